@@ -82,11 +82,8 @@ def kind_of_device(settings: KlueSettings) -> str:
 
 
 def find_devices(settings: KlueSettings) -> Devices:
-    """Return the devices that the settings allow: the GPUs there are, else the CPU.
-
-    Raises:
-        HunminError: GPUs are asked for and there are none.
-    """
+    """Return the devices that the settings allow: the GPUs there are, else the CPU. Raises HunminError where GPUs are
+    asked for and there are none."""
     places = max(1, available_cores() // settings.threads)
     gpus = 0
     if settings.device != "cpu":

@@ -76,28 +76,19 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
 
 def lent_file(task: Task, data: Path, source: Source | None) -> Path | None:
     """Return the train file of another task that is learned from for want of the task's own, None where there is none.
-
-    Raises:
-        UserError: see `find_file`.
-    """
+    Raises UserError, see `find_file`."""
     return find_file(*source, "train") if source and find_file(task, data, "train") is None else None
 
 
 def files_hash(task: Task, data: Path, source: Source | None = None) -> str:
     """Return what identifies the contents of a task's files, those that are there; the `data_hash` of its splits.
-
-    Raises:
-        UserError: see `find_file`.
-    """
+    Raises UserError, see `find_file`."""
     return settings_hash([sha256_file(path) for path in task_files(task, data, source)])
 
 
 def task_files(task: Task, data: Path, source: Source | None = None) -> list[Path]:
-    """Return the files of a task that are there: what `load_splits` reads, and nothing else in the folder.
-
-    Raises:
-        UserError: see `find_file`.
-    """
+    """Return the files of a task that are there: what `load_splits` reads, and nothing else in the folder. Raises
+    UserError, see `find_file`."""
     files = [find_file(task, data, split) for split in ("train", "dev", "test")] + [lent_file(task, data, source)]
     return [path for path in files if path is not None]
 

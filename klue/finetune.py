@@ -154,11 +154,8 @@ def train_step(model: Head, optimizer: Any, rate: float, inputs: dict[str, torch
 
 @torch.inference_mode()
 def predict(model: Head, features: Features, task: Task, job: Job, device: torch.device) -> Outputs:
-    """Return the head's outputs for all inputs in their order; floats in double precision.
-
-    Raises:
-        HunminError: an output is not finite.
-    """
+    """Return the head's outputs for all inputs in their order; floats in double precision. Raises HunminError where an
+    output is not finite."""
     model.eval()
     lengths = features.lengths
     outputs: dict[str, list[Any]] = {}

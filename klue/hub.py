@@ -17,10 +17,7 @@ NAMED = ("label", "ner_tags")
 
 def hub_records(stream: IO[bytes]) -> list[dict[str, Any]]:
     """Return the rows of a Parquet file of the hub's dataset without nulls, labels' names in place of their numbers.
-
-    Raises:
-        ValueError: it is no whole Parquet file, its labels are numbers without names, or a number has none.
-    """
+    Raises ValueError where it is no whole Parquet file, its labels are numbers without names, or a number has none."""
     try:
         table = pq.read_table(pa.BufferReader(stream.read()))
     except (pa.ArrowException, OSError) as error:

@@ -58,11 +58,8 @@ class JobPool:
         return self
 
     def start(self, name: str, function: Callable[[Any], object], job: Any, log: Path) -> None:
-        """Start `function(job)` in a process, with what it prints in a log file.
-
-        Raises:
-            HunminError: no process could be begun.
-        """
+        """Start `function(job)` in a process, with what it prints in a log file. Raises HunminError where no process
+        could be begun."""
         process = self._context.Process(target=_work, args=(function, job, str(log)), daemon=True)
         for left in reversed(range(STARTS)):
             try:

@@ -121,11 +121,8 @@ def is_finetuned(folder: Path) -> bool:
 
 
 def check_weights(folder: Path) -> None:
-    """Look whether the weights are whole, as far as that is seen without reading them.
-
-    Raises:
-        UserError: a file of weights (safetensors) is damaged, cut short or missing.
-    """
+    """Look whether the weights are whole, as far as that is seen without reading them. Raises UserError where a file of
+    weights (safetensors) is damaged, cut short or missing."""
     from safetensors import SafetensorError, safe_open
 
     file, index = folder / WEIGHTS[0], folder / WEIGHTS[1]

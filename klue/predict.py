@@ -73,11 +73,8 @@ def predict_file(
 
 
 def read_unlabelled(task: Task, path: Path) -> list[Example]:
-    """Return the examples of a JSON Lines file without labels.
-
-    Raises:
-        UserError: a line is no object, or lacks a field; it is named.
-    """
+    """Return the examples of a JSON Lines file without labels. Raises UserError where a line is no object, or lacks a
+    field; it is named."""
     rule = f"a line is an object with the fields of {task.name}: {task.unlabelled_fields}"
     examples: dict[str, Example] = {}
     odd = []

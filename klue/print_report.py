@@ -42,11 +42,8 @@ class Wanted:
 
 
 def print_report(wanted: Wanted) -> None:
-    """Print a report to stdout, and draw its plot.
-
-    Raises:
-        UserError: a folder holds no results, a task is none or was not run, or texts are asked for without --data.
-    """
+    """Print a report to stdout, and draw its plot. Raises UserError where a folder holds no results, a task is none or
+    was not run, or texts are asked for without --data."""
     if wanted.worst and not (wanted.data and wanted.details):
         raise UserError(
             f"--worst {wanted.worst} without --data and --breakdown",

@@ -127,11 +127,8 @@ def _with_best(scores: Scores, line: Line, plain: Callable[[str], T], best: Call
 
 
 def read_rows(folder: Path) -> list[dict[str, Any]]:
-    """Return the result rows of a finished klue folder.
-
-    Raises:
-        UserError: the folder holds no results.jsonl, or one that is damaged or empty.
-    """
+    """Return the result rows of a finished klue folder. Raises UserError where the folder holds no results.jsonl, or
+    one that is damaged or empty."""
     path = folder / "results.jsonl"
     if not path.is_file():
         raise UserError(

@@ -119,11 +119,8 @@ class Plan:
 
 
 def plan_stage(settings: KlueSettings, model: Path, out: Path) -> Plan:
-    """Return what `run_klue` would do; nothing is written.
-
-    Raises:
-        UserError: model, data or settings do not fit.
-    """
+    """Return what `run_klue` would do; nothing is written. Raises UserError where model, data or settings do not
+    fit."""
     facts = read_model_folder(model)
     check_weights(model)
     if settings.keep_head:

@@ -59,11 +59,7 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
 
 def read_facts(folder: Path) -> dict[str, Any]:
     """Return what a saved model says of itself: its "job", what the head "shared" with the tokenizer, the "scores" of
-    its weights, and its "labels".
-
-    Raises:
-        UserError: the folder holds no saved model.
-    """
+    its weights, and its "labels". Raises UserError where the folder holds no saved model."""
     try:
         stored = json.loads((folder / FACTS).read_bytes())
         stored["job"] = with_new_names(stored["job"], Job)
@@ -74,12 +70,8 @@ def read_facts(folder: Path) -> dict[str, Any]:
 
 
 def load_model(folder: Path, task: Task) -> tuple[Head, Job]:
-    """Return a saved model and a job with the values that it was fine-tuned with.
-
-    Raises:
-        UserError: the folder holds no saved model, or one of another task.
-        HunminError: its weights do not load.
-    """
+    """Return a saved model and a job with the values that it was fine-tuned with. Raises UserError where the folder
+    holds no saved model, or one of another task, HunminError where its weights do not load."""
     stored = read_facts(folder)
     job = Job.model_validate(stored["job"])
     if job.task != task.name:
@@ -90,12 +82,8 @@ def load_model(folder: Path, task: Task) -> tuple[Head, Job]:
 
 
 def build_kept(job: Job, task: Task, shared: dict[str, Any]) -> Head:
-    """Return encoder and head with the weights of the job's model, a folder that was fine-tuned.
-
-    Raises:
-        UserError: the head's weights do not load, or are of another shape.
-        HunminError: those of the encoder do not load.
-    """
+    """Return encoder and head with the weights of the job's model, a folder that was fine-tuned. Raises UserError where
+    the head's weights do not load, or are of another shape, HunminError where those of the encoder do not load."""
     model, file = build_head(job, task, shared), Path(job.model) / REST
     try:
         rest = load_file(file)
@@ -109,11 +97,8 @@ def build_kept(job: Job, task: Task, shared: dict[str, Any]) -> Head:
 
 
 def check_kept(folder: Path, tasks: Sequence[Task]) -> None:
-    """Refuse to keep a model's head for tasks that it is not of.
-
-    Raises:
-        UserError: the folder holds no saved model, or one of another task or other labels.
-    """
+    """Refuse to keep a model's head for tasks that it is not of. Raises UserError where the folder holds no saved
+    model, or one of another task or other labels."""
     stored = read_facts(folder)
     for task in tasks:
         if stored["job"]["task"] != task.name or stored["labels"] != list(task.labels):

@@ -10,11 +10,7 @@ Class = TypeVar("Class", bound=Hashable)
 
 
 def same_length(gold: Sized, predicted: Sized) -> None:
-    """Check that there is one prediction an example, and at least one example.
-
-    Raises:
-        ValueError: it is not so.
-    """
+    """Check that there is one prediction an example, and at least one example. Raises ValueError where it is not so."""
     if len(gold) != len(predicted):
         raise ValueError(f"{len(gold)} gold values and {len(predicted)} predictions: one prediction an example")
     if not len(gold):
@@ -22,11 +18,8 @@ def same_length(gold: Sized, predicted: Sized) -> None:
 
 
 def same_lengths(gold: Sequence[Sized], predicted: Sequence[Sized]) -> None:
-    """Check that there is one predicted sequence an example, as long as the gold one, and at least one example.
-
-    Raises:
-        ValueError: it is not so; the first example that differs is named by its number from 0.
-    """
+    """Check that there is one predicted sequence an example, as long as the gold one, and at least one example. Raises
+    ValueError where it is not so; the first example that differs is named by its number from 0."""
     same_length(gold, predicted)
     for number, (g, p) in enumerate(zip(gold, predicted, strict=True)):
         if len(g) != len(p):

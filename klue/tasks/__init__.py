@@ -109,11 +109,7 @@ def problem_with_suite(name: str) -> str | None:
 
 
 def get_task(name: str) -> Task:
-    """Return the task of that name, see `canonical`.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Return the task of that name, see `canonical`. Raises UserError where there is none."""
     found = canonical(name)
     if found is None:
         problem = problem_with(name) or name

@@ -141,11 +141,8 @@ class Task(ABC):
     authors: ClassVar[AuthorsValues]
 
     def records(self, stream: IO[bytes]) -> list[Any]:
-        """Return the records of an official file; by default it holds a JSON list of them.
-
-        Raises:
-            ValueError: the file is not of that form.
-        """
+        """Return the records of an official file; by default it holds a JSON list of them. Raises ValueError where the
+        file is not of that form."""
         records = json.load(stream)
         if not isinstance(records, list):
             raise ValueError(f"it holds {type(records).__name__}, not a list of records")
@@ -262,11 +259,8 @@ class Task(ABC):
 
     @abstractmethod
     def check(self, prediction: Any, label: Any) -> Any:
-        """Return one prediction of a predictions file, for an example with that gold label.
-
-        Raises:
-            ValueError: it does not have the form that the task asks for.
-        """
+        """Return one prediction of a predictions file, for an example with that gold label. Raises ValueError where it
+        does not have the form that the task asks for."""
 
     @abstractmethod
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:

@@ -166,11 +166,8 @@ class DialogueStates(Task):
 
 
 def split_state(state: Any) -> dict[str, str]:
-    """Return {domain-slot: value} of a turn's state.
-
-    Raises:
-        ValueError: it is not a list of "domain-slot-value" with slots of the benchmark.
-    """
+    """Return {domain-slot: value} of a turn's state. Raises ValueError where it is not a list of "domain-slot-value"
+    with slots of the benchmark."""
     if not isinstance(state, list):
         raise ValueError("a user turn's state is a list")
     found = {}
