@@ -30,11 +30,8 @@ def details(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> l
     `count` is how often the group is in gold. Groups are in the order of the task's labels, or of their names.
     """
     by_seed = [taken_apart(task, gold, predictions) for predictions in seeds]
-    order = list(dict.fromkeys(group for found in by_seed for group in found))
-    labels = list(TASKS[task].labels)
-    order.sort(key=lambda group: (labels.index(group) if group in labels else len(labels), group))
     rows = []
-    for group in order:
+    for group in _in_order(task, {group for found in by_seed for group in found}):
         there = [found[group] for found in by_seed if group in found]
         names = [name for name in there[0] if name != "count"]
         # a group that a seed has not found anywhere counts 0 there
@@ -72,11 +69,15 @@ def confusion(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) ->
     for predictions in seeds:
         for one, other in zip(gold, predictions, strict=True):
             pairs.update(zip(labels_of(one), labels_of(other), strict=True))
-    there = {label for pair in pairs for label in pair}
-    order = list(TASKS[task].labels)
-    names = sorted(there, key=lambda label: (order.index(label) if label in order else len(order), label))
+    names = _in_order(task, {label for pair in pairs for label in pair})
     counts = np.array([[pairs[one, other] for other in names] for one in names], float) / len(seeds)
     return names, counts
+
+
+def _in_order(task: str, groups: set[str]) -> list[str]:
+    """Return groups in the order of the task's labels, others by name behind them."""
+    labels = TASKS[task].labels
+    return sorted(groups, key=lambda group: (labels.index(group) if group in labels else len(labels), group))
 
 
 def has_labels(task: str) -> bool:
@@ -91,8 +92,6 @@ def errors_of(task: str, gold: Any, prediction: Any) -> float:
     overlap with the best gold answer.
     """
     kind = TASKS[task]
-    if task == "klue-re":
-        return float(gold != prediction["label"])
     if task == "klue-ner":
         return float(sum(g != p for g, p in zip(gold, prediction, strict=True)))
     if task == "klue-dp":
@@ -103,7 +102,7 @@ def errors_of(task: str, gold: Any, prediction: Any) -> float:
         return 1 - rouge_w([gold], [prediction]) / 100
     if task == "korquad":
         return 1 - korquad_scores([gold], [prediction])["f1"] / 100
-    return abs(gold - prediction) if isinstance(kind, Regression) else float(gold != prediction)
+    return abs(gold - prediction) if isinstance(kind, Regression) else float(gold != _label(prediction))
 
 
 def _f1(gold: Things, predicted: Things) -> Rows:

@@ -41,12 +41,10 @@ def confusions(rows: Sequence[dict[str, Any]], task: str) -> list[tuple[str, lis
 def detail_grids(found: Sequence[dict[str, Any]], task: str) -> list[Grid]:
     """Return the tables of a task's details, one a model and initialisation; mean ± standard deviation over seeds."""
     grids = []
-    for model, init in dict.fromkeys((row["model"], row["init"]) for row in found):
-        mine = [row for row in found if (row["model"], row["init"]) == (model, init)]
+    for system, mine in _by_system(found).items():
         names = [name for name in mine[0] if name not in ("model", "init", "split", "group", "count")]
-        title = f"{TASKS[task].title}, {mine[0]['split']}: {named(model, init)}"
         body = [[row["group"], f"{row['count']:,}", *(cell(row[name]) for name in names)] for row in mine]
-        grids.append((title, ["", "in gold", *names], body))
+        grids.append((f"{TASKS[task].title}, {mine[0]['split']}: {system}", ["", "in gold", *names], body))
     return grids
 
 
@@ -73,16 +71,24 @@ def worst(rows: Sequence[dict[str, Any]], task: str, examples: Sequence[Example]
 
 def worst_grids(found: Sequence[dict[str, Any]], task: str) -> list[Grid]:
     """Return the tables of the worst examples, one a model and initialisation."""
+    head = ["guid", "error", "text", "gold", "predictions"]
     grids = []
-    for model, init in dict.fromkeys((row["model"], row["init"]) for row in found):
+    for system, mine in _by_system(found).items():
         body = [
             [row["guid"], f"{row['error']:.2f}", " / ".join(row["texts"]), _short(row["gold"]),
              "; ".join(map(_short, row["predictions"]))]
-            for row in found if (row["model"], row["init"]) == (model, init)
+            for row in mine
         ]  # fmt: skip
-        head = ["guid", "error", "text", "gold", "predictions"]
-        grids.append((f"{TASKS[task].title}, most error: {named(model, init)}", head, body))
+        grids.append((f"{TASKS[task].title}, most error: {system}", head, body))
     return grids
+
+
+def _by_system(found: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each model and initialisation, by what they are called."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in found:
+        rows.setdefault(named(row["model"], row["init"]), []).append(row)
+    return rows
 
 
 def _short(value: Any) -> str:

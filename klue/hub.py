@@ -26,9 +26,7 @@ def hub_records(stream: IO[bytes]) -> list[dict[str, Any]]:
     features = stored.get("info", {}).get("features", {})
     # a column that is null is a field that the record has not
     records = [{key: value for key, value in row.items() if value is not None} for row in table.to_pylist()]
-    for column in NAMED:
-        if column not in table.column_names:
-            continue
+    for column in (column for column in NAMED if column in table.column_names):
         kind = table.schema.field(column).type
         if not pa.types.is_integer(getattr(kind, "value_type", kind)):
             continue

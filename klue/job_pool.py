@@ -110,11 +110,9 @@ class JobPool:
         try:
             yield
         finally:
-            for name in self._environment:
-                if name in before:
-                    os.environ[name] = before[name]
-                else:
-                    del os.environ[name]
+            for name in self._environment.keys() - before.keys():
+                del os.environ[name]
+            os.environ.update(before)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 

@@ -75,11 +75,8 @@ def read_model_folder(folder: Path) -> ModelFacts:
             configuration, or the model is no encoder.
         HunminError: it is a run's export, and files have changed since.
     """
-    try:
-        written = json.loads((folder / "config.json").read_bytes())
-    except (OSError, ValueError):
-        written = None
-    if not isinstance(written, dict):
+    written = read_config(folder)
+    if written is None:
         raise UserError(f"{folder} has no readable config.json", RULE, "name an exported model's folder")
     weights = [folder / name for name in WEIGHTS if (folder / name).is_file()]
     tokenizer = [folder / name for name in TOKENIZER_FILES if (folder / name).is_file()]
@@ -111,12 +108,18 @@ def read_model_folder(folder: Path) -> ModelFacts:
     )
 
 
+def read_config(folder: Path) -> dict[str, Any] | None:
+    """Return what a folder's config.json says, as it is written; None where there is none, or it is no object."""
+    try:
+        written = json.loads((folder / "config.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    return written if isinstance(written, dict) else None
+
+
 def is_finetuned(folder: Path) -> bool:
     """Return whether the folder's weights hold the head of a task that they were fine-tuned for."""
-    try:
-        named = json.loads((folder / "config.json").read_bytes()).get("architectures") or []
-    except (OSError, ValueError, AttributeError):
-        return False
+    named = (read_config(folder) or {}).get("architectures") or []
     return any(str(name).endswith(HEADED) for name in named)
 
 

@@ -42,7 +42,7 @@ def predict_file(
     """
     task = get_task(name)
     labelled = [other for other, kind in TASKS.items() if isinstance(kind, Classification)]
-    if probabilities and name not in labelled:
+    if probabilities and task.name not in labelled:
         raise UserError(
             f"{task.title} has no probabilities: its prediction is no single label of a text",
             f"probabilities are of tasks with one label a text, {', '.join(labelled)}",

@@ -247,7 +247,8 @@ def _run_here(jobs: list[Job], settings: KlueSettings) -> dict[str, str]:
 
 
 def _say_score(job: Job, row: dict[str, Any]) -> None:
-    say(f"klue: {job.name}: {row['metric']} {_shown(row['best'][row['metric']])}")
+    value = row["best"][row["metric"]]
+    say(f"klue: {job.name}: {row['metric']} {'undefined' if value is None else f'{value:.2f}'}")
 
 
 def failed(failures: dict[str, str], jobs: int) -> HunminError:
@@ -273,7 +274,3 @@ def _steps_done(job: Job) -> int:
         return int(json.loads(Path(job.history).read_bytes().splitlines()[-1])["step"])
     except (OSError, ValueError, IndexError):
         return 0
-
-
-def _shown(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.2f}"

@@ -45,6 +45,13 @@ def only_space(rows: Iterable[Sequence[int]], tokenizer: Any) -> set[int]:
     return {token for token, text in zip(ids, texts, strict=True) if not text.strip(" ")}
 
 
+def ids_of(texts: Iterable[str], tokenizer: Any) -> dict[str, list[int]]:
+    """Return the ids of each text by itself, without special tokens."""
+    ordered = sorted(set(texts))
+    encoded = tokenizer(ordered, add_special_tokens=False, return_attention_mask=False)["input_ids"]
+    return dict(zip(ordered, encoded, strict=True))
+
+
 def in_running_text(texts: Sequence[str], tokenizer: Any) -> list[list[int]]:
     """Return the ids of texts, without special tokens, as they are behind another word and a space.
 

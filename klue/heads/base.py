@@ -14,7 +14,6 @@ from common.errors import HunminError
 from klue.heads.served import family_error
 from klue.model_folder import is_finetuned
 from klue.plan import Job
-from klue.tasks.base import Task
 
 ENCODER_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 DROPOUTS = (
@@ -25,13 +24,10 @@ DROPOUTS = (
 
 
 class Head(nn.Module):
-    """An encoder with a task's head.
+    """An encoder with a task's head, made of a job, its task, and what the head must know of the tokenizer.
 
     Inputs are the columns of the features as tensors, (B, …), filled up at their ends, with `attention_mask`.
     """
-
-    @abstractmethod
-    def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None: ...
 
     @abstractmethod
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:

@@ -21,7 +21,7 @@ class ChoiceHead(Head):
     """One output a choice, from its first token; softmax over the choices of an example."""
 
     def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None:
-        super(Head, self).__init__()
+        super().__init__()
         self.model = load_encoder(AutoModelForMultipleChoice, job, shared)
         self.pad_id = job.pad_id
 

@@ -38,19 +38,16 @@ def drawn_scores(
     for predictions in (one for system in systems for one in system):
         same_length(gold, predictions)
     generator = np.random.default_rng(seed)
-    found: dict[str, list[list[float]]] = {}
+    found: dict[str, list[float]] = {}
     for _ in range(draws):
         chosen = generator.integers(len(gold), size=len(gold)).tolist()
         right = [gold[i] for i in chosen]
-        means: dict[str, list[float]] = {}
         for system in systems:
             seeds = [score(right, [predictions[i] for i in chosen]) for predictions in system]
             for name in seeds[0]:
-                means.setdefault(name, []).append(sum(one[name] for one in seeds) / len(seeds))
-        for name, values in means.items():
-            found.setdefault(name, []).append(values)
+                found.setdefault(name, []).append(sum(one[name] for one in seeds) / len(seeds))
         each()
-    return {name: np.array(values) for name, values in found.items()}
+    return {name: np.array(values).reshape(draws, len(systems)) for name, values in found.items()}
 
 
 def middle(scores: np.ndarray, share: float = 0.95) -> tuple[float, float]:

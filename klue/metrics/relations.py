@@ -44,8 +44,7 @@ def auprc(gold: Sequence[str], probabilities: ArrayLike, labels: Sequence[str]) 
         labels: the label of each column, all labels.
 
     Raises:
-        ValueError: a gold label is not in `labels`, or a probability is not
-            finite.
+        ValueError: a gold label is not in `labels`, or a probability is not finite.
     """
     scores_NC = np.asarray(probabilities, dtype=np.float64)
     same_length(gold, scores_NC)

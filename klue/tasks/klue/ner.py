@@ -19,7 +19,7 @@ from klue.authors.ner import token_places
 from klue.metrics.entities import LABELS, TYPES, entity_scores
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import given_text, one_of
-from klue.tokens import cut_rows, marks_continuations, only_space, with_places
+from klue.tokens import cut_rows, ids_of, marks_continuations, only_space, with_places
 from klue.tsv import Sentence, read_sentences
 
 IGNORED = -100
@@ -121,7 +121,8 @@ class Ner(Task):
             columns["ends"].append(ends)
         if sign := _authors_sign(tokenizer):
             words = [composed(example.texts[0]).split(" ") for example in examples]
-            tokens = _tokens_of({word for sentence in words for word in sentence}, tokenizer)
+            ids_of_words = ids_of((word for sentence in words for word in sentence), tokenizer)
+            tokens = {word: tokenizer.convert_ids_to_tokens(ids) for word, ids in ids_of_words.items()}
             columns["authors"] = [
                 _as_given(
                     token_places(
@@ -229,13 +230,6 @@ def _authors_sign(tokenizer: Any) -> str:
         return "##"
     kind = type(getattr(tokenizer, "backend_tokenizer", None) and tokenizer.backend_tokenizer.model).__name__
     return "▁" if kind == "Unigram" else ""
-
-
-def _tokens_of(words: set[str], tokenizer: Any) -> dict[str, list[str]]:
-    """Return the tokens of each word by itself."""
-    ordered = sorted(words)
-    encoded = tokenizer(ordered, add_special_tokens=False, return_attention_mask=False)["input_ids"]
-    return {word: tokenizer.convert_ids_to_tokens(ids) for word, ids in zip(ordered, encoded, strict=True)}
 
 
 def _inside(label: str) -> str:

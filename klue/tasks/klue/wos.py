@@ -14,7 +14,7 @@ from data.nfc import composed
 from klue.metrics.dialogue import state_scores
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import text_field
-from klue.tokens import in_running_text
+from klue.tokens import ids_of, in_running_text
 
 _SLOTS = {
     "관광": ("경치 좋은", "교육적", "도보 가능", "문화 예술", "역사적", "이름", "종류", "주차 가능", "지역"),
@@ -104,8 +104,7 @@ class DialogueStates(Task):
         The input is [CLS] then the turns, system and user in turn, each but the first after a [SEP], and [SEP].
         """
         separator = tokenizer.sep_token_id
-        said = {turn for example in examples for turn in example.texts}
-        ids_of = _ids_of(said, tokenizer)
+        said = ids_of((turn for example in examples for turn in example.texts), tokenizer)
         states = [split_state(example.label) for example in examples]
         texts = sorted({NONE, *(value for state in states for value in state.values())})
         value_ids = dict(zip(texts, in_running_text(texts, tokenizer), strict=True))
@@ -116,7 +115,7 @@ class DialogueStates(Task):
             ids: list[int] = []
             for number, turn in enumerate(example.texts):
                 # the turns before the last two come first, and a [SEP] stands between them and these
-                ids += ([separator] if number else []) + ids_of[turn]
+                ids += ([separator] if number else []) + said[turn]
             if len(example.texts) == 2:
                 ids = [separator, *ids]  # an empty history
             cut.append(len(ids) > max_length - 2)
@@ -195,9 +194,3 @@ def _text(decoded: str) -> str:
 
 def _gate(value: str) -> int:
     return GATES.index(value) if value in GATES and value != "ptr" else GATES.index("ptr")
-
-
-def _ids_of(texts: set[str], tokenizer: Any) -> dict[str, list[int]]:
-    ordered = sorted(texts)
-    encoded = tokenizer(ordered, add_special_tokens=False, return_attention_mask=False)["input_ids"]
-    return dict(zip(ordered, encoded, strict=True))
