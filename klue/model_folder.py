@@ -14,23 +14,12 @@ from common.names import shown_name
 from common.settings import load_yaml, settings_hash
 
 OFFSET_POSITIONS = (
-    "camembert",
-    "data2vec-text",
-    "longformer",
-    "roberta",
-    "roberta-prelayernorm",
-    "xlm-roberta",
-    "xmod",
+    *("camembert", "data2vec-text", "longformer", "roberta", "roberta-prelayernorm", "xlm-roberta", "xmod"),
 )
 """Model types whose position ids start at pad id + 1, so that so many rows of the table hold no position."""
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
 TOKENIZER_FILES = (
-    "tokenizer.json",
-    "vocab.txt",
-    "spiece.model",
-    "spm.model",
-    "sentencepiece.bpe.model",
-    "vocab.json",
+    *("tokenizer.json", "vocab.txt", "spiece.model", "spm.model", "sentencepiece.bpe.model", "vocab.json"),
     "merges.txt",
 )
 BESIDE_TOKENIZER = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")

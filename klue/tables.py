@@ -167,8 +167,8 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
     notes += _other_than_the_authors(summary)
     held = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
     if held:
-        found = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in held.items())
-        notes.append(f"Decontamination: corpus sentences removed per task, exact or near duplicates: {found}.")
+        each = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in held.items())
+        notes.append(f"Decontamination: corpus sentences removed per task, exact or near duplicates: {each}.")
     elif contamination:
         notes.append(
             f"No sentence of the corpus was taken out for {which.title}: none was there, or it was not cleaned of it."

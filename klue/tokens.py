@@ -17,6 +17,8 @@ SIGNS = "▁Ġ"
 """What stands for a space before a word."""
 ANCHOR = "가"
 """A word that other text is put behind, to see how it is written in running text."""
+BARE = {"add_special_tokens": False, "return_attention_mask": False}
+"""How text is tokenised that is put together with other text."""
 _BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 
 
@@ -48,8 +50,7 @@ def only_space(rows: Iterable[Sequence[int]], tokenizer: Any) -> set[int]:
 def ids_of(texts: Iterable[str], tokenizer: Any) -> dict[str, list[int]]:
     """Return the ids of each text by itself, without special tokens."""
     ordered = sorted(set(texts))
-    encoded = tokenizer(ordered, add_special_tokens=False, return_attention_mask=False)["input_ids"]
-    return dict(zip(ordered, encoded, strict=True))
+    return dict(zip(ordered, tokenizer(ordered, **BARE)["input_ids"], strict=True))
 
 
 def in_running_text(texts: Sequence[str], tokenizer: Any) -> list[list[int]]:
@@ -57,18 +58,17 @@ def in_running_text(texts: Sequence[str], tokenizer: Any) -> list[list[int]]:
 
     Byte-level BPE writes a word behind a space in another way than at the beginning.
     """
-    plain = {"add_special_tokens": False, "return_attention_mask": False}
-    anchor = tokenizer([ANCHOR], **plain)["input_ids"][0]
-    behind = tokenizer([f"{ANCHOR} {text}" for text in texts], **plain)["input_ids"]
+    anchor = tokenizer([ANCHOR], **BARE)["input_ids"][0]
+    behind = tokenizer([f"{ANCHOR} {text}" for text in texts], **BARE)["input_ids"]
     if any(ids[: len(anchor)] != anchor for ids in behind):  # the anchor is not written alike: text as it begins
-        return list(tokenizer(list(texts), **plain)["input_ids"])
+        return list(tokenizer(list(texts), **BARE)["input_ids"])
     return [ids[len(anchor) :] for ids in behind]
 
 
 def with_places(texts: Sequence[str], tokenizer: Any, **how: Any) -> Any:
     """Return what the tokenizer makes of the composed texts; its offsets are in characters of the texts as given."""
     whole = [composed(text) for text in texts]
-    encoded = tokenizer(whole, return_offsets_mapping=True, return_attention_mask=False, **how)
+    encoded = tokenizer(whole, return_offsets_mapping=True, **{"return_attention_mask": False, **how})
     for number, text in enumerate(texts):
         if whole[number] is not text:
             at = origins(text)

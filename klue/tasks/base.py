@@ -83,6 +83,11 @@ class AuthorsValues:
     """What is other than above from hidden size 1024 on."""
 
 
+def published_keys(*metrics: str) -> dict[str, str]:
+    """Return `Task.as_published` of some metrics."""
+    return {metric: f"{metric}_as_published" for metric in metrics}
+
+
 class Task(ABC):
     """A benchmark task. Subclasses say what differs; nothing here knows about torch."""
 

@@ -17,7 +17,7 @@ import numpy as np
 from data.nfc import composed, origins
 from klue.authors.ner import token_places
 from klue.metrics.entities import LABELS, TYPES, entity_scores
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, published_keys
 from klue.tasks.fields import given_text, one_of
 from klue.tokens import cut_rows, ids_of, marks_continuations, only_space, with_places
 from klue.tsv import Sentence, read_sentences
@@ -41,15 +41,9 @@ class Ner(Task):
     fill: ClassVar[dict[str, int]] = {"labels": IGNORED}
     decoding: ClassVar[tuple[str, ...]] = ("starts", "ends", "authors")
     unlabelled_fields = "text"
-    metrics: ClassVar[dict[str, str]] = {
-        "entity_macro_f1": "entity F1",
-        "character_macro_f1": "char F1",
-    }
+    metrics: ClassVar[dict[str, str]] = {"entity_macro_f1": "entity F1", "character_macro_f1": "char F1"}
     extra_metrics: ClassVar[dict[str, str]] = {"character_macro_f1_without_o": "char F1 without O"}
-    as_published: ClassVar[dict[str, str]] = {
-        "entity_macro_f1": "entity_macro_f1_as_published",
-        "character_macro_f1": "character_macro_f1_as_published",
-    }
+    as_published = published_keys("entity_macro_f1", "character_macro_f1")
     selection = "character_macro_f1"
     authors = AuthorsValues(
         epochs=3, warmup_share=0.0, max_seq_len=510, patience=5, large={"learning_rate": 1e-5, "global_batch": 8}

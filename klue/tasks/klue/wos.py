@@ -54,12 +54,7 @@ class DialogueStates(Task):
     extra_metrics: ClassVar[dict[str, str]] = {"slot_true_micro_f1": "slot F1, true micro"}
     selection = "slot_micro_f1"
     authors = AuthorsValues(
-        epochs=5,
-        learning_rate=3e-5,
-        global_batch=16,
-        weight_decay=0.01,
-        max_seq_len=510,
-        large={"learning_rate": 2e-5},
+        epochs=5, learning_rate=3e-5, global_batch=16, weight_decay=0.01, max_seq_len=510, large={"learning_rate": 2e-5}
     )
 
     def read(self, record: Any, guid: str) -> Iterator[Example]:
