@@ -29,11 +29,7 @@ _ASK = "import torch; print([torch.cuda.mem_get_info(i)[0] for i in range(torch.
 
 
 class Devices:
-    """Places for jobs.
-
-    Args:
-        free: device → bytes that jobs may take.
-    """
+    """Places for jobs: `free` bytes on each device, for `most` jobs at once."""
 
     def __init__(self, free: dict[str, float], most: dict[str, int]) -> None:
         self._free, self._most = dict(free), dict(most)
@@ -43,11 +39,6 @@ class Devices:
     def limited(self) -> bool:
         """Whether it matters what a job needs."""
         return any(math.isfinite(free) for free in self._free.values())
-
-    @property
-    def full(self) -> bool:
-        """Whether no device takes another job, however small."""
-        return all(running >= self._most[device] for device, running in self._running.items())
 
     def take(self, need: float) -> str | None:
         """Return the least busy device with room for a job of `need` bytes, or None; it holds the job from now on.

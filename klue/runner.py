@@ -203,8 +203,6 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts, logs: P
         settled = 0
         while queue or running:
             for job in list(queue):
-                if devices.full:
-                    break
                 device = devices.take(needs[job.name])
                 if device is None:  # a smaller job may still have room
                     continue

@@ -104,8 +104,6 @@ def _load(auto: Any, job: Job, configuration: dict[str, Any], finetuned: bool) -
         )
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        if "Unrecognized configuration class" in reason:
-            raise family_error(job, "the library has no class for it") from None
         raise HunminError(
             f"the model in {job.model} does not load: {reason}", f"{auto.__name__} loads it", "export the model again"
         ) from None
