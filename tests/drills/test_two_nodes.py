@@ -143,12 +143,12 @@ class Nodes:
         return (self.out.parent / f"{self.out.name}-node{number}.log").read_text()
 
     def wait_for_step(self, step: int) -> None:
-        log, until = self.out / "pretrain.partial" / "logs" / "metrics.jsonl", time.monotonic() + 300
+        log, until = self.out / "pretrain.partial" / "logs" / "metrics.jsonl", time.monotonic() + 900
         while not (log.exists() and f'"step": {step},' in log.read_text()):
             assert time.monotonic() < until and None in [p.poll() for p in self.processes], self.said(0) + self.said(1)
             time.sleep(0.1)
 
-    def end(self, seconds: float = 240) -> list[int]:
+    def end(self, seconds: float = 900) -> list[int]:
         until = time.monotonic() + seconds
         try:
             return [process.wait(until - time.monotonic()) for process in self.processes]
