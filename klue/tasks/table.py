@@ -38,6 +38,7 @@ class Table(Sentences):
     """A task whose files are tables; a subclass of one of the kinds of tasks, too."""
 
     suffix = "tsv"
+    files = ("train.tsv", "dev.tsv", "test.tsv")
 
     def records(self, stream: IO[bytes]) -> list[Any]:
         """Return the rows."""

@@ -10,7 +10,6 @@ class QuestionPair(Accuracy):
 
     name, key, title = "question-pair", "question_pair", "Question pair"
     folder = "question_pair"
-    files = ("train.tsv", "dev.tsv", "test.tsv")
     sizes = (6136, 682, 758)
     labels = ("0", "1")
     text_columns = ("question1", "question2")
