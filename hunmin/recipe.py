@@ -109,7 +109,6 @@ def load_recipe(
     data of other suites that are scored, unless stated. Names on the hub get their commits (`hunmin.pins`).
 
     Args:
-        path: of the file.
         overrides: `key=value` each.
         without_data: `corpus.inputs` and `klue.data` may be missing, and are `NOT_NAMED` then.
         fetch: fetch what is named on the hub and not in its cache.
@@ -159,7 +158,6 @@ def read_recipe(path: str | Path, kind: type[RunSettings]) -> tuple[Path, dict[s
     """Return the file that a recipe's name stands for, and what is written in it, or raise a UserError.
 
     Args:
-        path: the name.
         kind: class of the recipe; what an earlier version has written into a run's folder gets the names of now.
     """
     path = recipe_file(path)

@@ -15,6 +15,10 @@ from hunmin.commands.run import AsJson, Overrides, RecipePath
 
 Dtype = Literal["fp32", "bf16", "fp16"]
 Language = Literal["en", "ko"]
+Public = Annotated[bool, typer.Option("--public", help="Create the repository as public (default: private).")]
+CardLanguage = Annotated[
+    Language | None, typer.Option("--language", help="Language of the card; default: the recipe's.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -73,12 +77,8 @@ def export(
     push_to_hub: Annotated[
         str | None, typer.Option("--push-to-hub", metavar="OWNER/NAME", help="Repository on the model hub.")
     ] = None,
-    public: Annotated[
-        bool, typer.Option("--public", help="Create the repository as public (default: private).")
-    ] = False,
-    language: Annotated[
-        Language | None, typer.Option("--language", help="Language of the card; default: the recipe's.")
-    ] = None,
+    public: Public = False,
+    language: CardLanguage = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the files and the card; write and upload nothing.")
     ] = False,
@@ -185,9 +185,7 @@ def _refuse_other_content(source: Path, target: Path, dtype: Dtype, sentence_emb
 
 def card(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
-    language: Annotated[
-        Language | None, typer.Option("--language", help="Language of the card; default: the recipe's.")
-    ] = None,
+    language: CardLanguage = None,
 ) -> None:
     """Print the model card of a run."""
     from hunmin.hub.card import write_card
