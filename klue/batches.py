@@ -24,7 +24,6 @@ def train_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -
     Args:
         lengths: tokens of each example, shape (N,).
         batch_size: examples a batch; one batch of the epoch may be smaller.
-        seed: the run's seed.
         epoch: number of the epoch from 0.
     """
     random = np.random.default_rng([seed, epoch])
@@ -59,8 +58,6 @@ def pad(rows: Sequence[np.ndarray], value: int, multiple: int = 1) -> np.ndarray
     """Return rows of ids as one int64 array of shape (B, S), filled up with `value` on the right.
 
     Args:
-        rows: the examples' ids.
-        value: what to fill with.
         multiple: S is rounded up to a multiple of this (8 suits tensor cores).
     """
     width = -(-max(len(row) for row in rows) // multiple) * multiple
@@ -80,7 +77,6 @@ def learning_rate_share(step: int, total: int, warmup_share: float) -> float:
 
     Args:
         step: optimiser steps already taken, 0 to total.
-        total: steps of the whole run.
         warmup_share: share of the steps that the rise takes.
     """
     warmup = int(total * warmup_share)

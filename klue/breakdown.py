@@ -5,7 +5,7 @@ without; and which label was taken for which.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,24 +21,17 @@ Rows = dict[str, dict[str, float]]
 """Group → {"examples" or what is counted, metrics × 100}."""
 Apart = Callable[[Sequence[Any], Sequence[Any]], Rows]
 """Takes gold labels and predictions apart."""
+Things = list[tuple[str, Hashable]]
 
 
 def details(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
     """Return {"group", "count", metric: {"mean", "sd", "n"}} of each group of a task's examples, over the seeds.
 
     `count` is how often the group is in gold. Groups are in the order of the task's labels, or of their names.
-
-    Args:
-        task: its name.
-        gold: labels.
-        seeds: of each seed the predictions, in the same order.
     """
     by_seed = [taken_apart(task, gold, predictions) for predictions in seeds]
-    order = list(dict.fromkeys(group for found in by_seed for group in found))
-    labels = list(TASKS[task].label_names)
-    order.sort(key=lambda group: (labels.index(group) if group in labels else len(labels), group))
     rows = []
-    for group in order:
+    for group in _in_order(task, {group for found in by_seed for group in found}):
         there = [found[group] for found in by_seed if group in found]
         names = [name for name in there[0] if name != "count"]
         # a group that a seed has not found anywhere counts 0 there
@@ -48,20 +41,15 @@ def details(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> l
 
 
 def taken_apart(task: str, gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
-    """Return the scores of each group of a task's examples, of one seed.
-
-    Args:
-        task: its name.
-        gold: labels.
-        predictions: in the same order.
-    """
+    """Return the scores of each group of a task's examples, of one seed."""
     kind = TASKS[task]
     if task in _OWN:
         return _OWN[task](gold, predictions)
     if isinstance(kind, Regression):
         return _by_group(_band, _distance)(gold, predictions)
-    if isinstance(kind, Classification):
-        return _classes(gold, predictions)
+    if task in _THINGS or isinstance(kind, Classification):
+        things = _THINGS.get(task, _labelled)
+        return _f1(things(gold), things(predictions))
     raise ValueError(f"{task} has no groups")
 
 
@@ -71,26 +59,25 @@ def confusion(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) ->
 
     Classes and relations are counted by example, types of entities (and O) by character, labels of arcs by word.
 
-    Args:
-        task: its name.
-        gold: labels.
-        seeds: of each seed the predictions, in the same order.
-
     Raises:
         ValueError: the task's predictions are no labels.
     """
     if not has_labels(task):
         raise ValueError(f"predictions of {task} are no labels")
-    labels_of = _LABELS_IN.get(task, _itself)
+    labels_of = _LABELS_IN.get(task, lambda label: [label])
     pairs: Counter[tuple[str, str]] = Counter()
     for predictions in seeds:
         for one, other in zip(gold, predictions, strict=True):
             pairs.update(zip(labels_of(one), labels_of(other), strict=True))
-    there = {label for pair in pairs for label in pair}
-    order = list(TASKS[task].label_names)
-    names = sorted(there, key=lambda label: (order.index(label) if label in order else len(order), label))
+    names = _in_order(task, {label for pair in pairs for label in pair})
     counts = np.array([[pairs[one, other] for other in names] for one in names], float) / len(seeds)
     return names, counts
+
+
+def _in_order(task: str, groups: set[str]) -> list[str]:
+    """Return groups in the order of the task's labels, others by name behind them."""
+    labels = TASKS[task].labels
+    return sorted(groups, key=lambda group: (labels.index(group) if group in labels else len(labels), group))
 
 
 def has_labels(task: str) -> bool:
@@ -103,15 +90,8 @@ def errors_of(task: str, gold: Any, prediction: Any) -> float:
 
     Labels 0 or 1; numbers the distance; characters, arcs, entries of a state how many are wrong; answers 1 minus the
     overlap with the best gold answer.
-
-    Args:
-        task: its name.
-        gold: label.
-        prediction: for the same example.
     """
     kind = TASKS[task]
-    if task == "klue-re":
-        return float(gold != prediction["label"])
     if task == "klue-ner":
         return float(sum(g != p for g, p in zip(gold, prediction, strict=True)))
     if task == "klue-dp":
@@ -122,10 +102,10 @@ def errors_of(task: str, gold: Any, prediction: Any) -> float:
         return 1 - rouge_w([gold], [prediction]) / 100
     if task == "korquad":
         return 1 - korquad_scores([gold], [prediction])["f1"] / 100
-    return abs(gold - prediction) if isinstance(kind, Regression) else float(gold != prediction)
+    return abs(gold - prediction) if isinstance(kind, Regression) else float(gold != _label(prediction))
 
 
-def _f1(gold: Iterable[tuple[str, Hashable]], predicted: Iterable[tuple[str, Hashable]]) -> Rows:
+def _f1(gold: Things, predicted: Things) -> Rows:
     """Return precision, recall and F1 by group of things that are right or wrong as a whole: (group, thing) each."""
     wanted, found = Counter(gold), Counter(predicted)
     hits = wanted & found
@@ -145,22 +125,10 @@ def _f1(gold: Iterable[tuple[str, Hashable]], predicted: Iterable[tuple[str, Has
     }
 
 
-def _classes(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
-    return _f1(
-        ((label, number) for number, label in enumerate(gold)),
-        ((label, number) for number, label in enumerate(predictions)),
-    )
-
-
 def _by_group(
     group_of: Callable[[Any], str], score: Callable[[Sequence[Any], Sequence[Any]], dict[str, float]]
 ) -> Apart:
-    """Return what scores the examples of each group by themselves.
-
-    Args:
-        group_of: the group of a gold label.
-        score: of some gold labels and predictions.
-    """
+    """Return what scores the examples of each group by themselves."""
 
     def apart(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
         groups: dict[str, tuple[list[Any], list[Any]]] = {}
@@ -172,20 +140,24 @@ def _by_group(
     return apart
 
 
-def _relations(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
-    return _classes(gold, [prediction["label"] for prediction in predictions])
+def _label(value: Any) -> str:
+    """Return the label of an example, or of its prediction."""
+    return str(value["label"] if isinstance(value, dict) else value)
 
 
-def _entities(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
-    sides = (
-        [
-            (kind, (number, start, end))
-            for number, labels in enumerate(side)
-            for start, end, kind in entity_spans(labels)
-        ]
-        for side in (gold, predictions)
-    )
-    return _f1(*sides)
+def _labelled(side: Sequence[Any]) -> Things:
+    return [(_label(value), number) for number, value in enumerate(side)]
+
+
+def _entities(side: Sequence[Any]) -> Things:
+    return [(kind, (n, start, end)) for n, labels in enumerate(side) for start, end, kind in entity_spans(labels)]
+
+
+def _slots(side: Sequence[Any]) -> Things:
+    """Return the entries of each turn's state by domain and slot."""
+    return [
+        ("-".join(entry.split("-", 2)[:2]), (turn, entry)) for turn, state in enumerate(side) for entry in set(state)
+    ]
 
 
 def _arcs(parse: dict[str, Any]) -> list[tuple[int, str]]:
@@ -242,30 +214,16 @@ def _korquad(gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float
     return {"EM": scores["exact_match"], "F1": scores["f1"]}
 
 
-def _slots(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
-    """Return the scores of the entries by domain and slot."""
-    sides = (
-        [("-".join(entry.split("-", 2)[:2]), (turn, entry)) for turn, state in enumerate(side) for entry in set(state)]
-        for side in (gold, predictions)
-    )
-    return _f1(*sides)
-
-
-def _itself(label: Any) -> list[str]:
-    return [label]
-
-
 _LABELS_IN: dict[str, Callable[[Any], list[str]]] = {
-    "klue-re": lambda label: [label["label"] if isinstance(label, dict) else label],
+    "klue-re": lambda label: [_label(label)],
     "klue-ner": lambda labels: [label.split("-")[-1] for label in labels],
     "klue-dp": lambda parse: list(parse["labels"]),
 }
 """Task → the labels in an example's gold, or in its prediction."""
 _OWN: dict[str, Apart] = {
-    "klue-ner": _entities,
-    "klue-re": _relations,
     "klue-dp": _labels,
     "klue-mrc": _by_group(lambda answers: "answerable" if answers else "no answer", _answers),
     "korquad": _by_group(_length_of_first, _korquad),
-    "wos": _slots,
 }
+_THINGS: dict[str, Callable[[Sequence[Any]], Things]] = {"klue-ner": _entities, "wos": _slots}
+"""Task → (group, thing) of all that is right or wrong as a whole, of one side."""

@@ -55,7 +55,6 @@ def read_models(
 
     Args:
         folders: (as it was given, klue folder) each.
-        read: returns a folder's rows.
     """
     found = [(given, folder, read(folder)) for given, folder in folders]
     names = [{row.get("model", "") for row in rows} for _, _, rows in found]
@@ -123,7 +122,6 @@ def compare(rows: Sequence[dict[str, Any]], draws: int = DRAWS) -> dict[str, Any
     lack predictions, or were not all scored on the same examples: those that were are compared with each other.
 
     Args:
-        rows: see `systems_of`.
         draws: samples of the bootstrap.
     """
     systems, not_compared = systems_of(rows)
@@ -165,11 +163,7 @@ def compare(rows: Sequence[dict[str, Any]], draws: int = DRAWS) -> dict[str, Any
 
 
 def comparison_grids(found: dict[str, Any]) -> list[Grid]:
-    """Return title, head and rows of the tables of a comparison, for people.
-
-    Args:
-        found: what `compare` returns.
-    """
+    """Return title, head and rows of the tables of a comparison, for people."""
     intervals = [
         [_metric(row), named(row["model"], row["init"]), f"{row['seeds']}", f"{row['examples']:,}",
          _number(row["score"]), _between(row)]

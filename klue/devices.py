@@ -29,12 +29,7 @@ _ASK = "import torch; print([torch.cuda.mem_get_info(i)[0] for i in range(torch.
 
 
 class Devices:
-    """Places for jobs.
-
-    Args:
-        free: device → bytes that jobs may take.
-        most: device → jobs at once at most.
-    """
+    """Places for jobs: `free` bytes on each device, for `most` jobs at once."""
 
     def __init__(self, free: dict[str, float], most: dict[str, int]) -> None:
         self._free, self._most = dict(free), dict(most)
@@ -44,11 +39,6 @@ class Devices:
     def limited(self) -> bool:
         """Whether it matters what a job needs."""
         return any(math.isfinite(free) for free in self._free.values())
-
-    @property
-    def full(self) -> bool:
-        """Whether no device takes another job, however small."""
-        return all(running >= self._most[device] for device, running in self._running.items())
 
     def take(self, need: float) -> str | None:
         """Return the least busy device with room for a job of `need` bytes, or None; it holds the job from now on.
@@ -83,11 +73,8 @@ def kind_of_device(settings: KlueSettings) -> str:
 
 
 def find_devices(settings: KlueSettings) -> Devices:
-    """Return the devices that the settings allow: the GPUs there are, else the CPU.
-
-    Raises:
-        HunminError: GPUs are asked for and there are none.
-    """
+    """Return the devices that the settings allow: the GPUs there are, else the CPU. Raises HunminError where GPUs are
+    asked for and there are none."""
     places = max(1, available_cores() // settings.threads)
     gpus = 0
     if settings.device != "cpu":
@@ -113,10 +100,6 @@ def memory_needed(job: Job, config: Any) -> float:
     of V·H + 12·L·H². Activations in half precision, nothing recomputed (Korthikanti et al. 2022, formula 2):
     L·S·B·H·(34 + 5·A·S/H). TRADE holds its scores over the vocabulary for every slot and token of a value: two of
     them for most, each four times in single precision.
-
-    Args:
-        job: its batch size and longest input count.
-        config: of the model.
     """
     rows, length = job.training.global_batch * get_task(job.task).choices, job.training.max_seq_len
     hidden, layers = config.hidden_size, config.num_hidden_layers

@@ -19,10 +19,6 @@ from klue.tasks.base import Example
 def detail_rows(rows: Sequence[dict[str, Any]], task: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return what `klue.breakdown.details` does for each model and initialisation, with `model` and `init`; and what is
     missing, see `klue.compare.systems_of`.
-
-    Args:
-        rows: see `klue.compare.systems_of`.
-        task: its name.
     """
     systems, missing = systems_of(rows, task)
     found = [
@@ -36,10 +32,6 @@ def detail_rows(rows: Sequence[dict[str, Any]], task: str) -> tuple[list[dict[st
 def confusions(rows: Sequence[dict[str, Any]], task: str) -> list[tuple[str, list[str], np.ndarray]]:
     """Return title, labels and counts (`klue.breakdown.confusion`) of each model and initialisation; none where a
     task's predictions are no labels.
-
-    Args:
-        rows: see `klue.compare.systems_of`.
-        task: its name.
     """
     if not has_labels(task):
         return []
@@ -49,24 +41,16 @@ def confusions(rows: Sequence[dict[str, Any]], task: str) -> list[tuple[str, lis
 def detail_grids(found: Sequence[dict[str, Any]], task: str) -> list[Grid]:
     """Return the tables of a task's details, one a model and initialisation; mean ± standard deviation over seeds."""
     grids = []
-    for model, init in dict.fromkeys((row["model"], row["init"]) for row in found):
-        mine = [row for row in found if (row["model"], row["init"]) == (model, init)]
+    for system, mine in _by_system(found).items():
         names = [name for name in mine[0] if name not in ("model", "init", "split", "group", "count")]
-        title = f"{TASKS[task].title}, {mine[0]['split']}: {named(model, init)}"
         body = [[row["group"], f"{row['count']:,}", *(cell(row[name]) for name in names)] for row in mine]
-        grids.append((title, ["", "in gold", *names], body))
+        grids.append((f"{TASKS[task].title}, {mine[0]['split']}: {system}", ["", "in gold", *names], body))
     return grids
 
 
 def worst(rows: Sequence[dict[str, Any]], task: str, examples: Sequence[Example], count: int) -> list[dict[str, Any]]:
     """Return {"model", "init", "guid", "error", "texts", "gold", "predictions"} of the examples with most error, the
     mean over seeds, of each model and initialisation; those without error are left out.
-
-    Args:
-        rows: see `klue.compare.systems_of`.
-        task: its name.
-        examples: the task's own, of the split that is scored: their texts are shown.
-        count: how many of each.
     """
     texts = {example.guid: example.texts for example in examples}
     found = []
@@ -87,16 +71,24 @@ def worst(rows: Sequence[dict[str, Any]], task: str, examples: Sequence[Example]
 
 def worst_grids(found: Sequence[dict[str, Any]], task: str) -> list[Grid]:
     """Return the tables of the worst examples, one a model and initialisation."""
+    head = ["guid", "error", "text", "gold", "predictions"]
     grids = []
-    for model, init in dict.fromkeys((row["model"], row["init"]) for row in found):
+    for system, mine in _by_system(found).items():
         body = [
             [row["guid"], f"{row['error']:.2f}", " / ".join(row["texts"]), _short(row["gold"]),
              "; ".join(map(_short, row["predictions"]))]
-            for row in found if (row["model"], row["init"]) == (model, init)
+            for row in mine
         ]  # fmt: skip
-        head = ["guid", "error", "text", "gold", "predictions"]
-        grids.append((f"{TASKS[task].title}, most error: {named(model, init)}", head, body))
+        grids.append((f"{TASKS[task].title}, most error: {system}", head, body))
     return grids
+
+
+def _by_system(found: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each model and initialisation, by what they are called."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in found:
+        rows.setdefault(named(row["model"], row["init"]), []).append(row)
+    return rows
 
 
 def _short(value: Any) -> str:

@@ -46,11 +46,6 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
     The official name goes first; of KLUE then the hub's, the task's known partial files, <folder>_<split>.*.<suffix>
     (a partial copy).
 
-    Args:
-        task: the task.
-        data: the suite's folder.
-        split: which file.
-
     Raises:
         UserError: several files would do, none of which has the official name.
     """
@@ -81,43 +76,19 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
 
 def lent_file(task: Task, data: Path, source: Source | None) -> Path | None:
     """Return the train file of another task that is learned from for want of the task's own, None where there is none.
-
-    Args:
-        task: the task.
-        data: the suite's folder.
-        source: see `load_splits`.
-
-    Raises:
-        UserError: see `find_file`.
-    """
+    Raises UserError, see `find_file`."""
     return find_file(*source, "train") if source and find_file(task, data, "train") is None else None
 
 
 def files_hash(task: Task, data: Path, source: Source | None = None) -> str:
     """Return what identifies the contents of a task's files, those that are there; the `data_hash` of its splits.
-
-    Args:
-        task: the task.
-        data: the suite's folder.
-        source: see `load_splits`.
-
-    Raises:
-        UserError: see `find_file`.
-    """
+    Raises UserError, see `find_file`."""
     return settings_hash([sha256_file(path) for path in task_files(task, data, source)])
 
 
 def task_files(task: Task, data: Path, source: Source | None = None) -> list[Path]:
-    """Return the files of a task that are there: what `load_splits` reads, and nothing else in the folder.
-
-    Args:
-        task: the task.
-        data: the suite's folder.
-        source: see `load_splits`.
-
-    Raises:
-        UserError: see `find_file`.
-    """
+    """Return the files of a task that are there: what `load_splits` reads, and nothing else in the folder. Raises
+    UserError, see `find_file`."""
     files = [find_file(task, data, split) for split in ("train", "dev", "test")] + [lent_file(task, data, source)]
     return [path for path in files if path is not None]
 
@@ -141,7 +112,8 @@ def read_examples(task: Task, path: Path) -> list[Example]:
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise UserError(f"{path} is not a file of {task.name}: {error}", rule, "fetch the file again") from None
     stem = f"{task.hub_config}-{path.stem.split('-')[0]}" if from_hub else path.name.split(f".{task.suffix}")[0]
-    examples, seen, odd = [], set(), Contradictions()
+    examples: dict[str, Example] = {}
+    odd = []
     for number, record in enumerate(records):
         name = f"record {number}"
         try:
@@ -149,11 +121,11 @@ def read_examples(task: Task, path: Path) -> list[Example]:
                 if not isinstance(example.guid, str):
                     raise ValueError(f"guid {example.guid!r} is not text")
                 name = example.guid
-                if name in seen:
+                if name in examples:
                     raise ValueError("the guid is there twice")
-                seen.add(name)
-                examples.append(example)
-            odd.note(name, task.contradiction(record))
+                examples[name] = example
+            if what := task.contradiction(record):
+                odd.append(f"{name}: {what}")
         except KeyError as error:
             raise UserError(f"{path}, {name}: field {error} is missing", rule) from None
         except (TypeError, AttributeError):
@@ -162,27 +134,14 @@ def read_examples(task: Task, path: Path) -> list[Example]:
             raise UserError(f"{path}, {name}: {error}", rule) from None
     if not examples:
         raise UserError(f"{path} holds no records", rule)
-    odd.tell(path, len(records))
-    return examples
+    tell_contradictions(path, odd, len(records))
+    return list(examples.values())
 
 
-class Contradictions:
-    """Records of a file that contradict themselves: counted, the first one named, and used as they are."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.first = ""
-
-    def note(self, name: str, what: str) -> None:
-        """Count a record of that name if there is something to say of it."""
-        if what:
-            self.count += 1
-            self.first = self.first or f"{name}: {what}"
-
-    def tell(self, path: Path, records: int) -> None:
-        """Say how many of the file's records there are, if any."""
-        if self.count:
-            say(f"{path}: {self.count:,} of {records:,} records contradict themselves; {self.first}", style="yellow")
+def tell_contradictions(path: Path, odd: Sequence[str], records: int) -> None:
+    """Say how many of a file's records contradict themselves, if any, and how the first one does; all are used."""
+    if odd:
+        say(f"{path}: {len(odd):,} of {records:,} records contradict themselves; {odd[0]}", style="yellow")
 
 
 def load_splits(task: Task, data: Path, max_train: int | None = None, source: Source | None = None) -> Splits:
@@ -193,8 +152,6 @@ def load_splits(task: Task, data: Path, max_train: int | None = None, source: So
     document (so that none is on both sides); without a dev file a share of train is taken out. The note says so.
 
     Args:
-        task: the task.
-        data: the suite's folder, with the official layout, or, of KLUE, the hub's.
         max_train: keep at most so many train examples, chosen by the hash of their guids; None = all.
         source: another task, and its suite's folder, whose train set is learned from where there is none.
 
@@ -262,10 +219,10 @@ def _no_file(task: Task, data: Path, split: str) -> UserError:
 
 def _parted(examples: Sequence[Example], first: Callable[[Example], bool]) -> tuple[list[Example], list[Example]]:
     """Return the examples that are of the first part, and the others."""
-    where = [first(example) for example in examples]
-    return [e for e, here in zip(examples, where, strict=True) if here], [
-        e for e, here in zip(examples, where, strict=True) if not here
-    ]
+    parts: tuple[list[Example], list[Example]] = [], []
+    for example in examples:
+        parts[not first(example)].append(example)
+    return parts
 
 
 def without_leaks(train: Sequence[Example], dev: Sequence[Example]) -> tuple[list[Example], int]:

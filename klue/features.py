@@ -20,6 +20,8 @@ from klue.model_folder import ModelFacts
 from klue.tasks.base import Example, Features, Task
 from tokenizer.coverage import check_share, sample, unread_share
 
+_ROWS = pa.large_list(pa.int64())
+
 
 def load_tokenizer(folder: Path) -> Any:
     """Return the model folder's tokenizer, as transformers loads it without a network.
@@ -47,10 +49,7 @@ def check_reading(task: Task, examples: Sequence[Example], tokenizer: Any, folde
     """Refuse a tokenizer that cannot read the task's texts, and tell of one that reads them badly.
 
     Args:
-        task: the task.
         examples: one or more; a sample of them is looked at.
-        tokenizer: the model's.
-        folder: the model's.
 
     Raises:
         UserError: see `tokenizer.coverage.check_share`.
@@ -76,10 +75,7 @@ def make_features(
     """Return a split's features.
 
     Args:
-        task: the task.
-        examples: one or more examples.
         tokenizer: the model's tokenizer; the task's markers are added to it.
-        model: facts about the model.
         max_length: tokens at most, special ones included.
 
     Raises:
@@ -134,8 +130,8 @@ def save_features(splits: dict[str, Features], folder: Path) -> None:
     for name, features in splits.items():
         (temporary / name).mkdir(parents=True)
         columns = {"owner": features.owner, **features.columns}
-        table = pa.table({column: _arrow(values) for column, values in columns.items()})
-        pq.write_table(table, temporary / name / "inputs.parquet")
+        rows = {n: pa.array(v, None if isinstance(v, np.ndarray) else _ROWS) for n, v in columns.items()}
+        pq.write_table(pa.table(rows), temporary / name / "inputs.parquet")
         with (temporary / name / "examples.json").open("w", encoding="utf-8") as stream:
             json.dump({"examples": [asdict(e) for e in features.examples], "shared": features.shared}, stream)
     temporary.rename(folder)
@@ -157,13 +153,6 @@ def _column(values: list[Any]) -> list[np.ndarray] | np.ndarray:
     if np.ndim(values[0]) == 0:
         return np.array(values)
     return [np.asarray(value, np.int64) for value in values]
-
-
-def _arrow(values: list[np.ndarray] | np.ndarray) -> pa.Array:
-    if isinstance(values, np.ndarray):
-        return pa.array(values)
-    ends = np.cumsum([len(value) for value in values])
-    return pa.LargeListArray.from_arrays(np.concatenate(([0], ends)), np.concatenate(values))
 
 
 def _numpy(column: Any) -> list[np.ndarray] | np.ndarray:

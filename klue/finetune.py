@@ -68,53 +68,45 @@ def finetune(job: Job) -> Outcome:
     tokenizer = load_tokenizer(Path(job.model)) if task.writes_text else None
     torch.manual_seed(job.seed)
     optimizer = build_optimizer(model, training.learning_rate, training.weight_decay)
-    total, lengths, step, worse = steps_of(job), train.lengths, 0, 0
+    total, since, worse, losses = steps_of(job), 0, 0, torch.zeros((), device=device)
     best: dict[str, Any] = {}
     last: dict[str, Any] = {}
     predictions: list[Any] = []
     kept: dict[str, torch.Tensor] = {}
     Path(job.history).parent.mkdir(parents=True, exist_ok=True)
     with Path(job.history).open("w", encoding="utf-8") as history:
-        for epoch in range(training.epochs):
-            batches = train_batches(lengths, training.global_batch, job.seed, epoch)
-            due = evaluation_steps(len(batches), training.evaluations_per_epoch)
-            losses = torch.zeros((), device=device)
-            since = 0
-            for number, batch in enumerate(batches, start=1):
-                rate = training.learning_rate * learning_rate_share(step, total, training.warmup_share)
-                inputs = batch_tensors(train, batch, task, job, device)
-                with served(job):
-                    losses += train_step(model, optimizer, rate, inputs)
-                step, since = step + 1, since + 1
-                if number not in due:
-                    if step % PROGRESS_EVERY == 0:
-                        _log(history, {"step": step, "of": total})
-                    continue
-                loss = float(losses) / since
-                if not math.isfinite(loss):
-                    raise HunminError(
-                        f"{job.name}: the loss is {loss} by step {step}", "a loss is finite", "lower the learning rate"
-                    )
-                outputs = predict(model, dev, task, job, device)
-                found = task.decode(outputs, dev, tokenizer)
-                scored = task.score(dev.labels, found) | task.published(outputs, dev, tokenizer)
-                scores = {k: defined(v) for k, v in scored.items()}
-                if scores[job.metric] is None and job.metric in task.as_published.values():
-                    raise HunminError(
-                        f"{job.name}: {job.metric} is undefined with this tokenizer",
-                        "evaluations are chosen by a metric that has values",
-                        f"leave klue.{task.key}.metric_for_best_model out: it is chosen by {task.selection} then",
-                    )
-                last = {**scores, "step": step, "epoch": round(epoch + number / len(batches), 4)}
-                worse += 1
-                if not best or _value(last[job.metric]) > _value(best[job.metric]):
-                    best, predictions, worse = last, found, 0
-                    kept = _weights(model) if job.save_model or job.examples.get("test") else {}
-                _log(history, {**last, "loss": round(loss, 6), "of": total})
-                losses.zero_()
-                since = 0
-                if training.patience and worse >= training.patience:
-                    break
+        for step, (batch, epoch) in enumerate(_scheduled(job, train.lengths), start=1):
+            rate = training.learning_rate * learning_rate_share(step - 1, total, training.warmup_share)
+            inputs = batch_tensors(train, batch, task, job, device)
+            with served(job):
+                losses += train_step(model, optimizer, rate, inputs)
+            since += 1
+            if epoch is None:
+                if step % PROGRESS_EVERY == 0:
+                    _log(history, {"step": step, "of": total})
+                continue
+            loss = float(losses) / since
+            if not math.isfinite(loss):
+                raise HunminError(
+                    f"{job.name}: the loss is {loss} by step {step}", "a loss is finite", "lower the learning rate"
+                )
+            outputs = predict(model, dev, task, job, device)
+            found = task.decode(outputs, dev, tokenizer)
+            scored = task.score(dev.labels, found) | task.published(outputs, dev, tokenizer)
+            scores = {k: defined(v) for k, v in scored.items()}
+            if scores[job.metric] is None and job.metric in task.as_published.values():
+                raise HunminError(
+                    f"{job.name}: {job.metric} is undefined with this tokenizer",
+                    "evaluations are chosen by a metric that has values",
+                    f"leave klue.{task.key}.metric_for_best_model out: it is chosen by {task.selection} then",
+                )
+            last = {**scores, "step": step, "epoch": epoch}
+            worse += 1
+            if not best or _value(last[job.metric]) > _value(best[job.metric]):
+                best, predictions, worse = last, found, 0
+                kept = _weights(model) if job.save_model or job.examples.get("test") else {}
+            _log(history, {**last, "loss": round(loss, 6), "of": total})
+            since, losses = 0, torch.zeros_like(losses)
             if training.patience and worse >= training.patience:
                 break
     if kept:
@@ -127,6 +119,15 @@ def finetune(job: Job) -> Outcome:
     test = load_features(Path(job.features), "test")
     unseen = task.decode(predict(model, test, task, job, device), test, tokenizer)
     return replace(outcome, test_guids=[example.guid for example in test.examples], test_predictions=unseen)
+
+
+def _scheduled(job: Job, lengths: np.ndarray) -> Iterator[tuple[np.ndarray, float | None]]:
+    """Yield the batches of all epochs, each with the epochs done where the model is scored after it, else None."""
+    for epoch in range(job.training.epochs):
+        batches = train_batches(lengths, job.training.global_batch, job.seed, epoch)
+        due = evaluation_steps(len(batches), job.training.evaluations_per_epoch)
+        for number, batch in enumerate(batches, start=1):
+            yield batch, round(epoch + number / len(batches), 4) if number in due else None
 
 
 def build_optimizer(model: Any, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
@@ -153,11 +154,8 @@ def train_step(model: Head, optimizer: Any, rate: float, inputs: dict[str, torch
 
 @torch.inference_mode()
 def predict(model: Head, features: Features, task: Task, job: Job, device: torch.device) -> Outputs:
-    """Return the head's outputs for all inputs in their order; floats in double precision.
-
-    Raises:
-        HunminError: an output is not finite.
-    """
+    """Return the head's outputs for all inputs in their order; floats in double precision. Raises HunminError where an
+    output is not finite."""
     model.eval()
     lengths = features.lengths
     outputs: dict[str, list[Any]] = {}
@@ -184,10 +182,7 @@ def batch_tensors(
     """Return what a head takes of some inputs, filled up to the longest of them.
 
     Args:
-        features: a split's.
         batch: indices of the inputs, (B,).
-        task: says what its columns are filled up with.
-        job: says what ids are filled up with.
         device: where the tensors go; on a GPU their length is a multiple of 8.
     """
     arrays = batch_arrays(features, batch, task, job.pad_id, 8 if device.type == "cuda" else 1)
@@ -200,11 +195,7 @@ def batch_arrays(
     """Return what `batch_tensors` does, as numpy arrays.
 
     Args:
-        features: a split's.
         batch: indices of the inputs, (B,).
-        task: says what its columns are filled up with.
-        pad_id: what ids are filled up with.
-        multiple: columns of tokens are as long as a multiple of this.
     """
     arrays = {}
     for name, column in features.columns.items():

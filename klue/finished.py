@@ -34,8 +34,6 @@ def write_results(
             settings, does not count.
         model: facts about the model; rows of others are left out, and counted on stderr.
         data: task → what identifies its files, for the command's tasks; of another task the newest row's counts.
-        out: the stage's folder.
-        test: whether to score the test sets, of what is best on dev.
     """
     planned = {job.name: job for job in jobs}
     found = []

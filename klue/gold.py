@@ -35,25 +35,13 @@ def write_gold(splits: Mapping[str, Splits], out: Path) -> None:
 
 
 def read_gold(out: Path, row: dict[str, Any], split: str) -> dict[str, Any] | None:
-    """Return guid → label of the split that a result row was scored on; None where the folder has none.
-
-    Args:
-        out: the stage's folder.
-        row: a result row of it.
-        split: "dev" or "test".
-    """
+    """Return guid → label of the split that a result row was scored on; None where the folder has none."""
     lines = _lines(_gold_file(out, row["task"], row["data_hash"], split))
     return None if lines is None else {line["guid"]: line["label"] for line in lines}
 
 
 def read_job_predictions(out: Path, job: str, split: str) -> dict[str, Any] | None:
-    """Return guid → prediction of a job; None where it left none.
-
-    Args:
-        out: the stage's folder.
-        job: its name.
-        split: "dev" or "test".
-    """
+    """Return guid → prediction of a job; None where it left none."""
     lines = _lines(out / "jobs" / job / PREDICTIONS[split])
     return None if lines is None else {line["guid"]: line["prediction"] for line in lines}
 
@@ -62,10 +50,6 @@ def with_test_scores(rows: Sequence[dict[str, Any]], out: Path) -> list[dict[str
     """Return result rows, those that were best on dev with `test`, the scores × 100 of the test set.
 
     Of several settings only the one that is best on dev is scored, and once: nothing is chosen by these.
-
-    Args:
-        rows: of one model, each with the name of its `job`.
-        out: the stage's folder, with gold labels and the jobs' predictions.
     """
     best = {row["job"] for group, _ in chosen(rows) for row in group}
     found = []

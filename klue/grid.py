@@ -35,25 +35,20 @@ def terminal_grid(grid: Grid) -> Table:
 
 
 def markdown_grid(grid: Grid) -> str:
-    """Return a grid as Markdown, its title as a heading."""
+    """Return a grid as Markdown, its title as a heading; what would be markup in a cell is text."""
     title, head, rows = grid
-    lines = [markdown_line(head), markdown_line(["---"] * len(head)), *map(markdown_line, rows)]
-    return "\n".join([f"#### {md(title)}", "", *lines, ""])
+    lines = markdown_lines([*map(md, head)], [[*map(md, row)] for row in rows])
+    return "\n".join([f"#### {md(title)}", "", *lines])
 
 
 def latex_grid(grid: Grid) -> str:
     """Return a grid as a LaTeX table (package booktabs), its title as the caption."""
     title, head, rows = grid
-    body = [f"{' & '.join(map(tex, row))} \\\\" for row in rows]
     return "\n".join(
         [
             "\\begin{table}\\centering",
             f"\\begin{{tabular}}{{{'l' * len(head)}}}",
-            "\\toprule",
-            f"{' & '.join(map(tex, head))} \\\\",
-            "\\midrule",
-            *body,
-            "\\bottomrule",
+            *latex_lines(head, [" & ".join(map(tex, row)) for row in rows]),
             "\\end{tabular}",
             f"\\caption{{{tex(title)}}}",
             "\\end{table}\n",
@@ -61,9 +56,17 @@ def latex_grid(grid: Grid) -> str:
     )
 
 
-def markdown_line(cells: Sequence[str]) -> str:
-    """Return a row of a Markdown table; what would be markup in a cell is text."""
-    return f"| {' | '.join(map(md, cells))} |"
+def markdown_lines(head: list[str], rows: Sequence[list[str]], right: bool = False) -> list[str]:
+    """Return the lines of a Markdown table, of cells in Markdown, and an empty one; all columns but the first may be
+    aligned right."""
+    rule = ["---", *["---:" if right else "---"] * (len(head) - 1)]
+    return [*(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)), ""]
+
+
+def latex_lines(head: Sequence[str], rows: Sequence[str]) -> list[str]:
+    """Return the lines of a LaTeX table between its rules: names as text, rows in LaTeX."""
+    names = " & ".join(map(tex, head))
+    return ["\\toprule", f"{names} \\\\", "\\midrule", *(f"{row} \\\\" for row in rows), "\\bottomrule"]
 
 
 def md(text: str) -> str:

@@ -17,13 +17,7 @@ NAMED = ("label", "ner_tags")
 
 def hub_records(stream: IO[bytes]) -> list[dict[str, Any]]:
     """Return the rows of a Parquet file of the hub's dataset without nulls, labels' names in place of their numbers.
-
-    Args:
-        stream: the file; `datasets` keeps the names in its schema.
-
-    Raises:
-        ValueError: it is no whole Parquet file, its labels are numbers without names, or a number has none.
-    """
+    Raises ValueError where it is no whole Parquet file, its labels are numbers without names, or a number has none."""
     try:
         table = pq.read_table(pa.BufferReader(stream.read()))
     except (pa.ArrowException, OSError) as error:
@@ -32,9 +26,7 @@ def hub_records(stream: IO[bytes]) -> list[dict[str, Any]]:
     features = stored.get("info", {}).get("features", {})
     # a column that is null is a field that the record has not
     records = [{key: value for key, value in row.items() if value is not None} for row in table.to_pylist()]
-    for column in NAMED:
-        if column not in table.column_names:
-            continue
+    for column in (column for column in NAMED if column in table.column_names):
         kind = table.schema.field(column).type
         if not pa.types.is_integer(getattr(kind, "value_type", kind)):
             continue

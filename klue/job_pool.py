@@ -28,11 +28,7 @@ SERVER_ENDS = 0.2
 
 
 def modules_of(family: str) -> list[str]:
-    """Return the modules that jobs need, which take seconds to import.
-
-    Args:
-        family: the library's name of the model's type.
-    """
+    """Return the modules that jobs need, which take seconds to import."""
     name = family.replace("-", "_")  # where the library has no such module the server passes over it
     return [f"{__package__}.finetune", f"transformers.models.{name}.modeling_{name}"]
 
@@ -41,10 +37,6 @@ class JobPool:
     """Runs jobs, each in its own process, for a `with` block; whatever still runs at its end is killed.
 
     One that a signal kills takes no other along, and a GPU gets its memory back whole from one that has ended.
-
-    Args:
-        modules: what the server imports.
-        threads: CPU threads a job computes with.
     """
 
     def __init__(self, modules: Sequence[str], threads: int) -> None:
@@ -66,17 +58,8 @@ class JobPool:
         return self
 
     def start(self, name: str, function: Callable[[Any], object], job: Any, log: Path) -> None:
-        """Start `function(job)` in a process, with what it prints in a log file.
-
-        Args:
-            name: of the job, as `ended` returns it.
-            function: picklable.
-            job: picklable.
-            log: file to write.
-
-        Raises:
-            HunminError: no process could be begun.
-        """
+        """Start `function(job)` in a process, with what it prints in a log file. Raises HunminError where no process
+        could be begun."""
         process = self._context.Process(target=_work, args=(function, job, str(log)), daemon=True)
         for left in reversed(range(STARTS)):
             try:
@@ -127,11 +110,9 @@ class JobPool:
         try:
             yield
         finally:
-            for name in self._environment:
-                if name in before:
-                    os.environ[name] = before[name]
-                else:
-                    del os.environ[name]
+            for name in self._environment.keys() - before.keys():
+                del os.environ[name]
+            os.environ.update(before)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 

@@ -14,23 +14,12 @@ from common.names import shown_name
 from common.settings import load_yaml, settings_hash
 
 OFFSET_POSITIONS = (
-    "camembert",
-    "data2vec-text",
-    "longformer",
-    "roberta",
-    "roberta-prelayernorm",
-    "xlm-roberta",
-    "xmod",
+    *("camembert", "data2vec-text", "longformer", "roberta", "roberta-prelayernorm", "xlm-roberta", "xmod"),
 )
 """Model types whose position ids start at pad id + 1, so that so many rows of the table hold no position."""
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
 TOKENIZER_FILES = (
-    "tokenizer.json",
-    "vocab.txt",
-    "spiece.model",
-    "spm.model",
-    "sentencepiece.bpe.model",
-    "vocab.json",
+    *("tokenizer.json", "vocab.txt", "spiece.model", "spm.model", "sentencepiece.bpe.model", "vocab.json"),
     "merges.txt",
 )
 BESIDE_TOKENIZER = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
@@ -75,11 +64,8 @@ def read_model_folder(folder: Path) -> ModelFacts:
             configuration, or the model is no encoder.
         HunminError: it is a run's export, and files have changed since.
     """
-    try:
-        written = json.loads((folder / "config.json").read_bytes())
-    except (OSError, ValueError):
-        written = None
-    if not isinstance(written, dict):
+    written = read_config(folder)
+    if written is None:
         raise UserError(f"{folder} has no readable config.json", RULE, "name an exported model's folder")
     weights = [folder / name for name in WEIGHTS if (folder / name).is_file()]
     tokenizer = [folder / name for name in TOKENIZER_FILES if (folder / name).is_file()]
@@ -111,21 +97,24 @@ def read_model_folder(folder: Path) -> ModelFacts:
     )
 
 
+def read_config(folder: Path) -> dict[str, Any] | None:
+    """Return what a folder's config.json says, as it is written; None where there is none, or it is no object."""
+    try:
+        written = json.loads((folder / "config.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    return written if isinstance(written, dict) else None
+
+
 def is_finetuned(folder: Path) -> bool:
     """Return whether the folder's weights hold the head of a task that they were fine-tuned for."""
-    try:
-        named = json.loads((folder / "config.json").read_bytes()).get("architectures") or []
-    except (OSError, ValueError, AttributeError):
-        return False
+    named = (read_config(folder) or {}).get("architectures") or []
     return any(str(name).endswith(HEADED) for name in named)
 
 
 def check_weights(folder: Path) -> None:
-    """Look whether the weights are whole, as far as that is seen without reading them.
-
-    Raises:
-        UserError: a file of weights (safetensors) is damaged, cut short or missing.
-    """
+    """Look whether the weights are whole, as far as that is seen without reading them. Raises UserError where a file of
+    weights (safetensors) is damaged, cut short or missing."""
     from safetensors import SafetensorError, safe_open
 
     file, index = folder / WEIGHTS[0], folder / WEIGHTS[1]

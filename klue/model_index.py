@@ -34,9 +34,6 @@ def eval_results(rows: Sequence[dict[str, Any]]) -> list[EvalResult]:
 
     They are of the test set where that is public, else of dev. Scores on other examples than the benchmark's whole set
     do not carry its name. `metric_args` hold the seeds, and the standard deviation over them where there are several.
-
-    Args:
-        rows: result rows of jobs (results.jsonl).
     """
     from huggingface_hub import EvalResult
 

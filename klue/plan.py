@@ -82,13 +82,7 @@ class Job(Settings):
 
 
 def not_served(family: str, title: str, reason: str) -> UserError:
-    """Return the error for models of a family that a task is not served with.
-
-    Args:
-        family: the library's name of the model's type.
-        title: of the task.
-        reason: what is in the way.
-    """
+    """Return the error for models of a family that a task is not served with."""
     return UserError(
         f"models of the family {family} are not served for {title}: {reason}",
         "a task needs the library's class for it, fed with token ids alone",
@@ -116,11 +110,7 @@ def plan_jobs(
     """Return all jobs, those with the most work first, so that the last ones to end are short.
 
     Args:
-        settings: the stage's settings.
-        model: facts about the model.
-        splits: the examples of each task named in the settings.
         device: "cpu" or "cuda", where the jobs will run: they compute in another precision there.
-        out: the stage's folder.
 
     Raises:
         UserError: a task has no such metric to choose by, or is not served with the model's family.

@@ -30,11 +30,6 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
     """Draw a panel a metric of every suite, a bar a model, ours first, standard deviations as whiskers, as a PNG.
 
     Each of our models has a colour, paler from random weights; doubtful published scores have their mark.
-
-    Args:
-        rows: result rows of jobs.
-        published: what `klue.report.published_rows` returns, or None.
-        path: file to write.
     """
     found = tables(rows, published)
     columns = [(scores, number) for scores in found for number in range(len(scores.columns))]
@@ -70,7 +65,6 @@ def draw_confusion(found: Sequence[tuple[str, list[str], np.ndarray]], path: Pat
 
     Args:
         found: title, labels, and counts (gold, predicted) each, see `klue.breakdown.confusion`.
-        path: file to write.
     """
     most = max(len(names) for _, names, _ in found)
     if any(not name.isascii() for _, names, _ in found for name in names) and not _hangul():
@@ -94,12 +88,7 @@ def draw_confusion(found: Sequence[tuple[str, list[str], np.ndarray]], path: Pat
 
 
 def draw_curve(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw a panel a task with its selection metric against tokens, a line an initialisation, as a PNG.
-
-    Args:
-        rows: of `hunmin klue watch`: step, tokens, task, init, best.
-        path: file to write.
-    """
+    """Draw a panel a task with its selection metric against tokens, a line an initialisation, as a PNG."""
     tasks = [name for name in TASKS if any(row["task"] == name for row in rows)]
     if not tasks:
         return
@@ -132,9 +121,7 @@ def _panels(count: int, heights: Sequence[float], columns: int = COLUMNS, width:
     """Return a figure with so many panels, and the panels.
 
     Args:
-        count: panels.
         heights: of the rows, in inches.
-        columns: panels in a row.
         width: of a panel, in inches.
     """
     import matplotlib

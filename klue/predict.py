@@ -12,7 +12,7 @@ from common.compressed import decompression_errors
 from common.errors import UserError
 from common.files import atomic_write, open_bytes
 from common.progress import say
-from klue.examples import Contradictions, read_examples
+from klue.examples import read_examples, tell_contradictions
 from klue.features import check_reading, cut_note, load_tokenizer, make_features
 from klue.finetune import predict
 from klue.hub import SUFFIX
@@ -32,12 +32,8 @@ def predict_file(
         {"predictions": how many, "cut": inputs that were cut for want of room}.
 
     Args:
-        folder: of a saved model.
-        name: of its task.
         given: JSON Lines with the fields of the task's records but for the label, `guid` where there is one (else
             the line's number from 0); or a file of the benchmark, whose labels are not looked at.
-        out: file to write.
-        device: where to compute.
         probabilities: write "probabilities", too: {label: probability} of each text.
 
     Raises:
@@ -45,13 +41,15 @@ def predict_file(
             probabilities of labels.
     """
     task = get_task(name)
-    if probabilities and not isinstance(task, Classification):
+    labelled = [other for other, kind in TASKS.items() if isinstance(kind, Classification)]
+    if probabilities and task.name not in labelled:
         raise UserError(
             f"{task.title} has no probabilities: its prediction is no single label of a text",
-            "probabilities are of tasks with one label a text, " + ", ".join(_labelled()),
+            f"probabilities are of tasks with one label a text, {', '.join(labelled)}",
             "leave --probabilities out",
         )
-    examples = _benchmark_file(task, given) or read_unlabelled(task, given)
+    of_benchmark = {f".{task.suffix}", SUFFIX} & set(given.suffixes)
+    examples = (read_examples if of_benchmark else read_unlabelled)(task, given)
     model, job = load_model(folder, task)
     if job.training.pos_tags and any(example.given is None for example in examples if task.key == "dp"):
         raise UserError(
@@ -75,43 +73,28 @@ def predict_file(
 
 
 def read_unlabelled(task: Task, path: Path) -> list[Example]:
-    """Return the examples of a JSON Lines file without labels.
-
-    Raises:
-        UserError: a line is no object, or lacks a field; it is named.
-    """
+    """Return the examples of a JSON Lines file without labels. Raises UserError where a line is no object, or lacks a
+    field; it is named."""
     rule = f"a line is an object with the fields of {task.name}: {task.unlabelled_fields}"
-    examples: list[Example] = []
-    odd = Contradictions()
-    seen: set[str] = set()
+    examples: dict[str, Example] = {}
+    odd = []
     with decompression_errors(path), open_bytes(path) as stream:
         for number, line in enumerate(stream):
             if not line.strip():
                 continue
             try:
                 record: Any = json.loads(line)
-                found = list(task.unlabelled(record, str(record.get("guid", number))))
-                odd.note(found[0].guid if found else str(number), task.contradiction(record))
+                found = {example.guid: example for example in task.unlabelled(record, str(record.get("guid", number)))}
+                if what := task.contradiction(record):
+                    odd.append(f"{next(iter(found), number)}: {what}")
             except KeyError as error:
                 raise UserError(f"{path}, line {number + 1}: field {error} is missing", rule) from None
             except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 raise UserError(f"{path}, line {number + 1}: {error}", rule) from None
-            twice = [example.guid for example in found if example.guid in seen]
-            if twice:
+            if twice := [guid for guid in found if guid in examples]:
                 raise UserError(f"{path}, line {number + 1}: guid {twice[0]!r} is there twice", rule)
-            seen.update(example.guid for example in found)
-            examples += found
-    odd.tell(path, len(examples))
+            examples |= found
+    tell_contradictions(path, odd, len(examples))
     if not examples:
         raise UserError(f"{path} holds no texts", rule)
-    return examples
-
-
-def _labelled() -> list[str]:
-    return [name for name, task in TASKS.items() if isinstance(task, Classification)]
-
-
-def _benchmark_file(task: Task, path: Path) -> list[Example] | None:
-    """Return the examples of a file of the benchmark; None where it is none, by its name."""
-    kinds = {f".{task.suffix}", SUFFIX}
-    return read_examples(task, path) if kinds & set(path.suffixes) else None
+    return list(examples.values())

@@ -40,13 +40,15 @@ class Wanted:
     held: dict[str, dict[str, int]]
     """Of each as it was given: task → sentences of its corpus that were taken out for it; empty where none is known."""
 
+    @property
+    def tasks(self) -> list[str]:
+        """Return the names of the tasks to break down, each once."""
+        return list(dict.fromkeys(get_task(name).name for name in self.details))
+
 
 def print_report(wanted: Wanted) -> None:
-    """Print a report to stdout, and draw its plot.
-
-    Raises:
-        UserError: a folder holds no results, a task is none or was not run, or texts are asked for without --data.
-    """
+    """Print a report to stdout, and draw its plot. Raises UserError where a folder holds no results, a task is none or
+    was not run, or texts are asked for without --data."""
     if wanted.worst and not (wanted.data and wanted.details):
         raise UserError(
             f"--worst {wanted.worst} without --data and --breakdown",
@@ -63,7 +65,9 @@ def print_report(wanted: Wanted) -> None:
     more, grids, notes = _more(wanted, rows)
     if wanted.plot:
         _draw_confusions(wanted, rows, Path(wanted.plot))
-    notes = [f"{given}: {_counts(found)}." for given, found in wanted.held.items() if several and found] + notes
+    counts = {given: ", ".join(f"{n} {count:,}" for n, count in found.items()) for given, found in wanted.held.items()}
+    removed = "corpus sentences removed as exact or near duplicates of a task's data"
+    notes = [f"{given}: {removed}: {found}." for given, found in counts.items() if several and found] + notes
     if wanted.form == "json":
         shown = rows if several else [{name: row[name] for name in row if name != "folder"} for row in rows]
         tree = as_tree(shown, beside, known) | more | ({"contamination": wanted.held} if several else {})
@@ -91,7 +95,7 @@ def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], l
         grids += comparison_grids(more["comparison"])
         notes += [more["comparison"]["how"]]
         notes += [f"{name}: {why}." for name, why in more["comparison"]["not_compared"].items()]
-    for name in dict.fromkeys(get_task(one).name for one in wanted.details):
+    for name in wanted.tasks:
         found, missing = detail_rows(rows, name)
         if not found:
             raise UserError(
@@ -111,7 +115,7 @@ def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], l
 def _draw_confusions(wanted: Wanted, rows: list[dict[str, Any]], plot: Path) -> None:
     """Draw which label was taken for which, of each task of the details whose predictions are labels, beside the plot:
     PLOT-TASK.png."""
-    for name in dict.fromkeys(get_task(one).name for one in wanted.details):
+    for name in wanted.tasks:
         if found := confusions(rows, name):
             path = plot.with_name(f"{plot.stem}-{name}.png")
             draw_confusion(found, path)
@@ -127,8 +131,3 @@ def _examples(name: str, data: Path, split: str) -> list[Any]:
     if not files:
         raise UserError(f"no file of {name} in {folder}", "texts stand in the benchmark's files", "fix --data")
     return [example for path in files for example in read_examples(task, path)]
-
-
-def _counts(found: dict[str, int]) -> str:
-    named = ", ".join(f"{name} {count:,}" for name, count in found.items())
-    return f"corpus sentences removed as exact or near duplicates of a task's data: {named}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from common.errors import UserError
-from klue.grid import md, tex
+from klue.grid import latex_lines, markdown_lines, md, tex
 from klue.results import summarize
 from klue.synthetic import TOLD
-from klue.tables import Line, Scores, tables
+from klue.tables import Counts, Line, Published, Rows, Scores, tables
 
 T = TypeVar("T")
 
@@ -26,19 +26,12 @@ BESIDE = "KLUE-"
 
 
 def results_table(
-    rows: Sequence[dict[str, Any]],
-    published: dict[str, Any] | None = None,
-    width: int = 120,
-    contamination: Mapping[str, int] | None = None,
-    brief: bool = False,
+    rows: Rows, published: Published = None, width: int = 120, contamination: Counts = None, brief: bool = False
 ) -> Group:
     """Return the results as tables for the terminal, one a suite, a metric a row, the best in bold; see `tabulate`.
 
     Args:
-        rows: result rows of jobs.
-        published: what `published_rows` returns, or None.
         width: columns of the terminal; fewer published models stand in fewer.
-        contamination: see `tabulate`.
         brief: only the tasks' own metrics, and the first notes.
     """
     return Group(*(_terminal(scores, width, brief) for scores in tables(rows, published, contamination)))
@@ -70,11 +63,7 @@ def _terminal(scores: Scores, width: int, brief: bool) -> Table:
     return table
 
 
-def markdown(
-    rows: Sequence[dict[str, Any]],
-    published: dict[str, Any] | None = None,
-    contamination: Mapping[str, int] | None = None,
-) -> str:
+def markdown(rows: Rows, published: Published = None, contamination: Counts = None) -> str:
     """Return the results as Markdown, a model a row, the best of each column in bold, notes below; see `tabulate`.
 
     Where there are several suites, each has its heading.
@@ -86,19 +75,15 @@ def markdown(
 def _markdown(scores: Scores) -> str:
     columns = [md(name) for name in ("model", "seeds", *scores.columns)]
     body = [[md(line.title), line.seeds, *_with_best(scores, line, md, "**{}**".format)] for line in scores.lines]
-    text = [_line(columns), _line(["---", *["---:"] * (len(columns) - 1)]), *map(_line, body), ""]
+    text = markdown_lines(columns, body, right=True)
     if scores.extra:
         titles = [md(line.title) for line in scores.lines if line.seeds]
-        text += [_line(["beside the paper's metrics", *titles]), _line(["---", *["---:"] * len(titles)])]
-        text += [*(_line([*map(md, (name, *cells))]) for name, cells in scores.extra), ""]
+        body = [[*map(md, (name, *cells))] for name, cells in scores.extra]
+        text += markdown_lines(["beside the paper's metrics", *titles], body, right=True)
     return "\n".join([*text, *(f"{md(note)}\n" for note in scores.notes)])
 
 
-def latex(
-    rows: Sequence[dict[str, Any]],
-    published: dict[str, Any] | None = None,
-    contamination: Mapping[str, int] | None = None,
-) -> str:
+def latex(rows: Rows, published: Published = None, contamination: Counts = None) -> str:
     """Return the results as LaTeX tables (packages booktabs and graphicx), one a suite, the best in bold; see
     `tabulate`."""
     return "\n".join(_latex(scores) for scores in tables(rows, published, contamination))
@@ -113,11 +98,7 @@ def _latex(scores: Scores) -> str:
         [
             "\\begin{table*}\\centering",
             f"\\resizebox{{\\textwidth}}{{!}}{{\\begin{{tabular}}{{lr{'r' * len(scores.columns)}}}",
-            "\\toprule",
-            " & ".join(tex(name) for name in ("model", "seeds", *scores.columns)) + " \\\\",
-            "\\midrule",
-            *(f"{line} \\\\" for line in body),
-            "\\bottomrule",
+            *latex_lines(("model", "seeds", *scores.columns), body),
             "\\end{tabular}}",
             f"\\caption{{{tex(' '.join(scores.notes))}}}",
             "\\end{table*}\n",
@@ -125,11 +106,7 @@ def _latex(scores: Scores) -> str:
     )
 
 
-def as_tree(
-    rows: Sequence[dict[str, Any]],
-    published: dict[str, Any] | None = None,
-    contamination: Mapping[str, int] | None = None,
-) -> dict[str, Any]:
+def as_tree(rows: Rows, published: Published = None, contamination: Counts = None) -> dict[str, Any]:
     """Return the results as a JSON-like tree: {"rows", "summary", "published", "contamination"}; see `tabulate`.
 
     The summary has mean and standard deviation over seeds, and of a search the best values on dev.
@@ -149,16 +126,9 @@ def _with_best(scores: Scores, line: Line, plain: Callable[[str], T], best: Call
     ]
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def read_rows(folder: Path) -> list[dict[str, Any]]:
-    """Return the result rows of a finished klue folder.
-
-    Raises:
-        UserError: the folder holds no results.jsonl, or one that is damaged or empty.
-    """
+    """Return the result rows of a finished klue folder. Raises UserError where the folder holds no results.jsonl, or
+    one that is damaged or empty."""
     path = folder / "results.jsonl"
     if not path.is_file():
         raise UserError(

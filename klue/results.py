@@ -48,9 +48,6 @@ def metrics_of(task: str) -> dict[str, str]:
 def not_the_benchmarks(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
     """Return task → examples scored, of the tasks that were not scored on the whole of the benchmark's set: the test
     set where it is public, else dev.
-
-    Args:
-        rows: result rows of jobs.
     """
     scored = {row["task"]: row["examples"].get(scored_split(row["task"]), 0) for row in sort_rows(rows)}
     return {task: count for task, count in scored.items() if count != scored_examples(task)}
@@ -75,9 +72,6 @@ def apart(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
     """Return task → why, of the tasks whose scores are not to be compared with published ones.
 
     They were not scored on the whole of the benchmark's set, or not trained on the whole train set.
-
-    Args:
-        rows: result rows of jobs, or entries of a summary.
     """
     found: dict[str, str] = {}
     for row in rows:

@@ -49,9 +49,6 @@ def run_klue(
     finished with this model, those of earlier commands too.
 
     Args:
-        settings: the stage's settings.
-        model: folder of an encoder with its tokenizer.
-        out: the stage's folder.
         share: do these jobs, while others do theirs in the same folder; the last one to end writes the results. None:
             do all.
         test: whether test sets are scored, once, of the settings and evaluations that are best on dev.
@@ -122,16 +119,8 @@ class Plan:
 
 
 def plan_stage(settings: KlueSettings, model: Path, out: Path) -> Plan:
-    """Return what `run_klue` would do; nothing is written.
-
-    Args:
-        settings: the stage's settings.
-        model: folder of an encoder with its tokenizer.
-        out: the stage's folder.
-
-    Raises:
-        UserError: model, data or settings do not fit.
-    """
+    """Return what `run_klue` would do; nothing is written. Raises UserError where model, data or settings do not
+    fit."""
     facts = read_model_folder(model)
     check_weights(model)
     if settings.keep_head:
@@ -176,12 +165,6 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
     """Write the features of the jobs' tasks and return the jobs with their features and counts of inputs.
 
     Features are made anew: leftovers of an earlier attempt may stem from other settings.
-
-    Args:
-        jobs: one or more.
-        splits: the examples of their tasks.
-        model: facts about the model.
-        folder: where to write; what is there goes.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -203,12 +186,6 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts, logs: P
     """Run jobs, as many at once as the devices hold, and return {job name: what went wrong} of those that failed.
 
     With `workers` 0 they run one after another in this process, and what goes wrong by a fault of the code is raised.
-
-    Args:
-        jobs: one or more, with their features.
-        settings: the stage's settings.
-        model: facts about the model.
-        logs: existing folder for what jobs print, and how far they are.
     """
     if settings.workers == 0:
         return _run_here(jobs, settings)
@@ -226,8 +203,6 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts, logs: P
         settled = 0
         while queue or running:
             for job in list(queue):
-                if devices.full:
-                    break
                 device = devices.take(needs[job.name])
                 if device is None:  # a smaller job may still have room
                     continue
@@ -270,7 +245,8 @@ def _run_here(jobs: list[Job], settings: KlueSettings) -> dict[str, str]:
 
 
 def _say_score(job: Job, row: dict[str, Any]) -> None:
-    say(f"klue: {job.name}: {row['metric']} {_shown(row['best'][row['metric']])}")
+    value = row["best"][row["metric"]]
+    say(f"klue: {job.name}: {row['metric']} {'undefined' if value is None else f'{value:.2f}'}")
 
 
 def failed(failures: dict[str, str], jobs: int) -> HunminError:
@@ -296,7 +272,3 @@ def _steps_done(job: Job) -> int:
         return int(json.loads(Path(job.history).read_bytes().splitlines()[-1])["step"])
     except (OSError, ValueError, IndexError):
         return 0
-
-
-def _shown(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.2f}"

@@ -28,17 +28,10 @@ RULE = "a fine-tuned model is a folder jobs/NAME/model of `hunmin klue finetune 
 
 
 def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, Any]) -> None:
-    """Write the model into the job's folder; it appears only when it is whole.
-
-    Args:
-        model: encoder and head, with the weights to save.
-        job: what it was fine-tuned as.
-        shared: what the head knows of the tokenizer (`Features.shared`).
-        scores: of these weights, for the card.
-    """
+    """Write the model into the job's folder; it appears only when it is whole."""
     task = get_task(job.task)
     inner = _library_part(model)
-    if labels := task.label_names:
+    if labels := task.labels:
         inner.config.id2label = dict(enumerate(labels))
         inner.config.label2id = {label: number for number, label in enumerate(labels)}
     folder = Path(job.out) / f".{FOLDER}.tmp"
@@ -66,11 +59,7 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
 
 def read_facts(folder: Path) -> dict[str, Any]:
     """Return what a saved model says of itself: its "job", what the head "shared" with the tokenizer, the "scores" of
-    its weights, and its "labels".
-
-    Raises:
-        UserError: the folder holds no saved model.
-    """
+    its weights, and its "labels". Raises UserError where the folder holds no saved model."""
     try:
         stored = json.loads((folder / FACTS).read_bytes())
         stored["job"] = with_new_names(stored["job"], Job)
@@ -81,33 +70,20 @@ def read_facts(folder: Path) -> dict[str, Any]:
 
 
 def load_model(folder: Path, task: Task) -> tuple[Head, Job]:
-    """Return a saved model and a job with the values that it was fine-tuned with.
-
-    Raises:
-        UserError: the folder holds no saved model, or one of another task.
-        HunminError: its weights do not load.
-    """
+    """Return a saved model and a job with the values that it was fine-tuned with. Raises UserError where the folder
+    holds no saved model, or one of another task, HunminError where its weights do not load."""
     stored = read_facts(folder)
     job = Job.model_validate(stored["job"])
     if job.task != task.name:
         raise UserError(f"{folder} was fine-tuned for {job.task}, not {task.name}", RULE, f"name the task {job.task}")
-    job = job.model_copy(update={"model": str(folder.resolve()), "init": "pretrained", "device": "cpu"})
-    job = job.model_copy(update={"keep_head": True})
+    here = {"model": str(folder.resolve()), "init": "pretrained", "device": "cpu", "keep_head": True}
+    job = job.model_copy(update=here)
     return build_kept(job, task, stored["shared"]), job
 
 
 def build_kept(job: Job, task: Task, shared: dict[str, Any]) -> Head:
-    """Return encoder and head with the weights of the job's model, a folder that was fine-tuned.
-
-    Args:
-        job: with `keep_head`.
-        task: the task that the folder was fine-tuned for.
-        shared: see `build_head`.
-
-    Raises:
-        UserError: the head's weights do not load, or are of another shape.
-        HunminError: those of the encoder do not load.
-    """
+    """Return encoder and head with the weights of the job's model, a folder that was fine-tuned. Raises UserError where
+    the head's weights do not load, or are of another shape, HunminError where those of the encoder do not load."""
     model, file = build_head(job, task, shared), Path(job.model) / REST
     try:
         rest = load_file(file)
@@ -121,14 +97,11 @@ def build_kept(job: Job, task: Task, shared: dict[str, Any]) -> Head:
 
 
 def check_kept(folder: Path, tasks: Sequence[Task]) -> None:
-    """Refuse to keep a model's head for tasks that it is not of.
-
-    Raises:
-        UserError: the folder holds no saved model, or one of another task or other labels.
-    """
+    """Refuse to keep a model's head for tasks that it is not of. Raises UserError where the folder holds no saved
+    model, or one of another task or other labels."""
     stored = read_facts(folder)
     for task in tasks:
-        if stored["job"]["task"] != task.name or stored["labels"] != list(task.label_names):
+        if stored["job"]["task"] != task.name or stored["labels"] != list(task.labels):
             raise UserError(
                 f"keep_head: {folder} was fine-tuned for {stored['job']['task']}, not {task.name} as it is here",
                 "a head is kept for the task and the labels that it was fine-tuned for",

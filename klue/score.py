@@ -32,8 +32,6 @@ def score(
 
     Args:
         task: name of the task ("ynat", "klue-nli" …).
-        gold_path: the benchmark's own file.
-        predictions_path: JSON Lines {"guid", "prediction"}.
         subset: score what is predicted, even where gold guids are missing.
         interval: whether to compute confidence intervals, which may take minutes.
 
@@ -77,12 +75,8 @@ def defined(value: float) -> float | None:
 
 
 def read_predictions(task: Task, path: Path, gold: dict[str, Any]) -> dict[str, Any]:
-    """Return guid → prediction.
-
-    Raises:
-        UserError: a line is not of the form asked for, its guid is unknown or repeated, or the prediction is not one
-            that the task allows; the line is named.
-    """
+    """Return guid → prediction. Raises UserError where a line is not of the form asked for, its guid is unknown or
+    repeated, or the prediction is not one that the task allows; the line is named."""
     predictions: dict[str, Any] = {}
     with decompression_errors(path), open_bytes(path) as stream:
         for number, line in enumerate(stream, start=1):

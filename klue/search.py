@@ -23,13 +23,7 @@ SEARCHES: dict[str, tuple[str, ...]] = {"none": (), "small": ("learning_rate",),
 
 
 def tried_values(settings: KlueSettings, task: Task, hidden_size: int) -> list[Training]:
-    """Return the values that a task is fine-tuned with, one set a job and seed; what the settings name is not varied.
-
-    Args:
-        settings: the stage's settings.
-        task: the task.
-        hidden_size: width of the model's hidden layers.
-    """
+    """Return the values that a task is fine-tuned with, one a job and seed; what the settings name is not varied."""
     values = resolve_training(settings, task, hidden_size)
     sections = (settings.training, getattr(settings, task.key))
     free = [name for name in SEARCHES[settings.search] if all(getattr(section, name) is None for section in sections)]

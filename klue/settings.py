@@ -199,19 +199,11 @@ class KlueSettings(Settings):
         return seeds
 
     def folder_of(self, task: str) -> Path:
-        """Return the folder of a task's suite: DATA/SUITE where there is one, else DATA, by `data` or `benchmarks`.
-
-        Args:
-            task: name of the task.
-        """
+        """Return the folder of a task's suite: DATA/SUITE where there is one, else DATA, by `data` or `benchmarks`."""
         return suite_folder(Path(self.data if SUITE_OF[task] == "klue" else self.benchmarks or self.data), task)
 
     def source_of(self, task: str) -> tuple[Task, Path] | None:
-        """Return the task, and its suite's folder, that a task without a train set is learned from; None for none.
-
-        Args:
-            task: name of the task.
-        """
+        """Return the task, and its suite's folder, that a task without a train set is learned from; None for none."""
         other = TASKS[task].transfer
         return (TASKS[other], self.folder_of(other)) if other else None
 
@@ -276,8 +268,6 @@ def resolve_training(settings: KlueSettings, task: Task, hidden_size: int) -> Tr
     """Return the values for one task: its own section, else `training`, else the authors' for the model's size.
 
     Args:
-        settings: the stage's settings.
-        task: the task.
         hidden_size: width of the model's hidden layers; from 1024 on the authors' values for large models hold.
     """
     values: dict[str, Any] = {"max_train_examples": None, **asdict(task.authors)}

@@ -16,6 +16,12 @@ from klue.settings import AUTHORS_PARSER_WIDTH
 from klue.synthetic import NOTE, TOLD, all_synthetic, synthetic_tasks
 from klue.tasks import SUITE_OF, SUITES, TASKS, Suite
 
+Rows = Sequence[dict[str, Any]]
+"""Result rows of jobs."""
+Published = dict[str, Any] | None
+"""What `published_rows` returns; None to leave them out."""
+Counts = Mapping[str, int] | None
+"""Task → sentences of a corpus; None where that is not known."""
 TITLES = {"pretrained": "pretrained", "random": "random initialisation"}
 AS_PUBLISHED = (
     "as published: what the authors' code makes of the same outputs, where ours makes something else of them; "
@@ -82,35 +88,20 @@ def published_rows() -> dict[str, Any]:
 
 
 def published_for(rows: Sequence[dict[str, Any]], wanted: bool = True) -> dict[str, Any] | None:
-    """Return `published_rows`, or None where they are not wanted or every task's data are synthetic.
-
-    Args:
-        rows: result rows of jobs.
-        wanted: whether to show them.
-    """
+    """Return `published_rows`, or None where they are not wanted or every task's data are synthetic."""
     return published_rows() if wanted and not all_synthetic(rows) else None
 
 
-def tables(
-    rows: Sequence[dict[str, Any]],
-    published: dict[str, Any] | None = None,
-    contamination: Mapping[str, int] | None = None,
-) -> list[Scores]:
+def tables(rows: Rows, published: Published = None, contamination: Counts = None) -> list[Scores]:
     """Return the scores of result rows, a table for each suite that they are of; see `tabulate`."""
     there = {SUITE_OF[row["task"]] for row in rows}
     return [tabulate(rows, published, contamination, suite) for suite in SUITES if suite in there]
 
 
-def tabulate(
-    rows: Sequence[dict[str, Any]],
-    published: dict[str, Any] | None = None,
-    contamination: Mapping[str, int] | None = None,
-    suite: str | None = None,
-) -> Scores:
+def tabulate(rows: Rows, published: Published = None, contamination: Counts = None, suite: str | None = None) -> Scores:
     """Return the scores of a suite: a column a metric of its tasks, a line a model and initialisation, then others.
 
     Args:
-        rows: result rows of jobs (results.jsonl), of one model or several.
         published: what `published_rows` returns, or None to leave them out (on data that is not the benchmark's
             they compare with nothing).
         contamination: task → sentences of the model's corpus that were taken out for it, where that is known.
@@ -151,11 +142,15 @@ def tabulate(
             entries = {e["task"]: e for e in summary if (e["model"], e["init"]) == (model, init)}
             if entries:
                 seeds = sorted({entry["n"] for entry in entries.values()})
-                cells = [_cell(entries.get(name), metric, shown) for name, metric, shown in columns]
-                values = [_value(entries.get(name), metric, shown) for name, metric, shown in columns]
+                found, others = (
+                    [entries.get(name, {}).get(shown, {}).get(metric) for name, metric, shown in part]
+                    for part in (columns, extra)
+                )
+                values = [score and score["mean"] for score in found]
+                cells = [*map(cell, found)]
                 lines.append(Line(named(model, init), init, "–".join(map(str, seeds)), cells, values, model=model))
-                beside.append([_cell(entries.get(name), metric, shown) for name, metric, shown in extra])
-    published_lines, flags = _published_lines(beside_it, published_in, [column[:2] for column in columns])
+                beside.append([*map(cell, others)])
+    published_lines, flags = _published_lines(beside_it, published_in, columns)
     lines += published_lines
     notes = [TOLD, which.caption] if invented else [which.caption]
     if beside_it:
@@ -172,8 +167,8 @@ def tabulate(
     notes += _other_than_the_authors(summary)
     held = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
     if held:
-        found = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in held.items())
-        notes.append(f"Decontamination: corpus sentences removed per task, exact or near duplicates: {found}.")
+        each = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in held.items())
+        notes.append(f"Decontamination: corpus sentences removed per task, exact or near duplicates: {each}.")
     elif contamination:
         notes.append(
             f"No sentence of the corpus was taken out for {which.title}: none was there, or it was not cleaned of it."
@@ -233,14 +228,12 @@ def _looks(summary: Sequence[dict[str, Any]], tasks: set[str]) -> str:
 
 
 def _published_lines(
-    published: dict[str, Any] | None, tasks: Sequence[str], columns: Sequence[tuple[str, str]]
+    published: Published, tasks: Sequence[str], columns: Sequence[tuple[str, ...]]
 ) -> tuple[list[Line], dict[str, str]]:
     """Return the published models' lines, and the text of each mark in them.
 
     Args:
-        published: see `tabulate`.
-        tasks: those that their scores may stand beside.
-        columns: task and metric of each; a published score stands in that of the metric as published, if there is one.
+        columns: see `Scores.keys`; a published score stands in that of the metric as published, if there is one.
     """
     if not published or not tasks:
         return [], {}
@@ -251,10 +244,9 @@ def _published_lines(
         cells: list[str] = []
         values: list[float | None] = []
         flagged = set()
-        for number, (name, key) in enumerate(columns):
+        for number, (name, key, _) in enumerate(columns):
             metric = place.get((name, key))
-            value = None if metric is None else model["scores"].get(name, {}).get(metric)
-            flag = None if metric is None else model.get("flags", {}).get(name, {}).get(metric)
+            value, flag = (model.get(kind, {}).get(name, {}).get(metric) for kind in ("scores", "flags"))
             if flag:
                 flagged.add(number)
                 marks.setdefault(flag, FLAG_MARKS[len(marks)])
@@ -303,18 +295,10 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def _value(entry: dict[str, Any] | None, metric: str, which: str) -> float | None:
-    return None if entry is None or which not in entry else entry[which][metric]["mean"]
-
-
-def _cell(entry: dict[str, Any] | None, metric: str, which: str) -> str:
-    if entry is None or which not in entry:
+def cell(found: dict[str, Any] | None) -> str:
+    """Return mean ± standard deviation, as `klue.results.spread` gives them; a dash for none."""
+    if found is None:
         return "–"
-    return cell(entry[which][metric])
-
-
-def cell(found: dict[str, Any]) -> str:
-    """Return mean ± standard deviation, as `klue.results.spread` gives them."""
     if found["mean"] is None:
         return "undefined"
     return f"{found['mean']:.2f}" + (f" ± {found['sd']:.2f}" if found["sd"] is not None else "")

@@ -17,6 +17,8 @@ SIGNS = "▁Ġ"
 """What stands for a space before a word."""
 ANCHOR = "가"
 """A word that other text is put behind, to see how it is written in running text."""
+BARE = {"add_special_tokens": False, "return_attention_mask": False}
+"""How text is tokenised that is put together with other text."""
 _BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 
 
@@ -45,29 +47,28 @@ def only_space(rows: Iterable[Sequence[int]], tokenizer: Any) -> set[int]:
     return {token for token, text in zip(ids, texts, strict=True) if not text.strip(" ")}
 
 
+def ids_of(texts: Iterable[str], tokenizer: Any) -> dict[str, list[int]]:
+    """Return the ids of each text by itself, without special tokens."""
+    ordered = sorted(set(texts))
+    return dict(zip(ordered, tokenizer(ordered, **BARE)["input_ids"], strict=True))
+
+
 def in_running_text(texts: Sequence[str], tokenizer: Any) -> list[list[int]]:
     """Return the ids of texts, without special tokens, as they are behind another word and a space.
 
     Byte-level BPE writes a word behind a space in another way than at the beginning.
     """
-    plain = {"add_special_tokens": False, "return_attention_mask": False}
-    anchor = tokenizer([ANCHOR], **plain)["input_ids"][0]
-    behind = tokenizer([f"{ANCHOR} {text}" for text in texts], **plain)["input_ids"]
+    anchor = tokenizer([ANCHOR], **BARE)["input_ids"][0]
+    behind = tokenizer([f"{ANCHOR} {text}" for text in texts], **BARE)["input_ids"]
     if any(ids[: len(anchor)] != anchor for ids in behind):  # the anchor is not written alike: text as it begins
-        return list(tokenizer(list(texts), **plain)["input_ids"])
+        return list(tokenizer(list(texts), **BARE)["input_ids"])
     return [ids[len(anchor) :] for ids in behind]
 
 
 def with_places(texts: Sequence[str], tokenizer: Any, **how: Any) -> Any:
-    """Return what the tokenizer makes of the composed texts; its offsets are in characters of the texts as given.
-
-    Args:
-        texts: as given.
-        tokenizer: one that says where its tokens stand.
-        how: passed on to it.
-    """
+    """Return what the tokenizer makes of the composed texts; its offsets are in characters of the texts as given."""
     whole = [composed(text) for text in texts]
-    encoded = tokenizer(whole, return_offsets_mapping=True, return_attention_mask=False, **how)
+    encoded = tokenizer(whole, return_offsets_mapping=True, **{"return_attention_mask": False, **how})
     for number, text in enumerate(texts):
         if whole[number] is not text:
             at = origins(text)
@@ -75,14 +76,29 @@ def with_places(texts: Sequence[str], tokenizer: Any, **how: Any) -> Any:
     return encoded
 
 
+def encode(texts: Sequence[Sequence[str]], tokenizer: Any, max_length: int, token_types: bool) -> dict[str, list[Any]]:
+    """Return `input_ids`, `token_type_ids` where they are asked for, and `cut`, whether some text is left out.
+
+    Args:
+        texts: one column of texts, or two, a pair an input, which is cut from its longer text.
+        max_length: tokens at most, special ones included.
+    """
+    encoded = tokenizer(
+        *map(list, texts),
+        truncation=True,
+        max_length=max_length,
+        return_attention_mask=False,
+        return_token_type_ids=token_types,
+    )
+    ids = {name: encoded[name] for name in ("input_ids", "token_type_ids") if name in encoded}
+    return {"cut": cut_rows(ids["input_ids"], texts, tokenizer, max_length), **ids}
+
+
 def cut_rows(rows: Sequence[Sequence[int]], texts: Sequence[Sequence[str]], tokenizer: Any, room: int) -> list[bool]:
     """Return which inputs a tokenizer has cut.
 
     Args:
         rows: ids of the inputs, `room` tokens at most.
-        texts: what they were made of: one list of texts, or two, a pair an input.
-        tokenizer: what made them.
-        room: the longest input.
     """
     full = [number for number, row in enumerate(rows) if len(row) >= room]
     found = [False] * len(rows)
@@ -95,14 +111,7 @@ def cut_rows(rows: Sequence[Sequence[int]], texts: Sequence[Sequence[str]], toke
 
 
 def pieces(text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]], spaces: set[int]) -> list[Piece]:
-    """Return the tokens of a text with the characters that they stand for.
-
-    Args:
-        text: what was tokenised.
-        ids: its tokens.
-        offsets: start and end of each in the text, as the tokenizer gives them.
-        spaces: see `only_space`.
-    """
+    """Return the tokens of a text with the characters that they stand for."""
     found = []
     for token, (start, end) in zip(ids, offsets, strict=True):
         while start < end and text[start].isspace():
@@ -115,10 +124,7 @@ def cut(found: list[Piece], places: Iterable[int], text: str, tokenizer: Any) ->
     """Return the tokens with those cut in two that continue over one of some places, where the vocabulary allows.
 
     Args:
-        found: tokens of the text.
         places: characters; no token should stand on both sides of one.
-        text: what was tokenised.
-        tokenizer: the model's.
     """
     for place in places:
         whole: list[Piece] = []

@@ -27,8 +27,6 @@ def ceilings(model: Path, data: Path, names: Sequence[str]) -> list[dict[str, An
 
     Args:
         model: folder of an encoder with its tokenizer; its weights are not looked at.
-        data: folder with the benchmark's files.
-        names: tasks.
 
     Raises:
         UserError: the model or the data do not fit.
@@ -66,9 +64,6 @@ def ceiling(
     """Return the scores of faultless outputs, and the features.
 
     Args:
-        task: the task.
-        examples: one or more.
-        model: facts about the model.
         max_length: tokens of an input at most.
     """
     tokenizer = load_tokenizer(model.folder)

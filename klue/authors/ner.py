@@ -22,10 +22,7 @@ def token_places(
     The numbers are 2 × the token's place in the input, plus 1 for a label inside.
 
     Args:
-        words: of a sentence, as spaces part them.
-        tokens: of each word by itself.
         sign: what tokens have where a word begins or continues: "▁" or "##".
-        unknown: the unknown token.
         tokens_there: tokens of the input, special ones included.
         limit: the longest input: a token at its end labels nothing.
     """
@@ -64,12 +61,6 @@ def spread(word: str, tokens: Sequence[str], sign: str, unknown: str) -> list[st
     An unknown token takes characters up to the first that the next token begins with, or to the end of the word. Of
     some words (characters that the tokenizer changes or drops) the authors' code makes no end, or stops with an error;
     here the word then ends where it does.
-
-    Args:
-        word: what was tokenised.
-        tokens: at least one.
-        sign: see `token_places`.
-        unknown: the unknown token.
     """
     found: list[str] = []
     character = place = 0

@@ -28,15 +28,7 @@ HEADS: dict[str, type[Head]] = {
 
 
 def build_head(job: Job, task: Task, shared: dict[str, Any]) -> Head:
-    """Return encoder and head in single precision; the seed decides every new weight.
-
-    Args:
-        job: names the model's folder, how to initialise it, and the seed.
-        task: the task.
-        shared: what the head must know of the tokenizer (`Features.shared`).
-
-    Raises:
-        HunminError: the folder's weights do not fill the encoder.
-    """
+    """Return encoder and head in single precision; the seed decides every new weight. Raises HunminError where the
+    folder's weights do not fill the encoder."""
     torch.manual_seed(job.seed)
     return HEADS[task.head](job, task, shared)

@@ -14,7 +14,6 @@ from common.errors import HunminError
 from klue.heads.served import family_error
 from klue.model_folder import is_finetuned
 from klue.plan import Job
-from klue.tasks.base import Task
 
 ENCODER_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 DROPOUTS = (
@@ -25,13 +24,10 @@ DROPOUTS = (
 
 
 class Head(nn.Module):
-    """An encoder with a task's head.
+    """An encoder with a task's head, made of a job, its task, and what the head must know of the tokenizer.
 
     Inputs are the columns of the features as tensors, (B, …), filled up at their ends, with `attention_mask`.
     """
-
-    @abstractmethod
-    def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None: ...
 
     @abstractmethod
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
@@ -46,10 +42,7 @@ def load_encoder(auto: Any, job: Job, shared: dict[str, Any], **configuration: A
     """Return a model of the library, in single precision.
 
     Args:
-        auto: AutoModel, or AutoModelFor….
-        job: names the folder, and whether its weights are taken.
         shared: `embeddings`, where the task has added tokens, is how many ids there are.
-        configuration: changes to the folder's configuration.
 
     Raises:
         HunminError: the model does not load, or the folder's weights do not fill the encoder.
@@ -111,8 +104,6 @@ def _load(auto: Any, job: Job, configuration: dict[str, Any], finetuned: bool) -
         )
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        if "Unrecognized configuration class" in reason:
-            raise family_error(job, "the library has no class for it") from None
         raise HunminError(
             f"the model in {job.model} does not load: {reason}", f"{auto.__name__} loads it", "export the model again"
         ) from None

@@ -28,7 +28,7 @@ class BiaffineParser(Head):
     """Scores every word, and the root, as the head of every word; the label is that of the arc to the head."""
 
     def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None:
-        super(Head, self).__init__()
+        super().__init__()
         self.encoder = load_encoder(AutoModel, job, shared)
         given = 2 * self.encoder.config.hidden_size + (TAG if job.training.pos_tags else 0)
         width = job.training.parser_width or AUTHORS_PARSER_WIDTH  # of the LSTMs

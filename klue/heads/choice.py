@@ -21,7 +21,7 @@ class ChoiceHead(Head):
     """One output a choice, from its first token; softmax over the choices of an example."""
 
     def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None:
-        super(Head, self).__init__()
+        super().__init__()
         self.model = load_encoder(AutoModelForMultipleChoice, job, shared)
         self.pad_id = job.pad_id
 
@@ -39,7 +39,6 @@ def side_by_side(inputs: dict[str, Tensor], pad_id: int) -> dict[str, Tensor]:
 
     Args:
         inputs: `input_ids` and, where a model has them, `token_type_ids`, (B, S); `pair_lengths`, (B, C).
-        pad_id: what shorter choices are filled up with.
     """
     lengths_BC = inputs["pair_lengths"]
     starts_BC = lengths_BC.cumsum(1) - lengths_BC

@@ -22,7 +22,7 @@ class SequenceHead(Head):
     """One output an input, from its first token: a label's logits, or a number (mean squared error)."""
 
     def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None:
-        super(Head, self).__init__()
+        super().__init__()
         kind = "regression" if task.outputs == 1 else "single_label_classification"
         self.model = load_encoder(
             AutoModelForSequenceClassification, job, shared, num_labels=task.outputs, problem_type=kind
@@ -43,7 +43,7 @@ class TokenHead(Head):
     """A label a token; -100 in `labels` is ignored."""
 
     def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None:
-        super(Head, self).__init__()
+        super().__init__()
         self.model = load_encoder(AutoModelForTokenClassification, job, shared, num_labels=task.outputs)
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
@@ -59,7 +59,7 @@ class SpanHead(Head):
     """Start and end of an answer among an input's tokens."""
 
     def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None:
-        super(Head, self).__init__()
+        super().__init__()
         self.model = load_encoder(AutoModelForQuestionAnswering, job, shared)
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 import torch
 
 from common.errors import HunminError
+from klue.model_folder import read_config
 from klue.plan import Job, not_served
 from klue.tasks import get_task
 
@@ -36,8 +36,5 @@ def served(job: Job) -> Iterator[None]:
 
 def family_error(job: Job, reason: str) -> HunminError:
     """Return the error that says that a job's model is of a family that its task is not served with."""
-    try:
-        family = str(json.loads((Path(job.model) / "config.json").read_bytes())["model_type"])
-    except (OSError, ValueError, KeyError):
-        family = "these"
+    family = str((read_config(Path(job.model)) or {}).get("model_type", "these"))
     return not_served(family, get_task(job.task).title, reason)

@@ -30,7 +30,7 @@ class Trade(Head):
     """Encoder, gates and value generator; the decoder's embeddings are the encoder's."""
 
     def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None:
-        super(Head, self).__init__()
+        super().__init__()
         self.encoder = load_encoder(AutoModel, job, shared)
         if not isinstance(self.encoder.get_input_embeddings(), nn.Embedding):
             raise family_error(job, "they have no plain embeddings, which the decoder shares")

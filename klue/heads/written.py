@@ -37,7 +37,6 @@ def loss_and_choice(
         weight: embeddings of the vocabulary, (V, D).
         mixed: share of the vocabulary in the mixture, (N,).
         found: share of the target in the dialogue, (N,).
-        target: the tokens, (N,).
         copies: None where the likeliest token is not asked for, and `target` comes back in its place.
     """
     lost, best = _Lost.apply(state, weight, mixed, found, target, copies)  # type: ignore[no-untyped-call]
@@ -126,7 +125,6 @@ def _likeliest(highest: Tensor, first: Tensor, here: Tensor, total: Tensor, mixe
         here: logits of the dialogue's tokens, (N, S).
         total: logarithm of the sum over the vocabulary, (N,).
         mixed: share of the vocabulary in the mixture, (N,).
-        copies: the dialogue's tokens.
     """
     there = mixed[:, None] * (here - total[:, None]).exp() + (1 - mixed[:, None]) * copies.share
     chance, place = there.max(-1)

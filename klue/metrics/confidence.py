@@ -13,12 +13,15 @@ Gold = TypeVar("Gold")
 Prediction = TypeVar("Prediction")
 
 
+MIDDLE = 0.95
+"""Share of the draws that an interval holds."""
+
+
 def drawn_scores(
     score: Callable[[Sequence[Gold], Sequence[Prediction]], dict[str, float]],
     gold: Sequence[Gold],
     systems: Sequence[Sequence[Sequence[Prediction]]],
-    draws: int = 1000,
-    seed: int = 0,
+    draws: int,
     each: Callable[[], object] = lambda: None,
 ) -> dict[str, np.ndarray]:
     """Return metric → scores of systems on the same draws of examples, (draws, systems): a system's is the mean over
@@ -29,42 +32,36 @@ def drawn_scores(
 
     Args:
         score: {metric: score} of gold and predictions, one element each an example.
-        gold: at least one example.
         systems: of each system one list of predictions a seed, in the order of the gold labels.
         draws: 1 or more.
-        seed: of the draws.
-        each: called after each draw.
 
     Raises:
         ValueError: the lengths differ, or nothing is there.
     """
     for predictions in (one for system in systems for one in system):
         same_length(gold, predictions)
-    generator = np.random.default_rng(seed)
-    found: dict[str, list[list[float]]] = {}
+    generator = np.random.default_rng(0)
+    found: dict[str, list[float]] = {}
     for _ in range(draws):
         chosen = generator.integers(len(gold), size=len(gold)).tolist()
         right = [gold[i] for i in chosen]
-        means: dict[str, list[float]] = {}
         for system in systems:
             seeds = [score(right, [predictions[i] for i in chosen]) for predictions in system]
             for name in seeds[0]:
-                means.setdefault(name, []).append(sum(one[name] for one in seeds) / len(seeds))
-        for name, values in means.items():
-            found.setdefault(name, []).append(values)
+                found.setdefault(name, []).append(sum(one[name] for one in seeds) / len(seeds))
         each()
-    return {name: np.array(values) for name, values in found.items()}
+    return {name: np.array(values).reshape(draws, len(systems)) for name, values in found.items()}
 
 
-def middle(scores: np.ndarray, share: float = 0.95) -> tuple[float, float]:
-    """Return the ends of the middle `share` of some draws' scores, (draws,), interpolated between neighbours.
+def middle(scores: np.ndarray) -> tuple[float, float]:
+    """Return the ends of the middle 95% of some draws' scores, (draws,), interpolated between neighbours.
 
     Draws on which a score is undefined (nan) are left out; both ends are nan where all are.
     """
     scores = scores[~np.isnan(scores)]
     if not len(scores):
         return float("nan"), float("nan")
-    low, high = np.quantile(scores, [(1 - share) / 2, (1 + share) / 2])
+    low, high = np.quantile(scores, [(1 - MIDDLE) / 2, (1 + MIDDLE) / 2])
     return float(low), float(high)
 
 

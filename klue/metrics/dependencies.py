@@ -33,11 +33,10 @@ def dependency_scores(
 
     Args:
         gold: one parse a sentence; at least one word in all.
-        predicted: as many words a sentence, same order.
+        predicted: as many words a sentence.
         labels: all labels in the benchmark's order.
 
     Raises:
-        ValueError: the lengths differ, or nothing is there.
         KeyError: a label is not in `labels`.
     """
     gold_heads, found_heads = [parse["heads"] for parse in gold], [parse["heads"] for parse in predicted]

@@ -19,10 +19,6 @@ def state_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str
 
     Args:
         gold: one state a user turn; at least one turn, a state may be empty.
-        predicted: as many states, same order.
-
-    Raises:
-        ValueError: the lengths differ, or nothing is there.
     """
     same_length(gold, predicted)
     turns = list(zip(gold, predicted, strict=True))

@@ -53,10 +53,9 @@ def entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[st
 
     Args:
         gold: per sentence one label of `LABELS` a character; at least one sentence.
-        predicted: as many labels, same order.
 
     Raises:
-        ValueError: the lengths differ, nothing is there, or a label is not one of `LABELS`.
+        ValueError: a label is not one of `LABELS`.
     """
     same_lengths(gold, predicted)
     unknown = set().union(*gold, *predicted).difference(LABELS)

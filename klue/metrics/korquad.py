@@ -19,10 +19,6 @@ def korquad_scores(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> d
 
     Args:
         gold: each question's answers, one or more.
-        predicted: one answer a question, same order.
-
-    Raises:
-        ValueError: the lengths differ, or nothing is there.
     """
     return {
         "exact_match": mean_of_best(gold, predicted, lambda answer, found: float(answer == found), normalise),

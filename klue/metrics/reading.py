@@ -1,4 +1,8 @@
-"""The metrics of KLUE-MRC: exact match and ROUGE-W of an answer against the gold answers, scores × 100."""
+"""The metrics of KLUE-MRC: exact match and ROUGE-W of an answer against the gold answers, scores × 100.
+
+Gold are each question's answers: none where it has no answer, and then only an empty prediction scores. A prediction is
+one answer, "" for none.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +17,7 @@ _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def exact_match(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> float:
-    """Return the share × 100 of the questions whose predicted answer equals a gold answer, both normalised.
-
-    Args:
-        gold: each question's answers; none where it has no answer, and then only an empty prediction is right.
-        predicted: one answer a question, "" for none, same order.
-
-    Raises:
-        ValueError: the lengths differ, or nothing is there.
-    """
+    """Return the share × 100 of the questions whose predicted answer equals a gold answer, both normalised."""
     return mean_of_best(gold, predicted, lambda answer, found: float(answer == found))
 
 
@@ -31,12 +27,7 @@ def rouge_w(
     """Return the mean over the questions of the best overlap × 100 with a gold answer, both normalised.
 
     Args:
-        gold: each question's answers; none where it has no answer, and then only an empty prediction scores.
-        predicted: one answer a question, "" for none, same order.
         overlap: of gold and prediction, 0 to 1; None = `overlap_f1`.
-
-    Raises:
-        ValueError: the lengths differ, or nothing is there.
     """
     return mean_of_best(gold, predicted, overlap or overlap_f1)
 
@@ -50,13 +41,8 @@ def mean_of_best(
     """Return the mean over the questions of the best score × 100 with a gold answer.
 
     Args:
-        gold: each question's answers; none counts as one that is empty.
-        predicted: one answer a question, same order.
         score: of gold and prediction, 0 to 1.
         written: how both are normalised; None = `normalise`.
-
-    Raises:
-        ValueError: the lengths differ, or nothing is there.
     """
     same_length(gold, predicted)
     clean = written or normalise
@@ -81,18 +67,19 @@ def overlap_f1(gold: str, predicted: str) -> float:
 
     1 where both are empty, 0 where one is. The paper's "ROUGE-W" is this, no weighted ROUGE.
     """
-    if not gold or not predicted:
-        return float(gold == predicted)
-    return 2 * longest_common_run(gold, predicted) / (len(gold) + len(predicted))
+    return _f1_of_run(longest_common_run, gold, predicted)
 
 
 def overlap_f1_as_published(gold: str, predicted: str) -> float:
     """Return `overlap_f1` with the run that the authors' code finds, which for gold of 200 characters and more may be
     shorter than the longest."""
+    return _f1_of_run(lambda a, b: SequenceMatcher(None, b, a).find_longest_match().size, gold, predicted)
+
+
+def _f1_of_run(run: Callable[[str, str], int], gold: str, predicted: str) -> float:
     if not gold or not predicted:
         return float(gold == predicted)
-    run = SequenceMatcher(None, predicted, gold).find_longest_match(0, len(predicted), 0, len(gold)).size
-    return 2 * run / (len(gold) + len(predicted))
+    return 2 * run(gold, predicted) / (len(gold) + len(predicted))
 
 
 def longest_common_run(first: str, second: str) -> int:

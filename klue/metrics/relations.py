@@ -19,12 +19,10 @@ def micro_f1(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str
     A right `NO_RELATION` counts nowhere; a relation in its place, or it in the place of a relation, is one error.
 
     Args:
-        gold: one label an example; at least one.
-        predicted: as many labels, same order.
         labels: all labels, `NO_RELATION` among them or not.
 
     Raises:
-        ValueError: the lengths differ, nothing is there, or a label is not in `labels`.
+        ValueError: a label is not in `labels`.
     """
     same_length(gold, predicted)
     _known({*gold, *predicted}, labels)
@@ -42,13 +40,11 @@ def auprc(gold: Sequence[str], probabilities: ArrayLike, labels: Sequence[str]) 
     area was undefined. No label of the benchmark's dev set is without an example.
 
     Args:
-        gold: one label an example; at least one.
         probabilities: shape (examples, labels); finite. Any scores that rank the examples of each label will do.
         labels: the label of each column, all labels.
 
     Raises:
-        ValueError: the lengths differ, nothing is there, a gold label is not in `labels`, or a probability is not
-            finite.
+        ValueError: a gold label is not in `labels`, or a probability is not finite.
     """
     scores_NC = np.asarray(probabilities, dtype=np.float64)
     same_length(gold, scores_NC)

@@ -13,15 +13,7 @@ SIMILAR_FROM = 3.0
 
 
 def accuracy(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> float:
-    """Return the share of equal labels × 100.
-
-    Args:
-        gold: one label an example; at least one.
-        predicted: as many labels, same order.
-
-    Raises:
-        ValueError: the lengths differ, or nothing is there.
-    """
+    """Return the share of equal labels × 100."""
     same_length(gold, predicted)
     return mean(g == p for g, p in zip(gold, predicted, strict=True))
 
@@ -30,28 +22,13 @@ def macro_f1(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> float:
     """Return the mean F1 × 100 over the labels that occur in gold or prediction.
 
     A label that occurs on one side only has F1 0 and counts; one that occurs on neither does not.
-
-    Args:
-        gold: one label an example; at least one.
-        predicted: as many labels, same order.
-
-    Raises:
-        ValueError: the lengths differ, or nothing is there.
     """
     same_length(gold, predicted)
     return mean(f1_by_class(gold, predicted).values())
 
 
 def pearsonr(gold: Sequence[float], predicted: Sequence[float]) -> float:
-    """Return Pearson's correlation × 100; nan where it is undefined (one side constant, or fewer than two pairs).
-
-    Args:
-        gold: real labels, 0 to 5.
-        predicted: raw model outputs, unclipped, same order.
-
-    Raises:
-        ValueError: the lengths differ, or nothing is there.
-    """
+    """Return Pearson's correlation × 100; nan where it is undefined (one side constant, or fewer than two pairs)."""
     same_length(gold, predicted)
     x = np.asarray(gold, dtype=np.float64)
     y = np.asarray(predicted, dtype=np.float64)
@@ -69,13 +46,6 @@ def spearmanr(gold: Sequence[float], predicted: Sequence[float]) -> float:
     """Return Spearman's rank correlation × 100: Pearson's of the ranks, equal values sharing the mean of theirs.
 
     nan where it is undefined (one side constant, or fewer than two pairs).
-
-    Args:
-        gold: real labels.
-        predicted: raw model outputs, same order.
-
-    Raises:
-        ValueError: the lengths differ, or nothing is there.
     """
     same_length(gold, predicted)
     return pearsonr(_ranks(gold), _ranks(predicted))
@@ -92,13 +62,6 @@ def similarity_f1(gold: Sequence[float], predicted: Sequence[float]) -> float:
     """Return the F1 × 100 of the class "3.0 or more" on both sides, compared in double precision.
 
     0 when no pair reaches 3.0 on either side.
-
-    Args:
-        gold: real labels, 0 to 5.
-        predicted: raw model outputs, same order.
-
-    Raises:
-        ValueError: the lengths differ, or nothing is there.
     """
     same_length(gold, predicted)
     x = np.asarray(gold, dtype=np.float64) >= SIMILAR_FROM

@@ -73,12 +73,7 @@ def names_of(suites: Sequence[str]) -> list[str]:
 
 
 def suite_folder(data: Path, task: str) -> Path:
-    """Return the folder of a task's suite: DATA/SUITE where there is one, else DATA.
-
-    Args:
-        data: a folder that holds the suite's files, or a folder a suite.
-        task: name of the task.
-    """
+    """Return the folder of a task's suite: DATA/SUITE where there is one, else DATA."""
     folder = data / SUITE_OF[task]
     return folder if folder.is_dir() else data
 
@@ -114,11 +109,7 @@ def problem_with_suite(name: str) -> str | None:
 
 
 def get_task(name: str) -> Task:
-    """Return the task of that name, see `canonical`.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Return the task of that name, see `canonical`. Raises UserError where there is none."""
     found = canonical(name)
     if found is None:
         problem = problem_with(name) or name

@@ -11,8 +11,8 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from klue.metrics.sentence import accuracy, macro_f1, pearsonr, spearmanr
-from klue.tasks.fields import finite, one_of
-from klue.tokens import cut_rows
+from klue.tasks.fields import finite, one_of, text_field
+from klue.tokens import encode
 
 _SPLITS = ("train", "dev", "test")
 LARGE_FROM_HIDDEN = 1024
@@ -83,6 +83,11 @@ class AuthorsValues:
     """What is other than above from hidden size 1024 on."""
 
 
+def published_keys(*metrics: str) -> dict[str, str]:
+    """Return `Task.as_published` of some metrics."""
+    return {metric: f"{metric}_as_published" for metric in metrics}
+
+
 class Task(ABC):
     """A benchmark task. Subclasses say what differs; nothing here knows about torch."""
 
@@ -104,6 +109,10 @@ class Task(ABC):
     """Columns of the features that only `decode` reads; heads do not get them."""
     offsets: ClassVar[bool] = False
     """Whether features need to know where tokens stand in the text, which only "fast" tokenizers say."""
+    text_columns: ClassVar[tuple[str, ...]] = ()
+    """Fields with an example's texts, in the order in which they are read, where reading needs no more."""
+    labels: ClassVar[tuple[str, ...]] = ()
+    """The labels that a saved model of the library's says, in the order of its outputs; or none."""
     writes_text: ClassVar[bool] = False
     """Whether predictions are ids that only the tokenizer can turn into text."""
     markers: ClassVar[tuple[str, ...]] = ()
@@ -137,11 +146,8 @@ class Task(ABC):
     authors: ClassVar[AuthorsValues]
 
     def records(self, stream: IO[bytes]) -> list[Any]:
-        """Return the records of an official file; by default it holds a JSON list of them.
-
-        Raises:
-            ValueError: the file is not of that form.
-        """
+        """Return the records of an official file; by default it holds a JSON list of them. Raises ValueError where the
+        file is not of that form."""
         records = json.load(stream)
         if not isinstance(records, list):
             raise ValueError(f"it holds {type(records).__name__}, not a list of records")
@@ -170,11 +176,7 @@ class Task(ABC):
         return self.sizes[2]
 
     def shortfalls(self, counts: Mapping[str, int]) -> list[str]:
-        """Return what of the benchmark's own sets is missing, one phrase a split: "35 of 519 dev examples".
-
-        Args:
-            counts: see `klue.examples.Splits.counts`.
-        """
+        """Return what of the benchmark's own sets is missing, one phrase a split: "35 of 519 dev examples"."""
         taken = counts["dev"] if self.dev_share else 0
         train = counts["train"] + counts.get("train_in_dev", 0) + counts.get("train_cut", 0) + taken
         found = []
@@ -191,7 +193,6 @@ class Task(ABC):
         """Return the examples of a record: one, but of a dialogue one a user turn.
 
         Args:
-            record: one of `records`.
             guid: the name to give it when it has none of its own.
 
         Raises:
@@ -200,24 +201,16 @@ class Task(ABC):
         """
 
     def contradiction(self, record: Any) -> str:
-        """Return what in a record that the task reads contradicts something else in it, for people; empty for none.
-
-        Args:
-            record: one that `read`, or `unlabelled`, takes.
-        """
+        """Return what in a record that the task reads contradicts something else in it, for people; empty for none."""
         return ""
 
     @property
     def unlabelled_fields(self) -> str:
         """Return what a record without a label has, for people."""
-        return "those of its records but for the label"
+        return ", ".join(self.text_columns) or "those of its records but for the label"
 
     def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
         """Return the examples of a record without a label; theirs is any that the task allows.
-
-        Args:
-            record: a JSON object.
-            guid: its name.
 
         Raises:
             KeyError: a field is missing.
@@ -230,14 +223,9 @@ class Task(ABC):
         return example.texts[0]
 
     @property
-    def label_names(self) -> tuple[str, ...]:
-        """Return the labels that a saved model of the library's says, in the order of its outputs; or none."""
-        return ()
-
-    @property
     def outputs(self) -> int:
         """Return the number of values that the head puts out for an input, a token or a word."""
-        return len(self.label_names)
+        return len(self.labels)
 
     @abstractmethod
     def features(
@@ -247,8 +235,6 @@ class Task(ABC):
         out of it; `owner`, the index of its example, where that is not its own; `token_type_ids` where not all are 0.
 
         Args:
-            examples: one or more.
-            tokenizer: the model's, with the task's markers.
             max_length: tokens at most, special ones included.
             token_types: whether the model takes `token_type_ids`.
         """
@@ -262,8 +248,6 @@ class Task(ABC):
         """Return the predictions, one an example, in the form of the predictions file.
 
         Args:
-            outputs: of the head.
-            features: what they were made from.
             tokenizer: given to tasks that write text from ids (see `writes_text`).
         """
 
@@ -271,11 +255,6 @@ class Task(ABC):
         """Return the metrics × 100 that the authors' code gives outputs, by the keys in `as_published`.
 
         They are nan where that code does not take the tokenizer.
-
-        Args:
-            outputs: see `decode`.
-            features: likewise.
-            tokenizer: likewise.
         """
         return {}
 
@@ -285,11 +264,8 @@ class Task(ABC):
 
     @abstractmethod
     def check(self, prediction: Any, label: Any) -> Any:
-        """Return one prediction of a predictions file, for an example with that gold label.
-
-        Raises:
-            ValueError: it does not have the form that the task asks for.
-        """
+        """Return one prediction of a predictions file, for an example with that gold label. Raises ValueError where it
+        does not have the form that the task asks for."""
 
     @abstractmethod
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
@@ -307,6 +283,27 @@ _METRICS: dict[str, Callable[[Sequence[Any], Sequence[Any]], float]] = {
 class Sentences(Task):
     """A task with one output for a text or a pair of texts."""
 
+    label_column: ClassVar[str] = "label"
+    any_label: ClassVar[Any]
+    """What stands in the label's field for a record without one."""
+
+    def texts(self, record: Any) -> tuple[str, ...]:
+        """Return the texts of a record; raises KeyError or ValueError where one is missing, or none."""
+        return tuple(text_field(record, column) for column in self.text_columns)
+
+    @abstractmethod
+    def label(self, value: Any) -> Any:
+        """Return the label that a field says; raises ValueError where it says none."""
+
+    def read(self, record: Any, guid: str) -> Iterable[Example]:
+        """Return the example of a record."""
+        texts = self.texts(record)
+        return [Example(record.get("guid", guid), texts, self.label(record[self.label_column]))]
+
+    def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
+        """Return the example, with any label."""
+        return self.read({**record, "guid": guid, self.label_column: self.any_label}, guid)
+
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return the metrics and extra metrics of the task by their keys."""
         return {key: _METRICS[key](gold, predictions) for key in (*self.metrics, *self.extra_metrics)}
@@ -319,35 +316,22 @@ class Sentences(Task):
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
         """Return ids and targets; a pair is cut from its longer text until it fits."""
-        texts = [list(column) for column in zip(*(example.texts for example in examples), strict=True)]
-        encoded = tokenizer(
-            *texts,
-            truncation=True,
-            max_length=max_length,
-            padding=False,
-            return_attention_mask=False,
-            return_token_type_ids=token_types,
-        )
-        return {
-            "cut": cut_rows(encoded["input_ids"], texts, tokenizer, max_length),
-            **{name: encoded[name] for name in ("input_ids", "token_type_ids") if name in encoded},
-            "labels": [self.target(example) for example in examples],
-        }
+        texts = list(zip(*(example.texts for example in examples), strict=True))
+        columns = encode(texts, tokenizer, max_length, token_types)
+        return {**columns, "labels": [self.target(example) for example in examples]}
 
 
 class Classification(Sentences):
     """A task with one label of a closed set."""
 
-    labels: ClassVar[tuple[str, ...]]
-
     @property
-    def label_names(self) -> tuple[str, ...]:
-        """Return the labels."""
-        return self.labels
+    def any_label(self) -> str:  # type: ignore[override]
+        """Return the first label."""
+        return self.labels[0]
 
-    def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
-        """Return the example, with the first label."""
-        return self.read({**record, "guid": guid, "label": self.labels[0]}, guid)
+    def label(self, value: Any) -> str:
+        """Return the label; raises ValueError when it is outside the set."""
+        return one_of(value, self.labels, self.name)
 
     def check(self, prediction: Any, label: Any) -> Any:
         """Return the label; raises ValueError when it is outside the set."""
@@ -372,10 +356,12 @@ class Classification(Sentences):
 class Regression(Sentences):
     """A task with one number."""
 
-    @property
-    def outputs(self) -> int:
-        """Return 1."""
-        return 1
+    outputs = 1
+    any_label: ClassVar[Any] = 0.0
+
+    def label(self, value: Any) -> float:
+        """Return the number; raises ValueError when it is none, or not finite."""
+        return finite(value, self.name)
 
     def check(self, prediction: Any, label: Any) -> float:
         """Return the number; raises ValueError when it is none, or not finite."""

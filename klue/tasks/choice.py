@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from itertools import chain
+from typing import Any
 
 from klue.tasks.base import Classification, Example
-from klue.tokens import cut_rows
+from klue.tokens import encode
 
 
 class Choice(Classification):
     """A task with as many labels as there are choices, in their order."""
 
     head = "choice"
-    labels: ClassVar[tuple[str, ...]]
 
     @abstractmethod
     def pairs(self, example: Example) -> list[tuple[str, str]]:
@@ -28,29 +28,12 @@ class Choice(Classification):
         A pair is cut from its longer text until it fits into `max_length` tokens.
         """
         pairs = [pair for example in examples for pair in self.pairs(example)]
-        encoded = tokenizer(
-            [given for given, _ in pairs],
-            [choice for _, choice in pairs],
-            truncation=True,
-            max_length=max_length,
-            padding=False,
-            return_attention_mask=False,
-            return_token_type_ids=token_types,
-        )
-        columns: dict[str, list[Any]] = {
+        encoded = encode(list(zip(*pairs, strict=True)), tokenizer, max_length, token_types)
+        cut = encoded.pop("cut")
+        each = [slice(at, at + self.choices) for at in range(0, len(pairs), self.choices)]
+        return {
             "labels": [self.target(example) for example in examples],
-            "pair_lengths": [],
-            "cut": [],
+            "pair_lengths": [[len(row) for row in encoded["input_ids"][pair]] for pair in each],
+            "cut": [any(cut[pair]) for pair in each],
+            **{name: [list(chain.from_iterable(rows[pair])) for pair in each] for name, rows in encoded.items()},
         }
-        names = [name for name in ("input_ids", "token_type_ids") if name in encoded]
-        for name in names:
-            columns[name] = []
-        cut, at = cut_rows(encoded["input_ids"], list(zip(*pairs, strict=True)), tokenizer, max_length), 0
-        for example in examples:
-            end = at + len(self.pairs(example))
-            columns["pair_lengths"].append([len(row) for row in encoded["input_ids"][at:end]])
-            for name in names:
-                columns[name].append([token for row in encoded[name][at:end] for token in row])
-            columns["cut"].append(any(cut[at:end]))
-            at = end
-        return columns

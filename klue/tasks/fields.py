@@ -9,22 +9,14 @@ from data.nfc import composed
 
 
 def text_field(record: dict[str, Any], name: str) -> str:
-    """Return a text field of a record, decomposed characters composed.
-
-    Raises:
-        KeyError: it is missing.
-        ValueError: it is not text.
-    """
+    """Return a text field of a record, decomposed characters composed. Raises KeyError where it is missing, ValueError
+    where it is not text."""
     return composed(given_text(record, name))
 
 
 def given_text(record: dict[str, Any], name: str) -> str:
     """Return a text field of a record as it is given: for tasks whose labels or answers stand at characters of it.
-
-    Raises:
-        KeyError: it is missing.
-        ValueError: it is not text.
-    """
+    Raises KeyError where it is missing, ValueError where it is not text."""
     value = record[name]
     if not isinstance(value, str):
         raise ValueError(f"'{name}' is not text")
@@ -32,11 +24,7 @@ def given_text(record: dict[str, Any], name: str) -> str:
 
 
 def one_of(value: Any, labels: tuple[str, ...], name: str) -> str:
-    """Return the value if it is one of a set of labels.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """Return the value if it is one of a set of labels. Raises ValueError where it is not."""
     value = composed(value) if isinstance(value, str) else value
     if value not in labels:
         raise ValueError(f"{shown(value)} is not a label of {name}; labels: {', '.join(labels)}")
@@ -44,11 +32,7 @@ def one_of(value: Any, labels: tuple[str, ...], name: str) -> str:
 
 
 def finite(value: Any, name: str) -> float:
-    """Return the value if it is a finite number.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """Return the value if it is a finite number. Raises ValueError where it is not."""
     try:
         number = math.nan if isinstance(value, bool) or not isinstance(value, (int, float)) else float(value)
     except OverflowError:  # an integer of hundreds of digits

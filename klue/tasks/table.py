@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import IO, Any, ClassVar
+from collections.abc import Iterable
+from typing import IO, Any
 
-from klue.tasks.base import Classification, Example, Task
-from klue.tasks.fields import one_of, text_field
+from klue.tasks.base import Classification, Example, Sentences
 
 
 def table_records(stream: IO[bytes]) -> list[dict[str, str]]:
@@ -35,57 +34,24 @@ def table_records(stream: IO[bytes]) -> list[dict[str, str]]:
     return records
 
 
-class Table(Task):
-    """A task whose files are tables; a subclass of one of the kinds of tasks, too. Its examples are numbered."""
+class Table(Sentences):
+    """A task whose files are tables; a subclass of one of the kinds of tasks, too."""
 
     suffix = "tsv"
-    text_columns: ClassVar[tuple[str, ...]]
-    """Columns with an example's texts, in the order in which they are read."""
-    label_column: ClassVar[str]
-
-    @property
-    def unlabelled_fields(self) -> str:
-        """Return the columns of the texts."""
-        return ", ".join(self.text_columns)
+    files = ("train.tsv", "dev.tsv", "test.tsv")
 
     def records(self, stream: IO[bytes]) -> list[Any]:
         """Return the rows."""
         return table_records(stream)
 
-    def named(self, guid: str) -> str:
-        """Return the name of an example: the task's, and the number of its row."""
-        return f"{self.name}-{guid}"
-
-    def texts(self, record: Any) -> tuple[str, ...]:
-        """Return the texts of a row; raises ValueError where one is none."""
-        return tuple(text_field(record, column) for column in self.text_columns)
-
-    @property
-    @abstractmethod
-    def any_label(self) -> Any:
-        """Return a label for texts without one."""
-
-    @abstractmethod
-    def label(self, value: str) -> Any:
-        """Return the label that a field says; raises ValueError where it says none."""
-
-    def read(self, record: Any, guid: str) -> list[Example]:
-        """Return the example of a row."""
-        return [Example(self.named(guid), self.texts(record), self.label(text_field(record, self.label_column)))]
-
-    def unlabelled(self, record: Any, guid: str) -> list[Example]:
-        """Return the example of a row without a label."""
-        return [Example(guid, self.texts(record), self.any_label)]
+    def read(self, record: Any, guid: str) -> Iterable[Example]:
+        """Return the example of a row, named by the task and the row's number."""
+        return super().read(record, f"{self.name}-{guid}")
 
 
 class LabelTable(Table, Classification):
     """A table of texts with one of the task's labels each."""
 
-    @property
-    def any_label(self) -> str:
-        """Return the first label."""
-        return self.labels[0]
-
     def label(self, value: str) -> str:
         """Return the label, without the blanks around it."""
-        return one_of(value.strip(), self.labels, self.name)
+        return super().label(value.strip())

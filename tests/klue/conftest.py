@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.klue.suite_files import write_suites
+
 TOPICS = {
     "IT과학": ["반도체", "스마트폰"],
     "경제": ["금리", "수출"],
@@ -178,11 +180,16 @@ def sample_benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_reader(sample_benchmark: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A RoBERTa folder that knows all characters of the embedded sample and learns fast: no dropout, uneven weights."""
-    text = "".join(path.read_text(encoding="utf-8") for path in sorted(sample_benchmark.rglob("*_train.*")))
+def tiny_reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A RoBERTa folder whose tokenizer reads the embedded sample and that learns fast: no dropout, uneven weights."""
     fast = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": 0.1}
-    return write_model(tmp_path_factory.mktemp("reader"), text="".join(sorted(set(text) - set("\n\t"))), **fast)
+    return write_model(tmp_path_factory.mktemp("reader"), text=sample_characters(), **fast)
+
+
+@pytest.fixture(scope="session")
+def suites(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The suites beside KLUE; see `write_suites`."""
+    return write_suites(tmp_path_factory.mktemp("suites"))
 
 
 @pytest.fixture

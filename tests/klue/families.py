@@ -95,9 +95,7 @@ def _wordpiece(lines: list[str], folder: Path) -> int:
     built.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
     built.decoder = decoders.WordPiece()
     built.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 0), ("[SEP]", 2)],
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 0), ("[SEP]", 2)]
     )
     PreTrainedTokenizerFast(tokenizer_object=built, **dict(zip(ROLES, BRACKETS, strict=True))).save_pretrained(folder)
     return int(built.get_vocab_size())

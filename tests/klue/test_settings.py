@@ -68,10 +68,7 @@ def test_seeds_as_list_or_count(seeds, expected):
         ({"tasks": ["klue-mcr"]}, r"unknown task 'klue-mcr' \(did you mean 'klue-mrc'\?\); available: ynat, klue-sts"),
         ({"tasks": ["naver-ner"]}, "'naver-ner' is not offered: its data are not published"),
         ({"tasks": ["ynat", "klue-ynat"]}, "named twice"),
-        (
-            {"suites": ["kobes"]},
-            r"unknown suite 'kobes' \(did you mean 'kobest'\?\); available: klue, kobest",
-        ),
+        ({"suites": ["kobes"]}, r"unknown suite 'kobes' \(did you mean 'kobest'\?\); available: klue, kobest"),
         ({"suites": []}, "one or more suites"),
         ({"suites": ["klue", "kobest"], "tasks": ["ynat"]}, "no task of suite kobest is named"),
         ({"seeds": 0}, "at least one seed"),

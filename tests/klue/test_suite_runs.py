@@ -23,23 +23,10 @@ from klue.settings import KlueSettings
 from klue.tables import published_rows, tables
 from klue.tasks import SUITE_OF, TASKS
 from klue.upper_bound import ceilings
-from tests.klue.conftest import sample_characters, write_model
 from tests.klue.stand_in import pretend
 from tests.klue.suite_files import write_suites
 
 NAMES = ("kobest-copa", "kobest-hellaswag", "korsts", "korquad")
-
-
-@pytest.fixture(scope="module")
-def suites(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_suites(tmp_path_factory.mktemp("suites"))
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that learns fast: no dropout, uneven weights."""
-    fast = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": 0.1}
-    return write_model(tmp_path_factory.mktemp("reader"), text=sample_characters(), **fast)
 
 
 def settings(root: Path, **changes) -> KlueSettings:
@@ -49,9 +36,9 @@ def settings(root: Path, **changes) -> KlueSettings:
 
 
 @pytest.fixture(scope="module")
-def finished(suites: Path, reader: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(suites: Path, tiny_reader: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("stage") / "klue"
-    run_klue(settings(suites), reader, out)
+    run_klue(settings(suites), tiny_reader, out)
     return out
 
 
@@ -66,13 +53,13 @@ def test_choices_stand_side_by_side() -> None:
     assert found["token_type_ids"].tolist() == [[[0, 1, 0], [0, 1, 1]], [[0, 0, 0], [1, 0, 0]]]
 
 
-def test_the_head_is_the_librarys_on_pairs_that_the_tokenizer_fills_up(suites: Path, reader: Path) -> None:
-    task, facts, tokenizer = TASKS["kobest-copa"], read_model_folder(reader), load_tokenizer(reader)
+def test_the_head_is_the_librarys_on_pairs_that_the_tokenizer_fills_up(suites: Path, tiny_reader: Path) -> None:
+    task, facts, tokenizer = TASKS["kobest-copa"], read_model_folder(tiny_reader), load_tokenizer(tiny_reader)
     with (suites / "kobest" / "COPA" / "dev.tsv").open("rb") as stream:
         examples = [e for n, record in enumerate(task.records(stream)) for e in task.read(record, str(n))][:3]
     features = make_features(task, examples, tokenizer, facts, 48)
     torch.manual_seed(0)
-    model = AutoModelForMultipleChoice.from_pretrained(reader).eval()
+    model = AutoModelForMultipleChoice.from_pretrained(tiny_reader).eval()
     for number, example in enumerate(examples):
         inputs = {
             "input_ids": torch.tensor(features.columns["input_ids"][number])[None],
@@ -97,7 +84,7 @@ def test_choices_are_learned_and_test_is_scored_as_the_file_says(suites: Path, f
         assert "test" not in json.loads((finished / "jobs" / row["job"] / "result.json").read_text())
 
 
-def test_labels_of_test_decide_nothing(suites: Path, reader: Path, finished: Path, tmp_path: Path) -> None:
+def test_labels_of_test_decide_nothing(suites: Path, tiny_reader: Path, finished: Path, tmp_path: Path) -> None:
     root = write_suites(tmp_path / "suites")
     path = root / "korsts" / "sts-test.tsv"
     head, *lines = path.read_text("utf-8").splitlines()
@@ -106,7 +93,7 @@ def test_labels_of_test_decide_nothing(suites: Path, reader: Path, finished: Pat
     ]
     path.write_text("\n".join([head, *changed]) + "\n", "utf-8")
     out = tmp_path / "klue"
-    run_klue(settings(root, tasks=["korsts"]), reader, out)
+    run_klue(settings(root, tasks=["korsts"]), tiny_reader, out)
     name = "jobs/korsts-pretrained-42"
     for file in ("predictions.jsonl", "predictions-test.jsonl"):
         assert (out / name / file).read_bytes() == (finished / name / file).read_bytes()
@@ -118,12 +105,12 @@ def test_labels_of_test_decide_nothing(suites: Path, reader: Path, finished: Pat
 
 
 def test_of_a_search_only_the_settings_that_are_best_on_dev_are_scored(
-    suites: Path, reader: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    suites: Path, tiny_reader: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("klue.finetune.finetune", pretend)
     values = {"epochs": 1, "evaluations_per_epoch": 1, "global_batch": 8, "max_seq_len": 48}
     found = settings(suites, tasks=["korsts"], search="small", seeds=2, training=values)
-    counts = run_klue(found, reader, tmp_path / "klue")
+    counts = run_klue(found, tiny_reader, tmp_path / "klue")
     rows = read_rows(tmp_path / "klue")
     tested = [row for row in rows if "test" in row]
     assert len(rows) == 8 and len(tested) == 2 and len({row["settings"]["learning_rate"] for row in tested}) == 1
@@ -134,7 +121,7 @@ def test_of_a_search_only_the_settings_that_are_best_on_dev_are_scored(
     assert counts["scores"][0]["test"]["spearmanr"]["n"] == 2
     bare = [{key: value for key, value in row.items() if key != "test"} for row in rows]
     assert with_test_scores(bare, tmp_path / "klue") == rows
-    assert "test" not in run_klue(found, reader, tmp_path / "klue", test=False)["scores"][0]
+    assert "test" not in run_klue(found, tiny_reader, tmp_path / "klue", test=False)["scores"][0]
 
 
 def test_the_tables_say_which_split(finished: Path) -> None:
@@ -176,10 +163,10 @@ def test_published_rows_of_koelectra_stand_beside_whole_test_sets() -> None:
     assert [one.metric_value for one in results] == [9.0, 8.0]
 
 
-def test_a_saved_model_predicts_what_its_job_did(suites: Path, reader: Path, tmp_path: Path) -> None:
+def test_a_saved_model_predicts_what_its_job_did(suites: Path, tiny_reader: Path, tmp_path: Path) -> None:
     name = "kobest-copa"
     values = {"epochs": 1, "evaluations_per_epoch": 1, "learning_rate": 3e-3, "global_batch": 8, "max_seq_len": 48}
-    run_klue(settings(suites, tasks=[name], save_model="best", training=values), reader, tmp_path / "klue")
+    run_klue(settings(suites, tasks=[name], save_model="best", training=values), tiny_reader, tmp_path / "klue")
     job, out = tmp_path / "klue" / "jobs" / f"{name}-pretrained-42", tmp_path / "out.jsonl"
     predict_file(job / "model", name, suites / "kobest" / "COPA" / "test.tsv", out)
     assert out.read_text("utf-8") == (job / "predictions-test.jsonl").read_text("utf-8")
@@ -193,7 +180,7 @@ def test_records_without_labels_are_read(suites: Path) -> None:
             assert example.guid == "g" and "원인" in example.texts
 
 
-def test_faultless_outputs_reach_the_top(suites: Path, reader: Path) -> None:
+def test_faultless_outputs_reach_the_top(suites: Path, tiny_reader: Path) -> None:
     names = [name for name in TASKS if SUITE_OF[name] != "klue" and name != "nsmc"]
-    for row in ceilings(reader, suites, names):
+    for row in ceilings(tiny_reader, suites, names):
         assert row["scores"][TASKS[row["task"]].selection] == pytest.approx(100)

@@ -9,9 +9,9 @@ import numpy as np
 
 from data.nfc import composed
 from klue.metrics.dependencies import dependency_scores
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, published_keys
 from klue.tasks.fields import one_of, shown, text_field
-from klue.tokens import only_space
+from klue.tokens import BARE, only_space
 from klue.tsv import Sentence, read_sentences
 
 LABELS = (
@@ -35,14 +35,13 @@ AUTHORS_BATCH = 64
 class DependencyParsing(Task):
     """Dependency parsing of words (eojeol)."""
 
-    name = "klue-dp"
-    key = "dp"
-    title = "KLUE-DP"
+    name, key, title = "klue-dp", "dp", "KLUE-DP"
     folder = "klue-dp-v1.1"
     hub_config = "dp"
     sizes = (10_000, 2000, 0)
     suffix = "tsv"
     head = "biaffine"
+    outputs = len(LABELS)
     offsets = True
     fill: ClassVar[dict[str, int]] = {"heads": IGNORED, "relations": IGNORED, "tags": len(TAGS)}
     unlabelled_fields = (
@@ -54,18 +53,10 @@ class DependencyParsing(Task):
         "las_micro_f1": "LAS, plain accuracy",
         "las_macro_f1_without_pad": "LAS without the class PAD",
     }
-    as_published: ClassVar[dict[str, str]] = {
-        "uas_macro_f1": "uas_macro_f1_as_published",
-        "las_macro_f1": "las_macro_f1_as_published",
-    }
+    as_published = published_keys("uas_macro_f1", "las_macro_f1")
     odd_name = "heads beyond the last word"
     selection = "las_macro_f1"
     authors = AuthorsValues(epochs=10, max_seq_len=256, large={"epochs": 15, "warmup_share": 0.2})
-
-    @property
-    def outputs(self) -> int:
-        """Return the number of relations."""
-        return len(LABELS)
 
     def records(self, stream: IO[bytes]) -> list[Sentence]:
         """Return the sentences of the tab-separated file."""
@@ -133,15 +124,9 @@ class DependencyParsing(Task):
         A token that is only the space before a word is not its first, where another is. A word that the tokenizer makes
         nothing of stands as the unknown token. Words beyond `max_length` are left out.
         """
-        encoded = tokenizer(
-            [" ".join(example.texts) for example in examples],
-            add_special_tokens=False,
-            return_attention_mask=False,
-            return_offsets_mapping=True,
-            verbose=False,
-        )
-        known_all = tokenizer.unk_token_id is None
-        unknown = tokenizer.pad_token_id if known_all else tokenizer.unk_token_id
+        texts = [" ".join(example.texts) for example in examples]
+        encoded = tokenizer(texts, **BARE, return_offsets_mapping=True, verbose=False)
+        unknown = tokenizer.pad_token_id if tokenizer.unk_token_id is None else tokenizer.unk_token_id
         spaces = only_space(encoded["input_ids"], tokenizer)
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for number, example in enumerate(examples):

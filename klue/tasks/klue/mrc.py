@@ -15,9 +15,9 @@ import numpy as np
 from data.nfc import composed
 from klue.authors.mrc import final_text, joined, words_around
 from klue.metrics.reading import exact_match, overlap_f1_as_published, rouge_w
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, published_keys
 from klue.tasks.fields import given_text
-from klue.tokens import marks_continuations, only_space, with_places
+from klue.tokens import BARE, marks_continuations, only_space, with_places
 
 STEP = 128
 """Tokens from one window's start to the next's."""
@@ -34,15 +34,15 @@ NULL_THRESHOLD = 0.0
 class ReadingComprehension(Task):
     """Extractive question answering with unanswerable questions."""
 
-    name = "klue-mrc"
-    key = "mrc"
-    title = "KLUE-MRC"
+    name, key, title = "klue-mrc", "mrc", "KLUE-MRC"
     folder = "klue-mrc-v1.1"
     hub_config = "mrc"
     sizes = (17_554, 5841, 0)
     # a list of the first questions with their passages; there are also lists of all questions without
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"dev": ("klue-mrc-v1.1_dev.first*.json",)}
     head = "span"
+    outputs = 2
+    """Start and end."""
     offsets = True
     decoding: ClassVar[tuple[str, ...]] = ("starts", "ends")
     writes_text = True
@@ -50,17 +50,9 @@ class ReadingComprehension(Task):
     """Whether there are questions without an answer; else the best answer is always given."""
     unlabelled_fields = "question, context"
     metrics: ClassVar[dict[str, str]] = {"exact_match": "EM", "rouge_w": "ROUGE-W"}
-    as_published: ClassVar[dict[str, str]] = {
-        "exact_match": "exact_match_as_published",
-        "rouge_w": "rouge_w_as_published",
-    }
+    as_published = published_keys("exact_match", "rouge_w")
     selection = "rouge_w"
     authors = AuthorsValues(epochs=5, learning_rate=3e-5, warmup_share=0.0, global_batch=16, max_seq_len=510)
-
-    @property
-    def outputs(self) -> int:
-        """Return 2: start and end."""
-        return 2
 
     def records(self, stream: IO[bytes]) -> list[Any]:
         """Return the questions, each with its passage, of the nested official file, or of a flat list."""
@@ -114,15 +106,9 @@ class ReadingComprehension(Task):
         those that have more around them in another window: these are not taken for a start.
         """
         frame = _frame(tokenizer)
-        questions = tokenizer(
-            [composed(e.texts[0]) for e in examples], add_special_tokens=False, return_attention_mask=False
-        )
-        passages = with_places(
-            [e.texts[1] for e in examples],
-            tokenizer,
-            add_special_tokens=False,
-            verbose=False,  # longer than the model's positions: that is what windows are for
-        )
+        questions = tokenizer([composed(e.texts[0]) for e in examples], **BARE)
+        # they may be longer than the model's positions: that is what windows are for
+        passages = with_places([e.texts[1] for e in examples], tokenizer, **BARE, verbose=False)
         spaces = only_space(passages["input_ids"], tokenizer)
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for number, example in enumerate(examples):
@@ -145,10 +131,8 @@ class ReadingComprehension(Task):
                 stop = np.full(len(ids), -1, np.int64)
                 begin[len(head) : len(head) + end - start] = np.where(best & owns[start:end], offsets[start:end, 0], -1)
                 stop[len(head) : len(head) + end - start] = np.where(owns[start:end], offsets[start:end, 1], -1)
-                types = (
-                    [0] * len(frame.before) + [frame.types[0]] * len(question) + [frame.types[1]] * len(frame.between)
-                )
-                types += [frame.types[2]] * (len(ids) - len(types))
+                parts = len(frame.before), len(question), len(frame.between), len(ids) - len(head)
+                types = np.repeat((0, *frame.types), parts).tolist()
                 row = (number, len(question) < len(asked), ids, types, answer[0], answer[1], begin, stop)
                 for name, value in zip(_COLUMNS, row, strict=True):
                     columns[name].append(value)
@@ -178,10 +162,8 @@ class ReadingComprehension(Task):
             found = joined(tokens if wordpiece else [tokenizer.convert_tokens_to_string(tokens)])
             words = composed(words_around(example.texts[1], int(starts[best.start]), int(ends[best.end])))
             texts.append(final_text(found, words, bool(getattr(tokenizer, "do_lower_case", False))))
-        return {
-            "exact_match_as_published": exact_match(features.labels, texts),
-            "rouge_w_as_published": rouge_w(features.labels, texts, overlap_f1_as_published),
-        }
+        scores = exact_match(features.labels, texts), rouge_w(features.labels, texts, overlap_f1_as_published)
+        return dict(zip(self.as_published.values(), scores, strict=True))
 
     def check(self, prediction: Any, label: Any) -> str:
         """Return the answer; raises ValueError when it is not text."""
@@ -260,7 +242,6 @@ def _windows(tokens: int, room: int) -> list[tuple[int, int]]:
     They overlap by half at least.
 
     Args:
-        tokens: of the passage.
         room: tokens of it in a window, >= 1.
     """
     windows = [(0, min(room, tokens))]
@@ -294,7 +275,6 @@ def _answer_tokens(example: Example, offsets: np.ndarray, owns: np.ndarray) -> t
     """Return the first and last token of the first answer, or None where there is none, or no token covers it.
 
     Args:
-        example: its label and `given` are the answers and where the first one starts.
         offsets: the tokens' first characters and ends, (N, 2).
         owns: whether a token stands for more than a space, (N,).
     """

@@ -17,9 +17,9 @@ import numpy as np
 from data.nfc import composed, origins
 from klue.authors.ner import token_places
 from klue.metrics.entities import LABELS, TYPES, entity_scores
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, published_keys
 from klue.tasks.fields import given_text, one_of
-from klue.tokens import cut_rows, marks_continuations, only_space, with_places
+from klue.tokens import cut_rows, ids_of, marks_continuations, only_space, with_places
 from klue.tsv import Sentence, read_sentences
 
 IGNORED = -100
@@ -30,27 +30,20 @@ _MARKUP = re.compile(rf"[<>]|:({'|'.join(TYPES)})(?=>)")
 class Ner(Task):
     """Named entity recognition in characters."""
 
-    name = "klue-ner"
-    key = "ner"
-    title = "KLUE-NER"
+    name, key, title = "klue-ner", "ner", "KLUE-NER"
     folder = "klue-ner-v1.1"
     hub_config = "ner"
     sizes = (21_008, 5000, 0)
     suffix = "tsv"
     head = "tokens"
+    labels = LABELS
     offsets = True
     fill: ClassVar[dict[str, int]] = {"labels": IGNORED}
     decoding: ClassVar[tuple[str, ...]] = ("starts", "ends", "authors")
     unlabelled_fields = "text"
-    metrics: ClassVar[dict[str, str]] = {
-        "entity_macro_f1": "entity F1",
-        "character_macro_f1": "char F1",
-    }
+    metrics: ClassVar[dict[str, str]] = {"entity_macro_f1": "entity F1", "character_macro_f1": "char F1"}
     extra_metrics: ClassVar[dict[str, str]] = {"character_macro_f1_without_o": "char F1 without O"}
-    as_published: ClassVar[dict[str, str]] = {
-        "entity_macro_f1": "entity_macro_f1_as_published",
-        "character_macro_f1": "character_macro_f1_as_published",
-    }
+    as_published = published_keys("entity_macro_f1", "character_macro_f1")
     selection = "character_macro_f1"
     authors = AuthorsValues(
         epochs=3, warmup_share=0.0, max_seq_len=510, patience=5, large={"learning_rate": 1e-5, "global_batch": 8}
@@ -98,11 +91,6 @@ class Ner(Task):
             raise ValueError("'text' is empty")
         return [Example(guid, (text,), ["O"] * sum(character != " " for character in text))]
 
-    @property
-    def label_names(self) -> tuple[str, ...]:
-        """Return the labels of tokens."""
-        return LABELS
-
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
@@ -127,7 +115,8 @@ class Ner(Task):
             columns["ends"].append(ends)
         if sign := _authors_sign(tokenizer):
             words = [composed(example.texts[0]).split(" ") for example in examples]
-            tokens = _tokens_of({word for sentence in words for word in sentence}, tokenizer)
+            ids_of_words = ids_of((word for sentence in words for word in sentence), tokenizer)
+            tokens = {word: tokenizer.convert_ids_to_tokens(ids) for word, ids in ids_of_words.items()}
             columns["authors"] = [
                 _as_given(
                     token_places(
@@ -184,8 +173,6 @@ def places(text: str, offsets: Sequence[tuple[int, int]], spaces: np.ndarray) ->
     characters all began in tokens before it (bytes, ligatures).
 
     Args:
-        text: what was tokenised.
-        offsets: start and end of each token in it.
         spaces: which tokens are only the sign of a space, (T,), whatever their offsets.
     """
     before = np.concatenate(([0], np.cumsum([character != " " for character in text], dtype=np.int64)))
@@ -204,9 +191,6 @@ def character_labels(tags: np.ndarray, starts: np.ndarray, ends: np.ndarray, cha
 
     Args:
         tags: indices in `LABELS`, (T,) or more.
-        starts: see `places`, (T,).
-        ends: likewise.
-        characters: how many there are.
     """
     found: list[str | None] = [None] * characters
     for token in np.flatnonzero(ends > starts).tolist():
@@ -240,13 +224,6 @@ def _authors_sign(tokenizer: Any) -> str:
         return "##"
     kind = type(getattr(tokenizer, "backend_tokenizer", None) and tokenizer.backend_tokenizer.model).__name__
     return "▁" if kind == "Unigram" else ""
-
-
-def _tokens_of(words: set[str], tokenizer: Any) -> dict[str, list[str]]:
-    """Return the tokens of each word by itself."""
-    ordered = sorted(words)
-    encoded = tokenizer(ordered, add_special_tokens=False, return_attention_mask=False)["input_ids"]
-    return {word: tokenizer.convert_ids_to_tokens(ids) for word, ids in zip(ordered, encoded, strict=True)}
 
 
 def _inside(label: str) -> str:

@@ -16,7 +16,7 @@ from data.nfc import composed, composed_span
 from klue.metrics.relations import auprc, micro_f1
 from klue.tasks.base import AuthorsValues, Classification, Example, Features, Outputs
 from klue.tasks.fields import finite, given_text, one_of
-from klue.tokens import cut, marks_continuations, only_space, pieces, place_of
+from klue.tokens import BARE, cut, marks_continuations, only_space, pieces, place_of
 
 MARKERS = ("<subj>", "</subj>", "<obj>", "</obj>")
 
@@ -24,52 +24,24 @@ MARKERS = ("<subj>", "</subj>", "<obj>", "</obj>")
 class RelationExtraction(Classification):
     """Relation extraction with marked entities."""
 
-    name = "klue-re"
-    key = "re"
-    title = "KLUE-RE"
+    name, key, title = "klue-re", "re", "KLUE-RE"
     folder = "klue-re-v1.1"
     hub_config = "re"
     sizes = (32_470, 7765, 0)
     markers = MARKERS
     labels = (
-        "no_relation",
-        "org:dissolved",
-        "org:founded",
-        "org:place_of_headquarters",
-        "org:alternate_names",
-        "org:member_of",
-        "org:members",
-        "org:political/religious_affiliation",
-        "org:product",
-        "org:founded_by",
-        "org:top_members/employees",
-        "org:number_of_employees/members",
-        "per:date_of_birth",
-        "per:date_of_death",
-        "per:place_of_birth",
-        "per:place_of_death",
-        "per:place_of_residence",
-        "per:origin",
-        "per:employee_of",
-        "per:schools_attended",
-        "per:alternate_names",
-        "per:parents",
-        "per:children",
-        "per:siblings",
-        "per:spouse",
-        "per:other_family",
-        "per:colleagues",
-        "per:product",
-        "per:religion",
-        "per:title",
+        *("no_relation", "org:dissolved", "org:founded", "org:place_of_headquarters", "org:alternate_names"),
+        *("org:member_of", "org:members", "org:political/religious_affiliation", "org:product", "org:founded_by"),
+        *("org:top_members/employees", "org:number_of_employees/members", "per:date_of_birth", "per:date_of_death"),
+        *("per:place_of_birth", "per:place_of_death", "per:place_of_residence", "per:origin", "per:employee_of"),
+        *("per:schools_attended", "per:alternate_names", "per:parents", "per:children", "per:siblings", "per:spouse"),
+        *("per:other_family", "per:colleagues", "per:product", "per:religion", "per:title"),
     )
     unlabelled_fields = "sentence, subject_entity and object_entity with start_idx and end_idx"
     metrics: ClassVar[dict[str, str]] = {"micro_f1": "micro F1", "auprc": "AUPRC"}
     selection = "micro_f1"
     authors = AuthorsValues(
-        epochs=3,
-        max_seq_len=256,
-        large={"epochs": 10, "learning_rate": 2e-5, "warmup_share": 0.2, "global_batch": 16},
+        epochs=3, max_seq_len=256, large={"epochs": 10, "learning_rate": 2e-5, "warmup_share": 0.2, "global_batch": 16}
     )
 
     def read(self, record: Any, guid: str) -> list[Example]:
@@ -143,12 +115,7 @@ def _put_in(examples: Sequence[Example], tokenizer: Any) -> list[list[int]]:
 
     A token that continues over the edge of an entity is cut there, where the vocabulary has both sides.
     """
-    encoded = tokenizer(
-        [example.texts[0] for example in examples],
-        add_special_tokens=False,
-        return_attention_mask=False,
-        return_offsets_mapping=True,
-    )
+    encoded = tokenizer([example.texts[0] for example in examples], **BARE, return_offsets_mapping=True)
     spaces = only_space(encoded["input_ids"], tokenizer)
     rows = []
     for example, ids, offsets in zip(examples, encoded["input_ids"], encoded["offset_mapping"], strict=True):
@@ -172,7 +139,7 @@ def _cut_apart(examples: Sequence[Example], tokenizer: Any) -> list[list[int]]:
         cuts = [0, *(place for place, _ in edges), len(text)]
         parts.append([text[start:end] for start, end in pairwise(cuts)])
     flat = list(chain.from_iterable(parts))
-    encoded = iter(tokenizer(flat, add_special_tokens=False, return_attention_mask=False)["input_ids"])
+    encoded = iter(tokenizer(flat, **BARE)["input_ids"])
     vocabulary = tokenizer.get_vocab()
     rows = []
     for example, texts in zip(examples, parts, strict=True):

@@ -6,30 +6,29 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from klue.metrics.sentence import pearsonr, similarity_f1
-from klue.tasks.base import AuthorsValues, Example, Regression
-from klue.tasks.fields import finite, text_field
+from klue.tasks.base import AuthorsValues, Regression
+from klue.tasks.fields import finite
 
 
 class Sts(Regression):
     """Semantic textual similarity, as regression on the annotators' mean. Without its train set it is learned from
     KorSTS's, where that is at hand: the ratings mean the same."""
 
-    name = "klue-sts"
-    key = "sts"
-    title = "KLUE-STS"
+    name, key, title = "klue-sts", "sts", "KLUE-STS"
     hub_config = "sts"
     sizes = (11_668, 519, 0)
     folder = "klue-sts-v1.1"
     transfer = "korsts"
-    unlabelled_fields = "sentence1, sentence2"
+    text_columns = ("sentence1", "sentence2")
+    label_column = "labels"
+    any_label: ClassVar[Any] = {"real-label": 0.0}
     metrics: ClassVar[dict[str, str]] = {"pearsonr": "Pearson r", "f1": "F1"}
     selection = "pearsonr"
     authors = AuthorsValues(epochs=4, patience=5, large={"learning_rate": 2e-5})
 
-    def read(self, record: Any, guid: str) -> list[Example]:
-        """Return the pair with its unrounded mean rating."""
-        pair = (text_field(record, "sentence1"), text_field(record, "sentence2"))
-        return [Example(record.get("guid", guid), pair, finite(record["labels"]["real-label"], self.name))]
+    def label(self, value: Any) -> float:
+        """Return the unrounded mean rating."""
+        return finite(value["real-label"], self.name)
 
     def contradiction(self, record: Any) -> str:
         """Return where the rounded rating, or whether it is 3.0 or more, does not fit the rating."""
@@ -42,10 +41,6 @@ class Sts(Regression):
         if "label" in given and abs(given["label"] - rating) > 0.0501:
             return f"real-label is {rating}, label {given['label']}"
         return ""
-
-    def unlabelled(self, record: Any, guid: str) -> list[Example]:
-        """Return the pair."""
-        return self.read({**record, "guid": guid, "labels": {"real-label": 0.0}}, guid)
 
     def score(self, gold: Sequence[float], predictions: Sequence[float]) -> dict[str, float]:
         """Return Pearson's r and the F1 of similar pairs."""

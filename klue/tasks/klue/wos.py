@@ -14,7 +14,7 @@ from data.nfc import composed
 from klue.metrics.dialogue import state_scores
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import text_field
-from klue.tokens import in_running_text
+from klue.tokens import ids_of, in_running_text
 
 _SLOTS = {
     "관광": ("경치 좋은", "교육적", "도보 가능", "문화 예술", "역사적", "이름", "종류", "주차 가능", "지역"),
@@ -41,32 +41,21 @@ STEPS = 10
 class DialogueStates(Task):
     """Dialogue state tracking."""
 
-    name = "wos"
-    key = "wos"
-    title = "WoS"
+    name, key, title = "wos", "wos", "WoS"
     folder = "wos-v1.1"
     hub_config = "wos"
     # turns of the user in 8,000 dialogues, at the 7.2 each of dev some 57,800; in 1,000 dialogues
     sizes = (50_000, 7224, 0)
     head = "trade"
+    outputs = len(GATES)
     writes_text = True
     unlabelled_fields = "dialogue, a list of turns with role (user, sys) and text"
     metrics: ClassVar[dict[str, str]] = {"joint_goal_accuracy": "JGA", "slot_micro_f1": "slot F1"}
     extra_metrics: ClassVar[dict[str, str]] = {"slot_true_micro_f1": "slot F1, true micro"}
     selection = "slot_micro_f1"
     authors = AuthorsValues(
-        epochs=5,
-        learning_rate=3e-5,
-        global_batch=16,
-        weight_decay=0.01,
-        max_seq_len=510,
-        large={"learning_rate": 2e-5},
+        epochs=5, learning_rate=3e-5, global_batch=16, weight_decay=0.01, max_seq_len=510, large={"learning_rate": 2e-5}
     )
-
-    @property
-    def outputs(self) -> int:
-        """Return the number of a gate's values."""
-        return len(GATES)
 
     def read(self, record: Any, guid: str) -> Iterator[Example]:
         """Yield one example a user turn, named by the dialogue's guid and the turn's number among the user's."""
@@ -110,8 +99,7 @@ class DialogueStates(Task):
         The input is [CLS] then the turns, system and user in turn, each but the first after a [SEP], and [SEP].
         """
         separator = tokenizer.sep_token_id
-        said = {turn for example in examples for turn in example.texts}
-        ids_of = _ids_of(said, tokenizer)
+        said = ids_of((turn for example in examples for turn in example.texts), tokenizer)
         states = [split_state(example.label) for example in examples]
         texts = sorted({NONE, *(value for state in states for value in state.values())})
         value_ids = dict(zip(texts, in_running_text(texts, tokenizer), strict=True))
@@ -122,7 +110,7 @@ class DialogueStates(Task):
             ids: list[int] = []
             for number, turn in enumerate(example.texts):
                 # the turns before the last two come first, and a [SEP] stands between them and these
-                ids += ([separator] if number else []) + ids_of[turn]
+                ids += ([separator] if number else []) + said[turn]
             if len(example.texts) == 2:
                 ids = [separator, *ids]  # an empty history
             cut.append(len(ids) > max_length - 2)
@@ -172,11 +160,8 @@ class DialogueStates(Task):
 
 
 def split_state(state: Any) -> dict[str, str]:
-    """Return {domain-slot: value} of a turn's state.
-
-    Raises:
-        ValueError: it is not a list of "domain-slot-value" with slots of the benchmark.
-    """
+    """Return {domain-slot: value} of a turn's state. Raises ValueError where it is not a list of "domain-slot-value"
+    with slots of the benchmark."""
     if not isinstance(state, list):
         raise ValueError("a user turn's state is a list")
     found = {}
@@ -204,9 +189,3 @@ def _text(decoded: str) -> str:
 
 def _gate(value: str) -> int:
     return GATES.index(value) if value in GATES and value != "ptr" else GATES.index("ptr")
-
-
-def _ids_of(texts: set[str], tokenizer: Any) -> dict[str, list[int]]:
-    ordered = sorted(texts)
-    encoded = tokenizer(ordered, add_special_tokens=False, return_attention_mask=False)["input_ids"]
-    return dict(zip(ordered, encoded, strict=True))

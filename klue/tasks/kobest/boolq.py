@@ -9,9 +9,7 @@ from klue.tasks.kobest.common import KobestTask, own_values
 class BoolQ(KobestTask):
     """Yes-or-no questions."""
 
-    name = "kobest-boolq"
-    key = "boolq"
-    title = "BoolQ"
+    name, key, title = "kobest-boolq", "boolq", "BoolQ"
     folder = "BoolQ"
     sizes = (3665, 700, 1404)
     labels = ("False", "True")

@@ -11,7 +11,6 @@ from klue.tasks.table import LabelTable
 class KobestTask(LabelTable):
     """A task of KoBEST: train.tsv, dev.tsv and test.tsv in a folder, macro F1 and accuracy."""
 
-    files = ("train.tsv", "dev.tsv", "test.tsv")
     metrics: ClassVar[dict[str, str]] = {"macro_f1": "macro F1", "accuracy": "accuracy"}
     selection = "macro_f1"
 

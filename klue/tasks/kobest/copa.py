@@ -16,9 +16,7 @@ ASKED = ("원인", "결과")
 class Copa(KobestTask, Choice):
     """Choice of plausible alternatives."""
 
-    name = "kobest-copa"
-    key = "copa"
-    title = "COPA"
+    name, key, title = "kobest-copa", "copa", "COPA"
     folder = "COPA"
     sizes = (3076, 500, 1000)
     choices = 2

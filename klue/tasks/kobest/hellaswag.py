@@ -10,9 +10,7 @@ from klue.tasks.kobest.common import KobestTask, own_values
 class HellaSwag(KobestTask, Choice):
     """Choice of the sentence that continues; labels count from 0."""
 
-    name = "kobest-hellaswag"
-    key = "hellaswag"
-    title = "HellaSwag"
+    name, key, title = "kobest-hellaswag", "hellaswag", "HellaSwag"
     folder = "HellaSwag"
     sizes = (2029, 500, 500)
     choices = 4

@@ -9,9 +9,7 @@ class SentiNeg(KobestTask):
     """Sentiment under negation. Columns change place between the splits; the scored text is `Text` in each. 1 is
     positive."""
 
-    name = "kobest-sentineg"
-    key = "sentineg"
-    title = "SentiNeg"
+    name, key, title = "kobest-sentineg", "sentineg", "SentiNeg"
     folder = "SentiNeg"
     sizes = (3649, 400, 397)
     labels = ("0", "1")

@@ -8,9 +8,7 @@ from klue.tasks.kobest.common import KobestTask, own_values
 class Wic(KobestTask):
     """Words in context; the word stands in square brackets in both sentences, which the model reads."""
 
-    name = "kobest-wic"
-    key = "wic"
-    title = "WiC"
+    name, key, title = "kobest-wic", "wic", "WiC"
     folder = "WiC"
     sizes = (3318, 610, 1260)
     labels = ("False", "True")

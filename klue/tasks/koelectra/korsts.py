@@ -13,9 +13,7 @@ from klue.tasks.table import Table
 class KorSts(Table, Regression):
     """Semantic textual similarity, STS-B in Korean, as regression."""
 
-    name = "korsts"
-    key = "korsts"
-    title = "KorSTS"
+    name, key, title = "korsts", "korsts", "KorSTS"
     folder = "korsts"
     files = ("sts-train.tsv", "sts-dev.tsv", "sts-test.tsv")
     sizes = (5749, 1500, 1379)
@@ -25,11 +23,6 @@ class KorSts(Table, Regression):
     extra_metrics: ClassVar[dict[str, str]] = {"pearsonr": "Pearson r"}
     selection = "spearmanr"
     authors = koelectra_values()
-
-    @property
-    def any_label(self) -> float:
-        """Return 0."""
-        return 0.0
 
     def label(self, value: str) -> float:
         """Return the rating."""

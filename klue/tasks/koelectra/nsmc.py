@@ -12,9 +12,7 @@ class Nsmc(Accuracy):
     The published rows chose the evaluation that was best on test.
     """
 
-    name = "nsmc"
-    key = "nsmc"
-    title = "NSMC"
+    name, key, title = "nsmc", "nsmc", "NSMC"
     folder = "nsmc"
     suffix = "txt"
     files = ("ratings_train.txt", "", "ratings_test.txt")

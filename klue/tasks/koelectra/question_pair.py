@@ -8,11 +8,8 @@ from klue.tasks.koelectra.common import Accuracy, koelectra_values
 class QuestionPair(Accuracy):
     """Paraphrases of questions; in spite of the column's name, is_duplicate, 0 means that they are."""
 
-    name = "question-pair"
-    key = "question_pair"
-    title = "Question pair"
+    name, key, title = "question-pair", "question_pair", "Question pair"
     folder = "question_pair"
-    files = ("train.tsv", "dev.tsv", "test.tsv")
     sizes = (6136, 682, 758)
     labels = ("0", "1")
     text_columns = ("question1", "question2")
