@@ -14,7 +14,7 @@ KorQuAD is as klue-mrc; the tables of KoBEST, KorSTS and others: see data/benchm
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +27,6 @@ from data.benchmark_tables import Layout, layout_of, table_rows
 from data.readers import stem
 from data.splitting import split_sentences
 
-Splitter = Callable[[str], list[str]]
 LAYOUTS = (
     "a benchmark file is KLUE's own JSON or TSV, its hub Parquet, a table of KoBEST or of KoELECTRA's table, "
     "or JSON Lines with "
@@ -65,15 +64,12 @@ def benchmark_files(path: str) -> list[str]:
     return [name for name in dict.fromkeys(expand(path)) if not _is_auxiliary_name(name)]
 
 
-def load_benchmark(
-    path: str | Path | Sequence[str | Path], splitter: Splitter = split_sentences
-) -> list[BenchmarkSentence]:
+def load_benchmark(path: str | Path | Sequence[str | Path]) -> list[BenchmarkSentence]:
     """Return every sentence of the benchmark at `path`, files in sorted order, records in file order.
 
     Args:
         path: a file, a folder (searched recursively, hidden files left out) or a glob, or several of these one after
             the other; .gz, .bz2, .xz, .zst allowed.
-        splitter: cuts passages into sentences; the corpus's own by default, so that a copy is cut the same way.
 
     Raises:
         UserError: nothing is there, a file is of no known layout (licence, ontology, relation list and read-me files
@@ -84,7 +80,7 @@ def load_benchmark(
     for one in [path] if isinstance(path, (str, Path)) else path:
         before = len(found)
         for name in benchmark_files(str(one)):
-            found += _read_file(name, splitter, contexts)
+            found += _read_file(name, contexts)
         if len(found) == before:
             raise UserError(
                 f"no benchmark sentence found at {one}", LAYOUTS, "name the folder that holds the task files"
@@ -106,7 +102,7 @@ def _is_auxiliary_name(name: str) -> bool:
     return lower.endswith((".md", ".pdf")) or lower.startswith(("license", "licence", "readme", "dataset_info"))
 
 
-def _read_file(name: str, splitter: Splitter, contexts: set[str]) -> list[BenchmarkSentence]:
+def _read_file(name: str, contexts: set[str]) -> list[BenchmarkSentence]:
     with decompression_errors(name), open_bytes(name) as stream:
         content = stream.read()
     try:
@@ -117,13 +113,13 @@ def _read_file(name: str, splitter: Splitter, contexts: set[str]) -> list[Benchm
             if text.lstrip().startswith("##"):
                 return list(_tsv_sentences(text))
             if layout := layout_of(text):
-                return list(_table_sentences(text, layout, stem(name), splitter, contexts))
+                return list(_table_sentences(text, layout, stem(name), contexts))
             records = _json_records(text)
         found: list[BenchmarkSentence] = []
         label = stem(name)
         for number, (place, record) in enumerate(records):
             try:
-                found += _record_sentences(record, f"{label}:{number}", label, splitter, contexts)
+                found += _record_sentences(record, f"{label}:{number}", label, contexts)
             except _NotRecognisedError as error:
                 raise _NotRecognisedError(f"{place}: {error}") from None
         return found
@@ -213,9 +209,7 @@ def _tsv_sentences(text: str) -> Iterator[BenchmarkSentence]:
             yield BenchmarkSentence(named, guid, sentence.strip())
 
 
-def _table_sentences(
-    text: str, layout: Layout, stem: str, splitter: Splitter, contexts: set[str]
-) -> Iterator[BenchmarkSentence]:
+def _table_sentences(text: str, layout: Layout, stem: str, contexts: set[str]) -> Iterator[BenchmarkSentence]:
     """Yield the sentences of a table of another suite; `contexts` holds the passages already given."""
     try:
         rows = table_rows(text, layout)
@@ -226,20 +220,18 @@ def _table_sentences(
         yield from (BenchmarkSentence(layout.task, guid, one.strip()) for one in texts)
         if passage and passage not in contexts:
             contexts.add(passage)
-            pieces = (piece.strip() for piece in splitter(passage))
+            pieces = (piece.strip() for piece in split_sentences(passage))
             yield from (BenchmarkSentence(layout.task, guid, piece, True) for piece in pieces if piece)
 
 
-def _record_sentences(
-    record: Any, guid: str, stem: str, splitter: Splitter, contexts: set[str]
-) -> Iterator[BenchmarkSentence]:
+def _record_sentences(record: Any, guid: str, stem: str, contexts: set[str]) -> Iterator[BenchmarkSentence]:
     """Yield the benchmark text of one record; `contexts` holds the MRC contexts already given."""
     if not isinstance(record, dict):
         raise _NotRecognisedError(f"a {type(record).__name__} where a record should be")
     for key in ("id", "guid"):
         if record.get(key) not in (None, ""):
             guid = str(record[key])
-    task, texts, passages = _texts(record, stem, splitter, contexts)
+    task, texts, passages = _texts(record, stem, contexts)
     for passage, group in ((False, texts), (True, passages)):
         for text in group:
             if not isinstance(text, str):
@@ -248,9 +240,7 @@ def _record_sentences(
                 yield BenchmarkSentence(task, guid, stripped, passage)
 
 
-def _texts(
-    record: dict[str, Any], stem: str, splitter: Splitter, contexts: set[str]
-) -> tuple[str, list[Any], list[Any]]:
+def _texts(record: dict[str, Any], stem: str, contexts: set[str]) -> tuple[str, list[Any], list[Any]]:
     """Return (task, single sentences, sentences of a passage) of a record, told by the fields it has."""
     if isinstance(record.get("dialogue"), list):
         turns = record["dialogue"]
@@ -267,7 +257,7 @@ def _texts(
         if context in contexts:
             return task, [record["question"]], []
         contexts.add(context)
-        return task, [record["question"]], splitter(context)
+        return task, [record["question"]], split_sentences(context)
     if "sentence" in record:
         if "subject_entity" in record:
             return "klue-re", [record["sentence"]], []

@@ -103,7 +103,7 @@ def decontaminate_stream(
         HunminError: no line could be read.
     """
     counts: Counters = {"read": 0, "written": 0, "rejects": {}, "hits": {}}
-    decontaminator = Decontaminator.build(load_benchmark(benchmark, split_sentences), settings)
+    decontaminator = Decontaminator.build(load_benchmark(benchmark), settings)
     for batch in _batches(input, counts):
         matched = decontaminator.match([record.value["text"] for record in batch])
         kept, found = [], []

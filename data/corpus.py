@@ -48,7 +48,6 @@ from data.readers import InputFile, list_files
 from data.rules import OF_PARTS, rules_of
 from data.settings import CorpusSettings
 from data.shards import SCHEMA
-from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
 from data.units.fields import check_fields
@@ -208,7 +207,7 @@ def _benchmark(settings: CorpusSettings, key: bytes | None) -> list[BenchmarkSen
         return []
     say("indexing the benchmark")
     with _uncollected():
-        benchmark = load_benchmark(settings.decontaminate.benchmarks, split_sentences)
+        benchmark = load_benchmark(settings.decontaminate.benchmarks)
         texts = list(dict.fromkeys(sentence.text for sentence in benchmark))
         treated = clean_sentences(texts, settings.clean)
         if key is not None:

@@ -1,22 +1,36 @@
-"""The encoder that is tuned, and folders of sentence embeddings in the form that all versions read."""
+"""The encoder that is tuned, and models of sentence embeddings made from one."""
 
 from __future__ import annotations
 
 import inspect
-import json
-import shutil
+import logging
+import warnings
 from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.models.auto.modeling_auto import MODEL_MAPPING
 
 from common.errors import UserError
 from common.names import shown_name
-from embed.settings import EmbedSettings, PromptSettings
-from klue.model_folder import OFFSET_POSITIONS, ModelFacts, is_finetuned, read_model_folder
-from pretrain.export.sentence_embeddings import POOLING, write_embedding_files
+from embed.settings import EmbedSettings
+from klue.model_folder import ModelFacts, is_finetuned, read_model_folder
+
+LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+"""Arguments of whatever loads a folder."""
+
+
+def quiet_libraries() -> None:
+    """Keep the libraries from drawing bars, and from reporting the head that a base has and embeddings do not."""
+    from datasets.utils.logging import disable_progress_bar
+
+    disable_progress_bar()
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", category=FutureWarning, module="mteb")
 
 
 def read_base(folder: Path, settings: EmbedSettings) -> tuple[ModelFacts, Any]:
@@ -41,40 +55,29 @@ def read_base(folder: Path, settings: EmbedSettings) -> tuple[ModelFacts, Any]:
     return facts, AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
 
 
-def usable_positions(config: Any) -> int:
-    """Return the tokens of the longest text."""
-    first = config.pad_token_id + 1 if config.model_type in OFFSET_POSITIONS else 0
-    return int(config.max_position_embeddings) - first
-
-
-def without_pooler(folder: Path) -> dict[str, Any]:
+def _without_pooler(folder: Path) -> dict[str, Any]:
     """Return the argument by which a folder's model is made without a pooler; {} for classes that have none."""
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     takes = inspect.signature(MODEL_MAPPING[type(config)].__init__).parameters
     return {"add_pooling_layer": False} if "add_pooling_layer" in takes else {}
 
 
-def load_encoder(folder: Path) -> Any:
-    """Return a folder's encoder in fp32, without a pooler, which nothing would train.
+def load_encoder(folder: Path, random: bool = False) -> Any:
+    """Return a folder's encoder in fp32, or `random` weights of its shape, without a pooler, which nothing would train.
 
     Raises:
         UserError: it lacks weights.
     """
+    without = _without_pooler(folder)
     model, info = AutoModel.from_pretrained(
-        folder, dtype=torch.float32, trust_remote_code=False, output_loading_info=True, **without_pooler(folder)
+        folder, dtype=torch.float32, trust_remote_code=False, output_loading_info=True, **without
     )
     if lacking := ", ".join(sorted(info["missing_keys"])[:3]):
         raise UserError(f"{shown_name(folder)} lacks weights: {lacking}", "none begins at random", "fetch it again")
+    if random:
+        torch.manual_seed(42)
+        return type(model)(model.config, **without)
     return model
-
-
-def write_model(folder: Path, encoder: Any, tokenizer: Any, settings: EmbedSettings, prompts: PromptSettings) -> None:
-    """Write a model with the settings' pooling and length, as sentence-transformers of any version, vLLM, TEI and
-    llama.cpp read it."""
-    encoder.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    given = prompts.model_dump() if prompts != PromptSettings() else {}
-    write_embedding_files(folder, encoder.config.hidden_size, settings.max_seq_len, settings.pooling, given)
 
 
 def load_model(folder: Path, device: str | None = None, truncate: int | None = None) -> Any:
@@ -91,36 +94,30 @@ def load_model(folder: Path, device: str | None = None, truncate: int | None = N
             "tune one (hunmin embed train), or export with --sentence-embeddings",
         )  # fmt: skip
     return SentenceTransformer(
-        str(folder), device=device, truncate_dim=truncate, local_files_only=True, trust_remote_code=False,
-        model_kwargs=without_pooler(folder),
-    )  # fmt: skip
+        str(folder), device=device, truncate_dim=truncate, model_kwargs=_without_pooler(folder), **LOCAL
+    )
 
 
-def embedding_folder(base: Path, out: Path, settings: EmbedSettings, weights: str = "base") -> Path:
-    """Write an untuned base, or "random" weights of its shape, as a model of sentence embeddings; return its folder."""
-    shutil.rmtree(out, ignore_errors=True)
-    encoder = load_encoder(base)
-    if weights == "random":
-        torch.manual_seed(settings.seed)
-        encoder = type(encoder)(encoder.config, **without_pooler(base))
-    tokenizer = AutoTokenizer.from_pretrained(base, trust_remote_code=False)
-    write_model(out, encoder, tokenizer, settings, settings.data[0].prompts)
-    return out
+def begin_model(base: Path, s: EmbedSettings, device: str | None = None) -> Any:
+    """Return an untuned encoder with the settings' pooling, length and prompts, as `load_model` does."""
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    width = AutoConfig.from_pretrained(base, trust_remote_code=False).hidden_size
+    return _assembled(base, s.max_seq_len, [Pooling(width, s.pooling)], device=device, prompts=s.prompts.model_dump())
 
 
-def shape_of(folder: Path) -> EmbedSettings:
-    """Return pooling, length and prompts of a model's folder, as settings whose data are not read.
+def model_like(tuned: Any, base: Path, random: bool = False) -> Any:
+    """Return a tuned model with the weights of a base instead, or `random` ones of its shape."""
+    given = {"prompts": tuned.prompts, "truncate_dim": tuned.truncate_dim, "device": str(tuned.device)}
+    return _assembled(base, tuned.max_seq_length, list(tuned)[1:], random, **given)
 
-    Raises:
-        UserError: its pooling is neither the mean nor the first token.
-    """
-    names = (POOLING, "sentence_bert_config.json", "config_sentence_transformers.json")
-    pooling, bounds, written = (json.loads((folder / name).read_bytes()) for name in names)
-    on = [name.removeprefix("pooling_mode_") for name, value in pooling.items() if "pooling_mode" in name and value]
-    mode = {"mean_tokens": "mean", "cls_token": "cls"}.get(on[0] if len(on) == 1 else "", pooling.get("pooling_mode"))
-    if mode not in ("mean", "cls"):
-        raise UserError(f"{folder} pools by {mode or ', '.join(on)}", "only mean and cls are known")
-    prompts = {name: (written.get("prompts") or {}).get(name) or "" for name in ("query", "document")}
-    length = bounds.get("max_seq_length") or 512
-    data = [{"path": str(folder), "prompts": prompts}]
-    return EmbedSettings.model_validate({"pooling": mode, "max_seq_len": length, "data": data})
+
+def _assembled(base: Path, length: int, others: list[Any], random: bool = False, **given: Any) -> Any:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Transformer
+
+    first = Transformer(
+        str(base), max_seq_length=length, model_kwargs=LOCAL, processor_kwargs=dict(LOCAL), config_kwargs=LOCAL
+    )
+    first.model = load_encoder(base, random)
+    return SentenceTransformer(modules=[first, *others], similarity_fn_name="cosine", **given)

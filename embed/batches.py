@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, count, islice
 
 import numpy as np
 from torch.utils.data import BatchSampler
@@ -17,55 +17,47 @@ Batch = tuple[int, list[int]]
 """Number of a set, and its rows."""
 
 
-class Stream:
-    """The rows of a set, pass after pass in a drawn order, as batches; rows that do not go into one wait for the next.
+def _rows(one: TrainingSet, seed: Sequence[int]) -> Iterator[int]:
+    """Yield the rows of a set, pass after pass in a drawn order."""
+    for number in count():
+        yield from np.random.default_rng([*seed, number]).permutation(len(one.texts)).tolist()
+
+
+def _batches(one: TrainingSet, size: int, seed: Sequence[int], known: dict[str, set[str]]) -> Iterator[list[int]]:
+    """Yield the rows of a set as batches; rows that do not go into one wait for the next.
 
     A batch of ranked rows holds no text twice, and no query beside another row's text that is a positive of it.
+
+    Raises:
+        UserError: no rows of the set fill one.
     """
-
-    def __init__(self, one: TrainingSet, size: int, seed: Sequence[int], known: dict[str, set[str]]) -> None:
-        self.set, self.size, self.seed, self.known = one, size, seed, known
-        self.passes, self.order, self.waiting = 0, iter(np.empty(0, int)), deque[int]()
-
-    def _next(self) -> int:
-        row = next(self.order, None)
-        if row is None:
-            draw = np.random.default_rng([*self.seed, self.passes])
-            self.passes, self.order = self.passes + 1, iter(draw.permutation(len(self.set.texts)))
-            row = next(self.order)
-        return int(row)
-
-    def batch(self) -> list[int]:
-        """Return the next batch.
-
-        Raises:
-            UserError: no rows of the set fill one.
-        """
-        if self.set.shape != "ranking":
-            return [self._next() for _ in range(self.size)]
+    order, waiting = _rows(one, seed), deque[int]()
+    while one.shape != "ranking":
+        yield list(islice(order, size))
+    while True:
         taken: list[int] = []
         texts: set[str] = set()
         barred: set[str] = set()
         """Positives of the batch's queries."""
-        waiting, self.waiting, looked = self.waiting, deque(), 0
-        while len(taken) < self.size:
-            row = waiting.popleft() if waiting else self._next()
+        left, looked = deque[int](), 0
+        while len(taken) < size:
+            row = waiting.popleft() if waiting else next(order)
             looked += 1
-            query, *candidates = self.set.texts[row]
-            own = self.known[query]
+            query, *candidates = one.texts[row]
+            own = known[query]
             if texts.isdisjoint((query, *candidates)) and barred.isdisjoint(candidates) and own.isdisjoint(texts):
                 taken.append(row)
                 texts.update((query, *candidates))
                 barred |= own
                 continue
-            self.waiting.append(row)
-            if looked > 2 * len(self.set.texts) + self.size:
+            left.append(row)
+            if looked > 2 * len(one.texts) + size:
                 raise UserError(
-                    f"{self.set.name}: {len(taken)} rows go into a batch, embed.batch is {self.size}",
+                    f"{one.name}: {len(taken)} rows go into a batch, embed.batch is {size}",
                     "a batch holds no text twice, and no second positive of a query", "lower embed.batch",
                 )  # fmt: skip
-        self.waiting += waiting
-        return taken
+        waiting = left + waiting
+        yield taken
 
 
 def epoch_batches(one: TrainingSet, size: int) -> int:
@@ -80,14 +72,11 @@ def draw_batches(sets: Sequence[TrainingSet], size: int, steps: int, seed: int) 
         UserError: the rows of a set do not fill a batch.
     """
     known = positives_of(sets)
-    streams = [Stream(one, size, (seed, 0, number), known) for number, one in enumerate(sets)]
+    streams = [_batches(one, size, (seed, 0, number), known) for number, one in enumerate(sets)]
     turns = np.repeat(np.arange(len(sets)), [epoch_batches(one, size) for one in sets])
-    done = epoch = 0
-    while done < steps:
-        for number in np.random.default_rng([seed, 1, epoch]).permutation(turns)[: steps - done]:
-            yield int(number), streams[number].batch()
-            done += 1
-        epoch += 1
+    epochs = (np.random.default_rng([seed, 1, epoch]).permutation(turns).tolist() for epoch in count())
+    for number in islice((number for epoch in epochs for number in epoch), steps):
+        yield number, next(streams[number])
 
 
 class Drawn(BatchSampler):

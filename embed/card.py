@@ -1,7 +1,8 @@
-"""The card of a tuned model: names and counts of its data sets, none of their texts."""
+"""What is said of a tuned model, as facts and as its card: names and counts of its data sets, none of their texts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,31 @@ import yaml
 from huggingface_hub import ModelCardData
 
 from common.files import HUB
-from common.settings import load_yaml
+from common.names import hub_name, pinned_name, shown_name
+from common.settings import dump_settings, load_yaml
+from embed.data import TrainingSet
+from embed.settings import EmbedSettings
 
+FACTS = "hunmin-embed.json"
+"""In a tuned model's folder: its base, what it was trained on and how."""
 LOSSES = {"scored": "CoSENTLoss", "margin-mse": "MarginMSELoss", "kl": "DistillKLDivLoss"}
 """Shape of a set's rows, or way to distill → loss in sentence-transformers."""
+
+
+def facts_of(s: EmbedSettings, base: Path, sets: Sequence[TrainingSet]) -> dict[str, Any]:
+    """Return base, sets and settings of a tuned model."""
+    pinned = pinned_name(base)
+    guide = s.guide and (s.guide if hub_name(s.guide) else shown_name(s.guide))
+    settings = {**dump_settings(s), "base": pinned or shown_name(base), "guide": guide}
+    for key in ("sources", "score"):
+        settings.pop(key)
+    settings["data"] = [
+        {**one, "path": Path(one["path"]).name if one["path"] else None} for one in settings["data"]
+    ]  # no path of this machine
+    return {"base": pinned or shown_name(base), "trained_on": [
+        {"set": one.settings.use or Path(str(one.settings.path)).name, "split": one.settings.split,
+         "licence": one.licence, "rows": len(one.texts), "shape": one.shape} for one in sets
+    ], "settings": settings}  # fmt: skip
 
 
 def write_card(

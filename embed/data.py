@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from pydantic import AfterValidator, Strict, ValidationError, model_validator
 from common.errors import UserError, nearest
 from common.settings import Settings
 from embed.scored import read_lines
-from embed.sets import RANGE, Leaks, licence_of, training_rows
+from embed.sets import LICENCES, RANGE, Leaks, training_rows
 from embed.settings import EmbedDataSettings, EmbedSettings
 
 SHAPES = "a row is {query, positive, negatives?, scores?} or {text_a, text_b, score}"
@@ -73,11 +74,9 @@ class TrainingSet:
     """Of a row: query, positive, negatives; or the two texts."""
     labels: list[Any] = field(default_factory=list)
     """Score in [0, 1], or a teacher's scores; none where rows are ranked."""
+    removed: list[tuple[str, ...]] = field(default_factory=list)
+    """Texts of rows that hold a scored pair; their positives stay known."""
     counts: Counter[str] = field(default_factory=Counter)
-
-
-class BadRowError(ValueError):
-    """A row that cannot be trained on; the message says what is wrong."""
 
 
 def load_sets(settings: EmbedSettings) -> list[TrainingSet]:
@@ -113,30 +112,31 @@ def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks:
     """Return a set; rows of built-in sets that break a rule are counted, in a file they are errors."""
     name: str
     if given.use:
-        name, licence, (low, high) = given.use, licence_of(given.use), RANGE
+        name, licence, (low, high) = given.use, LICENCES.get(given.use, "CC BY-SA 4.0"), RANGE
         rows: Iterable[tuple[int, Any]] = enumerate(training_rows(given.use, settings.sources, given.split), 1)
     else:
         path = Path(str(given.path))
-        name, licence, (low, high) = path.name.split(".")[0], given.licence or "unstated", given.range
-        rows = read_lines(path)
-    found = TrainingSet(f"{number}-{name}", given, licence)
-    shape = ""
+        # a file that was mined or taught begins with the number of a set already
+        name = re.sub(r"^(\d{1,2}-)+(?=.)", "", path.name.split(".")[0])
+        licence, (low, high), rows = given.licence or "unstated", given.range, read_lines(path)
+    found, shape = TrainingSet(f"{number}-{name}", given, licence), ""
     for line, row in rows:
         try:
             found.shape, texts, label = checked_row(row, low, high)
             described = f"{found.shape} with {len(texts)} texts"
             if shape not in ("", described):
-                raise BadRowError(f"the row is {described}, the rows before it are {shape}")
-        except BadRowError as error:
+                raise ValueError(f"the row is {described}, the rows before it are {shape}")
+        except ValueError as error:
             if not given.use:
                 raise UserError(f"{given.path}, line {line}: {error}", "every row counts", "fix the row") from None
             found.counts["invalid"] += 1
             continue
         shape = described
         found.counts["read"] += 1
-        leak = leaks.of(texts) if leaks.beside else ""
+        leak = leaks.of(texts)
         if leak == "pair":
             found.counts["removed: a scored pair"] += 1
+            found.removed.append(texts)
             continue
         found.counts["one text scored"] += leak == "text"
         found.texts.append(texts)
@@ -148,10 +148,10 @@ def checked_row(row: Any, low: float, high: float) -> tuple[str, tuple[str, ...]
     """Return shape, texts and label of a row, whose score from `low` to `high` is brought to 0 to 1.
 
     Raises:
-        BadRowError: a field is unknown or missing, or breaks a rule.
+        ValueError: a field is unknown or missing, or breaks a rule.
     """
     if not isinstance(row, dict):
-        raise BadRowError(f"{str(row)[:40]!r} is no object; {SHAPES}")
+        raise ValueError(f"{str(row)[:40]!r} is no object; {SHAPES}")
     kind = PairRow if "text_a" in row or "text_b" in row else RankedRow
     try:
         read: Any = kind.model_validate(row)
@@ -159,22 +159,22 @@ def checked_row(row: Any, low: float, high: float) -> tuple[str, tuple[str, ...]
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
-            raise BadRowError(f"unknown field '{field}'{nearest(field, list(kind.model_fields))}; {SHAPES}") from None
+            raise ValueError(f"unknown field '{field}'{nearest(field, list(kind.model_fields))}; {SHAPES}") from None
         message = first["msg"].removeprefix("Value error, ")
-        raise BadRowError(f"{field}: {message}" if field else message) from None
+        raise ValueError(f"{field}: {message}" if field else message) from None
     if isinstance(read, PairRow):
         if not low <= read.score <= high:
-            raise BadRowError(f"score {read.score:g} is outside {low:g} to {high:g} (embed.data[].range)")
+            raise ValueError(f"score {read.score:g} is outside {low:g} to {high:g} (embed.data[].range)")
         return "scored", (read.text_a, read.text_b), (read.score - low) / (high - low)
     texts = (read.query, read.positive, *(read.negatives or ()))
     return ("ranking", texts, None) if read.scores is None else ("distilled", texts, read.scores)
 
 
 def positives_of(sets: Sequence[TrainingSet]) -> dict[str, set[str]]:
-    """Return query → its positives in all sets that are ranked."""
+    """Return query → its positives in all sets that are ranked, those of removed rows too."""
     found: dict[str, set[str]] = defaultdict(set)
     for one in sets:
-        for query, positive, *_ in one.texts if one.shape == "ranking" else ():
+        for query, positive, *_ in [*one.texts, *one.removed] if one.shape == "ranking" else ():
             found[query].add(positive)
     return found
 
@@ -183,7 +183,7 @@ def _refuse_known_positives(sets: Sequence[TrainingSet]) -> None:
     """Refuse a negative that is another row's positive of its query; take such rows of built-in sets out."""
     known = positives_of(sets)
     for one in sets:
-        good = [row for row in one.texts if known.get(row[0], set()).isdisjoint(row[2:])]
+        good = [row for row in one.texts if known[row[0]].isdisjoint(row[2:])]
         if one.shape != "ranking" or len(good) == len(one.texts):
             continue
         if not one.settings.use:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -37,30 +36,34 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
     from datasets import Dataset
     from sentence_transformers.util import mine_hard_negatives
 
-    from embed.base import embedding_folder, load_model, read_base
+    from embed.base import begin_model, load_model, read_base
     from embed.rerank import load_reranker
 
     sets, wanted = query_sets(load_sets(s)), s.mine.negatives
     spelling: dict[str, str] = {}
-    keys = {text: spelling.setdefault(plain(text), text) for one in sets for row in one.texts for text in row}
-    pairs = list(dict.fromkeys((keys[row[0]], keys[row[1]]) for one in sets for row in one.texts))
+    every = [row for one in sets for row in one.texts] + [row for one in sets for row in one.removed]
+    keys = {text: spelling.setdefault(plain(text), text) for row in every for text in row}
     documents = list(dict.fromkeys(keys[text] for one in sets for row in one.texts for text in row[1:]))
     if len(documents) <= wanted:
         raise UserError(
             f"the sets hold {len(documents)} documents, embed.mine.negatives is {wanted}",
             "a row has its positive and that many others", "lower embed.mine.negatives, or add rows",
         )  # fmt: skip
-    if not (model / "modules.json").is_file():
+    there = {*documents}
+    pairs = dict.fromkeys((keys[row[0]], keys[row[1]]) for row in every)  # a removed row's positive stays known
+    queries, positives = zip(*(pair for pair in pairs if pair[1] in there), strict=True)
+    if (model / "modules.json").is_file():
+        encoder = load_model(model)
+    else:
         read_base(model, s)
-        model = embedding_folder(model, out / ".model", s)
-    columns = dict(zip(("query", "positive"), map(list, zip(*pairs, strict=True)), strict=True))
+        encoder = begin_model(model, s)
     with nullcontext() if sys.stderr.isatty() else redirect_stderr(io.StringIO()):  # its bars
         mined = mine_hard_negatives(
-            Dataset.from_dict(columns), load_model(model), corpus=documents, num_negatives=wanted + 1,
-            cross_encoder=load_reranker(reranker) if reranker else None, relative_margin=s.mine.margin,
-            max_score=s.mine.max_score, output_format="triplet", output_scores=True, verbose=False,
+            Dataset.from_dict({"query": queries, "positive": positives}), encoder, corpus=documents,
+            num_negatives=wanted + 1, cross_encoder=load_reranker(reranker) if reranker else None,
+            relative_margin=s.mine.margin, max_score=s.mine.max_score, output_format="triplet", output_scores=True,
+            verbose=False,
         )  # fmt: skip
-    shutil.rmtree(out / ".model", ignore_errors=True)
     found: dict[tuple[str, str], list[tuple[str, list[float]]]] = defaultdict(list)
     for query, positive, negative, scores in zip(*mined.to_dict().values(), strict=True):
         if negative != query:  # one too many is mined

@@ -13,8 +13,9 @@ import numpy as np
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write
-from embed.base import embedding_folder, load_encoder, load_model, shape_of, usable_positions
+from embed.base import begin_model, load_encoder, load_model
 from embed.settings import GRAPHS, MEASURED, EmbedSettings, require
+from klue.model_folder import read_model_folder
 from pretrain.export import check, onnx
 
 LEAST_COSINE = 0.99
@@ -38,28 +39,30 @@ def export_encoder(folder: Path, int8: bool = False) -> dict[str, Any]:
     """
     onnx.refuse_onnx("fp32")
     require("sentence_transformers", "hunmin export MODEL --onnx")
-    encoder = load_encoder(folder).eval()
-    longest = usable_positions(encoder.config)
-    with TemporaryDirectory(dir=folder, prefix=".onnx-") as temporary:
-        model = Path(temporary) / "model"
+    longest, encoder = read_model_folder(folder).max_positions, load_encoder(folder).eval()
+    if (folder / "modules.json").is_file():
+        model = load_model(folder, "cpu").float()
+    else:
         bare = {"data": [{"path": folder.name}], "max_seq_len": min(128, longest)}
-        pooled = (folder / "modules.json").is_file()
-        embedding_folder(folder, model, shape_of(folder) if pooled else EmbedSettings.model_validate(bare))
-        onnx.write_onnx(model, encoder, GRAPHS["onnx"], "last_hidden_state", longest)
-        onnx.check_onnx(model, encoder, GRAPHS["onnx"], longest)
+        model = begin_model(folder, EmbedSettings.model_validate(bare), "cpu")
+    wanted, found = model.encode(TEXTS, normalize_embeddings=True), {}
+    with TemporaryDirectory(dir=folder, prefix=".onnx-") as temporary:
+        paths = {name: Path(temporary, Path(file).name) for name, file in GRAPHS.items() if int8 or name == "onnx"}
+        graph = str(paths["onnx"].relative_to(folder))
+        onnx.write_onnx(folder, encoder, graph, "last_hidden_state", longest)
+        onnx.check_onnx(folder, encoder, graph, longest)
         if int8:
-            _quantize(model / GRAPHS["onnx"], model / GRAPHS["onnx-int8"])
-        wanted = load_model(model, "cpu").encode(TEXTS, normalize_embeddings=True)
-        found = {name: _measured(model, name, wanted) for name in GRAPHS if int8 or name == "onnx"}
-        for name, one in found.items():
+            _quantize(paths["onnx"], paths["onnx-int8"])
+        for name, path in paths.items():
+            found[name] = one = _measured(use_graph(model, path), path, wanted)
             if not one["cosine"] >= LEAST_COSINE:
                 raise HunminError(
                     f"a vector of {GRAPHS[name]} has cosine {one['cosine']:.4f} to the model's own",
                     f"the smallest cosine is {LEAST_COSINE}", "serve onnx/encoder.onnx (leave out --int8)",
                 )  # fmt: skip
         (folder / "onnx").mkdir(exist_ok=True)
-        for name in found:
-            (model / GRAPHS[name]).replace(folder / GRAPHS[name])
+        for name, path in paths.items():
+            path.replace(folder / GRAPHS[name])
         with atomic_write(folder / MEASURED) as stream:
             json.dump(found, stream, indent=1)
     return found
@@ -72,43 +75,45 @@ def _quantize(graph: Path, out: Path) -> None:
     ready = out.with_suffix(".ready")
     quant_pre_process(str(graph), str(ready), skip_symbolic_shape=True)
     quantize_dynamic(ready, out, per_channel=True, weight_type=QuantType.QInt8)
-    ready.unlink()
 
 
-def _measured(folder: Path, backend: str, wanted: np.ndarray) -> dict[str, Any]:
-    """Return size and speed of a graph, and its smallest cosine to the vectors wanted."""
-    model = load_with_graph(folder, backend)
+def _measured(model: Any, graph: Path, wanted: np.ndarray) -> dict[str, Any]:
+    """Return size and speed of the graph that a model uses, and its smallest cosine to the vectors wanted."""
     cosines = (model.encode(TEXTS, normalize_embeddings=True) * wanted).sum(1)
     begun = time.perf_counter()
     model.encode(TEXTS * 8)
     speed = len(TEXTS) * 8 / (time.perf_counter() - begun)
-    size = (folder / GRAPHS[backend]).stat().st_size
-    return {"bytes": size, "sentences_per_second": round(speed), "cosine": round(float(cosines.min()), 6)}
+    return {
+        "bytes": graph.stat().st_size,
+        "sentences_per_second": round(speed),
+        "cosine": round(float(cosines.min()), 6),
+    }
 
 
-def load_with_graph(folder: Path, backend: str, truncate: int | None = None) -> Any:
-    """Return a folder's model of sentence-transformers, its vectors cut to `truncate` entries; with a back end (one of
-    `GRAPHS`) its encoder is that graph, on the CPU.
+def graph_of(folder: Path, backend: str) -> Path:
+    """Return a model's graph for a back end, one of `GRAPHS`.
 
     Raises:
-        UserError: the folder has no such graph.
+        UserError: the folder has none.
     """
-    if not backend:
-        return load_model(folder, truncate=truncate)
+    path = folder / GRAPHS[backend]
+    if not path.is_file():
+        raise UserError(f"{path} is missing", remedy=f"hunmin export {folder} --onnx --int8")
+    return path
+
+
+def use_graph(model: Any, graph: Path) -> Any:
+    """Return a model of sentence-transformers on the CPU, whose encoder is now a graph."""
     import onnxruntime
     import torch
     from transformers.modeling_outputs import BaseModelOutput
 
-    path = folder / GRAPHS[backend]
-    if not path.is_file():
-        raise UserError(f"{path} is missing", remedy=f"hunmin export {folder} --onnx --int8")
-    model = load_model(folder, "cpu", truncate)
-    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(str(graph), providers=["CPUExecutionProvider"])
     names = [one.name for one in session.get_inputs()]
 
     def forward(**inputs: Any) -> BaseModelOutput:
         (hidden,) = session.run(None, {name: inputs[name].numpy() for name in names})
         return BaseModelOutput(last_hidden_state=torch.from_numpy(hidden))
 
-    model[0].auto_model.forward = forward
+    model[0].model.forward = forward
     return model

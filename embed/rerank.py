@@ -9,14 +9,20 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoConfig
+import torch
+from sentence_transformers import CrossEncoder, CrossEncoderTrainer, CrossEncoderTrainingArguments
+from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
+from sentence_transformers.util import semantic_search
+from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from common.errors import UserError
 from common.settings import parse_settings
+from embed.base import LOCAL, load_encoder, load_model
 from embed.data import TrainingSet, load_sets
 from embed.mine import query_sets, write_rows
-from embed.scored import SCORED, scored_retrieval
+from embed.scored import SCORED, read_scored
 from embed.settings import RETRIEVAL, EmbedSettings, PromptSettings, require_mteb
+from embed.trainer import ExactTrainer
 
 
 def reranker_settings(s: EmbedSettings) -> EmbedSettings:
@@ -28,21 +34,6 @@ def reranker_settings(s: EmbedSettings) -> EmbedSettings:
     own = s.rerank.model_dump(exclude={"model", "first"})
     tree = {**s.model_dump(), **own, "mini_batch": None, "matryoshka": (), "guide": None}
     return parse_settings(EmbedSettings, tree, "embed.rerank")
-
-
-def labelled_pairs(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
-    """Return sets with queries as sets of pairs: 1 of a query and its positive, 0 of it and a negative.
-
-    Raises:
-        UserError: there is no set with queries, or one without negatives.
-    """
-    found = []
-    for one in with_negatives(sets):
-        pairs = dict.fromkeys(((query, text) for query, _, *negatives in one.texts for text in negatives), 0.0)
-        pairs |= dict.fromkeys(((query, positive) for query, positive, *_ in one.texts), 1.0)
-        settings = one.settings.model_copy(update={"prompts": PromptSettings()})
-        found.append(replace(one, settings=settings, shape="scored", texts=list(pairs), labels=list(pairs.values())))
-    return found
 
 
 def with_negatives(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
@@ -60,19 +51,67 @@ def with_negatives(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
     return found
 
 
-def load_reranker(folder: Path, logits: bool = False) -> Any:
-    """Return a folder's cross-encoder, which gives a pair a number.
+def load_pairs(s: EmbedSettings) -> list[TrainingSet]:
+    """Return a recipe's sets with queries as sets of pairs: 1 of a query and its positive, 0 of it and a negative.
 
-    Args:
-        folder: with the model.
-        logits: give its logits; else between 0 and 1.
+    Raises:
+        UserError: there is no set with queries, or one without negatives.
+    """
+    found = []
+    for one in with_negatives(load_sets(s)):
+        pairs = dict.fromkeys(((query, text) for query, _, *negatives in one.texts for text in negatives), 0.0)
+        pairs |= dict.fromkeys(((query, positive) for query, positive, *_ in one.texts), 1.0)
+        settings = one.settings.model_copy(update={"prompts": PromptSettings()})
+        found.append(replace(one, settings=settings, shape="scored", texts=list(pairs), labels=list(pairs.values())))
+    return found
+
+
+def load_head(folder: Path) -> Any:
+    """Return a folder's model with its head of one output, in fp32."""
+    return AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32, trust_remote_code=False)
+
+
+class CrossTuner(ExactTrainer, CrossEncoderTrainer):
+    """The Trainer of a cross-encoder; see `embed.trainer.Tuner`."""
+
+    arguments: Any = CrossEncoderTrainingArguments
+    read_sets, load_weights = staticmethod(load_pairs), staticmethod(load_head)
+
+    @staticmethod
+    def begin(base: Path, s: EmbedSettings, device: str) -> CrossEncoder:
+        """Return the base with a random head."""
+        load_encoder(base)  # refuses one that lacks weights
+        torch.manual_seed(s.seed)
+        return CrossEncoder(
+            str(base), num_labels=1, max_length=s.max_seq_len, device=device, model_kwargs={"dtype": torch.float32},
+            **LOCAL,
+        )  # fmt: skip
+
+    @staticmethod
+    def loss_by_set(sets: list[TrainingSet], model: Any, *_: Any) -> dict[str, Any]:
+        """Return set → binary cross-entropy."""
+        return {one.name: BinaryCrossEntropyLoss(model) for one in sets}
+
+    @staticmethod
+    def save_folder(
+        folder: Path, checkpoint: Path, tokenizer: Any, s: EmbedSettings, facts: Any, name: str,
+        sets: Sequence[TrainingSet], described: list[dict[str, Any]],
+    ) -> None:  # fmt: skip
+        """Write a checkpoint as a cross-encoder without a card, and count the pairs that it cuts."""
+        load_head(checkpoint).save_pretrained(folder)
+        tokenizer.model_max_length = s.max_seq_len  # where CrossEncoder cuts
+        tokenizer.save_pretrained(folder)
+        for told, one in zip(described, sets, strict=True):
+            pairs = tokenizer(*map(list, zip(*one.texts, strict=True)), return_attention_mask=False, verbose=False)
+            told |= {"texts": len(one.texts), "cut": sum(len(ids) > s.max_seq_len for ids in pairs["input_ids"])}
+
+
+def load_reranker(folder: Path, logits: bool = False) -> Any:
+    """Return a folder's cross-encoder, which gives a pair a number: its logit, else between 0 and 1.
 
     Raises:
         UserError: it is none.
     """
-    import torch
-    from sentence_transformers import CrossEncoder
-
     there = (folder / "config.json").is_file()
     config: Any = AutoConfig.from_pretrained(folder, trust_remote_code=False) if there else None
     kind = (config.architectures or ["no architecture"])[0] if there else "no model"
@@ -81,8 +120,7 @@ def load_reranker(folder: Path, logits: bool = False) -> Any:
             f"{folder} is no cross-encoder: {kind}", "a cross-encoder has a head with one output",
             "tune one (hunmin embed rerank train), or name another",
         )  # fmt: skip
-    activation = torch.nn.Identity() if logits else torch.nn.Sigmoid()
-    return CrossEncoder(str(folder), activation_fn=activation, local_files_only=True, trust_remote_code=False)
+    return CrossEncoder(str(folder), activation_fn=torch.nn.Identity() if logits else torch.nn.Sigmoid(), **LOCAL)
 
 
 def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str, Any]:
@@ -98,10 +136,6 @@ def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str
         UserError: no retrieval task is scored, its files are missing, or a model is none.
     """
     require_mteb()
-    from sentence_transformers.util import semantic_search
-
-    from embed.base import load_model
-
     tasks = [name for name in s.score if name in RETRIEVAL and not SCORED[name].reranking]
     if not tasks:
         rule, names = "a reranker reorders retrieved documents", "SQuADKorV1Retrieval, HunminKlueMrcRetrieval …"
@@ -109,7 +143,7 @@ def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str
     model, cross, table = load_model(embedder), load_reranker(reranker, logits=True), {}
     encoding: dict[str, Any] = {"convert_to_tensor": True, "show_progress_bar": False}
     for name in tasks:
-        parts = scored_retrieval(name, s.sources)
+        parts = read_scored(name, s.sources)
         for part, one in parts.items():
             texts = {key: f"{title} {text}".strip() for key, (title, text) in one.corpus.items()}
             keys, queries = list(texts), list(one.queries.values())
@@ -150,9 +184,8 @@ def teach(s: EmbedSettings, reranker: Path, out: Path) -> dict[str, Any]:
     """
     sets, model, counts = with_negatives(load_sets(s)), load_reranker(reranker, logits=True), {}
     for one in sets:
-        width = len(one.texts[0]) - 1
         pairs = [(query, text) for query, *texts in one.texts for text in texts]
-        scores = model.predict(pairs, show_progress_bar=False).reshape(-1, width).tolist()
+        scores = model.predict(pairs, show_progress_bar=False).reshape(len(one.texts), -1).tolist()
         rows = [
             {"query": query, "positive": positive, "negatives": negatives, "scores": row}
             for (query, positive, *negatives), row in zip(one.texts, scores, strict=True)

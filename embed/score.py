@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,10 +18,10 @@ from common.manifest import package_versions
 from common.names import shown_name
 from common.progress import say
 from common.settings import load_yaml, settings_hash
-from embed.base import embedding_folder, load_model, shape_of
-from embed.onnx import load_with_graph
+from embed.base import load_model, model_like, quiet_libraries
+from embed.onnx import graph_of, use_graph
 from embed.scored import SCORED, Folders, scored_files
-from embed.settings import GRAPHS, require_mteb
+from embed.settings import require_mteb
 
 BENCHMARK = "MTEB(kor, v2)"
 NGRAMS = "character n-grams"
@@ -30,12 +31,13 @@ class Row(NamedTuple):
     """What a row of the table is of."""
 
     title: str
-    folder: Any
-    """None of character n-grams."""
-    trained: set[str]
+    weights: list[str]
+    """Hashes of what it computes with."""
+    load: Callable[[], Any] | None
+    """Return the model of sentence-transformers; None of character n-grams."""
+    trained: Collection[str] = ()
     """Tasks on whose sets it was trained."""
     truncate: int | None = None
-    backend: str = ""
 
 
 def score_models(
@@ -70,11 +72,10 @@ def score_models(
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
     elif os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "on", "yes", "true"):
         raise UserError("--hub fetches data, and HF_HUB_OFFLINE is set", remedy="unset it, or leave --hub out")
-    _quiet()
+    quiet_libraries()
     from embed.tasks import differences, hub_task, local_task
 
-    load_model(model)  # refuses what is none
-    width = json.loads((model / "config.json").read_bytes()).get("hidden_size") or 0
+    width = load_model(model).get_embedding_dimension()  # refuses what is none
     if truncate and truncate > width:
         raise UserError(f"--truncate {truncate} is more than the {width} entries of a vector", remedy="lower it")
     files, absent = _chosen(tasks, folders, hub, large)
@@ -86,9 +87,8 @@ def score_models(
         loaded = {one: local_task(one, folders) if paths else hub_task(one) for one, paths in files.items()}
         for one, task in loaded.items():
             table["tasks"][one] = {"metric": task.metadata.main_score, "differs": differences(task)}
-        tuned = Row(name or shown_name(model), model, trained, truncate)
-        for row in _models(tuned, base, out, backend, widths):
-            told = {"model": row.title, "trained_on": sorted(row.trained & {*loaded}), "truncate": row.truncate}
+        for row in _models(model, base, name or shown_name(model), trained, truncate, backend, widths):
+            told = {"model": row.title, "trained_on": sorted({*row.trained} & {*loaded}), "truncate": row.truncate}
             table["rows"].append(told | {"scores": _score(row, loaded, files, out)})
         table["heading"] = heading(loaded)
         with atomic_write(out / "table.json") as stream:
@@ -101,16 +101,6 @@ def heading(scored: Iterable[str]) -> str:
     names = published()["tasks"]
     count = len({*names} & {*scored})
     return BENCHMARK if count == len(names) else f"{count} of {len(names)} tasks of {BENCHMARK}"
-
-
-def _quiet() -> None:
-    from datasets.utils.logging import disable_progress_bar as no_data_bar
-    from transformers.utils.logging import disable_progress_bar, set_verbosity_error
-
-    no_data_bar()
-    disable_progress_bar()
-    set_verbosity_error()
-    warnings.filterwarnings("ignore", category=FutureWarning, module="mteb")
 
 
 def _chosen(
@@ -142,19 +132,35 @@ def _chosen(
     return files, absent
 
 
-def _models(tuned: Row, base: Path | None, out: Path, backend: str, widths: Sequence[int]) -> Iterator[Row]:
+def _models(
+    model: Path, base: Path | None, name: str, trained: set[str], truncate: int | None, backend: str,
+    widths: Sequence[int],
+) -> Iterator[Row]:  # fmt: skip
     """Yield what stands in the table."""
-    yield tuned
-    name, made, shape = tuned.title, out / ".model", shape_of(tuned.folder)
+
+    def own(width: int | None = truncate) -> Any:
+        return load_model(model, truncate=width)
+
+    weights = _hashes(model)
+    yield Row(name, weights, own, trained, truncate)
     if backend:
-        yield tuned._replace(title=f"{name}, {backend}", backend=backend)
+        graph = graph_of(model, backend)
+        yield Row(
+            f"{name}, {backend}", [*weights, sha256_file(graph)],
+            lambda: use_graph(load_model(model, "cpu", truncate), graph), trained, truncate,
+        )  # fmt: skip
     for width in widths:
-        yield tuned._replace(title=f"{name}, {width} entries", truncate=width)
+        yield Row(f"{name}, {width} entries", weights, partial(own, width), trained, width)
     if base:
-        yield Row(f"{name}, untuned", embedding_folder(base, made, shape), set(), tuned.truncate)
-    random = embedding_folder(base or tuned.folder, made, shape, "random")
-    yield Row(f"{name}, random weights", random, set(), tuned.truncate)
-    yield Row(NGRAMS, None, set())
+        yield Row(f"{name}, untuned", _hashes(base), lambda: model_like(own(), base), truncate=truncate)
+    like = base or model
+    random = ["random", *_hashes(like)]
+    yield Row(f"{name}, random weights", random, lambda: model_like(own(), like, random=True), truncate=truncate)
+    yield Row(NGRAMS, [], None)
+
+
+def _hashes(folder: Path) -> list[str]:
+    return [sha256_file(path) for path in sorted(folder.glob("*.safetensors"))]
 
 
 def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: Path) -> dict[str, float]:
@@ -167,10 +173,8 @@ def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: P
 
     kept = out / "fingerprints.json"
     known = json.loads(kept.read_bytes()) if kept.is_file() else {}
-    weights = [sha256_file(path) for path in sorted(row.folder.glob("*.safetensors"))] if row.folder else []
-    weights += [sha256_file(row.folder / GRAPHS[row.backend])] if row.backend else []
     common = {
-        "weights": weights, "truncate": row.truncate, "code": code_hash(Path(__file__).parent),
+        "weights": row.weights, "truncate": row.truncate, "code": code_hash(Path(__file__).parent),
         "trained": sorted(row.trained),
         "versions": package_versions("mteb", "sentence-transformers", "transformers", "torch"),
     }  # fmt: skip
@@ -181,10 +185,12 @@ def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: P
         if known.get(key, {}).get("fingerprint") == fingerprint:
             continue
         say(f"embed: {row.title}: {name}")
-        if row.folder is None:
+        if not row.load:
             encoder = CharacterNgrams(task_texts(task))
+        elif encoder is None:
+            encoder = _encoder(row, row.load())
         result = mteb.evaluate(
-            encoder := encoder or _encoder(row, weights), task,
+            encoder, task,
             cache=ResultCache(out / "mteb"), overwrite_strategy="always", show_progress_bar=False, co2_tracker=False,
             encode_kwargs={"batch_size": 64, "show_progress_bar": False},
         )  # fmt: skip
@@ -194,15 +200,19 @@ def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: P
     return {name: 100 * known[f"{row.title} {name}"]["score"] for name in tasks}
 
 
-def _encoder(row: Row, weights: list[str]) -> Any:
+def _encoder(row: Row, model: Any) -> Any:
     """Return a model as mteb takes it, with a name and a revision; without them results of two models are one's."""
     from mteb.models import SentenceTransformerEncoderWrapper
 
-    wrapped = SentenceTransformerEncoderWrapper(load_with_graph(row.folder, row.backend, row.truncate))
-    plain = "-".join("".join(letter if letter.isalnum() else " " for letter in row.title).split())
-    name = f"hunmin/{plain}" + (f"-{row.truncate}" if row.truncate else "")
-    update = {"name": name, "revision": settings_hash(weights), "training_datasets": row.trained, "adapted_from": None}
-    wrapped.mteb_model_meta = wrapped.mteb_model_meta.model_copy(update=update)
+    wrapped = SentenceTransformerEncoderWrapper(model)
+    name = "hunmin/" + "-".join(re.findall(r"[^\W_]+", row.title)) + (f"-{row.truncate}" if row.truncate else "")
+    facts = {
+        "name": name,
+        "revision": settings_hash(row.weights),
+        "training_datasets": {*row.trained},
+        "adapted_from": None,
+    }
+    wrapped.mteb_model_meta = wrapped.mteb_model_meta.model_copy(update=facts)
     return wrapped
 
 

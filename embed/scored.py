@@ -8,6 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -162,46 +163,41 @@ def scored_files(name: str, folders: Folders) -> dict[str, Path]:
     return found
 
 
-def scored_rows(name: str, folders: Folders) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Return (subset, split) → rows of a task, as the hub has them.
+def read_scored(name: str, folders: Folders) -> dict[tuple[str, str], Any]:
+    """Return (subset, split) → rows of a task as the hub has them; of a task with queries its `Retrieval`.
 
     Raises:
         UserError: a file is missing or damaged.
     """
     task, files = SCORED[name], scored_files(name, folders)
-    if not task.set:
-        return {(subset, split): [row for _, row in read_lines(files[f"{split}.jsonl"], task.columns)]
-                for subset in task.subsets for split in task.splits}  # fmt: skip
-    found = {}
-    for split, path in files.items():
-        rows = [(*one.texts, task.labels.index(one.label) if task.labels else one.label)
-                for one in read_examples(task.reader, path)]  # fmt: skip
-        found[task.subsets[0], split] = [dict(zip(task.columns, row, strict=True)) for row in rows]
+    found: dict[tuple[str, str], Any] = {}
+    for subset, split in product(task.subsets, task.splits):
+        if task.set:
+            read: Any = _as_rows if task.columns else _as_retrieval
+            found[subset, split] = read(task, read_examples(task.reader, files[split]))
+        elif task.columns:
+            found[subset, split] = [row for _, row in read_lines(files[f"{split}.jsonl"], task.columns)]
+        else:
+            found[subset, split] = _own_retrieval(files, f"{subset}/" if len(task.subsets) > 1 else "", split)
     return found
 
 
-def scored_retrieval(name: str, folders: Folders) -> dict[tuple[str, str], Retrieval]:
-    """Return (subset, split) → queries that have an answer, and all documents, of a task.
+def _as_rows(task: ScoredTask, examples: list[Example]) -> list[dict[str, Any]]:
+    labels = [task.labels.index(one.label) if task.labels else one.label for one in examples]
+    return [dict(zip(task.columns, (*one.texts, label), strict=True))
+            for one, label in zip(examples, labels, strict=True)]  # fmt: skip
 
-    Raises:
-        UserError: a file is missing or damaged.
-    """
-    task, files = SCORED[name], scored_files(name, folders)
-    if not task.set:
-        return {(subset, split): _own_retrieval(files, f"{subset}/" if len(task.subsets) > 1 else "", split)
-                for subset in task.subsets for split in task.splits}  # fmt: skip
-    found = {}
-    for split, path in files.items():
-        examples = read_examples(task.reader, path)
-        titles = {one.texts[1]: one.given if isinstance(one.given, str) else "" for one in examples}
-        ids = {text: f"d{number}" for number, text in enumerate(titles)}
-        asked = [one for one in examples if one.label != []]
-        found[task.subsets[0], split] = Retrieval(
-            {one.guid: one.texts[0].strip() for one in asked},
-            {key: (titles[text], text) for text, key in ids.items()},
-            {one.guid: {ids[one.texts[1]]: 1} for one in asked},
-        )
-    return found
+
+def _as_retrieval(task: ScoredTask, examples: list[Example]) -> Retrieval:
+    """Return the questions that have an answer, and all passages, with their titles where the reader gives them."""
+    titles = {one.texts[1]: one.given if isinstance(one.given, str) else "" for one in examples}
+    ids = {text: f"d{number}" for number, text in enumerate(titles)}
+    asked = [one for one in examples if one.label != []]
+    return Retrieval(
+        {one.guid: one.texts[0].strip() for one in asked},
+        {key: (titles[text], text) for text, key in ids.items()},
+        {one.guid: {ids[one.texts[1]]: 1} for one in asked},
+    )
 
 
 def _own_retrieval(files: dict[str, Path], prefix: str, split: str) -> Retrieval:

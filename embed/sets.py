@@ -7,20 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from data.nfc import composed
-from embed.scored import SCORED, Folders, scored_files, scored_retrieval, scored_rows, split_file
+from embed.scored import SCORED, Folders, Retrieval, read_scored, scored_files, split_file
 from embed.settings import EmbedSettings
 from klue.examples import read_examples
 from klue.tasks import get_task
 
-LICENCES = {"question-pair": "MIT", "korquad": "CC BY-ND 2.0 KR"}
+LICENCES = {"question_pair": "MIT", "korquad": "CC BY-ND 2.0 KR"}
 """Licences of built-in sets; all others are CC BY-SA 4.0."""
 RANGE = (0.0, 5.0)
 """Ratings of KLUE-STS and KorSTS."""
-
-
-def licence_of(use: str) -> str:
-    """Return the licence of a built-in set."""
-    return LICENCES.get(get_task(use).name, "CC BY-SA 4.0")
 
 
 def set_files(settings: EmbedSettings) -> list[str]:
@@ -79,7 +74,7 @@ class Leaks:
 
     def of(self, texts: Iterable[str]) -> str:
         """Return "pair" where two of a row's texts are a pair that is scored, "text" where one is in it, else ""."""
-        row = {plain(text) for text in texts}
+        row = {plain(text) for text in texts} if self.beside else set()
         shared = [text for text in row if text in self.beside]
         if any(self.beside[text] & (row - {text} if len(row) > 1 else row) for text in shared):
             return "pair"
@@ -88,12 +83,12 @@ class Leaks:
 
 def _groups(name: str, folders: Folders) -> Iterator[Sequence[str]]:
     """Yield what must not be in one training row: pairs, queries with documents; or single texts."""
-    if not (columns := SCORED[name].columns):
-        for one in scored_retrieval(name, folders).values():
-            for query, documents in one.relevant.items():
-                yield from ((one.queries[query], one.corpus[document][1]) for document in documents)
-        return
-    for (_, split), rows in scored_rows(name, folders).items():
-        for row in rows if (name, split) != ("KLUE-TC", "train") else ():  # its examples are not scored
-            texts = [row[column] for column in columns[:-1]]
-            yield from zip(*texts, strict=True) if isinstance(texts[0], list) else [texts]
+    columns = SCORED[name].columns[:-1]
+    for (_, split), read in read_scored(name, folders).items():
+        if isinstance(read, Retrieval):
+            for query, documents in read.relevant.items():
+                yield from ((read.queries[query], read.corpus[document][1]) for document in documents)
+        elif (name, split) != ("KLUE-TC", "train"):  # its examples are not scored
+            for row in read:
+                texts = [row[column] for column in columns]
+                yield from zip(*texts, strict=True) if isinstance(texts[0], list) else [texts]

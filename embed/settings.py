@@ -184,10 +184,14 @@ class EmbedSettings(Settings):
             raise ValueError(f"batch ({self.batch}) must be a multiple of processes ({self.processes})")
         if self.steps and "epochs" in self.model_fields_set and self.epochs > 1:
             raise ValueError("give steps or epochs, and not both")
-        prompts = {one.prompts for one in self.data if one.prompts != PromptSettings()}
-        if prompts and self.score and not {*RETRIEVAL} & {*self.score}:
+        if self.prompts != PromptSettings() and self.score and not {*RETRIEVAL} & {*self.score}:
             raise ValueError("prompts are trained but not scored: add a retrieval task to score (SQuADKorV1Retrieval)")
         return self
+
+    @property
+    def prompts(self) -> PromptSettings:
+        """Return the prompts of the sets with queries, which have the same ones."""
+        return next((one.prompts for one in self.data if one.prompts != PromptSettings()), PromptSettings())
 
 
 GRAPHS = {"onnx": "onnx/encoder.onnx", "onnx-int8": "onnx/encoder_qint8.onnx"}
@@ -199,8 +203,9 @@ MEASURED = "onnx/measured.json"
 def require(package: str, what: str) -> None:
     """Raise a UserError where a package of the extra `embed`, which `what` needs, is not installed."""
     if not find_spec(package):
-        name = {"sklearn": "scikit-learn"}.get(package, package.replace("_", "-"))
-        raise UserError(f"{what} needs {name}, which is not installed", remedy="pip install 'hunmin[embed]'")
+        raise UserError(
+            f"{what} needs {package.replace('_', '-')}, which is not installed", remedy="pip install 'hunmin[embed]'"
+        )
 
 
 def require_mteb() -> None:
@@ -211,4 +216,3 @@ def require_mteb() -> None:
             f"mteb, which scores embeddings, needs Python 3.11; this is {version}", remedy="use a newer one"
         )
     require("mteb", "scoring embeddings")
-    require("sklearn", "scoring embeddings")

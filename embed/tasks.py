@@ -13,7 +13,7 @@ from mteb.abstasks.task_metadata import TaskMetadata
 
 from common.errors import UserError
 from common.settings import load_yaml
-from embed.scored import SCORED, Folders, Retrieval, scored_retrieval, scored_rows
+from embed.scored import SCORED, Folders, Retrieval, read_scored
 
 TEXTS = {"text", "sentences", "sentence1", "sentence2"}
 """Columns of mteb's tasks that hold texts."""
@@ -40,15 +40,12 @@ def local_task(name: str, folders: Folders) -> Any:
         UserError: files are missing or damaged.
     """
     task, scored = get_task(name), SCORED[name]
-    read: Any = (scored_rows if scored.columns else scored_retrieval)(name, folders)
     data: dict[str, Any] = {}
-    for (subset, split), found in read.items():
-        data.setdefault(subset, {})[split] = _retrieval(found) if not scored.columns else Dataset.from_list(found)
+    for (subset, split), read in read_scored(name, folders).items():
+        found: Any = _retrieval(read) if isinstance(read, Retrieval) else Dataset.from_list(read)
         if isinstance(task, AbsTaskClassification):
-            label = ClassLabel(names=list(scored.labels))
-            data[subset][split] = data[subset][split].cast_column(scored.columns[-1], label)
-    if scored.columns:
-        data = {subset: DatasetDict(splits) for subset, splits in data.items()}
+            found = found.cast_column(scored.columns[-1], ClassLabel(names=list(scored.labels)))
+        data.setdefault(subset, DatasetDict() if scored.columns else {})[split] = found
     task.dataset = data if task.metadata.is_multilingual or not scored.columns else data["default"]
     task.dataset_transform()
     task.data_loaded = True

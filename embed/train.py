@@ -19,7 +19,7 @@ from pretrain.train import StopFlag
 
 
 def tune_embeddings(
-    settings: EmbedSettings, base: Path, out: Path, name: str = "", reranker: bool = False
+    settings: EmbedSettings, base: Path, out: Path, name: str, reranker: bool = False
 ) -> dict[str, Any] | None:
     """Tune to the last step, resuming from the newest whole checkpoint; return the run's counts, None when it was
     stopped and its state is saved.
@@ -41,7 +41,7 @@ def tune_embeddings(
         os.environ.setdefault("DS_ACCELERATOR", "cpu")  # transformers asks DeepSpeed, which would warn
     if info.world > 1 or torch.cuda.is_available():
         os.environ.update(info.environment())  # without it the Trainer spreads a lone process over all GPUs
-    from embed.cross_encoder import CrossTuner
+    from embed.rerank import CrossTuner
     from embed.trainer import Tuner, train_to_end
 
     return train_to_end(settings, base, out, stop, info.rank, info.world, name, CrossTuner if reranker else Tuner)
@@ -53,7 +53,7 @@ def main(job: str, processes: int = 1) -> int:
     def work(read: dict[str, Any], source: str) -> object:
         settings = parse_settings(EmbedSettings, read["settings"], source)
         base, out = Path(read["base"]), Path(read["out"])
-        return tune_embeddings(settings, base, out, read.get("name", ""), read.get("reranker", False))
+        return tune_embeddings(settings, base, out, read["name"], read.get("reranker", False))
 
     cure = "set embed.mini_batch, or lower embed.batch or embed.max_seq_len"
     return run_job("embed.train", job, processes, work, "a batch", cure)

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import json
-import logging
+import shutil
 from pathlib import Path
 from typing import Any
 
 import torch
 from datasets import Dataset, DatasetDict
-from datasets.utils.logging import disable_progress_bar as no_data_bar
 from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from sentence_transformers.base.trainer import BaseTrainer
 from sentence_transformers.sentence_transformer import losses
 from transformers import PrinterCallback
-from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from common.errors import UserError
-from common.files import disk_errors, sha256_file
+from common.files import atomic_write, disk_errors, follow_umask, publish_folder, sha256_file
 from common.names import find
 from common.settings import dump_settings, settings_hash
-from embed.base import embedding_folder, load_encoder, load_model, read_base
+from embed.base import begin_model, load_encoder, load_model, quiet_libraries, read_base
 from embed.batches import Drawn, draw_batches, epoch_batches
+from embed.card import FACTS, facts_of, write_card
 from embed.data import TrainingSet, describe_sets, load_sets
-from embed.save import save_tuned
 from embed.sets import set_files
 from embed.settings import EmbedSettings, PromptSettings
 from pretrain.callbacks.checkpoint import library_disk_errors
 from pretrain.callbacks.hf_trainer import Follow, newest_checkpoint
+from pretrain.export.sentence_embeddings import write_embedding_files
 from pretrain.kernels.precision import resolve_dtype
 from pretrain.train import STOPPED_MARK, StopFlag
 
@@ -62,6 +61,7 @@ class ExactTrainer(BaseTrainer):
     """The Trainer of drawn batches; its checkpoints hold weights and state alone, and end when all have written."""
 
     drawn: Drawn
+    load_weights: Any
 
     def get_multi_dataset_batch_sampler(self, *_: Any, **__: Any) -> Drawn:
         """Return the drawn batches."""
@@ -77,30 +77,44 @@ class ExactTrainer(BaseTrainer):
         super()._save_rng_state(output_dir)
         self.accelerator.wait_for_everyone()  # trainer_state.json, written next, says that every file is there
 
+    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
+        self.model[0].auto_model.load_state_dict(self.load_weights(Path(checkpoint_path)).state_dict())
+
+
+def write_embedder(
+    folder: Path, checkpoint: Path, tokenizer: Any, s: EmbedSettings, facts: dict[str, Any], name: str, *_: Any
+) -> None:
+    """Write a checkpoint as a model of sentence embeddings with its card."""
+    write_model(folder, checkpoint, tokenizer, s)
+    (folder / "README.md").write_text(write_card(facts, name), encoding="utf-8")
+
+
+def write_model(folder: Path, checkpoint: Path, tokenizer: Any, s: EmbedSettings) -> None:
+    """Write an encoder as sentence-transformers of any version, vLLM, TEI and llama.cpp read it."""
+    encoder = load_encoder(checkpoint)
+    encoder.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    prompts = s.prompts.model_dump() if s.prompts != PromptSettings() else {}
+    write_embedding_files(folder, encoder.config.hidden_size, s.max_seq_len, s.pooling, prompts)
+
 
 class Tuner(ExactTrainer, SentenceTransformerTrainer):
     """The Trainer of an embedder, and what a reranker's does otherwise."""
 
     arguments: Any = SentenceTransformerTrainingArguments
-    read_sets, save_folder = staticmethod(load_sets), staticmethod(save_tuned)
+    read_sets, begin = staticmethod(load_sets), staticmethod(begin_model)
+    load_weights, save_folder = staticmethod(load_encoder), staticmethod(write_embedder)
 
     @staticmethod
-    def begin(s: EmbedSettings, base: Path, out: Path, rank: int, world: int, device: str) -> Any:
-        """Return the model that is tuned."""
-        if rank == 0:
-            embedding_folder(base, out / ".begin", s)
-        if world > 1:
-            torch.distributed.barrier()
-        return load_model(out / ".begin", device)
-
-    @staticmethod
-    def loss_by_set(sets: list[TrainingSet], model: Any, s: EmbedSettings, world: int, device: str) -> dict[str, Any]:
+    def loss_by_set(sets: list[TrainingSet], model: Any, s: EmbedSettings, world: int) -> dict[str, Any]:
         """Return set → its loss."""
-        guide = load_model(find(s.guide, "model"), device) if s.guide else None
+        guide = load_model(find(s.guide, "model"), str(model.device)) if s.guide else None
         return {one.name: loss_of(one, model, s, world, guide) for one in sets}
 
-    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
-        self.model[0].auto_model.load_state_dict(load_encoder(Path(checkpoint_path)).state_dict())
+
+def columns_of(one: TrainingSet) -> list[str]:
+    """Return the names of a set's columns of texts."""
+    return ["query", "document", *(f"negative_{n}" for n in range(1, len(one.texts[0]) - 1))]
 
 
 def as_datasets(sets: list[TrainingSet]) -> DatasetDict:
@@ -112,19 +126,21 @@ def as_datasets(sets: list[TrainingSet]) -> DatasetDict:
     return DatasetDict(found)
 
 
-def columns_of(one: TrainingSet) -> list[str]:
-    """Return the names of a set's columns of texts."""
-    return ["query", "document", *(f"negative_{n}" for n in range(1, len(one.texts[0]) - 1))]
+def publish_tuned(partial: Path, out: Path, facts: dict[str, Any], counts: dict[str, Any]) -> None:
+    """Give a tuned model's folder its facts and its name `out/model`, and write `out/counts.json`."""
+    with atomic_write(partial / FACTS) as stream:
+        json.dump(facts, stream, ensure_ascii=False, indent=1)
+    follow_umask(*partial.glob("*.safetensors"))
+    publish_folder(partial, out / "model", replace=True)
+    with atomic_write(out / "counts.json") as stream:
+        json.dump(counts, stream, ensure_ascii=False, indent=1, sort_keys=True)
 
 
 def train_to_end(
     s: EmbedSettings, base: Path, out: Path, stop: StopFlag, rank: int, world: int, name: str, kind: Any
 ) -> dict[str, Any] | None:
     """Return what `embed.train.tune_embeddings` does, in process `rank` of `world`, by a kind of trainer."""
-    disable_progress_bar()
-    set_verbosity_error()  # else it reports the head that a base has and embeddings do not
-    no_data_bar()
-    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    quiet_libraries()
     facts, tokenizer = read_base(base, s)
     sets = kind.read_sets(s)
     epoch = sum(epoch_batches(one, s.batch) for one in sets)
@@ -155,15 +171,11 @@ def train_to_end(
             folder.mkdir(parents=True, exist_ok=True)
             mark.write_text(identity)
         if done < steps:
-            device = str(arguments.device)
-            model = kind.begin(s, base, out, rank, world, device)
+            model = kind.begin(base, s, str(arguments.device))
             cure = "lower embed.learning_rate, or compute in fp32 or bf16"
             follow = Follow("embed", s, out, stop, done, steps, rank == 0, cure)
-            kind.drawn = Drawn(sets, s, steps, world)
-            trainer = kind(
-                model, arguments, as_datasets(sets), callbacks=[follow],
-                loss=kind.loss_by_set(sets, model, s, world, device),
-            )  # fmt: skip
+            kind.drawn, losses_by_set = Drawn(sets, s, steps, world), kind.loss_by_set(sets, model, s, world)
+            trainer = kind(model, arguments, as_datasets(sets), callbacks=[follow], loss=losses_by_set)
             trainer.remove_callback(PrinterCallback)
             torch.manual_seed(s.seed)
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
@@ -175,12 +187,9 @@ def train_to_end(
         described = describe_sets(sets, tokenizer, s.max_seq_len, 0)
         counts = {"steps": steps, "batch": s.batch, "processes": world, "sets": described}
         if rank == 0:
-            kind.save_folder(s, base, tokenizer, sets, folder / f"checkpoint-{steps}", out, counts, name)
+            partial, told = out / ".partial", facts_of(s, base, sets)
+            shutil.rmtree(partial, ignore_errors=True)
+            last = folder / f"checkpoint-{steps}"
+            kind.save_folder(partial, last, tokenizer, s, told, name, sets, described)
+            publish_tuned(partial, out, told, counts)
     return counts
-
-
-def losses_of(out: Path) -> list[tuple[int, float]]:
-    """Return (step, loss) of the lines of a run's log."""
-    path = out / "logs" / "metrics.jsonl"
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
-    return [(row["step"], row["loss"]) for row in rows if "loss" in row]

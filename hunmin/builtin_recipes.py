@@ -47,9 +47,6 @@ def recipe_file(name: str | Path) -> Path:
 def refuse_without_sample(inputs: Sequence[str]) -> None:
     """Refuse inputs that are of the embedded sample where it has not been written.
 
-    Args:
-        inputs: paths of a recipe's corpora.
-
     Raises:
         UserError: the sample is not there.
     """

@@ -41,7 +41,6 @@ def cost_plan(
     """Return tokens, FLOPs, memory, disk, hours and cost of a recipe's pretraining, and a table over device counts.
 
     Args:
-        recipe: the run.
         devices: how many of `device` share the global batch.
         device: see `pretrain.cost.devices`; None: this machine, whose matrix product is measured.
         nodes: machines that the devices are in; None: as few as hold them.
@@ -68,7 +67,7 @@ def cost_plan(
     if fault := p.batch_fault(where.devices):
         raise UserError(fault, "every device computes as many micro-batches of a global batch as the others")
     p = p.shared_by(where.devices)
-    refuse_settings(p, named.name, named.device)
+    refuse_settings(p, named.name, named.device.kind, named.device.fp8)
     for name in ("tokenizer", "pretrain"):  # a tokenizer or a model to continue with that is not there
         stage_named(name).files(recipe)
     refuse_training(recipe, here=not device)
@@ -85,7 +84,7 @@ def cost_plan(
         "network_stated": network is not None,
         "price_per_hour": price,
         "text_bytes": text,
-        "text_core_hours": None if text is None else sum(core_seconds(stage, text) for stage in TEXT_RATES) / 3600,
+        "text_core_hours": None if text is None else sum(text / rate for rate in TEXT_RATES.values()) / 3600,
         "epochs_about": None if not text else p.tokens * BYTES_PER_TOKEN / text,
         "klue_hours": None if fine is None else fine / 3600,
         "notes": advice(p, vocab_size, where, cost) + _not_here(recipe),
@@ -123,11 +122,7 @@ def _named(device: str | None) -> Named:
 
 
 def _nodes(stated: int | None, devices: int, named: Named) -> int:
-    """Return the nodes that the devices are in.
-
-    Raises:
-        UserError: they cannot be spread evenly over so many.
-    """
+    """Return the nodes that the devices are in; raise a UserError where they cannot be spread evenly over so many."""
     count = devices * named.count
     if stated is None:
         # a slice has an interconnect of its own; what is bought apart is joined by the network
@@ -140,11 +135,7 @@ def _nodes(stated: int | None, devices: int, named: Named) -> int:
 
 
 def text_bytes(recipe: Recipe) -> float | None:
-    """Return about how many bytes of text the recipe's inputs hold; None where they are not here.
-
-    Args:
-        recipe: the run.
-    """
+    """Return about how many bytes of text the recipe's inputs hold; None where they are not here."""
     if _is_elsewhere(recipe):
         return None
     try:
@@ -152,16 +143,6 @@ def text_bytes(recipe: Recipe) -> float | None:
     except UserError:
         return None
     return float(sum(p.stat().st_size * (UNPACKED if p.suffix in PACKED else 1) for p in paths if p.is_file()))
-
-
-def core_seconds(stage: str, text: float) -> float:
-    """Return the seconds that one core takes for a stage before training.
-
-    Args:
-        stage: "corpus", "tokenizer" or "encode".
-        text: bytes.
-    """
-    return text / TEXT_RATES[stage]
 
 
 def _is_elsewhere(recipe: Recipe) -> bool:

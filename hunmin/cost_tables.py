@@ -43,9 +43,7 @@ def print_cost(plan: dict[str, Any]) -> None:
 
 
 def _run(plan: dict[str, Any]) -> Rows:
-    epoch = UNKNOWN
-    if plan["epoch_tokens"]:
-        epoch = f"{units.count(plan['epoch_tokens'])} tokens"
+    epoch = f"{units.count(plan['epoch_tokens'])} tokens" if plan["epoch_tokens"] else UNKNOWN
     devices = f"{plan['named_devices']} × {plan['device_name']}"
     devices += f" = {plan['devices']} devices" if plan["devices"] != plan["named_devices"] else ""
     devices += f" in {plan['nodes']} nodes" if plan["nodes"] > 1 else ""

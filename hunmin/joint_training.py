@@ -44,10 +44,7 @@ def train_together(recipe: RunSettings, path: str, restart: bool = False, traini
     and nothing where the stage is done already.
 
     Args:
-        recipe: the run.
-        path: the recipe's file, for messages.
         restart: begin anew; what is there is moved aside.
-        training: the stage.
 
     Raises:
         HunminError: a stage before it is not done, or as in `hunmin.run.run` and `pretrain.train.train`.
@@ -65,7 +62,7 @@ def train_together(recipe: RunSettings, path: str, restart: bool = False, traini
             if process.first:
                 require_done(recipe, training.before, path)
                 stopped = _lead(recipe, process, restart, training)
-            elif job := process.on_first(TOLD, _nothing):
+            elif job := process.on_first(TOLD, dict[str, Any]):
                 stopped = training.train(job, TOLD, process) is None
         processes.leave_processes()  # what is left to push does not keep the others' devices
         if stopped:
@@ -89,9 +86,5 @@ def _lead(recipe: RunSettings, process: Process, restart: bool, training: Traini
     except Interrupted:
         return True
     if not told:
-        process.on_first(TOLD, _nothing)
+        process.on_first(TOLD, dict[str, Any])
     return False
-
-
-def _nothing() -> dict[str, Any]:
-    return {}

@@ -18,7 +18,6 @@ def klue_seconds(recipe: Recipe, flops_per_second: float) -> float | None:
     """Return about how many seconds the stage takes; None where it is left out, or its data is not on this machine.
 
     Args:
-        recipe: the run.
         flops_per_second: that pretraining reaches on the devices.
     """
     from klue.examples import load_splits

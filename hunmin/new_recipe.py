@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -86,40 +85,28 @@ NOT_SCORED = """\
 """
 
 
-@dataclass(frozen=True)
-class Answers:
-    """What a new recipe is made of."""
-
-    text: list[str]
-    """Inputs of the corpus."""
-    name: str
-    """Name of the run."""
-    size: Size
-    """Model and training."""
-    klue: str | None
-    """Folder with KLUE's files; None leaves the model unscored."""
-
-
-def new_recipe(path: Path, answers: Answers) -> None:
+def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | None) -> None:
     """Write a recipe, after it was read as `hunmin run` would.
 
     Args:
         path: file to write.
-        answers: what to write into it.
+        text: inputs of the corpus.
+        size: of model and training.
+        klue: folder with KLUE's files; None leaves the model unscored.
 
     Raises:
         UserError: an answer is not a valid value.
     """
     from hunmin.recipe import load_recipe  # loads pydantic, which completion does without
 
-    values = {"file": str(path), "name": answers.name}
-    written = {"quoted": answers.name, "out": f"runs/{answers.name}", "text": answers.text, "klue": answers.klue}
+    values = {"file": str(path), "name": name}
+    written = {"quoted": name, "out": f"runs/{name}", "text": text, "klue": klue}
     values |= {key: json.dumps(value, ensure_ascii=False) for key, value in written.items()}
-    scored = SCORED[answers.size] if answers.klue else NOT_SCORED
-    text = "\n".join([HEAD, SIZES[answers.size], scored])
+    scored = SCORED[size] if klue else NOT_SCORED
+    recipe = "\n".join([HEAD, SIZES[size], scored])
     for key, value in values.items():
-        text = text.replace(f"{{{key}}}", value)
+        recipe = recipe.replace(f"{{{key}}}", value)
     with atomic_write(path) as stream:
-        stream.write(text)
+        stream.write(recipe)
         stream.flush()
         load_recipe(stream.name)

@@ -34,8 +34,6 @@ def pin_names(tree: dict[str, Any], path: Path, fetch: bool) -> None:
     """Give the names on the hub in a recipe their commits, in place, and record these as `hub.commits`.
 
     Args:
-        tree: the recipe.
-        path: its file.
         fetch: fetch what the hub's cache does not hold; else such a name stays as it is.
 
     Raises:

@@ -16,7 +16,7 @@ from common.progress import console, duration, short_number
 from data.corpus import corpus_files
 from data.readers import list_files
 from data.units.fields import check_fields
-from hunmin.cost import BYTES_PER_TOKEN, TEXT_RATES, core_seconds, cost_plan, text_bytes
+from hunmin.cost import BYTES_PER_TOKEN, TEXT_RATES, cost_plan, text_bytes
 from hunmin.pins import refuse_unknown_names
 from hunmin.preflight import refuse_shared_executor, refuse_training
 from hunmin.recipe import Recipe, warnings
@@ -76,7 +76,7 @@ def _expected_seconds(recipe: Recipe, stage: str, text: float, resumes: bool) ->
     import torch
 
     if stage in TEXT_RATES:
-        return core_seconds(stage, text) / available_cores() + START_SECONDS
+        return text / TEXT_RATES[stage] / available_cores() + START_SECONDS
     if stage == "pretrain":
         p = recipe.pretrain
         if resumes:

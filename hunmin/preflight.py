@@ -17,11 +17,6 @@ SHARED_STAGE = "corpus"
 def refuse_shared_executor(recipe: RunSettings, first: str | None, last: str | None) -> bool:
     """Return whether several processes do the corpus stage together; refuse it in a run of other stages.
 
-    Args:
-        recipe: the run.
-        first: `--from`.
-        last: `--until`.
-
     Raises:
         UserError: it is the recipe's, and there are other stages.
     """
@@ -42,8 +37,6 @@ def refuse_moved(recipe: RunSettings, path: str, overrides: Sequence[str]) -> No
     """Refuse a run's own recipe where the run's folder was moved or copied: it names the old place.
 
     Args:
-        recipe: the run.
-        path: of its recipe.
         overrides: `key=value` each; one that says `out` is what is wanted.
 
     Raises:
@@ -60,11 +53,7 @@ def refuse_moved(recipe: RunSettings, path: str, overrides: Sequence[str]) -> No
 
 
 def refuse_training(recipe: Recipe, here: bool = True) -> None:
-    """Refuse training that would end at its first step, as far as that is known before the run.
-
-    Args:
-        recipe: the run.
-        here: it trains on this machine.
+    """Refuse training that would end at its first step, `here` or on another machine, as far as that is known before.
 
     Raises:
         UserError: it has more processes than the machine has GPUs, begins with a model of another kind or shape, or

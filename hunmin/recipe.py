@@ -109,7 +109,6 @@ def load_recipe(
     data of other suites that are scored, unless stated. Names on the hub get their commits (`hunmin.pins`).
 
     Args:
-        path: of the file.
         overrides: `key=value` each.
         without_data: `corpus.inputs` and `klue.data` may be missing, and are `NOT_NAMED` then.
         fetch: fetch what is named on the hub and not in its cache.
@@ -159,7 +158,6 @@ def read_recipe(path: str | Path, kind: type[RunSettings]) -> tuple[Path, dict[s
     """Return the file that a recipe's name stands for, and what is written in it, or raise a UserError.
 
     Args:
-        path: the name.
         kind: class of the recipe; what an earlier version has written into a run's folder gets the names of now.
     """
     path = recipe_file(path)
@@ -167,6 +165,19 @@ def read_recipe(path: str | Path, kind: type[RunSettings]) -> tuple[Path, dict[s
         raise _no_recipe(path)
     written = load_yaml(path)
     return path, with_new_names(written, kind) if is_resolved_recipe(path) else written
+
+
+def recipe_of(run: Path) -> Path:
+    """Return the recipe of a run folder.
+
+    Raises:
+        UserError: it is none.
+    """
+    path = run / "recipe.yaml"
+    if not path.is_file():
+        rule = "a run folder holds recipe.yaml"
+        raise UserError(f"{run} is no run folder", rule, "give the folder `out` of a recipe")
+    return path
 
 
 def is_of_instructions(tree: dict[str, Any]) -> bool:

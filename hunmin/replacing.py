@@ -15,7 +15,7 @@ from common.manifest import MANIFEST, WORK_MARK, added_files, edited_files, made
 from common.progress import duration, say
 from hunmin.page.page import PAGE, is_page
 from hunmin.recipe import is_resolved_recipe
-from hunmin.stages import Stage, stage_times
+from hunmin.stages import Stage, checkpoints_in, stage_times
 from hunmin.state import BEGUN, RULES, RunFolder, Verdict
 
 LONG_SECONDS = 60.0
@@ -27,10 +27,6 @@ MOST_SHOWN = 12
 
 def refuse_foreign(folder: RunFolder, stages: Sequence[Stage]) -> None:
     """Refuse a run folder in which something else than this program's own has a name that the run writes.
-
-    Args:
-        folder: the run's.
-        stages: those that the run does.
 
     Raises:
         UserError: it has; nothing has been written.
@@ -64,7 +60,6 @@ def given_up(verdicts: Sequence[Verdict], restart: str | None, stages: Sequence[
     """Return the stages whose work the user has asked to have replaced.
 
     Args:
-        verdicts: of the stages of the run.
         restart: the first stage that is to be done again (`--from`, `--restart`); a branch asks for its training.
         stages: all of the recipe.
     """
@@ -80,7 +75,6 @@ def refuse_loss(folder: RunFolder, verdicts: Sequence[Verdict], given: Collectio
     """Refuse to replace stages that hold more than a minute of work, unless it was asked for.
 
     Args:
-        folder: the run's.
         verdicts: of the stages that the run does, in order.
         given: see `given_up`; a new attempt that has begun was asked for when it did.
         share: this is one of several processes that do the stage together.
@@ -107,13 +101,7 @@ def _held(folder: RunFolder, verdict: Verdict) -> list[Path]:
 
 
 def work_seconds(folder: RunFolder, stage: Stage, held: Path) -> float | None:
-    """Return how long a stage has been worked on, from its beginning to the last thing written, None if unknown.
-
-    Args:
-        folder: the run's.
-        stage: the stage.
-        held: its finished or unfinished folder.
-    """
+    """Return how long a stage has been worked on in a folder, from beginning to last write, None if unknown."""
     mark = held / WORK_MARK
     if mark.is_file():
         times = [path.lstat().st_mtime for path in held.rglob("*")]
@@ -136,8 +124,8 @@ def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str
     ways = ["restore what changed: the same command then continues"]
     if any(f" was {RULES}: " in change for change in changes):
         ways.append("keep what an earlier version has made: corpus.keep_finished=true")
-    if (checkpoint := _newest(held)) and _may_branch(changes):
-        ways.append(f"train on from a checkpoint: {BRANCH}={checkpoint}")
+    if (checkpoints := checkpoints_in(held)) and _may_branch(changes):
+        ways.append(f"train on from a checkpoint: {BRANCH}={checkpoints[max(checkpoints)]}")
     shown = [*changes[:MOST_SHOWN], *([f"{len(changes) - MOST_SHOWN} more"] if len(changes) > MOST_SHOWN else [])]
     kept = "moved aside" if stage.keep else "replaced"
     if share:
@@ -152,12 +140,6 @@ def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str
     )  # fmt: skip
 
 
-def _newest(held: Path) -> Path | None:
-    """Return the checkpoint with most steps in a folder of training."""
-    found = [path for path in (held / "checkpoints").glob("step-*") if path.name[5:].isdigit()]
-    return max(found, key=lambda path: int(path.name[5:]), default=None)
-
-
 def _may_branch(changes: Sequence[str]) -> bool:
     """Return whether a branch may differ from its parent in all that has changed."""
     from pretrain.callbacks.branch import may_differ
@@ -167,14 +149,7 @@ def _may_branch(changes: Sequence[str]) -> bool:
 
 
 def set_aside(stage: Stage, held: Path, final: Path, why: str) -> None:
-    """Move work that no longer fits the recipe out of the way, and say so: it is never deleted.
-
-    Args:
-        stage: the stage.
-        held: its finished or unfinished folder.
-        final: the finished one's name.
-        why: of the message.
-    """
+    """Move work that no longer fits the recipe to the name `final`.before-N, and say why: it is never deleted."""
     extent = stage.extent(held)
     number = 1
     while os.path.lexists(target := final.with_name(f"{final.name}.before-{number}")):
@@ -190,8 +165,6 @@ def clear_way(stage: Stage, final: Path, changes: Sequence[str]) -> bool:
     What a stage keeps, and a folder in which somebody has put or edited a file, is moved aside.
 
     Args:
-        stage: the stage.
-        final: the name.
         changes: what differs between the old output and the new one.
     """
     if not final.exists() or not any(final.iterdir()):
@@ -209,12 +182,7 @@ def clear_way(stage: Stage, final: Path, changes: Sequence[str]) -> bool:
 
 
 def remove_replaced(folder: RunFolder, stages: Sequence[Stage]) -> None:
-    """Remove what a killed command has left between a new output's name and the end of the old one.
-
-    Args:
-        folder: the run's.
-        stages: the run's.
-    """
+    """Remove what a killed command has left between a new output's name and the end of the old one."""
     for stage in stages:
         if not stage.keep and made_by(folder.final(stage), stage.name):
             for old in folder.path.glob(f".{stage.folder}.old*"):

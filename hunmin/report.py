@@ -60,9 +60,7 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
     """Return the report as a JSON-like tree.
 
     Args:
-        recipe: the run's recipe.
         run: run folder with every stage before the report done.
-        metrics: rows of the run's metrics.jsonl.
     """
     counts = {}
     for name in COUNTED:
@@ -134,9 +132,7 @@ def stage_line(name: str, counts: dict[str, Any], validation: dict[str, Any], wo
 
     Args:
         name: of the stage, or of its folder.
-        counts: of its manifest.
         validation: the run's "first" and "last" validation, where there are any.
-        words: of the language.
     """
     match name:
         case "corpus" if counts:
@@ -228,14 +224,7 @@ def read_report(run: Path) -> dict[str, Any]:
 
 
 def print_unfinished(name: str, state: str, lines: Sequence[tuple[str, str]], page: Path) -> None:
-    """Print how far a run is to stdout, and where its page is.
-
-    Args:
-        name: of the run.
-        state: in one line.
-        lines: (stage, what came out) of the stages that are done.
-        page: the page.
-    """
+    """Print how far a run is, with lines of (stage, what came out), to stdout, and where its page is."""
     out = console(stderr=False)
     table = Table(title=Text(name), caption=Text(state), show_header=False, caption_justify="left")
     for line in lines:

@@ -54,14 +54,8 @@ def judge_all(
     *,
     folder: RunFolder | None = None,
 ) -> list[Verdict]:
-    """Return a verdict for each stage up to `last`, as if all that must be done were done in this run.
-
-    Args:
-        recipe: the run.
-        first: `--from`.
-        last: `--until`.
-        restart: `--restart`.
-        folder: the run's; None opens it.
+    """Return a verdict for each stage up to `last` (`--until`), as if all that must be done were done in this run:
+    `first` (`--from`) and `restart` (`--restart`) in any case.
 
     Raises:
         UserError: a stage before `first` is not done, or the options contradict each other.
@@ -111,13 +105,6 @@ def refuse_replacing(
     folder: RunFolder | None = None,
 ) -> set[str]:
     """Return the stages whose work may be replaced, unless the run would replace other work or what is not its own.
-
-    Args:
-        recipe: the run.
-        first: `--from`.
-        last: `--until`.
-        restart: `--restart`.
-        folder: the run's; None opens it.
 
     Raises:
         UserError: it would; see `hunmin.replacing`; or as `judge_all`.
@@ -191,11 +178,6 @@ def run(
 
 def require_done(recipe: RunSettings, last: str, path: str) -> None:
     """Refuse a run in which a stage up to `last` is not done.
-
-    Args:
-        recipe: the run.
-        last: name of the stage.
-        path: the recipe's file.
 
     Raises:
         UserError: one is not.

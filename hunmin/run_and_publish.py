@@ -15,12 +15,6 @@ def run_whole(
     checkpoints as `hub` in the recipe says; where it ends with its report, write its page, and push the last checkpoint
     with its scores.
 
-    Args:
-        recipe: the run.
-        first: do this stage in any case.
-        last: stop after this stage.
-        restart: do this stage from its beginning.
-
     Raises:
         HunminError, Interrupted: as `run` and `publish_run`.
     """

@@ -31,8 +31,6 @@ def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summ
     """Append a row of scores to `folder`/metrics.jsonl, and to wandb unless `pretrain.wandb` is off.
 
     Args:
-        recipe: the run's recipe.
-        folder: folder for logs.
         step: optimizer steps of the scored weights; a row of theirs is replaced, those of later ones stay.
         tokens: real tokens they were trained on.
         summary: entries as `klue.results.summarize` returns them.

@@ -9,16 +9,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.errors import HunminError, UserError
+from common.errors import HunminError, UserError, nearest
 from common.files import atomic_write, expand
 from common.manifest import read_manifest
 from common.names import Part, find, hub_name, with_prefix
 from common.process import available_cores, own_package, run_child
 from common.progress import say
 from common.settings import Settings, dump_settings
+from data.benchmark import benchmark_files
+from data.corpus import build_corpus, corpus_files, reopen_corpus
+from data.pii import key_fingerprint, resolve_key
+from data.rules import OF_CORPUS, rules_of
 from hunmin.builtin_recipes import refuse_without_sample
 from hunmin.recipe import Recipe, RunSettings
+from klue.examples import task_files
+from klue.tasks import TASKS
 from pretrain.train import JOB, STOPPED_MARK
+from tokenizer.encode import encode_corpus
+from tokenizer.extend import continue_tokenizer
+from tokenizer.train import train_tokenizer
 
 READ_SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".bin")
 """Of the files of a model's or tokenizer's folder that are read: weights, configuration, vocabulary."""
@@ -35,9 +44,6 @@ TIMING = Path("logs") / "timing.jsonl"
 def stage_times(run: Path) -> dict[str, dict[str, float]]:
     """Return stage → {"seconds": of the command that finished it, "since_begin": of commands before it as well, 0 where
     that is not known}; of each stage the last line that is whole.
-
-    Args:
-        run: run folder.
     """
     found = {}
     for line in (run / TIMING).read_text(encoding="utf-8").splitlines() if (run / TIMING).is_file() else ():
@@ -109,8 +115,6 @@ def section_settings(name: str) -> Callable[[RunSettings], dict[str, Any]]:
 
 
 def _corpus_settings(recipe: Recipe) -> dict[str, Any]:
-    from data.pii import key_fingerprint, resolve_key
-
     tree = dump_settings(recipe.corpus)
     if recipe.corpus.pii.enabled:
         # another key gives other pseudonyms
@@ -119,9 +123,6 @@ def _corpus_settings(recipe: Recipe) -> dict[str, Any]:
 
 
 def _corpus_files(recipe: Recipe) -> list[str]:
-    from data.benchmark import benchmark_files
-    from data.corpus import corpus_files
-
     refuse_without_sample([one if isinstance(one, str) else one.path for one in recipe.corpus.inputs])
     files = [file.path for file in corpus_files(recipe.corpus)]
     _refuse_own(recipe, files)
@@ -146,28 +147,7 @@ def _refuse_own(recipe: Recipe, files: list[str]) -> None:
         )  # fmt: skip
 
 
-def _corpus(recipe: Recipe, run: Path, out: Path) -> Counts:
-    from data.corpus import build_corpus
-
-    return build_corpus(recipe.corpus, out)
-
-
-def _corpus_rules() -> dict[str, str]:
-    from data.rules import OF_CORPUS, rules_of
-
-    return rules_of(OF_CORPUS)
-
-
-def _reopen_corpus(out: Path) -> None:
-    from data.corpus import reopen_corpus
-
-    reopen_corpus(out)
-
-
 def _tokenizer(recipe: Recipe, run: Path, out: Path) -> Counts:
-    from tokenizer.extend import continue_tokenizer
-    from tokenizer.train import train_tokenizer
-
     if recipe.tokenizer.base:
         return continue_tokenizer(recipe.tokenizer, run / "corpus", out)
     return train_tokenizer(recipe.tokenizer, run / "corpus", out)
@@ -184,29 +164,12 @@ def model_files(name: str | None, part: Part) -> list[str]:
     return [path for path in found if Path(path).suffix in READ_SUFFIXES]
 
 
-def _encode(recipe: Recipe, run: Path, out: Path) -> Counts:
-    from tokenizer.encode import encode_corpus
-
-    return encode_corpus(recipe.encode, run / "corpus", run / "tokenizer", out)
-
-
 def training_job(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
-    """Write what `pretrain.train` is told into the stage's folder, and return it.
-
-    Args:
-        recipe: the run.
-        run: its folder.
-        out: the stage's folder.
-    """
+    """Write what `pretrain.train` is told into the stage's folder, and return it."""
     settings = recipe.pretrain
-    job = {
-        "parent": _parent(settings.branch_from, run),
-        "settings": settings.model_dump(mode="json"),
-        "tokens": str(run / "tokens"),
-        "tokenizer": str(run / "tokenizer"),
-        "out": str(out),
-    }
-    return write_job(job, out)
+    job = {"parent": _parent(settings.branch_from, run), "settings": settings.model_dump(mode="json")}
+    paths = {"tokens": run / "tokens", "tokenizer": run / "tokenizer", "out": out}
+    return write_job(job | {name: str(path) for name, path in paths.items()}, out)
 
 
 def write_job(job: dict[str, Any], out: Path) -> dict[str, Any]:
@@ -280,8 +243,15 @@ def _check_parent(recipe: Recipe, run: Path) -> None:
         read_parent(Path(parent), dump_settings(recipe.pretrain), recipe.pretrain, run / "tokens")
 
 
-def _steps_done(folder: Path) -> str:
-    steps = [int(path.name[5:]) for path in (folder / "checkpoints").glob("step-*") if path.name[5:].isdigit()]
+def checkpoints_in(folder: Path) -> dict[int, Path]:
+    """Return step → checkpoint (step-N, checkpoint-N) in a folder of training."""
+    numbers = ((path.name.rpartition("-")[2], path) for path in folder.glob("checkpoints/*-*"))
+    return {int(number): path for number, path in numbers if number.isdigit()}
+
+
+def steps_done(folder: Path) -> str:
+    """Return how far a training has come, for messages."""
+    steps = checkpoints_in(folder)
     return f"{max(steps):,} steps" if steps else "no checkpoint"
 
 
@@ -296,9 +266,6 @@ def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
 
 
 def _klue_files(recipe: Recipe) -> list[str]:
-    from klue.examples import task_files
-    from klue.tasks import TASKS
-
     if recipe.klue is None:
         return []
     klue = recipe.klue
@@ -330,9 +297,9 @@ def _report(recipe: Recipe, run: Path, out: Path) -> Counts:
 
 STAGES: tuple[Stage, ...] = (
     Stage(
-        "corpus", "corpus", (), _corpus_settings, _corpus, _corpus_files,
-        packages=("pyarrow", "google-re2", "numba"), rules=_corpus_rules,
-        keeps=lambda recipe: recipe.corpus.keep_finished, reopen=_reopen_corpus, section="corpus",
+        "corpus", "corpus", (), _corpus_settings, lambda recipe, run, out: build_corpus(recipe.corpus, out),
+        _corpus_files, packages=("pyarrow", "google-re2", "numba"), rules=lambda: rules_of(OF_CORPUS),
+        keeps=lambda recipe: recipe.corpus.keep_finished, reopen=reopen_corpus, section="corpus",
     ),
     Stage(
         "tokenizer", "tokenizer", ("corpus",), section_settings("tokenizer"), _tokenizer,
@@ -340,13 +307,14 @@ STAGES: tuple[Stage, ...] = (
         packages=("tokenizers", "transformers", "python-mecab-ko", "python-mecab-ko-dic"), section="tokenizer",
     ),
     Stage(
-        "encode", "tokens", ("corpus", "tokenizer"), section_settings("encode"), _encode, packages=("tokenizers",),
-        section="encode",
+        "encode", "tokens", ("corpus", "tokenizer"), section_settings("encode"),
+        lambda recipe, run, out: encode_corpus(recipe.encode, run / "corpus", run / "tokenizer", out),
+        packages=("tokenizers",), section="encode",
     ),
     Stage(
         "pretrain", "pretrain", ("tokenizer", "encode"), section_settings("pretrain"), _pretrain,
         lambda recipe: model_files(recipe.pretrain.init_from, "model"),
-        packages=("torch", "transformers", "deepspeed"), keep=True, section="pretrain", extent=_steps_done,
+        packages=("torch", "transformers", "deepspeed"), keep=True, section="pretrain", extent=steps_done,
         check=_check_parent,
     ),
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
@@ -358,8 +326,6 @@ STAGES: tuple[Stage, ...] = (
           unread=("shards/*", "*.bin", "*.safetensors")),
 )  # fmt: skip
 
-STAGE_NAMES = [stage.name for stage in STAGES]
-
 
 def stages_of(recipe: RunSettings) -> tuple[Stage, ...]:
     """Return the stages of a recipe, in order."""
@@ -370,7 +336,7 @@ def stages_of(recipe: RunSettings) -> tuple[Stage, ...]:
             return STAGES
         from hunmin.embed.stages import AFTER_EXPORT
 
-        at = [stage.name for stage in STAGES].index("export") + 1
+        at = STAGES.index(stage_named("export")) + 1
         return (*STAGES[:at], AFTER_EXPORT, *STAGES[at:])
     if isinstance(recipe, EmbedRecipe):
         from hunmin.embed.stages import ALONE
@@ -387,8 +353,6 @@ def stage_named(name: str, recipe: RunSettings | None = None) -> Stage:
     Raises:
         UserError: there is none.
     """
-    from common.errors import nearest
-
     stages = {stage.name: stage for stage in (stages_of(recipe) if recipe else STAGES)}
     if name in stages:
         return stages[name]

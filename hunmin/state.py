@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,11 +56,8 @@ class RunFolder:
         self._cache: dict[str, list[Any]] = {}
         self._versions: dict[str, str] = {}
         self._whole: set[str] = set()
-        if self._cache_path.exists():
-            try:
-                self._cache = json.loads(self._cache_path.read_bytes())
-            except ValueError:
-                self._cache = {}
+        with suppress(FileNotFoundError, ValueError):
+            self._cache = json.loads(self._cache_path.read_bytes())
 
     def final(self, stage: Stage) -> Path:
         """Return the folder a finished stage has."""
@@ -135,7 +133,6 @@ class RunFolder:
         """Read a finished stage's outputs, once, and compare them with its manifest.
 
         Args:
-            stage: a finished stage.
             unread: patterns of outputs that are not going to be read.
 
         Raises:
@@ -162,8 +159,6 @@ def begun_with(stage: Stage, settings: dict[str, Any], inputs: dict[str, str] | 
     """Return what an unfinished attempt is marked with: one with another mark is not taken up as it is.
 
     Args:
-        stage: the stage.
-        settings: its settings.
         inputs: None where several processes begin, of which each would have to hash them.
     """
     return {"settings": settings, "inputs": inputs, "rules": stage.rules()}
@@ -180,9 +175,6 @@ def judge(
     """Return whether a stage is done for this recipe.
 
     Args:
-        folder: the run's.
-        recipe: the run.
-        stage: the stage.
         redone: stages before it that are to be done again in the same run.
         force: the option that asks for it even if it is done (`--from`, `--restart`), else "".
     """
@@ -233,7 +225,6 @@ def differences(
     and that is still there, though it is not read.
 
     Args:
-        stage: the stage.
         before: what the work was begun with (`begun_with`); of inputs that it does not know none is another.
         settings: those of now.
         inputs: those of now; None where they are not known yet.
@@ -257,13 +248,7 @@ def differences(
 
 
 def listed(stage: Stage, changes: dict[str, list[str]], finished: bool) -> tuple[str, ...]:
-    """Return differences in lines, those of the rules in one.
-
-    Args:
-        stage: the stage.
-        changes: as from `differences`.
-        finished: whether the work was.
-    """
+    """Return differences in lines, those of the rules in one."""
     lines = [line for kind, found in changes.items() if kind != RULES for line in found]
     if rules := changes.get(RULES):
         lines.append(f"{stage.name} was {RULES if finished else 'begun by other rules'}: {', '.join(rules)}")

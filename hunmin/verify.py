@@ -21,9 +21,6 @@ def verify_run(run: Path) -> list[dict[str, Any]]:
     """Read every finished output and every checkpoint of a run, and return a row each: {"what", "files", "bytes",
     "damaged": [names]}.
 
-    Args:
-        run: run folder.
-
     Raises:
         UserError: nothing there is of a run.
     """

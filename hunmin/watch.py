@@ -14,7 +14,7 @@ from common.files import atomic_write
 from common.lock import locked
 from common.manifest import read_manifest
 from common.progress import say
-from hunmin.recipe import Recipe, load_recipe, save_recipe
+from hunmin.recipe import Recipe, load_recipe, recipe_of, save_recipe
 from hunmin.scores import log_scores
 from klue.watched import collect, folder_of, identity, scored, write_scores
 
@@ -39,12 +39,7 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
             watches it.
         HunminError: the fine-tuning of checkpoints failed; all others were scored first.
     """
-    recipe_file = run / "recipe.yaml"
-    if not recipe_file.is_file():
-        raise UserError(
-            f"{run} is no run folder", "a run folder holds recipe.yaml", "give the folder `out` of a recipe"
-        )
-    recipe = load_recipe(recipe_file, [f"out={run}", *overrides], fetch=True, section="klue")
+    recipe = load_recipe(recipe_of(run), [f"out={run}", *overrides], fetch=True, section="klue")
     if recipe.klue is None:
         raise UserError(
             f"the recipe of {run} has no klue section", "checkpoints are scored on its data", "add klue.data=FOLDER"

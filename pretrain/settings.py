@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -220,69 +220,45 @@ class PretrainSettings(Settings):
     """Project name in wandb."""
 
     @model_validator(mode="after")
-    def _one_beginning(self) -> PretrainSettings:
+    def _all_goes_together(self) -> PretrainSettings:
+        if fault := next(filter(None, self._faults()), ""):
+            raise ValueError(fault)
+        return self
+
+    def _faults(self) -> Iterator[str]:
+        """Yield why settings do not go together, with what to set instead; "" where they do."""
+        from pretrain.models.registry import ARCHITECTURES
+        from pretrain.objectives.registry import fault_of
+        from pretrain.optim.registry import OPTIMIZERS, unread_section
+
+        warmup = self.optimizer.warmup_steps
         if self.init_from and self.branch_from:
-            raise ValueError(
+            yield (
                 f"init_from ({self.init_from}) does not go with branch_from ({self.branch_from}): a run begins with "
                 "the weights of one of them; leave the other out"
             )
         if self.init_from and self.model.initialisation != "original":
-            raise ValueError(
+            yield (
                 f"model.initialisation={self.model.initialisation} is for a model that begins at random, and init_from "
                 f"({self.init_from}) brings weights; leave one of them out"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _objective_has_its_samples(self) -> PretrainSettings:
-        from pretrain.objectives.registry import fault_of
-
-        if fault := fault_of(self):
-            raise ValueError(fault)
-        return self
-
-    @model_validator(mode="after")
-    def _parts_fit(self) -> PretrainSettings:
-        from pretrain.models.registry import ARCHITECTURES
-        from pretrain.optim.registry import OPTIMIZERS, unread_section
-
-        fault = ARCHITECTURES[self.model.type].fault(self.model) or unread_section(self.optimizer)
-        if fault := fault or OPTIMIZERS[self.optimizer.type].fault(self):
-            raise ValueError(fault)
-        return self
-
-    @model_validator(mode="after")
-    def _compiled_whole(self) -> PretrainSettings:
+        yield fault_of(self)
+        yield ARCHITECTURES[self.model.type].fault(self.model)
+        yield unread_section(self.optimizer)
+        yield OPTIMIZERS[self.optimizer.type].fault(self)
         if self.compile and self.zero_stage == 3:
-            raise ValueError(
-                "compile does not go with zero_stage=3, which fetches weights amid the model; leave it out"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _engine_has_the_stage(self) -> PretrainSettings:
+            yield "compile does not go with zero_stage=3, which fetches weights amid the model; leave it out"
         if self.engine == "torch" and self.zero_stage:
-            raise ValueError(
+            yield (
                 f"engine=torch does not go with zero_stage={self.zero_stage}: ZeRO is DeepSpeed's; set "
                 "zero_stage=0, or engine=deepspeed"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _warmup_ends(self) -> PretrainSettings:
-        warmup = self.optimizer.warmup_steps
         if warmup >= self.steps:
-            raise ValueError(
+            yield (
                 f"optimizer.warmup_steps ({warmup}) must be less than steps ({self.steps}), or the learning rate does "
                 f"nothing but rise; e.g. optimizer.warmup_steps={self.steps // 10}"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _batches_divide(self) -> PretrainSettings:
-        if fault := self.batch_fault(self.processes):
-            raise ValueError(fault)
-        return self
+        yield self.batch_fault(self.processes)
 
     def batch_fault(self, processes: int) -> str:
         """Return why so many processes cannot share every global batch evenly, with a fix; "" when they can."""

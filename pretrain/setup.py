@@ -29,12 +29,12 @@ from pretrain.callbacks.checkpoint import (
 )
 from pretrain.callbacks.guard import StepGuard
 from pretrain.cost.peak import device_name
+from pretrain.cost.run import refuse_settings
 from pretrain.dry_run_batch import dry_run_batch
 from pretrain.kernels.compile import is_compiled, speed_up
 from pretrain.kernels.precision import half_type, resolve_dtype
 from pretrain.models.continuation import load_model
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
-from pretrain.parallel.accelerator import check_device
 from pretrain.parallel.engine import Engine, start_engine
 from pretrain.parallel.processes import Process, require_shared_folder
 from pretrain.settings import PretrainSettings
@@ -91,7 +91,8 @@ def begin(
     stated, settings = settings.micro_batch, settings.shared_by(process.world)
     if process.first and settings.micro_batch != stated:
         say(f"micro-batches of {settings.micro_batch} samples, not {stated}: {process.world} processes share the batch")
-    check_device(settings, process.device)
+    if process.device.type == "tpu":
+        refuse_settings(settings, "a TPU", "tpu", fp8=False)
     require_shared_folder(out, process)
     metadata = _metadata(settings, tokens, process)
     # before anything that takes long: a run that cannot continue says so at once

@@ -7,8 +7,8 @@ import json
 import math
 import shutil
 from collections import deque
-from collections.abc import Callable
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,13 +58,7 @@ def names_of(settings: PretrainSettings) -> tuple[str, ...]:
 
 
 class Trainer:
-    """Takes steps, and validates.
-
-    Args:
-        engine: computes gradients and applies them.
-        loader: source of batches.
-        guard: judges each step.
-    """
+    """Takes steps, and validates."""
 
     def __init__(self, engine: Engine, loader: Loader, guard: StepGuard) -> None:
         self.engine, self.loader, self.guard, self.settings = engine, loader, guard, loader.settings
@@ -108,11 +102,7 @@ class Trainer:
 
     @torch.no_grad()
     def validate(self, step: int) -> Tensor:
-        """Return `names` over the held-out samples of all processes; draws no random number.
-
-        Args:
-            step: whose objective is validated.
-        """
+        """Return `names` over the held-out samples of all processes, by a step's objective; draws no random number."""
         model, totals = self.engine.model.eval(), self._zeros()
         model.objective = self.loader.objective(step)
         for batch in self.loader.validation(step):
@@ -131,12 +121,7 @@ class Trainer:
 
 
 class TrainingRun(Trainer):
-    """A run from its next step to its last one.
-
-    Args:
-        run: what `begin` returned.
-        out: the run's folder.
-    """
+    """A run from its next step to its last one."""
 
     def __init__(self, run: Run, out: Path) -> None:
         super().__init__(run.engine, run.loader, run.guard)
@@ -260,17 +245,12 @@ class TrainingRun(Trainer):
         own_seconds, step_seconds = own.take()
         if process.world == 1 or self.engine.device.type == "tpu":  # the host's clock does not see a TPU's work
             return {}
-        spread = spread_of(gather_own(self.engine, process.rank, own_seconds).tolist(), step_seconds)
+        *seconds, slowest = spread_of(gather_own(self.engine, process.rank, own_seconds).tolist(), step_seconds)
         own.begin()  # processes have waited for each other
-        figures: dict[str, Any] = {
-            "step_seconds": step_seconds,
-            "own_seconds_fastest": spread.fastest,
-            "own_seconds_median": spread.median,
-            "own_seconds_slowest": spread.slowest,
-        }
-        figures = {name: round(value, 6) for name, value in figures.items()}
-        if spread.rank is not None:
-            figures |= {"slowest_rank": spread.rank, "slowest_host": process.monitor.hosts[spread.rank]}
+        names = ("step_seconds", "own_seconds_fastest", "own_seconds_median", "own_seconds_slowest")
+        figures: dict[str, Any] = dict(zip(names, (round(x, 6) for x in (step_seconds, *seconds)), strict=True))
+        if slowest is not None:
+            figures |= {"slowest_rank": slowest, "slowest_host": process.monitor.hosts[slowest]}
         return figures
 
     def _check_skipped(self) -> GuardFigures:
@@ -297,9 +277,7 @@ class TrainingRun(Trainer):
             )
         source = step_folder(self._out / "checkpoints", self._saved)
         s = self.settings
-        half = (
-            s.optimizer.learning_rate * rate_factor(self._done - 1, s.steps, s.optimizer) / 2
-        )  # of the rate that was too high
+        half = s.optimizer.learning_rate * rate_factor(self._done - 1, s.steps, s.optimizer) / 2  # of what was too high
         return (
             f"the checkpoint of step {self._saved} is kept; continue from it with a lower rate: hunmin pretrain RECIPE "
             f"pretrain.branch_from={source} pretrain.optimizer.learning_rate={half:.2g}"
@@ -349,14 +327,14 @@ class TrainingRun(Trainer):
         self._save()
 
 
-class _collections_between_steps:
+@contextmanager
+def _collections_between_steps() -> Iterator[None]:
     """Collections amid a step cost a few percent; what is there now stays to the end, so none need look at it."""
-
-    def __enter__(self) -> None:
-        gc.collect()
-        gc.freeze()
-        gc.disable()
-
-    def __exit__(self, *_: object) -> None:
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
         gc.enable()
         gc.unfreeze()

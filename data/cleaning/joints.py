@@ -9,11 +9,7 @@ def run_together(before: str, after: str, letters: bool = False) -> bool:
     """Return whether `after` must not follow `before` directly: ASCII letters or digits meet, one of them a digit.
 
     Numbers and addresses side by side (…5678</span><span>02-…, …com</a><a>010-…) are found only apart. Two letters
-    are left alone, since markup and soft hyphens stand inside of words (<b>A</b>BC).
-
-    Args:
-        before, after: what would stand side by side; either may be empty.
-        letters: two letters must not meet either.
+    are left alone unless `letters`, since markup and soft hyphens stand inside of words (<b>A</b>BC).
     """
     left, right = before[-1:], after[:1]
     if not (left.isascii() and right.isascii() and left.isalnum() and right.isalnum()):

@@ -103,9 +103,6 @@ def without_html(text: str) -> tuple[str, int]:
     """Return a text without markup, and the characters of its comments, scripts and styles, which are long.
 
     A text about markup keeps what it shows: one that names HTML, XML or the like and is not written in it.
-
-    Args:
-        text: any string.
     """
     if not _BEGINS.search(text):
         return text, 0

@@ -112,12 +112,7 @@ _GATE = _gate()
 
 
 def remove_news(text: str, settings: CleanSettings) -> tuple[str, dict[str, int]]:
-    """Return a text without news furniture, and rule → characters it took away; lines left empty go.
-
-    Args:
-        text: a document with \\n as line end.
-        settings: whether the text is news, and which of the rules apply to it.
-    """
+    """Return a text without news furniture, and rule → characters it took away; lines left empty go."""
     if not settings.news or not any(getattr(settings, name) for name, _, _ in RULES):
         return text, {}
     begun = b"\n" + text.encode("utf-8", "surrogatepass")

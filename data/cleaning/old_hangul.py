@@ -16,8 +16,7 @@ _PRIVATE = re.compile("[\ue0bc-\uefff\uf100-\uf66e\uf784-\uf8f7]")
 def map_old_hangul(text: str) -> str:
     """Return `text` with Hangul of the Hanyang code as Unicode writes it: syllables where they exist, else jamo.
 
-    Args:
-        text: any string. Icons of web fonts have the same code points, so this is for texts that hold old Hangul.
+    Icons of web fonts have the same code points, so this is for texts that hold old Hangul.
 
     Raises:
         UserError: hypua2jamo is not installed.

@@ -100,23 +100,12 @@ def _weigh(
     lengths = np.diff(terms.first_term_N)
     documents = len(lengths)
     sentence, term, counts = _distinct_terms(terms.hash_T, terms.first_term_N)
-    frequency = _frequencies(term, np.argsort(term))
+    _, number, frequencies = np.unique(term, return_inverse=True, return_counts=True)
+    frequency = frequencies[number]
     mean = float(lengths.mean()) if documents else 1.0
     weight = bm25_weights(counts, frequency, lengths[sentence], documents, mean)
-    order = _heaviest_first(weight, np.searchsorted(sentence, np.arange(documents + 1)))
+    order = np.lexsort((-weight, sentence))
     return sentence, term[order], weight[order], frequency[order]
-
-
-@njit(cache=True, nogil=True)
-def _frequencies(term, order):  # type: ignore[no-untyped-def]
-    """Return for each entry how many entries have its term; `order` sorts the entries by term."""
-    frequency = np.empty(len(term), np.int64)
-    start = 0
-    for end in range(1, len(order) + 1):
-        if end == len(order) or term[order[end]] != term[order[start]]:
-            frequency[order[start:end]] = end - start
-            start = end
-    return frequency
 
 
 @njit(cache=True, nogil=True)
@@ -135,16 +124,6 @@ def _distinct_terms(hashes, first_term):  # type: ignore[no-untyped-def]
             sentence[found], term[found], counts[found] = d, mine[i], 1
             found += 1
     return sentence[:found], term[:found], counts[:found]
-
-
-@njit(cache=True, nogil=True)
-def _heaviest_first(weight, first_entry):  # type: ignore[no-untyped-def]
-    """Return the order of the entries by sentence, then heaviest first; equal weights stay as they are."""
-    order = np.empty(len(weight), np.int64)
-    for d in range(len(first_entry) - 1):
-        start, end = first_entry[d], first_entry[d + 1]
-        order[start:end] = start + np.argsort(-weight[start:end], kind="mergesort")
-    return order
 
 
 @njit(cache=True, nogil=True)

@@ -17,13 +17,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot
-from data.decontaminate.terms import FoldedText, Terms, hash_words, mix
+from data.decontaminate.terms import MULTIPLIER, FoldedText, Terms, hash_words, mix
 
 HEAD = 3
 """Words by which a benchmark sentence is looked up: three in a row are rare, and shorter sentences have fewer."""
 MIN_WORDS = 2
 """A benchmark sentence of a single word is not searched inside others: the word says nothing about its origin."""
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class EmbeddedIndex(NamedTuple):

@@ -4,11 +4,12 @@
 * `equal_documents` says the same of the documents of a corpus of any size, by tasks of an executor;
 * `near` gives documents MinHash signatures, `cluster` decides which of those with like signatures go, and `near_copies`
   finds them in a corpus of any size, by tasks of an executor;
-* `groups` are the parts as those tasks see them, `tables` their files, `report` says which document went for which;
+* `groups` are the parts as those tasks see them, `tables` and `copies` their files, `report` says which document went
+  for which;
 * `sides` are the files of keys that a unit leaves beside its part, `decide` reads them and says what stays.
 """
 
-from data.deduplicate.exact import KEY, keys_of, repeats, survivors
+from data.deduplicate.exact import keys_of
 from data.deduplicate.settings import DeduplicateSettings
 
-__all__ = ["KEY", "DeduplicateSettings", "keys_of", "repeats", "survivors"]
+__all__ = ["DeduplicateSettings", "keys_of"]

@@ -15,10 +15,11 @@ clusters may be looked at by itself (`data.deduplicate.near_copies`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numba import njit
+from numpy.lib.recfunctions import repack_fields
 
 from data.deduplicate.near import PERMUTATIONS
 
@@ -26,8 +27,6 @@ LEADERS = 16
 """How many documents of a bucket, or of a cluster, the others are compared with at most."""
 COMPARED = 1 << 16
 """Pairs whose signatures are in memory at once: some 150 MB."""
-LIKE = np.dtype([("member", "<i8"), ("leader", "<i8")])
-"""A document and an earlier one that it is like, by place."""
 CLUSTERED = np.dtype([("root", "<i8"), ("place", "<i8")])
 """A document, and the first of its cluster."""
 COPY = np.dtype([("dropped", "<i8"), ("kept", "<i8"), ("equal", "<i4")])
@@ -47,7 +46,7 @@ def least_equal(threshold: float) -> int:
 
 
 def like_pairs(keys: np.ndarray, places: np.ndarray, compare: Compare, least: int) -> np.ndarray:
-    """Return the pairs of like documents in the buckets of some keys of one band, as `LIKE`.
+    """Return the pairs of like documents in the buckets of some keys of one band, as `COPY` without `equal`.
 
     Args:
         keys: of the band; with a key come all documents that have it.
@@ -61,12 +60,8 @@ def like_pairs(keys: np.ndarray, places: np.ndarray, compare: Compare, least: in
     again[1:-1] = keys[1:] == keys[:-1]
     shared = again[:-1] | again[1:]
     bucket = np.cumsum(~again[:-1][shared])
-    found = [np.empty(0, LIKE)]
-    for members, leaders, equal in _leaders(places[shared], bucket, compare, least):
-        like = equal >= least
-        found.append(np.empty(int(like.sum()), LIKE))
-        found[-1]["member"], found[-1]["leader"] = members[like], leaders[like]
-    return np.concatenate(found)
+    found = _like(places[shared], bucket, compare, least)
+    return repack_fields(found[["dropped", "kept"]])
 
 
 def clusters(load: Callable[[], Iterable[np.ndarray]], documents: int) -> np.ndarray:
@@ -75,17 +70,17 @@ def clusters(load: Callable[[], Iterable[np.ndarray]], documents: int) -> np.nda
     Memory: a byte a document, and some 70 for each that is in a pair.
 
     Args:
-        load: gives the pairs (`LIKE`), in any pieces; called twice.
+        load: gives the pairs, in any pieces; called twice.
         documents: how many there are.
     """
     joined = np.zeros(documents, bool)
     for pairs in load():
-        joined[pairs["member"]] = joined[pairs["leader"]] = True
+        joined[pairs["dropped"]] = joined[pairs["kept"]] = True
     places = np.flatnonzero(joined)
     del joined
     root = np.arange(len(places))
     for pairs in load():
-        _join(root, np.searchsorted(places, pairs["member"]), np.searchsorted(places, pairs["leader"]))
+        _join(root, np.searchsorted(places, pairs["dropped"]), np.searchsorted(places, pairs["kept"]))
     _flatten(root)
     order = np.argsort(root, kind="stable")
     found = np.empty(len(places), CLUSTERED)
@@ -101,39 +96,33 @@ def copies(clustered: np.ndarray, compare: Compare, least: int) -> np.ndarray:
         compare: counts the equal numbers of signatures.
         least: of like documents.
     """
-    found = [np.empty(0, COPY)]
-    for members, leaders, equal in _leaders(clustered["place"], clustered["root"], compare, least):
-        like = equal >= least
-        found.append(np.empty(int(like.sum()), COPY))
-        found[-1]["dropped"], found[-1]["kept"], found[-1]["equal"] = members[like], leaders[like], equal[like]
-    together = np.concatenate(found)
-    return together[np.argsort(together["dropped"])]
+    found = _like(clustered["place"], clustered["root"], compare, least)
+    return found[np.argsort(found["dropped"])]
 
 
-def _leaders(
-    places: np.ndarray, group: np.ndarray, compare: Compare, least: int
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield (members, the leader of each, equal numbers): the first of a group leads, then the first of its rest, …
+def _like(places: np.ndarray, group: np.ndarray, compare: Compare, least: int) -> np.ndarray:
+    """Return what is like the first of its group, then what of the rest is like the first of that, …, as `COPY`.
 
     Args:
         places: documents, ascending within a group.
         group: the group of each; a group is a run.
         compare: counts equal numbers.
-        least: with fewer equal numbers a member is left for the next leader.
+        least: of like documents; with fewer equal numbers a member is left for the next leader.
     """
+    found = [np.empty(0, COPY)]
     for _ in range(LEADERS):
         first = np.concatenate(([True], group[1:] != group[:-1]))
         if first.all():
-            return
+            break
         members, leaders = places[~first], places[first][np.cumsum(first) - 1][~first]
         group = group[~first]
-        stays = np.empty(len(members), bool)
-        for start in range(0, len(members), COMPARED):
-            chosen = slice(start, start + COMPARED)
-            equal = compare(members[chosen], leaders[chosen])
-            stays[chosen] = equal < least
-            yield members[chosen], leaders[chosen], equal
-        places, group = members[stays], group[stays]
+        batches = [slice(start, start + COMPARED) for start in range(0, len(members), COMPARED)]
+        equal = np.concatenate([compare(members[chosen], leaders[chosen]) for chosen in batches])
+        like = equal >= least
+        found.append(np.empty(int(like.sum()), COPY))
+        found[-1]["dropped"], found[-1]["kept"], found[-1]["equal"] = members[like], leaders[like], equal[like]
+        places, group = members[~like], group[~like]
+    return np.concatenate(found)
 
 
 @njit(cache=True)

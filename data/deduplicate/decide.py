@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from common.progress import ProgressBar
-from data.deduplicate.equal_documents import ExactDuplicates
+from data.deduplicate.equal_documents import find_equal_documents
 from data.deduplicate.exact import survivors
-from data.deduplicate.near_copies import NearCopies
+from data.deduplicate.near_copies import find_near_copies
 from data.deduplicate.report import write_report
 from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import PARAGRAPHS, SENTENCES, load_side
@@ -70,23 +70,24 @@ def _documents(
     parts: list[Path], settings: DeduplicateSettings, report: Path, work: Path, execute: Executor
 ) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
     """Return where each part's documents begin, which documents stay and the counts, and write the report."""
-    exact, near = None, None
+    twins = near = None
     if settings.documents:
         with ProgressBar("equal documents", None, "tasks") as bar:
-            exact = ExactDuplicates(parts, work, execute, lambda _: bar.advance())
-    rows = exact.rows if exact else np.array([pq.read_metadata(part).num_rows for part in parts], np.int64)
-    twins = exact.found if exact else None
+            rows, twins = find_equal_documents(parts, work, execute, lambda _: bar.advance())
+    else:
+        rows = np.array([pq.read_metadata(part).num_rows for part in parts], np.int64)
     if settings.near:
         with ProgressBar("near copies", None, "tasks") as bar:
-            near = NearCopies(parts, rows, settings.near_threshold, twins, work, execute, lambda _: bar.advance())
+            chosen = settings.near_threshold
+            near = find_near_copies(parts, rows, chosen, twins, work, execute, lambda _: bar.advance())
     with ProgressBar("report of duplicates", None, "tasks") as bar:
-        write_report(report, parts, rows, twins, near.found if near else None, work, execute, lambda _: bar.advance())
+        write_report(report, parts, rows, twins, near, work, execute, lambda _: bar.advance())
     borders = np.concatenate(([0], np.cumsum(rows))).astype(np.int64)
-    keep = np.ones(borders[-1], bool)
-    for found in (*(exact or ()), *(near or ())):
-        keep[found["dropped"]] = False
-    counts = dict.fromkeys(KINDS, 0)
-    counts |= {"documents": exact.count if exact else 0, "near": near.count if near else 0}
+    keep, counts = np.ones(borders[-1], bool), dict.fromkeys(KINDS, 0)
+    for kind, found in (("documents", twins), ("near", near)):
+        for copies in found or ():
+            keep[copies["dropped"]] = False
+            counts[kind] += len(copies)
     return borders, keep, counts
 
 

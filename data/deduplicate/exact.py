@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import xxhash
@@ -29,27 +29,6 @@ def keys_of(texts: list[str]) -> np.ndarray:
     return np.frombuffer(digests, ">u8").reshape(-1, 2).astype("<u8").view(KEY).reshape(-1)
 
 
-def repeats(load: Callable[[], Iterable[np.ndarray]], total: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield (places of keys that an earlier key equals, places of the first of those), a range of keys at a time.
-
-    Keys are sorted in ranges of their high half, so that the memory at work is bounded.
-
-    Args:
-        load: gives the key arrays (dtype `KEY`) in input order; called once a range.
-        total: number of keys in all.
-    """
-    ranges = -(-total // PARTITION)
-    for number in range(ranges):
-        selected, places, offset = [], [], 0
-        for keys in load():
-            mask = keys["high"] % np.uint64(ranges) == number
-            selected.append(keys[mask])
-            places.append(np.flatnonzero(mask) + offset)
-            offset += len(keys)
-        chosen, place = np.concatenate(selected), np.concatenate(places)
-        yield repeated(chosen, place)
-
-
 def repeated(keys: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (places of keys that an earlier key equals, places of the first of those).
 
@@ -66,8 +45,23 @@ def repeated(keys: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def survivors(load: Callable[[], Iterable[np.ndarray]], total: int) -> np.ndarray:
-    """Return a mask [total]: whether no earlier key equals this one. Arguments as for `repeats`."""
+    """Return a mask [total]: whether no earlier key equals this one.
+
+    Keys are sorted in ranges of their high half, so that the memory at work is bounded.
+
+    Args:
+        load: gives the key arrays (dtype `KEY`) in input order; called once a range.
+        total: number of keys in all.
+    """
     keep = np.ones(total, bool)
-    for dropped, _ in repeats(load, total):
+    ranges = -(-total // PARTITION)
+    for number in range(ranges):
+        selected, places, offset = [], [], 0
+        for keys in load():
+            mask = keys["high"] % np.uint64(ranges) == number
+            selected.append(keys[mask])
+            places.append(np.flatnonzero(mask) + offset)
+            offset += len(keys)
+        dropped, _ = repeated(np.concatenate(selected), np.concatenate(places))
         keep[dropped] = False
     return keep

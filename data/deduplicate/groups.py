@@ -39,6 +39,19 @@ class Group:
         return f"{self.parts[0].name} and {len(self.parts) - 1} parts after it"
 
 
+@dataclass(frozen=True)
+class Range:
+    """A range of what a step works through: keys, keys of one band, or clusters."""
+
+    number: int
+    of: str
+
+    @property
+    def name(self) -> str:
+        """Return what messages call it."""
+        return f"range {self.number} of the {self.of}"
+
+
 def groups_of(parts: list[Path]) -> list[Group]:
     """Return parts as groups of `GROUP_PARTS`."""
     starts = enumerate(range(0, len(parts), GROUP_PARTS))

@@ -14,15 +14,14 @@ and on constants of this file alone: not on threads, the processor's instruction
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numba import njit
 
 from common.errors import UserError
+from data.decontaminate.terms import MULTIPLIER, SHIFT_32, mix
+from data.executors.imports import variable
 from data.nfc import nfc
 
 SHINGLE = 5
@@ -37,9 +36,6 @@ ALGORITHM = 2
 """Version of rensa's R-MinHash that the signatures are made with; another gives other numbers."""
 BATCH = 4096
 """Documents whose signatures pass through Python lists at once: some 25 MB."""
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_SHIFT_30, _SHIFT_27, _SHIFT_31, _SHIFT_32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
 
 
 def signatures(texts: list[str]) -> np.ndarray:
@@ -54,7 +50,7 @@ def signatures(texts: list[str]) -> np.ndarray:
     found = np.empty((len(texts), PERMUTATIONS), np.uint32)
     for first in range(0, len(texts), BATCH):
         hashes, borders = shingle_hashes(texts[first : first + BATCH])
-        with _one_thread():
+        with variable("RAYON_NUM_THREADS", "1"):  # the units already fill the cores; the signatures are the same
             matrix = sketch.digest_matrix_from_flat_token_hashes(hashes, borders, PERMUTATIONS, SEED)
         found[first : first + BATCH] = matrix.to_rows()
     return found
@@ -99,8 +95,8 @@ def band_keys(found: np.ndarray, threshold: float, chosen: range | None = None) 
     parts = found[:, chosen.start * rows : chosen.stop * rows].reshape(len(found), len(chosen), rows)
     keys = np.zeros((len(chosen), len(found)), np.uint64)
     for row in range(rows):
-        keys = (keys ^ parts[:, :, row].T) * _MULTIPLIER
-        keys ^= keys >> _SHIFT_32
+        keys = (keys ^ parts[:, :, row].T) * MULTIPLIER
+        keys ^= keys >> SHIFT_32
     return np.ascontiguousarray(keys)
 
 
@@ -117,10 +113,8 @@ def _hash_shingles(letters: np.ndarray, sizes: np.ndarray, total: int) -> np.nda
         for start in range(at, at + size - width + 1):
             mixed = np.uint64(width)
             for place in range(start, start + width):
-                mixed = mixed * _MULTIPLIER + np.uint64(letters[place])
-            mixed = (mixed ^ (mixed >> _SHIFT_30)) * _MIX_1
-            mixed = (mixed ^ (mixed >> _SHIFT_27)) * _MIX_2
-            hashes[written] = mixed ^ (mixed >> _SHIFT_31)
+                mixed = mixed * MULTIPLIER + np.uint64(letters[place])
+            hashes[written] = mix(mixed)
             written += 1
         at += size
     return hashes
@@ -142,18 +136,3 @@ def _sketch() -> Any:
             remedy,
         )
     return RMinHash
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keep rensa from starting threads: the units already fill the cores. The signatures are the same either way."""
-    name = "RAYON_NUM_THREADS"
-    before = os.environ.get(name)
-    os.environ[name] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from common.files import atomic_write
 from data.deduplicate.exact import KEY, keys_of
 from data.deduplicate.near import PERMUTATIONS, signatures
 from data.deduplicate.settings import DeduplicateSettings
+from data.deduplicate.tables import load, save
 
 SENTENCES, PARAGRAPHS = ".sentences.npy", ".paragraphs.npy"
 SIGNATURES = ".signatures.npy"
@@ -62,7 +62,7 @@ class Sides:
             DiskFullError: no space.
         """
         for suffix, arrays in self._gathered.items():
-            _save(part.with_suffix(suffix), np.concatenate(arrays))
+            save(part.with_suffix(suffix), np.concatenate(arrays))
 
 
 def paragraph_numbers(text: str, sentences: list[str]) -> tuple[list[str], np.ndarray]:
@@ -93,12 +93,6 @@ def _paragraphs(texts: list[str], split: list[list[str]], kept: np.ndarray) -> n
     return paragraphs
 
 
-def _save(path: Path, array: np.ndarray) -> None:
-    with atomic_write(path, "wb") as stream:
-        np.save(stream, array)
-
-
 def load_side(part: Path, suffix: str) -> np.ndarray:
     """Return the keys beside a part, mapped from the disk."""
-    found: np.ndarray = np.load(part.with_suffix(suffix), mmap_mode="r")
-    return found
+    return load(part.with_suffix(suffix))

@@ -1,4 +1,4 @@
-"""A file of one array with a few numbers before it that say where in it what begins: read in pieces, written whole."""
+"""Files of arrays that tasks leave: read in pieces, written whole, by one rename."""
 
 from __future__ import annotations
 
@@ -14,31 +14,30 @@ def numbered(name: str, folder: Path, number: int) -> Path:
     return folder / f"{name}-{number:06d}"
 
 
-def write_table_of(path: Path, counts: np.ndarray, rows: np.ndarray) -> None:
-    """Write numbers (int64) and an array into a file, by one rename.
+def save(path: Path, array: np.ndarray) -> None:
+    """Write an array into a NumPy file.
 
     Raises:
         DiskFullError: no space.
     """
     with atomic_write(path, "wb") as stream:
+        np.save(stream, array)
+
+
+def load(path: Path) -> np.memmap:
+    """Return the array of a NumPy file, or the numbers of a file by `write_table_of`, mapped from the disk."""
+    found: np.memmap = np.load(path, mmap_mode="r")
+    return found
+
+
+def write_table_of(path: Path, counts: np.ndarray, rows: np.ndarray) -> None:
+    """Write numbers (int64) that say where in an array what begins, and the array, into a file."""
+    with atomic_write(path, "wb") as stream:
         np.save(stream, counts.astype("<i8"))
         stream.write(np.ascontiguousarray(rows).view(np.uint8).data)
 
 
-def read_table_counts(path: Path) -> np.ndarray:
-    """Return the numbers at the beginning of a file that `write_table_of` wrote, mapped from the disk."""
-    counts: np.ndarray = np.load(path, mmap_mode="r")
-    return counts
-
-
-def map_rows(path: Path, kind: np.dtype) -> np.ndarray:
-    """Return the array in a file that `write_table_of` wrote with rows of that kind, mapped from the disk."""
-    counts = np.load(path, mmap_mode="r")
-    begins = counts.offset + counts.nbytes
-    rows = (path.stat().st_size - begins) // kind.itemsize
-    return np.memmap(path, kind, "r", begins, (rows,)) if rows else np.empty(0, kind)
-
-
 def read_slice(path: Path, kind: np.dtype, first: int, last: int) -> np.ndarray:
     """Return rows first … last - 1 of the array in a file that `write_table_of` wrote with rows of that kind."""
-    return np.array(map_rows(path, kind)[first:last])
+    counts = load(path)
+    return np.fromfile(path, kind, last - first, offset=counts.offset + counts.nbytes + first * kind.itemsize)

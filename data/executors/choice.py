@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +13,6 @@ from data.executors.threads import ThreadPool
 ExecutorName = Literal["local", "ray", "slurm-array"]
 
 
-@contextmanager
 def open_executor(
     name: ExecutorName,
     workers: int | None,
@@ -23,8 +20,8 @@ def open_executor(
     shared: Path,
     preload: str | None = None,
     threads: bool = False,
-) -> Iterator[Executor]:
-    """Give the executor of that name for a `with` block.
+) -> Executor:
+    """Return the executor of that name, for a `with` block.
 
     Args:
         name: local; ray; or slurm-array, whose elements are local pools.
@@ -35,16 +32,11 @@ def open_executor(
         threads: local workers are threads; for functions that hardly hold the interpreter's lock.
 
     Raises:
-        UserError: Ray is not installed, or there is no cluster at the address.
+        UserError: Ray is not installed, or there is no cluster at the address; as the block begins.
     """
-    if name != "ray" and threads:
-        yield ThreadPool(workers or available_cores())
-        return
-    if name != "ray":
-        with LocalPool(workers or available_cores(), preload) as pool:
-            yield pool
-        return
-    from data.executors.ray import RayExecutor
+    if name == "ray":
+        from data.executors.ray import RayExecutor
 
-    with RayExecutor(address, workers, shared) as executor:
-        yield executor
+        return RayExecutor(address, workers, shared)
+    workers = workers or available_cores()
+    return ThreadPool(workers) if threads else LocalPool(workers, preload)

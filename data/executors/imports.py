@@ -15,16 +15,22 @@ from common.process import SAFE_PATH
 @contextmanager
 def safe_imports() -> Iterator[None]:
     """Start Python processes in the block: none of them imports what lies in the current folder."""
-    before = os.environ.get(SAFE_PATH)
-    os.environ[SAFE_PATH] = "1"
+    with variable(SAFE_PATH, "1"), in_package_folder() if sys.version_info < (3, 11) else nullcontext():
+        yield
+
+
+@contextmanager
+def variable(name: str, value: str) -> Iterator[None]:
+    """Set a variable of the environment in the block."""
+    before = os.environ.get(name)
+    os.environ[name] = value
     try:
-        with in_package_folder() if sys.version_info < (3, 11) else nullcontext():
-            yield
+        yield
     finally:
         if before is None:
-            del os.environ[SAFE_PATH]
+            del os.environ[name]
         else:
-            os.environ[SAFE_PATH] = before
+            os.environ[name] = before
 
 
 @contextmanager

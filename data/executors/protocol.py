@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from data.executors.call import Call
 from data.executors.failures import Failures, R, T
 
 
-class Executor(ABC):
-    """Runs one function over many tasks.
+class Executor(AbstractContextManager["Executor"]):
+    """Runs one function over many tasks; used in a `with` block.
 
     Attributes:
         workers: how many tasks may be at work at once, >= 1.

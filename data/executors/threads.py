@@ -27,6 +27,9 @@ class ThreadPool(Executor):
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
+    def __exit__(self, *error: object) -> None:
+        """Nothing is left: threads end with their call."""
+
     def _run(self, call: Call, function: Callable[[Any], Any]) -> None:
         working: dict[Future[Any], int] = {}
         with _short_turns(), ThreadPoolExecutor(self.workers) as pool:

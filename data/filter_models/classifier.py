@@ -33,14 +33,10 @@ class Classifier(NamedTuple):
 
 
 def train_classifier(good: list[str], bad: list[str]) -> Classifier:
-    """Return a classifier; both kinds weigh the same, however many of them there are.
+    """Return a classifier of cleaned texts; both kinds weigh the same, however many of them there are.
 
     Its facts hold, of every tenth document, which it is not trained on: the area under the ROC curve, and the share of
     good and of bad ones that the filter would drop at 0.1 and at 0.5.
-
-    Args:
-        good: documents to be like, cleaned.
-        bad: documents to be unlike.
 
     Raises:
         UserError: there are too few of a kind, or texts stand in both.

@@ -43,10 +43,7 @@ class Estimated(NamedTuple):
 
 
 def train_ngrams(texts: list[str]) -> Estimated:
-    """Return a model of some texts; its facts hold the quantiles of the perplexity of documents held out.
-
-    Args:
-        texts: documents, cleaned.
+    """Return a model of cleaned texts; its facts hold the quantiles of the perplexity of documents held out.
 
     Raises:
         UserError: there are too few.
@@ -69,12 +66,9 @@ def train_ngrams(texts: list[str]) -> Estimated:
 
 
 def estimate(texts: list[str], order: int = ORDER, kept_from: tuple[int, ...] = KEPT_FROM) -> Estimated:
-    """Return a model of all of these texts.
+    """Return a model of all of these texts, of order 1 to 5.
 
-    Args:
-        texts: documents.
-        order: 1 to 5.
-        kept_from: see `KEPT_FROM`; never falling, so that what an n-gram is made of is kept with it.
+    `kept_from` is never falling, so that what an n-gram is made of is kept with it.
     """
     codes = [_single_blanks(folded(_codes(text))) for text in texts]
     codes = [one for one in codes if len(one)]
@@ -84,15 +78,16 @@ def estimate(texts: list[str], order: int = ORDER, kept_from: tuple[int, ...] = 
     starts = np.concatenate(([0], np.cumsum([len(one) for one in codes])))[:-1]
     keys, counts = np.unique(_packed(symbols, starts, order), return_counts=True)
     levels = _levels(keys, counts.astype(np.int64), order)
-    lower, parts = _uniform(len(vocabulary)), []
+    every = 1 / (len(vocabulary) + FIRST - 1)  # and the unknown one
+    lower, parts = _Lower(np.zeros(1, np.uint64), np.array([every])), []
     for n in range(1, order + 1):
         lower, level_parts = _probabilities(levels[n], lower, n, kept_from[n - 1])
         parts += level_parts
-    every = np.concatenate([part[0] for part in parts])
-    order_of_keys = np.argsort(every)
+    found = np.concatenate([part[0] for part in parts])
+    order_of_keys = np.argsort(found)
     values = np.concatenate([part[1] for part in parts]).astype(np.float32)
     facts = {"order": order, "documents": len(codes), "characters": len(whole), "vocabulary": len(vocabulary)}
-    return Estimated(facts, vocabulary, every[order_of_keys], values[order_of_keys])
+    return Estimated(facts, vocabulary, found[order_of_keys], values[order_of_keys])
 
 
 class _Level(NamedTuple):
@@ -156,10 +151,6 @@ def _levels(keys: NDArray[np.uint64], counts: NDArray[np.int64], order: int) -> 
         begins = found >> np.uint64(BITS * (n - 1)) == 0
         levels[n] = _Level(found, raw, np.where(begins, raw, different))
     return levels
-
-
-def _uniform(characters: int) -> _Lower:
-    return _Lower(np.zeros(1, np.uint64), np.array([1 / (characters + FIRST - 1)]))  # and the unknown one
 
 
 def _probabilities(

@@ -6,28 +6,15 @@ from collections.abc import Iterator
 
 from common.errors import UserError
 from data.cleaning import CleanSettings, clean
-from data.readers import Document, InputFile, list_files, parse_block, read_blocks
+from data.readers import Document, list_files, parse_block, read_blocks
 
 BLOCK_BYTES = 8_000_000
 MOST_CHARACTERS = 1_000_000_000
 """More would not fit the memory of most machines, and makes no better model."""
 
 
-def documents_of_file(file: InputFile) -> list[Document]:
-    """Return the documents of a file, as they are."""
-    return [
-        item
-        for format, block in read_blocks(file, BLOCK_BYTES)
-        for item in parse_block(file, format, block)
-        if isinstance(item, Document)
-    ]
-
-
 def cleaned_texts(inputs: list[str]) -> list[str]:
     """Return the texts of all documents of some inputs that cleaning leaves anything of, each different one once.
-
-    Args:
-        inputs: files, folders, globs or URLs as in `corpus.inputs`.
 
     Raises:
         UserError: there is nothing there, or too much.
@@ -50,5 +37,6 @@ def cleaned_texts(inputs: list[str]) -> list[str]:
 def _cleaned(inputs: list[str]) -> Iterator[str]:
     rules = CleanSettings()
     for file in list_files([*inputs]):
-        for document in documents_of_file(file):
-            yield clean(document.text, rules, {})
+        for format, block in read_blocks(file, BLOCK_BYTES):
+            documents = (item for item in parse_block(file, format, block) if isinstance(item, Document))
+            yield from (clean(document.text, rules, {}) for document in documents)

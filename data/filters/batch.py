@@ -42,12 +42,7 @@ class Lines(NamedTuple):
 
 
 class Batch:
-    """Some documents and their cleaned texts.
-
-    Args:
-        documents: for what is known of them beside the text; their own text is not read.
-        texts: the text of each.
-    """
+    """Some documents and the cleaned text of each; the text of the documents themselves is not read."""
 
     def __init__(self, documents: list[Document], texts: list[str]) -> None:
         self.documents, self.texts = documents, texts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,27 +11,10 @@ from numpy.typing import NDArray
 
 from common.settings import dump_settings, settings_hash
 from data.filters.batch import Batch
-from data.filters.language import LanguageFilter
-from data.filters.length import LengthFilter
-from data.filters.licence import LicenceFilter
 from data.filters.measure import Filter
-from data.filters.perplexity import PerplexityFilter
-from data.filters.quality import QualityFilter
-from data.filters.repetition import RepetitionFilter
 from data.filters.settings import FilterSettings
-from data.filters.symbols import SymbolsFilter
 from data.readers.records import Document
 from data.statistics.counts import Counters, merge
-
-_MAKERS: dict[str, Callable[[Any], Filter]] = {
-    "licence": LicenceFilter,
-    "length": LengthFilter,
-    "symbols": SymbolsFilter,
-    "repetition": RepetitionFilter,
-    "language": LanguageFilter,
-    "perplexity": PerplexityFilter.of,
-    "quality": QualityFilter.of,
-}
 
 
 class Filtered(NamedTuple):
@@ -83,11 +65,9 @@ class FilterChain:
         return [pa.field(name, pa.float32()) for name in self.columns]
 
     def apply(self, documents: list[Document], texts: list[str]) -> Filtered:
-        """Return what the filters leave of some documents, each document judged by itself; empty ones stay.
+        """Return what the filters leave of some documents, each judged by itself by its cleaned text; empty ones stay.
 
-        Args:
-            documents: what is known of them; personal data in their fields must have been replaced.
-            texts: their cleaned texts.
+        Personal data in the fields of the documents must have been replaced.
         """
         batch = Batch(documents, texts)
         scores: dict[str, NDArray[np.float32]] = {}
@@ -104,19 +84,11 @@ class FilterChain:
                 for place in np.flatnonzero(keep & filled & measure.refuses(values[:, number])):
                     keep[place] = False
                     document, size = batch.documents[place], len(batch.texts[place])
-                    merge(
-                        counts.setdefault(step.title, {}),
-                        {measure.name: {document.source: {"documents": 1, "characters": size}}},
-                    )
-                    dropped.append(
-                        {
-                            "id": document.id,
-                            "source": document.source,
-                            "filter": step.title,
-                            "measure": measure.name,
-                            "score": round(float(values[place, number]), 6),
-                        }
-                    )
+                    counted = {measure.name: {document.source: {"documents": 1, "characters": size}}}
+                    merge(counts.setdefault(step.title, {}), counted)
+                    told = {"id": document.id, "source": document.source, "filter": step.title}
+                    score = round(float(values[place, number]), 6)
+                    dropped.append({**told, "measure": measure.name, "score": score})
             if not keep.all():
                 batch = batch.take(keep)
                 scores = {name: column[keep] for name, column in scores.items()}
@@ -140,9 +112,9 @@ def build_filters(settings: list[FilterSettings]) -> FilterChain:
     steps = []
     for one in settings:
         chosen = getattr(one, one.kind)
-        made = _MAKERS[one.kind](chosen)
-        model = getattr(made, "fingerprint", None)  # a model is known by its bytes, wherever its file lies
-        facts = dump_settings(chosen) | ({"model": model} if model else {})
-        identity = settings_hash([one.title, one.kind, one.drop, facts])
-        steps.append(Step(one.title, one.drop, made, identity))
+        facts, made = dump_settings(chosen), chosen
+        if one.model:
+            made = chosen.load()
+            facts["model"] = made.fingerprint  # a model is known by its bytes, wherever its file lies
+        steps.append(Step(one.title, one.drop, made, settings_hash([one.title, one.kind, one.drop, facts])))
     return FilterChain(tuple(steps))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -31,17 +29,10 @@ class LanguageSettings(Settings):
     """Largest share of lines that look like code: hardly any Hangul, and brackets, operators or a semicolon at the end.
     None switches the rule off."""
 
-
-@dataclass(frozen=True)
-class LanguageFilter:
-    """See `LanguageSettings`. Measures: hangul, code_lines."""
-
-    settings: LanguageSettings
-
     @property
     def measures(self) -> tuple[Measure, ...]:
         """The measures, in the order in which they drop documents."""
-        return Measure("hangul", self.settings.min_hangul), Measure("code_lines", None, self.settings.max_code_lines)
+        return Measure("hangul", self.min_hangul), Measure("code_lines", None, self.max_code_lines)
 
     def scores(self, batch: Batch) -> NDArray[np.float64]:
         """Return the value of each measure for each document [D, measures]."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
@@ -33,28 +31,19 @@ class LengthSettings(Settings):
     max_sentence_chars: float | None = Field(None, gt=0)
     """Most characters of a sentence on average: lists and tables without stops."""
 
-
-@dataclass(frozen=True)
-class LengthFilter:
-    """See `LengthSettings`. Measures: characters; characters_per_word; where asked for, characters_per_sentence."""
-
-    settings: LengthSettings
-
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures, in the order in which they drop documents."""
-        chosen = self.settings
+        """The measures, in the order in which they drop documents; that of sentences only where asked for."""
         found = (
-            Measure("characters", chosen.min_chars, chosen.max_chars),
-            Measure("characters_per_word", chosen.min_word_chars, chosen.max_word_chars),
+            Measure("characters", self.min_chars, self.max_chars),
+            Measure("characters_per_word", self.min_word_chars, self.max_word_chars),
+            Measure("characters_per_sentence", self.min_sentence_chars, self.max_sentence_chars),
         )
-        if not self._splits:
-            return found
-        return (*found, Measure("characters_per_sentence", chosen.min_sentence_chars, chosen.max_sentence_chars))
+        return found if self._splits else found[:2]
 
     @property
     def _splits(self) -> bool:
-        return self.settings.min_sentence_chars is not None or self.settings.max_sentence_chars is not None
+        return self.min_sentence_chars is not None or self.max_sentence_chars is not None
 
     def scores(self, batch: Batch) -> NDArray[np.float64]:
         """Return the value of each measure for each document [D, measures]."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -29,13 +28,6 @@ class LicenceSettings(Settings):
             raise ValueError("name licences to allow or to deny")
         return self
 
-
-@dataclass(frozen=True)
-class LicenceFilter:
-    """See `LicenceSettings`. Measure: allowed, 1 or 0."""
-
-    settings: LicenceSettings
-
     @property
     def measures(self) -> tuple[Measure, ...]:
         """The one measure."""
@@ -51,4 +43,4 @@ class LicenceFilter:
         def named(patterns: list[str]) -> bool:
             return any(fnmatchcase(licence.casefold(), pattern.casefold()) for pattern in patterns)
 
-        return (self.settings.allow is None or named(self.settings.allow)) and not named(self.settings.deny)
+        return (self.allow is None or named(self.allow)) and not named(self.deny)

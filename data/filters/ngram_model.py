@@ -48,10 +48,7 @@ class NgramModel:
     def perplexities(self, codes: NDArray[np.uint32], borders: NDArray[np.int64], least: int) -> NDArray[np.float64]:
         """Return the perplexity of a character of each document [D]; NaN of those with fewer than `least` symbols.
 
-        Args:
-            codes: code points of all documents [C].
-            borders: where each begins [D + 1].
-            least: symbols, a run of blanks being one.
+        `codes` [C] are code points, `borders` [D + 1] where documents begin; a run of blanks is one symbol.
         """
         space = self.symbols[SPACE]
         return _perplexities(

@@ -31,6 +31,14 @@ class PerplexitySettings(Settings):
     min_chars: int = Field(50, ge=1)
     """Shorter documents (characters, a run of blanks being one) are not judged: their perplexity says little."""
 
+    def load(self) -> PerplexityFilter:
+        """Return the filter with its model read.
+
+        Raises:
+            UserError: the model is missing or is none.
+        """
+        return PerplexityFilter(self, load_ngrams(Path(self.model)), sha256_file(Path(self.model)))
+
 
 @dataclass(frozen=True)
 class PerplexityFilter:
@@ -39,17 +47,6 @@ class PerplexityFilter:
     settings: PerplexitySettings
     model: NgramModel
     fingerprint: str
-
-    @classmethod
-    def of(cls, settings: PerplexitySettings) -> PerplexityFilter:
-        """Return the filter with its model read.
-
-        Raises:
-            UserError: the model is missing or is none.
-        """
-        path = Path(settings.model)
-        model = load_ngrams(path)
-        return cls(settings, model, sha256_file(path))
 
     @property
     def measures(self) -> tuple[Measure, ...]:

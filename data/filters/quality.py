@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -37,27 +36,25 @@ class QualitySettings(Settings):
     """Least probability of being good. 0.1 drops what the classifier is sure of: what it has not learned is near 0.5,
     and a corpus of good texts alone narrows what a model knows."""
 
+    def load(self) -> QualityFilter:
+        """Return the filter with its model read.
+
+        Raises:
+            UserError: the model is missing or is none.
+        """
+        path = Path(self.model)
+        _, arrays = read_model(path, KIND, "hunmin corpus train-quality")
+        return QualityFilter(self, arrays["weights"], float(arrays["bias"][0]), sha256_file(path))
+
 
 @dataclass(frozen=True)
 class QualityFilter:
     """See `QualitySettings`. Measure: good."""
 
     settings: QualitySettings
-    facts: dict[str, Any]
     weights: NDArray[np.float32]
     bias: float
     fingerprint: str
-
-    @classmethod
-    def of(cls, settings: QualitySettings) -> QualityFilter:
-        """Return the filter with its model read.
-
-        Raises:
-            UserError: the model is missing or is none.
-        """
-        path = Path(settings.model)
-        facts, arrays = read_model(path, KIND, "hunmin corpus train-quality")
-        return cls(settings, facts, arrays["weights"], float(arrays["bias"][0]), sha256_file(path))
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -73,12 +70,7 @@ class QualityFilter:
 
 
 def buckets_of(batch: Batch, bits: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the buckets of all features of a batch, and where those of each document begin [D + 1].
-
-    Args:
-        batch: documents.
-        bits: there are 2^bits buckets.
-    """
+    """Return the buckets, of 2^bits, of all features of a batch, and where those of each document begin [D + 1]."""
     return _buckets(folded(batch.codes), batch.borders, CLASSES, (1 << bits) - 1)
 
 

@@ -6,8 +6,6 @@ bits; `tests/data/filters/test_repetition.py` compares them with a slow count of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -50,37 +48,25 @@ class RepetitionSettings(Settings):
                 raise ValueError(f"{most} of {words}-grams: a share is 0 to 1")
         return value
 
-
-@dataclass(frozen=True)
-class RepetitionFilter:
-    """See `RepetitionSettings`.
-
-    Measures: duplicate_lines, duplicate_line_characters, top_N_gram, duplicate_N_gram, character_runs.
-    """
-
-    settings: RepetitionSettings
-
     @property
     def measures(self) -> tuple[Measure, ...]:
         """The measures, in the order in which they drop documents."""
-        chosen = self.settings
         return (
-            Measure("duplicate_lines", None, chosen.max_duplicate_lines),
-            Measure("duplicate_line_characters", None, chosen.max_duplicate_line_characters),
-            *(Measure(f"top_{n}_gram", None, most) for n, most in sorted(chosen.max_top_ngrams.items())),
-            *(Measure(f"duplicate_{n}_gram", None, most) for n, most in sorted(chosen.max_duplicate_ngrams.items())),
-            Measure("character_runs", None, chosen.max_character_runs),
+            Measure("duplicate_lines", None, self.max_duplicate_lines),
+            Measure("duplicate_line_characters", None, self.max_duplicate_line_characters),
+            *(Measure(f"top_{n}_gram", None, most) for n, most in sorted(self.max_top_ngrams.items())),
+            *(Measure(f"duplicate_{n}_gram", None, most) for n, most in sorted(self.max_duplicate_ngrams.items())),
+            Measure("character_runs", None, self.max_character_runs),
         )
 
     def scores(self, batch: Batch) -> NDArray[np.float64]:
         """Return the value of each measure for each document [D, measures]."""
         words = batch.words
         tops, repeats = (
-            np.array(sorted(chosen), np.int64)
-            for chosen in (self.settings.max_top_ngrams, self.settings.max_duplicate_ngrams)
+            np.array(sorted(chosen), np.int64) for chosen in (self.max_top_ngrams, self.max_duplicate_ngrams)
         )
         lines = _duplicate_lines(batch.codes, *batch.lines)
-        grams = _ngrams(words.hashes, words.characters, words.borders, self.settings.min_words, tops, repeats)
+        grams = _ngrams(words.hashes, words.characters, words.borders, self.min_words, tops, repeats)
         runs = _runs(batch.codes, batch.borders, CLASSES)
         return np.concatenate((lines, grams, runs[:, None]), axis=1)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -33,20 +31,13 @@ class SymbolsSettings(Settings):
     """Largest share of lines that end in an ellipsis (…, ...), of documents of five lines and more: teasers that lead
     to other pages. Comments end so, too, but not most of them."""
 
-
-@dataclass(frozen=True)
-class SymbolsFilter:
-    """See `SymbolsSettings`. Measures: share (of signs), bullet_lines, ellipsis_lines."""
-
-    settings: SymbolsSettings
-
     @property
     def measures(self) -> tuple[Measure, ...]:
         """The measures, in the order in which they drop documents."""
         return (
-            Measure("share", None, self.settings.max_symbols),
-            Measure("bullet_lines", None, self.settings.max_bullet_lines),
-            Measure("ellipsis_lines", None, self.settings.max_ellipsis_lines),
+            Measure("share", None, self.max_symbols),
+            Measure("bullet_lines", None, self.max_bullet_lines),
+            Measure("ellipsis_lines", None, self.max_ellipsis_lines),
         )
 
     def scores(self, batch: Batch) -> NDArray[np.float64]:

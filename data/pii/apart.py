@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from data.pii.types.accounts import FILE_SUFFIXES
 from data.pii.types.address import BUILDINGS, ROOM, ROOM_GATE
-from data.pii.types.base import BESIDE, DASH, MASK, labelled
+from data.pii.types.base import BESIDE, DASH, MASK, Found, labelled
 from data.pii.types.identity import BIRTH, PASSPORT_LABEL
 from data.pii.types.network import IP_LABEL, OCTET, TLD_BARE, TLD_PATH
 from data.pii.url import url_end
-
-
-class Hidden(NamedTuple):
-    """A value found: characters start..end of the text, the type, and the value in plain characters."""
-
-    start: int
-    end: int
-    type: str
-    value: str
-
 
 _MAIL = re.compile(
     r"(?<![A-Za-z0-9])(?<![A-Za-z0-9] )(?:[A-Za-z0-9._-] ){2,31}@(?: [A-Za-z0-9-]){2,30}"
@@ -30,34 +19,34 @@ _MAIL = re.compile(
 _MAIL_GATE = r"[A-Za-z0-9._-] [A-Za-z0-9._-] @ [A-Za-z0-9-] [A-Za-z0-9-]"
 
 
-def mail_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
+def mail_apart(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield mail addresses whose letters stand apart (h o n g @ n a v e r . c o m)."""
     for match in _MAIL.finditer(text, start, end):
-        yield Hidden(*match.span(), "EMAIL", match[0].replace(" ", ""))
+        yield Found(*match.span(), "EMAIL", match[0].replace(" ", ""))
 
 
 _IP = re.compile(rf"(?<![0-9.])(?<![0-9.] ){OCTET}(?P<gap> \. ?|\. )(?:{OCTET}(?P=gap)){{2}}{OCTET}(?! ?\.? ?[0-9])")
 _IP_GATE = r"[0-9](?: \. ?|\. )[0-9]{1,3}(?: \. ?|\. )[0-9]{1,3}(?: \. ?|\. )[0-9]"
 
 
-def ip_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
+def ip_apart(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield network addresses with blanks at their dots, beside a word for them; a date is written so, too."""
     for match in _IP.finditer(text, start, end):
         octets = re.findall("[0-9]+", match[0])
         dated = int(octets[1]) <= 12 and int(octets[2]) <= 31
         if not dated and labelled(IP_LABEL, text, *match.span(), BESIDE):
-            yield Hidden(*match.span(), "IP", ".".join(octets))
+            yield Found(*match.span(), "IP", ".".join(octets))
 
 
 _PASSPORT = re.compile(r"(?<![0-9A-Za-z])[MSRODmsrod](?: ?[0-9]){8}(?![0-9A-Za-z]| [0-9])")
 _PASSPORT_GATE = "[MSRODmsrod](?: ?[0-9]){8}"
 
 
-def passport_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
+def passport_apart(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield passport numbers in groups, beside their label."""
     for match in _PASSPORT.finditer(text, start, end):
         if " " in match[0][2:] and labelled(PASSPORT_LABEL, text, *match.span()):
-            yield Hidden(*match.span(), "PASSPORT", match[0].replace(" ", ""))
+            yield Found(*match.span(), "PASSPORT", match[0].replace(" ", ""))
 
 
 _MASKED = re.compile(
@@ -70,11 +59,11 @@ _REGISTERED = re.compile(
 _MASKED_GATE = rf"[0-9]{{6}} ?[{DASH}] ?[0-9][{MASK[:6]}]"
 
 
-def masked_registration(text: str, start: int, end: int) -> Iterator[Hidden]:
+def masked_registration(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield registration numbers whose end is stars (900101-1******), beside a word for them, a birth or a person."""
     for match in _MASKED.finditer(text, start, end):
         if labelled(_REGISTERED, text, *match.span()):
-            yield Hidden(*match.span(), "FRN" if match["century"] in "5678" else "RRN", match[0])
+            yield Found(*match.span(), "FRN" if match["century"] in "5678" else "RRN", match[0])
 
 
 _FIRST = (
@@ -87,13 +76,13 @@ _SECOND = re.compile(
 _SECOND_GATE = rf"[0-9]{{3}}[ .{DASH}]?[0-9]{{4}} ?[/~∼] ?[0-9]"
 
 
-def second_number(text: str, start: int, end: int) -> Iterator[Hidden]:
+def second_number(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield what is left of a second telephone number that shares its beginning (010-1234-5678/5679, 02-123-4567~9)."""
     for match in _SECOND.finditer(text, start, end):
         if match["first"][0] == "1" and match["first"][:4] <= match["first"][-4:] <= "2100":
             continue  # 1588-1592~95 are years
         name = "more" if match["more"] else "last"
-        yield Hidden(*match.span(name), "TEL", match["first"][: -len(match[name])] + match[name])
+        yield Found(*match.span(name), "TEL", match["first"][: -len(match[name])] + match[name])
 
 
 _LOCAL_GATE = r"(?:화|번호|☎|☏|📞|(?i:tel|phone))[ :.)]{0,3}[2-9][0-9]{2,3}-[0-9]{4}"
@@ -105,13 +94,13 @@ _LOCAL = re.compile(
 _NEXT_LOCAL = re.compile(rf"(?:, ?| ?/ ?|·)(?P<number>[2-9][0-9]{{2,3}}-[0-9]{{4}}){_LOCAL_END}")
 
 
-def local_number(text: str, start: int, end: int) -> Iterator[Hidden]:
+def local_number(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield telephone numbers without their area code right behind the word for them (전화 234-5678)."""
     for match in _LOCAL.finditer(text, start, end):
-        yield Hidden(*match.span("number"), "TEL", match["number"])
+        yield Found(*match.span("number"), "TEL", match["number"])
         position = match.end()
         while following := _NEXT_LOCAL.match(text, position, end):
-            yield Hidden(*following.span("number"), "TEL", following["number"])
+            yield Found(*following.span("number"), "TEL", following["number"])
             position = following.end()
 
 
@@ -127,10 +116,10 @@ _WRITTEN_HOST_GATE = (
 _A_DOT = re.compile(_HOST_JOINT)
 
 
-def written_host(text: str, start: int, end: int) -> Iterator[Hidden]:
+def written_host(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield addresses of pages whose dots are written otherwise (shop 닷 co 닷 kr, bad[.]site, my . blog . com)."""
     for match in _WRITTEN_HOST.finditer(text, start, end):
-        yield Hidden(*match.span(), "URL", _A_DOT.sub(".", match[0]))
+        yield Found(*match.span(), "URL", _A_DOT.sub(".", match[0]))
 
 
 _CALLED = "(?:홈페이지|홈피|사이트|누리집|쇼핑몰|(?i:website|homepage|url))(?: ?주소)?(?: ?[(][가-힣]{1,6}[)])?[ :：=|]"
@@ -141,12 +130,12 @@ _COMMON_END = re.compile(f"{TLD_PATH}|net")
 _LABELLED_HOST_GATE = rf"{_CALLED}+[a-z0-9-]+\.[a-z0-9]"
 
 
-def labelled_host(text: str, start: int, end: int) -> Iterator[Hidden]:
+def labelled_host(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield a host under any common end right behind the word for a site (홈페이지: shop.market)."""
     for match in _LABELLED_HOST.finditer(text, start, end):
         called = match[0].removesuffix(match["host"]).rstrip(" ")[-1] in ":：|" and match["end"] not in FILE_SUFFIXES
         if called or _COMMON_END.fullmatch(match["end"]):
-            yield Hidden(*match.span("host"), "URL", match["host"])
+            yield Found(*match.span("host"), "URL", match["host"])
 
 
 _HOST = re.compile(
@@ -161,14 +150,14 @@ _HOST_GATE = rf"[가-힣]\.{TLD_BARE}|[{_NO_SENTENCE_END}]\.(?:한국|닷컴|닷
 _SITE = re.compile("홈페이지|사이트|누리집|주소창|도메인")
 
 
-def korean_host(text: str, start: int, end: int) -> Iterator[Hidden]:
+def korean_host(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield addresses of pages whose host is in Hangul and stands alone (한글.kr); 예스24.com is the name of a shop."""
     for match in _HOST.finditer(text, start, end):
         last = min(end, url_end(text, match.end()))
-        yield Hidden(match.start(), last, "URL", text[match.start() : last])
+        yield Found(match.start(), last, "URL", text[match.start() : last])
     for match in _KOREAN_HOST.finditer(text, start, end):  # "일본.한국" by itself is a list
         if labelled(_SITE, text, *match.span(), BESIDE):
-            yield Hidden(*match.span(), "URL", match[0])
+            yield Found(*match.span(), "URL", match[0])
 
 
 _FLAT = re.compile(
@@ -179,14 +168,14 @@ _FLAT = re.compile(
 _HOME = re.compile(r"주소|주소지|거주|자택|배송|사는\s?(?:곳|집)|(?<![가-힣])집")
 
 
-def flat(text: str, start: int, end: int) -> Iterator[Hidden]:
+def flat(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield a building and a flat with no more than its town; without it beside a word for where somebody lives."""
     for match in _FLAT.finditer(text, start, end):
         if match["town"] or labelled(_HOME, text, *match.span(), BESIDE):
-            yield Hidden(*match.span(), "ADDRESS", match[0])
+            yield Found(*match.span(), "ADDRESS", match[0])
 
 
-Finder = Callable[[str, int, int], Iterator[Hidden]]
+Finder = Callable[[str, int, int], Iterator[Found]]
 APART: dict[str, tuple[str, Finder]] = {
     "mail_apart": (_MAIL_GATE, mail_apart),
     "ip_apart": (_IP_GATE, ip_apart),

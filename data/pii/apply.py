@@ -54,8 +54,6 @@ class Pseudonymizer:
 
 
 def _replace(text: str, replacements: list[Replacement]) -> str:
-    if not replacements:
-        return text
     pieces, position = [], 0
     for start, end, _, pseudonym in replacements:
         pieces += [text[position:start], pseudonym]

@@ -8,14 +8,14 @@ is such a label. One rule for all types; a type has its labels, and the values t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from data.pii.apart import Hidden
+from data.pii.apart import Finder
 from data.pii.places import PLATE_REGIONS
 from data.pii.tables import cells_below
-from data.pii.types.base import DASH, DATE, GATE_GAP, MASK, PiiType, digits_of
+from data.pii.types.base import DASH, DATE, GATE_GAP, MASK, Found, PiiType, digits_of
 from data.pii.types.identity import FRN, RRN
 from data.pii.types.telephone import TEL
 
@@ -194,7 +194,7 @@ _OWN = (TEL, RRN, FRN)
 _COUNTED = re.compile(" ?(?:원|명|건|개(?:월|년)?(?![가-힣])|[회점매장](?![가-힣])|%|만 ?원|억|년|월|달러|톤)")
 
 
-def _beside(name: str, text: str, start: int, end: int) -> Iterator[Hidden]:
+def _beside(name: str, text: str, start: int, end: int) -> Iterator[Found]:
     """Yield the values of a type that stand behind one of its labels, or in a table below one."""
     position, header, whole = start, False, min(len(text), end + 64)
     while (label := _LABELS[name].search(text, position, end)) is not None:
@@ -223,15 +223,11 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Hidden]:
             yield from _value(name, text, cell, True)
 
 
-def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[Hidden]:
+def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[Found]:
     start, end = match.span("value")
     value = match["value"]
-    if (
-        name not in _DISTINCT
-        and " " in value
-        and (plain := re.match("[0-9]+ ", value))
-        and len(plain[0]) > _KINDS[name].digits.start
-    ):
+    plain = re.match("[0-9]+ ", value) if name not in _DISTINCT else None
+    if plain and len(plain[0]) > _KINDS[name].digits.start:
         end = start + len(plain[0]) - 1  # what follows a whole number is another
         value = text[start:end]
     elif " " in value and re.match(" [0-9]", text[end : end + 2]):
@@ -248,7 +244,7 @@ def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[H
         return
     if not firm and name != "TEL" and any(_whole(kind, text, start, end) for kind in _OWN if kind.name != name):
         return
-    yield Hidden(start, end, name, _BLANKS.sub(r"\1", value) if " " in value[2:] and value[1] != " " else value)
+    yield Found(start, end, name, _BLANKS.sub(r"\1", value) if " " in value[2:] and value[1] != " " else value)
 
 
 def _whole(kind: PiiType, text: str, start: int, end: int) -> bool:
@@ -272,7 +268,7 @@ def _gate(name: str) -> str:
     return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）:：]| ?(?m:$))"
 
 
-LABEL_FINDERS: dict[str, tuple[str, Callable[[str, int, int], Iterator[Hidden]]]] = {
+LABEL_FINDERS: dict[str, tuple[str, Finder]] = {
     f"beside_{name}": (_gate(name), partial(_beside, name)) for name in _KINDS
 }
 """As the finders of hidden.py: gate and finder. What one of them finds has its type, whatever else finds it."""

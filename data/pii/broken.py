@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from data.pii.fold import View
 from data.pii.types import BY_NAME
-from data.pii.types.base import BEFORE, DASH, digits_of, labelled
+from data.pii.types.base import BEFORE, DASH, Found, digits_of, labelled
 
 _BREAK = r"(?:\r?\n|<[bB][rR] ?/?>\r?\n?)"
 _BROKEN = re.compile(
@@ -52,7 +52,7 @@ _NEXT = 64
 _LONGEST = 160
 """Characters after its first break in which a broken number ends."""
 
-Scan = Callable[[View], Iterator[tuple[int, int, str, str]]]
+Scan = Callable[[View], Iterator[Found]]
 
 
 def may_go_on(text: str, end: int) -> bool:
@@ -73,12 +73,8 @@ def _address_goes_on(text: str, end: int) -> bool:
     return _ADDRESS_BREAK.search(text, max(0, end - 3), end + 20) is not None
 
 
-def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[tuple[int, int, str, str]]:
-    """Yield (start, end, type, value) of the numbers in text[start:end], or beginning there, that are broken apart.
-
-    Args:
-        scan: what finds values in a view.
-    """
+def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
+    """Yield the numbers in text[start:end], or beginning there, that are broken apart; `scan` finds them in a view."""
     places = [found for found in [_number_before(text, start, end)] if found and end < len(text)]
     at = text.find("<", start, end)
     while at >= 0:
@@ -107,35 +103,32 @@ def _number_before(text: str, start: int, at: int) -> tuple[int, int] | None:
     return (tail.start(), at) if tail else None
 
 
-def _mail(text: str, start: int, end: int) -> Iterator[tuple[int, int, str, str]]:
+def _mail(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield the mail address that breaks after its at sign."""
     match = _MAIL.search(text, max(start, end - _NEXT - 2), min(len(text), end + _NEXT))
     if match is not None:
-        yield *match.span(), "EMAIL", _BREAKS.sub("", match[0])
+        yield Found(*match.span(), "EMAIL", _BREAKS.sub("", match[0]))
 
 
-def _over_the_end(
-    text: str, start: int, end: int, scan: Scan, joint: str, *kinds: str
-) -> Iterator[tuple[int, int, str, str]]:
+def _over_the_end(text: str, start: int, end: int, scan: Scan, joint: str, *kinds: str) -> Iterator[Found]:
     """Yield the values of some types that begin in the line text[start:end] and continue in the next.
 
-    Args:
-        joint: what stands in place of the line end.
+    `joint` stands in place of the line end.
     """
     begin = max(start, end - _NEXT)
     stop = min(len(text), end + 1 + _NEXT)
     first = text[begin:end].rstrip("\r")
     places = [*range(begin, begin + len(first)), *([end] if joint else []), *range(end + 1, stop)]
     view = View(f"{first}{joint}{text[end + 1 : stop]}", places)
-    for begun, last, kind, value in scan(view):
-        if kind not in kinds or not begun < end < last:
+    for found in scan(view):
+        if found.type not in kinds or not found.start < end < found.end:
             continue
-        label = BY_NAME[kind].label
-        if kind == "ADDRESS" or (label and labelled(label, text, begun, last)):
-            yield begun, last, kind, value
+        label = BY_NAME[found.type].label
+        if found.type == "ADDRESS" or (label and labelled(label, text, found.start, found.end)):
+            yield found
 
 
-def _joined(text: str, match: re.Match[str], scan: Scan) -> Iterator[tuple[int, int, str, str]]:
+def _joined(text: str, match: re.Match[str], scan: Scan) -> Iterator[Found]:
     first, last = match.span()
     begin, stop = max(0, first - BEFORE), min(len(text), last + 16)
     goes_on = _GOES_ON.search(match[0]) is not None
@@ -154,14 +147,15 @@ def _joined(text: str, match: re.Match[str], scan: Scan) -> Iterator[tuple[int, 
         places: list[int] = []
         for left, right in pieces:
             places += range(left, right + len(joint))  # the joint stands where the break begins
-        found = False
-        for start, end, kind, value in scan(View(joined, places[: len(joined)])):
-            crosses = any(start < right and left < end for left, right in gaps)
-            mobile = kind == "TEL" and digits_of(value).startswith("010") and len(digits_of(value)) == 11
-            if crosses and (mobile or (kind == "IP" and at_a_dot) or (goes_on and kind in _KINDS)):
-                found = True
-                yield start, end, kind, value
-        if found:
+        whole = False
+        for found in scan(View(joined, places[: len(joined)])):
+            crosses = any(found.start < right and left < found.end for left, right in gaps)
+            number = digits_of(found.value)
+            mobile = found.type == "TEL" and number.startswith("010") and len(number) == 11
+            if crosses and (mobile or (found.type == "IP" and at_a_dot) or (goes_on and found.type in _KINDS)):
+                whole = True
+                yield found
+        if whole:
             return
 
 

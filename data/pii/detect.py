@@ -17,6 +17,7 @@ from data.pii.fold import View, fold, is_folded_sign
 from data.pii.gate import Gate, Window, encode, gate
 from data.pii.hidden import FINDERS, FOLD, HIDDEN_GATES
 from data.pii.types import BY_NAME, PII_TYPES
+from data.pii.types.base import Found
 
 _AROUND = 64
 """Characters before and after a line that a folded view shows, too: labels may stand there."""
@@ -30,20 +31,10 @@ class Span(NamedTuple):
     type: str
 
 
-class Found(NamedTuple):
-    """A piece of personal data, and its value in plain characters: 010-1234-5678 for ０１０－１２３４－５６７８."""
-
-    start: int
-    end: int
-    type: str
-    value: str
-
-
 def find_spans(text: str, on_request: bool = False) -> list[Span]:
-    """Return the personal data in a text, sorted and without overlaps.
+    """Return the personal data in a text, sorted and without overlaps; a number may run over a line end.
 
     Args:
-        text: any string; it may hold line ends, over which a number may run.
         on_request: whether to look for the types, too, that are replaced only where settings name them.
     """
     return find_many([text], on_request)[0]
@@ -66,9 +57,6 @@ def find_values(texts: list[str], on_request: bool = False) -> dict[int, list[Fo
         if not found:
             continue
         here = located.setdefault(window.text, [])
-        if not here or here[-1].end <= found[0].start:
-            here += found
-            continue
         # a value of a line before may end in this one: only the last of all are looked at again
         first = len(here)
         while first and here[first - 1].end > found[0].start:
@@ -80,20 +68,17 @@ def find_values(texts: list[str], on_request: bool = False) -> dict[int, list[Fo
 def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
     _, start, end, names = window
     last = next((number for number, name in enumerate(names) if name in HIDDEN_GATES), len(names))
-    spans = scan(text, start, end, names[:last])
-    found = [Found(first, stop, kind, text[first:stop]) for first, stop, kind in spans]
+    found = [Found(*span, text[span.start : span.end]) for span in scan(text, start, end, names[:last])]
     ways = names[last:]
     if FOLD in ways:
         found = [one for one in found if _stands_alone(text, one)]
         found = _settled(found, _folded(text, start, end, used))
     for name in ways:
         if name in FINDERS:
-            hidden = [Found(*one) for one in FINDERS[name][1](text, start, end)]
-            if hidden:
-                found = _settled(found, hidden, name in LABEL_FINDERS)
+            found = _settled(found, FINDERS[name][1](text, start, end), name in LABEL_FINDERS)
     if may_go_on(text, end) or ("<" in text[start:end] and "<br" in text[start:end].lower()):
         more = broken(text, start, end, lambda view: chain(*_in_view(view, 0, len(view.text), used)))
-        found = _settled(found, sorted(Found(*one) for one in more))
+        found = _settled(found, sorted(more))
     return found
 
 
@@ -159,9 +144,7 @@ def _settled(found: list[Found], more: Iterable[Found], surer: bool = False) -> 
 def scan(text: str, start: int, end: int, types: Iterable[str] = PII_TYPES) -> list[Span]:
     """Return the personal data in text[start:end] by the patterns and checks alone (the gate's yardstick).
 
-    Args:
-        start, end: a range that begins and ends at line ends.
-        types: types to look for, in the order in which they claim text.
+    The range begins and ends at line ends; `types` stand in the order in which they claim text.
     """
     spans: list[Span] = []
     claimed = bytearray(0)

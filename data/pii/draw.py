@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Sequence
 
 _SYLLABLES = [consonant + vowel for vowel in "aeiou" for consonant in "bdghjkmnprstyw"]
 
@@ -10,8 +11,7 @@ _SYLLABLES = [consonant + vowel for vowel in "aeiou" for consonant in "bdghjkmnp
 class Draw:
     """A stream of choices that is a function of the key, the type and the normalised original.
 
-    Args:
-        attempt: 0, or a higher number when the pseudonym before came out equal to the original.
+    `attempt` is more than 0 where the pseudonym before came out equal to the original.
     """
 
     def __init__(self, key: bytes, kind: str, normal: str, attempt: int = 0) -> None:
@@ -24,6 +24,10 @@ class Draw:
         """Return a number in 0..bound-1."""
         self._pool, value = divmod(self._pool, bound)
         return value
+
+    def choice(self, options: Sequence[str]) -> str:
+        """Return one of the options."""
+        return options[self.below(len(options))]
 
     def digits(self, length: int) -> str:
         """Return that many decimal digits."""

@@ -51,11 +51,7 @@ def encode(text: str) -> bytes:
 
 
 class Gate:
-    """All gates as two automata: one that says where anything may be, one that says what.
-
-    Args:
-        on_request: whether the types that only settings ask for are among them.
-    """
+    """All gates as two automata: one that says where anything may be, one that says what."""
 
     def __init__(self, on_request: bool = False) -> None:
         kinds = {kind.name: kind.gate for kind in (TYPES + ON_REQUEST if on_request else TYPES)}

@@ -7,18 +7,19 @@ that its gate let through, and takes a whole value or nothing: words such as 이
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from data.pii.apart import APART, Hidden
+from data.pii.apart import APART, Finder
 from data.pii.beside_label import LABEL_FINDERS, LABEL_GATE
 from data.pii.checks import brn_ok, card_prefix_ok, luhn_ok, registration_date_ok
 from data.pii.fold import CIRCLED, FOLD_GATE
-from data.pii.types.base import DASH, digits_of, labelled
+from data.pii.types.base import DASH, Found, digits_of, labelled
 from data.pii.types.money import BANK_ACCOUNT, BRN, CARD, CARD_LABEL
 from data.pii.types.telephone import TEL_LABEL, WHOLE_NUMBER
 from data.pii.written_mail import WRITTEN_MAIL_GATE, written_mail
 
-_SYLLABLES = dict(zip("공영빵일이삼사오육륙칠팔구〇零一二三四五六七八九", "000123456678900123456789", strict=True))
+_WRITTEN = "공영빵일이삼사오육륙칠팔구〇零一二三四五六七八九"
+_SYLLABLES = dict(zip(_WRITTEN, "000123456678900123456789", strict=True))
 _ALIKE = {
     **dict.fromkeys("oOоОㅇ○◯〇", "0"),
     **dict.fromkeys("lI|ㅣ∣", "1"),
@@ -29,7 +30,6 @@ _ALIKE = {
 _AS_DIGITS = str.maketrans({**_SYLLABLES, **CIRCLED})
 _AS_DIGITS_ALIKE = str.maketrans(_ALIKE)
 
-_WRITTEN = "공영빵일이삼사오육륙칠팔구〇零一二三四五六七八九"
 _CIRCLED = "⓪⓿①-⑨❶-❾➀-➈➊-➒⓵-⓽"
 _PAUSE = f"(?:[ ,.·~/{DASH}]{{1,3}}| {{0,2}}(?:다시|대시|하이픈|국?에|국?의|국) {{0,2}})?"
 _SPOKEN = re.compile(
@@ -52,7 +52,7 @@ _NO_DIGITS = re.compile(f"[{_WRITTEN}{_CIRCLED}]")
 _NEXT_VALUE = re.compile(" ?[,/~]")
 
 
-def spoken(text: str, start: int, end: int) -> Iterator[Hidden]:
+def spoken(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield telephone and registration numbers with digits written out (공일공 일이삼사 오육칠팔) or in circles."""
     position = start
     while (match := _SPOKEN.search(text, position, end)) is not None:
@@ -68,7 +68,7 @@ def spoken(text: str, start: int, end: int) -> Iterator[Hidden]:
                 and _CLEAR.search(text, first, stop)
                 and (said >= 3 or (said and _NO_DIGITS.search(written[:3]) and value[1].startswith("010")))
             ):
-                yield Hidden(first, stop, *value)
+                yield Found(first, stop, *value)
                 position = stop
                 break
 
@@ -115,13 +115,13 @@ _LOOKALIKE = re.compile(
 )
 
 
-def lookalike(text: str, start: int, end: int) -> Iterator[Hidden]:
+def lookalike(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield mobile numbers with letters for digits (O1O-l234-5678)."""
     for match in _LOOKALIKE.finditer(text, start, end):
         value = match[0].translate(_AS_DIGITS_ALIKE)
         true = sum(character in "0123456789" for character in match[0])
         if value != match[0] and true >= 6:
-            yield Hidden(*match.span(), "TEL", value)
+            yield Found(*match.span(), "TEL", value)
 
 
 _ODD_JOINT = r"(?:  +| ?[)\]}] ?[(\[{] ?| ?[^0-9A-Za-z가-힣\s(\[]{1,3} ?| ?(?:다시|대시|하이픈|에|의) ?|…)"
@@ -146,7 +146,7 @@ _OTHER_GROUPS = re.compile(
 )
 
 
-def odd_joints(text: str, start: int, end: int) -> Iterator[Hidden]:
+def odd_joints(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield mobile numbers whose groups are joined in an unusual way (010/1234/5678, 010에 1234에 5678)."""
     for match in _ODD.finditer(text, start, end):
         first, second = (match[name].strip() or " " * (len(match[name]) > 1) for name in ("first", "second"))
@@ -157,10 +157,10 @@ def odd_joints(text: str, start: int, end: int) -> Iterator[Hidden]:
             continue
         if first == second or match["open"] or first in (")", "]"):
             last = match.end() + (second[:1] in _CLOSING and text[match.end() : match.end() + 1] in _CLOSING)
-            yield Hidden(match.start(), last, "TEL", f"{match['head']}-{match['middle']}-{match['last']}")
+            yield Found(match.start(), last, "TEL", f"{match['head']}-{match['middle']}-{match['last']}")
     for match in _OTHER_GROUPS.finditer(text, start, end):
         if labelled(TEL_LABEL, text, *match.span()):
-            yield Hidden(*match.span(), "TEL", match[0])
+            yield Found(*match.span(), "TEL", match[0])
 
 
 _CUT = re.compile(
@@ -176,10 +176,10 @@ _CUT_REGISTERED = re.compile(rf"[0-9]{{6}}[{DASH}][1-8][0-9]{{6}}")
 _CUT_CARD = re.compile(rf"[0-9]{{4}}([{DASH}])[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{4}}")
 
 
-def cut_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
+def cut_apart(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield numbers whose digits stand apart (0 1 0 - 1 2 3 4 - 5 6 7 8, 900101-12 34567, 0.1.0.1.2.3.4.5.6.7.8)."""
     for match in _DOTTED.finditer(text, start, end):
-        yield Hidden(*match.span(), "TEL", match[0].replace(".", ""))
+        yield Found(*match.span(), "TEL", match[0].replace(".", ""))
     for match in _CUT.finditer(text, start, end):
         if " " not in match[0]:
             continue
@@ -187,23 +187,22 @@ def cut_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
         if _CUT_MOBILE.fullmatch(plain):
             alone = len(match[0]) == 21 and len(set(plain)) >= 5  # a digit, a blank, a digit …: no row of a table
             if len(plain) > 11 or alone or (not set(plain) <= {"0", "1"} and labelled(TEL_LABEL, text, *match.span())):
-                yield Hidden(*match.span(), "TEL", plain)
+                yield Found(*match.span(), "TEL", plain)
         elif _CUT_LANDLINE.fullmatch(plain):
-            yield Hidden(*match.span(), "TEL", plain)
+            yield Found(*match.span(), "TEL", plain)
         elif _CUT_LICENCE.fullmatch(plain):
-            yield Hidden(*match.span(), "DRIVER_LICENSE", plain)
+            yield Found(*match.span(), "DRIVER_LICENSE", plain)
         elif _CUT_BUSINESS.fullmatch(plain) and brn_ok(re.sub("[^0-9]", "", plain)):
-            yield Hidden(*match.span(), "BRN", plain)
+            yield Found(*match.span(), "BRN", plain)
         elif _CUT_REGISTERED.fullmatch(plain) and registration_date_ok(plain[:6] + plain[7:]):
-            yield Hidden(*match.span(), "RRN" if plain[7] in "1234" else "FRN", plain)
+            yield Found(*match.span(), "RRN" if plain[7] in "1234" else "FRN", plain)
         elif _CUT_CARD.fullmatch(plain) or (len(plain) == 16 and plain.isdigit() and match[0].count(" ") > 8):
             digits = re.sub("[^0-9]", "", plain)
             told = plain.isdigit() and labelled(CARD_LABEL, text, *match.span())
             if told or (luhn_ok(digits) and card_prefix_ok(digits)):
-                yield Hidden(*match.span(), "CARD", plain)
+                yield Found(*match.span(), "CARD", plain)
 
 
-Finder = Callable[[str, int, int], Iterator[Hidden]]
 FOLD = "fold"
 FINDERS: dict[str, tuple[str, Finder]] = {
     "spoken": (_SPOKEN_GATE, spoken),

@@ -64,17 +64,16 @@ def _names(path: str, given: str) -> list[str]:
     """Return the names of the folders of a file that count, and its own."""
     if path.startswith(HUB):
         path = given = path.partition("@")[0]  # the digits of a commit name nobody
-    parts = [part for part in path.rstrip("/").split("/") if part]
-    if is_remote(given) or given.startswith(HUB):
-        wild = _WILD.search(given)
-        root = given[: wild.start()].rpartition("/")[0] if wild else given.rstrip("/")
-        below = path[len(root) :] if path.startswith(root) else ""
-        return [part for part in below.split("/") if part] or parts[-1:]
     wild = _WILD.search(given)
-    root = str(Path(given[: wild.start()].rpartition("/")[0] if wild else given).expanduser())
-    if path.startswith(root.rstrip("/") + "/"):
-        return [part for part in path[len(root) :].split("/") if part]
-    return parts[-2:]
+    root = given[: wild.start()].rpartition("/")[0] if wild else given
+    apart = is_remote(given) or given.startswith(HUB)
+    root = root.rstrip("/") if apart else str(Path(root).expanduser()).rstrip("/") + "/"
+    below = _parts(path[len(root) :]) if path.startswith(root) else []
+    return below or _parts(path)[-1 if apart else -2 :]
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part]
 
 
 def _personal(names: list[str]) -> list[str]:

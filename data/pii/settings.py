@@ -52,8 +52,7 @@ def resolve_key(settings: PiiSettings, of_recipe: bool = True) -> bytes:
     """Return the key: the environment variable named by `key_env`, else `settings.key` (with a warning on stderr).
 
     Args:
-        settings: that name it.
-        of_recipe: whether they stand in a recipe, whose keys a message may name.
+        of_recipe: whether the settings stand in a recipe, whose keys a message may name.
 
     Raises:
         UserError: there is no key, or it has fewer than 16 characters.

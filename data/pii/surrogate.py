@@ -34,12 +34,7 @@ from data.pii.types import BY_NAME
 
 
 def surrogate(key: bytes, kind: str, value: str) -> str:
-    """Return the pseudonym of a value of the given type, in the value's own format and never equal to it.
-
-    Args:
-        kind: name of a type.
-        value: the original in plain characters, as `find_values` gives it.
-    """
+    """Return the pseudonym of a value in plain characters, in its own format and never equal to it."""
     record = BY_NAME[kind]
     normal = record.normalise(value)
     attempt = 0

@@ -30,9 +30,6 @@ def cells_below(text: str, start: int, end: int, header: re.Pattern[str]) -> Ite
     """Yield the cells below the header in the line text[start:end], to the next empty line or the next such header.
 
     Where rows are divided as the header is, only the cells of its column; else all, `own` being False.
-
-    Args:
-        header: what a whole cell must be.
     """
     cells, delimiter = _cells(text, start, end)
     column = next((i for i, (first, last) in enumerate(cells) if header.fullmatch(text, first, last)), None)
@@ -60,11 +57,7 @@ def cells_below(text: str, start: int, end: int, header: re.Pattern[str]) -> Ite
 def _cells(
     text: str, start: int, end: int, delimiter: re.Pattern[str] | None = None
 ) -> tuple[list[Cell], re.Pattern[str] | None]:
-    """Return the cells of a line without the blanks around them, and what divides them; none of an empty line.
-
-    Args:
-        delimiter: what is tried first.
-    """
+    """Return the cells of a line without the blanks around them, and what divides them; none of an empty line."""
     first, last = start, end
     while first < last and text[first] in " \t|\r":
         first += 1

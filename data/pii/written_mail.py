@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from data.pii.apart import Hidden
 from data.pii.types.accounts import FILE_SUFFIXES, MAIL_BRANDS, MENTION_LABEL
-from data.pii.types.base import BEFORE, BESIDE
+from data.pii.types.base import BEFORE, BESIDE, Found
 
 _ENDS = {"컴": "com", "넷": "net", "오알지": "org", "케이알": "kr", "씨오": "co"}
 _BRAND = "|".join(MAIL_BRANDS)
@@ -74,7 +73,7 @@ _MAIL_LABEL = re.compile(r"메일|(?<![a-z])mail", re.IGNORECASE)
 _BRACKETED = re.compile(r"[\[({<]|골뱅이|앳|에이티")
 
 
-def written_mail(text: str, start: int, end: int) -> Iterator[Hidden]:
+def written_mail(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield mail addresses hidden from harvesters: hong[at]naver[dot]com, hong 골뱅이 네이버 닷컴, hong @ naver.com."""
     for match in _MAIL.finditer(text, start, end):
         tail = match["tail"]
@@ -109,4 +108,4 @@ def written_mail(text: str, start: int, end: int) -> Iterator[Hidden]:
             continue
         if " . " in f"{tail}" and not provider and " " not in at and not _BRACKETED.search(at):
             continue
-        yield Hidden(*match.span(), "EMAIL", f"{_LOCAL_DOT.sub('.', match['local'])}@{domain}")
+        yield Found(*match.span(), "EMAIL", f"{_LOCAL_DOT.sub('.', match['local'])}@{domain}")

@@ -21,19 +21,17 @@ first record that does not fit, where one line has to be quarantined and the res
 ijson decodes all records in the one process that cuts; conllu and polib take whole files.
 """
 
-from common.compressed import COMPRESSED
 from common.files import HUB, stem
 from data.readers.damage import DamagedInputError, UnfitInputError
 from data.readers.formats import READERS, is_referred, parse_block, read_blocks, sought
-from data.readers.lines import TOO_DEEP, UnreadableError, load_json
+from data.readers.lines import TOO_DEEP, load_json
 from data.readers.paths import list_files
 from data.readers.ranges import Lines, Sought, look_through, range_blocks
-from data.readers.records import Block, Document, InputFile, Item, Reject, Skipped
+from data.readers.records import Block, Document, InputFile, Item, Reject, Skipped, UnreadableError
 from data.readers.settings import Format, SourceSettings
 from data.readers.sniff import resolve_format
 
 __all__ = [
-    "COMPRESSED",
     "HUB",
     "READERS",
     "TOO_DEEP",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from data.readers.blocks import BLANK_LINE, BLANK_LINES, before, cut, numbered, parts_of
 from data.readers.encoding import TextStream
-from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, made_document
+from data.readers.records import Block, InputFile, Item, Reject, UnreadableError, decoded, made_document
 
 _NEW_DOCUMENT = re.compile(rb"^# newdoc\b", re.MULTILINE)
 _TEXT = re.compile(r"^# text = (.*)$", re.MULTILINE)
@@ -26,13 +26,15 @@ def parse_conllu(file: InputFile, block: Block) -> Iterator[Item]:
     gathered: list[str] = []
     first = block.first_line
     for number, raw in parts_of(block, BLANK_LINE):
-        text = _sentence(number, raw)
         if gathered and _NEW_DOCUMENT.search(raw):
             yield made_document(file, first, "\n".join(gathered))
             gathered = []
-        if isinstance(text, Reject):
-            yield text
-        elif block.context == (SENTENCES,):
+        try:
+            text = _sentence(raw)
+        except UnreadableError as error:
+            yield Reject(number, str(error))
+            continue
+        if block.context == (SENTENCES,):
             yield made_document(file, number, text)
         else:
             first = first if gathered else number
@@ -41,10 +43,8 @@ def parse_conllu(file: InputFile, block: Block) -> Iterator[Item]:
         yield made_document(file, first, "\n".join(gathered))
 
 
-def _sentence(number: int, raw: bytes) -> str | Reject:
-    try:
-        text = raw.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
-    except UnicodeDecodeError:
-        return Reject(number, NOT_UTF8)
-    line = _TEXT.search(text)
-    return line.group(1).strip() if line else Reject(number, "a sentence without '# text ='")
+def _sentence(raw: bytes) -> str:
+    line = _TEXT.search(decoded(raw).removeprefix("\ufeff").replace("\r\n", "\n"))
+    if line is None:
+        raise UnreadableError("a sentence without '# text ='")
+    return line.group(1).strip()

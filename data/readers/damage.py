@@ -17,11 +17,7 @@ from data.readers.transport import ReadFailedError, reason_of
 class DamagedInputError(UserError):
     """A file whose content is broken, from some place on or as a whole; other files are none the worse for it.
 
-    Args:
-        path: the file.
-        reason: what is broken, without the path.
-        remedy: what the user can do.
-        rule: what should have been the case.
+    `reason` says what is broken, without the path.
     """
 
     def __init__(self, path: str, reason: str, remedy: str = "", rule: str = "") -> None:
@@ -50,16 +46,10 @@ def _says_damage(error: Exception) -> bool:
 
 
 class UntilDamage:
-    """A binary stream that ends where its archive is damaged, cut, or expands too far; `damage` then says so.
-
-    Args:
-        path: the file.
-        stream: a stream of its content, decompressed.
-    """
+    """A binary stream that ends where its archive is damaged, cut, or expands too far; `damage` then says so."""
 
     def __init__(self, path: str, stream: IO[bytes]) -> None:
         self._path = path
-        self._packed, self._remote = compression_of(path) is not None, is_remote(path)
         # one read of the archive at a time: what came before the damage is not lost with it
         self._read = getattr(stream, "read1", stream.read)
         self.damage: str | None = None
@@ -76,10 +66,10 @@ class UntilDamage:
         try:
             return bytes(self._read(count))
         except Exception as error:  # a store's client raises what it likes
-            if self._packed and _says_damage(error):
-                cut = f"is damaged or cut short: {reason_of(error)}"
-                self.damage = EXPANDS if isinstance(error, ExpandsTooFarError) else cut
+            if compression_of(self._path) and _says_damage(error):
+                too_far = isinstance(error, ExpandsTooFarError)
+                self.damage = EXPANDS if too_far else f"is damaged or cut short: {reason_of(error)}"
                 return b""
-            if self._remote and not isinstance(error, HunminError):
+            if is_remote(self._path) and not isinstance(error, HunminError):
                 raise ReadFailedError(self._path, error) from None
             raise

@@ -12,9 +12,9 @@ from collections.abc import Generator, Iterator
 from functools import cache
 from itertools import islice
 
-from common.errors import nearest
 from data.readers import records
 from data.readers.blocks import LINES, Borders, count_lines, cut, numbered
+from data.readers.columns import needed_columns
 from data.readers.damage import UnfitInputError
 from data.readers.encoding import TextStream, utf8_lines
 from data.readers.lines import is_utf8
@@ -27,19 +27,12 @@ NOT_A_ROW = "not a row of a table"
 UNCLOSED = "a quote that is not closed"
 DELIMITERS = (",", ";", "\t")
 """What spreadsheets save CSV files with, according to the language they are in; the first where none stands there."""
-_COLUMN = re.compile(r"(?:[^\W\d][\w .:()/-]{0,39})?")
-"""A column's name; data frames are saved with a column of row numbers that has none."""
 
 
 def cut_csv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
-    """Yield the rows of a CSV file in blocks; the first row tells whether commas, semicolons or tabs cut them."""
-    return _cut(file, stream, block_bytes, _delimiter_of(stream.head), True)
-
-
-def _delimiter_of(head: bytes) -> str:
-    """Return what most often stands between the names of the columns."""
-    names = re.sub(rb'"[^"]*"', b"", head.lstrip().partition(b"\n")[0])
-    return max(DELIMITERS, key=lambda one: names.count(one.encode()))
+    """Yield the rows of a CSV file in blocks; what stands most often between the names of the columns cuts them."""
+    names = re.sub(rb'"[^"]*"', b"", stream.head.lstrip().partition(b"\n")[0])
+    return _cut(file, stream, block_bytes, max(DELIMITERS, key=lambda one: names.count(one.encode())), True)
 
 
 def cut_tsv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
@@ -55,10 +48,7 @@ def _cut(file: InputFile, stream: TextStream, block_bytes: int, delimiter: str, 
         return iter(())
     end = borders.first(head) or len(head)
     columns = _columns(file, utf8_lines(head[:end], stream.encoding), delimiter, quoted)
-    needed, missing = FieldMap(file).columns(columns)
-    if missing:
-        raise unknown_columns(file, missing, columns)
-    refuse_same_names(file, needed, columns)
+    needed_columns(file, columns)
     return numbered(cut(stream, borders, block_bytes), (delimiter, QUOTED if quoted else PLAIN, *columns))
 
 
@@ -78,43 +68,6 @@ def _columns(file: InputFile, raw: bytes, delimiter: str, quoted: bool) -> list[
             "the first row of a table names its columns",
         )
     return [name.strip() for name in row]
-
-
-def unknown_columns(file: InputFile, missing: list[str], columns: list[str]) -> UnfitInputError:
-    """Return the error of a table without the text columns asked for.
-
-    It names the columns only where they look like names: the first row of a table without any is data.
-    """
-    named = _are_names(columns)
-    shown = f"the file's columns are {', '.join(columns[:20])}"
-    hidden = f"what stands in their place does not look like column names ({len(columns)} columns)"
-    return UnfitInputError(
-        file.path,
-        f"has no column '{missing[0]}'{nearest(missing[0], columns) if named else ''}",
-        "set the source's text_field to one of them (or a list of them)" if named else "add a row with column names",
-        f"text_field names the column with the documents; {shown if named else hidden}",
-    )
-
-
-def refuse_same_names(file: InputFile, needed: list[str], columns: list[str]) -> None:
-    """Refuse a table with several columns of a name that is needed: only one of them would be read.
-
-    Raises:
-        UnfitInputError: it has such columns.
-    """
-    if twice := [name for name in needed if columns.count(name) > 1]:
-        raise UnfitInputError(
-            file.path,
-            f"has {columns.count(twice[0])} columns '{twice[0]}'",
-            "rename the columns of the table, or set the source's text_field to another",
-            "each column that is read has a name of its own",
-        )
-
-
-def _are_names(columns: list[str]) -> bool:
-    from data.pii import find_many  # for this error alone
-
-    return all(map(_COLUMN.fullmatch, columns)) and not any(find_many([*columns, ", ".join(columns)]))
 
 
 @cache

@@ -36,20 +36,18 @@ def read_full(stream: Stream, count: int) -> bytes:
 class TextStream:
     """A binary stream as chunks of text in UTF-8 or CP949; `encoding` says which, once a chunk has shown it.
 
-    Args:
-        head: the first `READ_BYTES` of the stream, already read.
-        stream: the rest.
-        declared: the encoding the source's settings give, or auto.
+    `head` is its first `READ_BYTES`, already read; `declared` what the source's settings say, or auto.
     """
 
     def __init__(self, head: bytes, stream: Stream, declared: str) -> None:
         self._stream = stream
-        marked = next((BOMS[mark] for mark in BOMS if head.startswith(mark)), None)
+        mark = next(filter(head.startswith, BOMS), b"")
+        marked = BOMS.get(mark)
         fixed = declared if declared != "auto" else marked or _zeros(head)
         if fixed == "utf-16":
             fixed = marked if marked and marked != "utf-8" else "utf-16-le"
         if marked and marked == fixed:
-            head = head[len(next(mark for mark in BOMS if head.startswith(mark))) :]
+            head = head.removeprefix(mark)
         self._origin = "cp949" if fixed == "euc-kr" else fixed
         utf16 = fixed is not None and fixed.startswith("utf-16")
         self._decoder = codecs.getincrementaldecoder(fixed)("surrogatepass") if fixed and utf16 else None
@@ -120,8 +118,7 @@ def _line(line: bytes, encoding: str) -> bytes:
 
 def _zeros(head: bytes) -> str | None:
     """Return the UTF-16 that a beginning without a mark is in, if it is: ASCII in it has zeros on one side only."""
-    sample = head[: SNIFF_BYTES // 2 * 2]
-    sample = sample[: len(sample) // 2 * 2]
+    sample = head[: min(SNIFF_BYTES, len(head)) // 2 * 2]
     if b"\0" not in sample:
         return None
     for encoding in ("utf-16-le", "utf-16-be"):

@@ -7,7 +7,8 @@ import re
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from data.cleaning.joints import join, run_together
-from data.readers.lines import TOO_DEEP, TOO_MANY, UnreadableError
+from data.readers.lines import TOO_DEEP, TOO_MANY
+from data.readers.records import UnreadableError
 
 GONE_TAGS = [
     *("script", "style", "noscript", "template", "nav", "footer", "aside", "button", "select", "textarea"),

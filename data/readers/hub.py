@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from common.errors import UserError
 from common.names import COMMIT
-from data.readers.delimited import refuse_same_names, unknown_columns
+from data.readers.columns import needed_columns
 from data.readers.paths import HUB
-from data.readers.records import Block, FieldMap, InputFile, Item
+from data.readers.records import Block, InputFile, Item
 from data.readers.rows import documents_of
 
 BATCH_ROWS = 256
@@ -43,21 +43,19 @@ def cut_hub(file: InputFile, block_bytes: int) -> Iterator[Block]:
     Raises:
         UserError: the data set cannot be reached or does not exist, or lacks a text column.
     """
-    name, config, split, revision = split_name(file.path)
-    number, first, size = 0, 1, 0
+    number, first = 0, 1
     held: list[pa.Table] = []
-    for table in _tables(file, name, config, split, revision):
+    for table in _tables(file):
         held.append(table)
-        size += table.nbytes
-        if size >= block_bytes:
-            yield _block(number, first, held, size)
-            number, first, size = number + 1, first + sum(part.num_rows for part in held), 0
-            held = []
+        if sum(part.nbytes for part in held) >= block_bytes:
+            yield _block(number, first, held)
+            number, first, held = number + 1, first + sum(part.num_rows for part in held), []
     if held:
-        yield _block(number, first, held, size)
+        yield _block(number, first, held)
 
 
-def _tables(file: InputFile, name: str, config: str | None, split: str, revision: str | None) -> Iterator[pa.Table]:
+def _tables(file: InputFile) -> Iterator[pa.Table]:
+    name, config, split, revision = split_name(file.path)
     if Path(name).exists():
         raise UserError(
             f"{file.path} names a data set of the hub, and a folder {name} lies here that would be read in its place",
@@ -67,16 +65,10 @@ def _tables(file: InputFile, name: str, config: str | None, split: str, revision
     try:
         import datasets
 
-        rows: Any = datasets.load_dataset(name, config, split=split, revision=revision, streaming=True).with_format(
-            "arrow"
-        )
-        needed: list[str] | None = None
-        for table in rows.iter(batch_size=BATCH_ROWS):
-            if needed is None:
-                needed, missing = FieldMap(file).columns(table.column_names)
-                if missing:
-                    raise unknown_columns(file, missing, table.column_names)
-                refuse_same_names(file, needed, table.column_names)
+        rows: Any = datasets.load_dataset(name, config, split=split, revision=revision, streaming=True)
+        needed: list[str] = []
+        for table in rows.with_format("arrow").iter(batch_size=BATCH_ROWS):
+            needed = needed or needed_columns(file, table.column_names)
             yield table.select(needed).combine_chunks()
     except UserError:
         raise
@@ -89,12 +81,12 @@ def _tables(file: InputFile, name: str, config: str | None, split: str, revision
         ) from None
 
 
-def _block(number: int, first: int, held: list[pa.Table], size: int) -> Block:
+def _block(number: int, first: int, held: list[pa.Table]) -> Block:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, held[0].schema) as writer:
         for table in held:
             writer.write_table(table)
-    return Block(number, first, sink.getvalue().to_pybytes(), bytes=size)
+    return Block(number, first, sink.getvalue().to_pybytes(), bytes=sum(table.nbytes for table in held))
 
 
 def parse_hub(file: InputFile, block: Block) -> Iterator[Item]:

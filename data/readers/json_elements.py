@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 
 import numpy as np
@@ -31,8 +31,7 @@ _AROUND = b"[], \t\r\n" + BOM_UTF8
 class Scanner:
     """Finds where objects and arrays on the outermost level begin and end in data fed piece by piece.
 
-    Args:
-        goes_on: whether another array may begin after the end of the one that the data is the inside of.
+    `goes_on` says whether another array may begin after the end of the one that the data is the inside of.
     """
 
     def __init__(self, goes_on: bool = False) -> None:
@@ -97,11 +96,6 @@ def cut_values(stream: TextStream, block_bytes: int) -> Iterator[Block]:
     return _cut(stream, chunks, block_bytes, Scanner(goes_on=True))
 
 
-def cut_document(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
-    """Yield the documents of a MODU file in blocks."""
-    return cut_under(file, stream, "document", block_bytes)
-
-
 def cut_under(file: InputFile, stream: TextStream, key: str, block_bytes: int) -> Iterator[Block]:
     """Yield the elements of the array under a key of the file's object, or the object there, in blocks.
 
@@ -134,15 +128,10 @@ def place_under(head: bytes, key: str) -> int | None:
 def _cut(
     stream: TextStream, chunks: Iterator[bytes], block_bytes: int, scanner: Scanner, single: bool = False
 ) -> Iterator[Block]:
-    """Yield objects and arrays in blocks of about `block_bytes`, numbered from 1.
+    """Yield objects and arrays in blocks of about `block_bytes`, numbered from 1; only the first if `single`.
 
     What is longer than `MAX_RECORD_BYTES` is left out; a later block (or an empty one at the end) holds its reject.
-
-    Args:
-        stream: says the encoding.
-        chunks: the content, from the first element on.
-        scanner: finds the elements; where it ends, the rest of the enclosing object is passed over.
-        single: whether the first element is the only one.
+    Where `scanner` ends, the rest of the enclosing object is passed over. `chunks` begin with the first element.
     """
     limit = records.MAX_RECORD_BYTES
     number, record, count = 0, 1, 0
@@ -220,18 +209,8 @@ def elements_of(block: Block) -> Iterator[tuple[int, bytes] | Reject]:
         yield Reject(number, "cut short" if scanner.is_open else "not a JSON object")
 
 
-def parse_elements(
-    file: InputFile, block: Block, parse: Callable[[InputFile, int, bytes], Iterator[Item]]
-) -> Iterator[Item]:
-    """Yield what `parse` makes of each element (its number and bytes), and the rejects between them."""
-    for element in elements_of(block):
-        if isinstance(element, Reject):
-            yield element
-        else:
-            yield from parse(file, *element)
-
-
 def parse_json(file: InputFile, block: Block) -> Iterator[Item]:
     """Yield a document or reject for each element."""
     fields = FieldMap(file)
-    return parse_elements(file, block, lambda _, number, raw: iter([parse_object(fields, number, raw)]))
+    for element in elements_of(block):
+        yield element if isinstance(element, Reject) else parse_object(fields, *element)

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from data.readers.blocks import BLANK_LINE, lines_of, parts_of
-from data.readers.records import NOT_UTF8, Block, FieldMap, InputFile, Item, Reject, plain_document
+from data.readers.records import Block, FieldMap, InputFile, Item, Reject, UnreadableError, decoded, plain_document
 
 
 def parse_json_lines(file: InputFile, block: Block) -> Iterator[Item]:
@@ -31,10 +31,6 @@ def parse_object(fields: FieldMap, number: int, raw: bytes) -> Item:
     return fields.document(record, number)
 
 
-class UnreadableError(ValueError):
-    """What should be JSON cannot be read; the message says why, and holds nothing of it."""
-
-
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
 _PLAIN = frozenset((str, int, bool, type(None)))
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -47,7 +43,6 @@ def load_json(raw: bytes, exact: bool = False) -> Any:
     """Return the value of JSON; half an emoji that was cut in two becomes U+FFFD.
 
     Args:
-        raw: one JSON value.
         exact: whether the value is written again: integers of more than 64 bits stay what they are, and NaN, which
             no JSON holds, is refused. Else such integers become floating-point numbers, and NaN is read as Python does.
 
@@ -68,13 +63,11 @@ def load_json(raw: bytes, exact: bool = False) -> Any:
 
 def _load_slowly(raw: bytes, exact: bool) -> Any:
     """Return what `load_json` does, by the parser that knows integers of any length, NaN and lone surrogates."""
+    text = decoded(raw)
     try:
-        text = raw.decode("utf-8")
         value = json.loads(text, parse_constant=_refuse if exact else float)
         if "\\ud" in text or "\\uD" in text:
             value = json.loads(_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))
-    except UnicodeDecodeError:
-        raise UnreadableError(NOT_UTF8) from None
     except json.JSONDecodeError:
         raise UnreadableError("not JSON") from None
     except RecursionError:

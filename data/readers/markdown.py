@@ -10,7 +10,8 @@ from markdown_it.token import Token
 
 from data.cleaning.joints import join
 from data.readers.html import html_to_text
-from data.readers.lines import TOO_MANY, UnreadableError
+from data.readers.lines import TOO_MANY
+from data.readers.records import UnreadableError
 
 _DIRECTIVE = re.compile(r"^[ \t]*:::[^\n]*$", re.MULTILINE)
 """Lines of layout (`:::row:::`) that documentation systems add."""

@@ -8,8 +8,18 @@ from collections.abc import Iterator
 
 from data.readers.blocks import Borders
 from data.readers.holes import MISSING_VALUE
-from data.readers.lines import TOO_MANY, UnreadableError, is_utf8
-from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, Skipped, made_document
+from data.readers.lines import TOO_MANY
+from data.readers.records import (
+    Block,
+    InputFile,
+    Item,
+    Reject,
+    Skipped,
+    UnreadableError,
+    decoded,
+    made_document,
+    parse_each,
+)
 
 MOST_ELEMENTS = 1_000_000
 """Tags in one page, each of which takes some hundred bytes of memory; the wikitext in it has none."""
@@ -25,50 +35,42 @@ PAGES = Borders(
 
 def parse_mediawiki(file: InputFile, block: Block) -> Iterator[Item]:
     """Yield the pages of a block; redirects, other namespaces and other content than wikitext are skipped."""
+    return parse_each(file, _pages(block), _page)
+
+
+def _pages(block: Block) -> Iterator[tuple[int, bytes] | Reject]:
     number, done = block.first_line, 0
     for match in _PAGE.finditer(block.data):
-        yield from _page(file, number, match.group())
+        yield number, match.group()
         number, done = number + 1, match.end()
     if b"<page>" in block.data[done:]:
         yield Reject(number, "cut short")
 
 
 def _page(file: InputFile, number: int, raw: bytes) -> Iterator[Item]:
-    """Yield a page, and a skipped record for each of its sentences that went."""
+    """Yield a page, and a skipped record for each of its sentences that went; or that it is none that is read."""
     from data.readers.wikicode import wikicode_to_text
 
-    page = _source(number, raw)
-    if not isinstance(page, tuple):
-        yield page
-        return
-    identity, source = page
-    try:
-        text, dropped = wikicode_to_text(source)
-    except UnreadableError as error:
-        yield Reject(number, str(error))
-        return
-    yield made_document(file, identity or number, text)
-    yield from [Skipped(number, MISSING_VALUE)] * dropped
-
-
-def _source(number: int, raw: bytes) -> tuple[str, str] | Reject | Skipped:
-    """Return id and wikitext of a page, or why it is none that is read."""
     if raw.count(b"<") > MOST_ELEMENTS:
-        return Reject(number, TOO_MANY)
+        raise UnreadableError(TOO_MANY)
     try:
         page = ElementTree.fromstring(raw)
     except ElementTree.ParseError:
-        return Reject(number, "not well-formed XML" if is_utf8(raw) else NOT_UTF8)
+        decoded(raw)
+        raise UnreadableError("not well-formed XML") from None
     revisions = page.findall("revision")
     if not revisions:
-        return Reject(number, "a page without revision")
-    if page.findtext("ns", "0").strip() != "0":
-        return Skipped(number, "other namespace")
-    if page.find("redirect") is not None:
-        return Skipped(number, "redirect")
-    if revisions[-1].findtext("model", "wikitext") != "wikitext":
-        return Skipped(number, "no wikitext")
+        raise UnreadableError("a page without revision")
     source = revisions[-1].findtext("text") or ""
-    if _REDIRECT.match(source):
-        return Skipped(number, "redirect")
-    return (page.findtext("id") or "").strip(), source
+    if page.findtext("ns", "0").strip() != "0":
+        yield Skipped(number, "other namespace")
+    elif page.find("redirect") is not None:
+        yield Skipped(number, "redirect")
+    elif revisions[-1].findtext("model", "wikitext") != "wikitext":
+        yield Skipped(number, "no wikitext")
+    elif _REDIRECT.match(source):
+        yield Skipped(number, "redirect")
+    else:
+        text, dropped = wikicode_to_text(source)
+        yield made_document(file, (page.findtext("id") or "").strip() or number, text)
+        yield from [Skipped(number, MISSING_VALUE)] * dropped

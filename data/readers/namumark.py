@@ -121,7 +121,7 @@ class _Converter:
 
     def _give_up(self) -> None:
         """Take what was opened and not closed for text."""
-        text = self._pop()
+        text = self._pop()  # before what it goes to is looked up
         self._texts[-1].append(text)
 
     def _pop(self) -> str:
@@ -131,16 +131,9 @@ class _Converter:
     def _close(self, mark: str) -> None:
         while self._marks[-1] != mark:
             self._give_up()
+        show = {BOX: _box, LINK: _link, MACRO: _macro}.get(mark)
         text = self._pop()
-        if mark == BOX:
-            text = _box(text)
-        elif mark == LINK:
-            text = _link(text)
-        elif mark == MACRO:
-            text = _macro(text)
-        else:
-            text = ""
-        self._texts[-1].append(text)
+        self._texts[-1].append(show(text) if show else "")
 
 
 def _box(text: str) -> str:

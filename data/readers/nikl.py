@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from data.readers.lines import UnreadableError, load_json
-from data.readers.records import InputFile, Item, Reject, made_document
+from data.readers.lines import load_json
+from data.readers.records import InputFile, Item, UnreadableError, made_document
 
 UNITS = ("paragraph", "utterance", "sentence")
 _MARKS = re.compile(r"\{[A-Za-z][A-Za-z_ :0-9-]*\}")
@@ -21,32 +21,26 @@ _GUESSED = re.compile(r"\(\(([^()]*)\)\)")
 
 
 def parse_document(file: InputFile, number: int, raw: bytes) -> Iterator[Item]:
-    """Yield a document, with the id that the corpus gives it, or why there is none."""
-    yield _document(file, number, raw)
+    """Yield a document, with the id that the corpus gives it.
 
-
-def _document(file: InputFile, number: int, raw: bytes) -> Item:
-    try:
-        record = load_json(raw)
-    except UnreadableError as error:
-        return Reject(number, str(error))
+    Raises:
+        UnreadableError: there is none.
+    """
+    record = load_json(raw)
     units = next((record[name] for name in UNITS if name in record), None) if isinstance(record, dict) else None
     if not isinstance(units, list):
-        return Reject(number, "no paragraph, utterance or sentence")
-    forms = [_form(unit) for unit in units]
-    if any(form is None for form in forms):
-        return Reject(number, "a paragraph or utterance without form")
+        raise UnreadableError("no paragraph, utterance or sentence")
+    document = made_document(file, number, "\n".join(filter(None, map(_form, units))))
     identity = record.get("id")
-    document = made_document(file, number, "\n".join(form for form in forms if form))
-    return document._replace(id=identity) if isinstance(identity, str) and identity else document
+    yield document._replace(id=identity) if isinstance(identity, str) and identity else document
 
 
-def _form(unit: Any) -> str | None:
+def _form(unit: Any) -> str:
     form = unit.get("form") if isinstance(unit, dict) else None
     if form is None and isinstance(unit, dict):
         form = unit.get("original_form")
     if not isinstance(form, str):
-        return None
+        raise UnreadableError("a paragraph or utterance without form")
     if "{" in form:
         form = _MARKS.sub("", form)
     if "((" in form:

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from common.compressed import EXPANDS, FREE_BYTES, MAX_EXPANSION, compression_of
 from common.errors import UserError
 from common.files import is_remote, open_bytes
+from data.readers.columns import needed_columns
 from data.readers.damage import DamagedInputError, UnfitInputError
-from data.readers.delimited import refuse_same_names, unknown_columns
 from data.readers.records import Block, FieldMap, InputFile, Item
 from data.readers.rows import documents_of
 from data.readers.transport import Transport, reason_of
@@ -43,15 +43,12 @@ def cut_parquet(file: InputFile, block_bytes: int) -> Iterator[Block]:
     version = fingerprint(file.path)
     with _opened(file) as (parquet, _):
         schema, facts = parquet.schema_arrow, parquet.metadata
-        needed, missing = FieldMap(file).columns(schema.names)
-        if missing:
-            raise unknown_columns(file, missing, schema.names)
-        refuse_same_names(file, needed, schema.names)
+        needed = needed_columns(file, schema.names)
         groups = [facts.row_group(index) for index in range(facts.num_row_groups)]
         for group in groups:
-            sizes_of = [(one.total_uncompressed_size, one.total_compressed_size) for one in _chunks_of(group, needed)]
-            if any(size > max(FREE_BYTES, MAX_EXPANSION * stored) for size, stored in sizes_of):
-                raise DamagedInputError(file.path, EXPANDS)
+            for text in _texts_of(group, needed):
+                if text.total_uncompressed_size > max(FREE_BYTES, MAX_EXPANSION * text.total_compressed_size):
+                    raise DamagedInputError(file.path, EXPANDS)
         sizes = [(group.num_rows, group.total_byte_size) for group in groups]
     for number, (span, first, size) in enumerate(_ranges(sizes, block_bytes)):
         reference = {"groups": [span.start, span.stop], "first": first, "file": version}
@@ -82,7 +79,7 @@ def parse_parquet(file: InputFile, block: Block) -> Iterator[Item]:
     """
     reference = orjson.loads(block.data)
     number = reference["first"] + 1
-    with _opened(file, unfolded=False) as (parquet, stream):
+    with _opened(file) as (parquet, stream):
         columns, _ = FieldMap(file).columns(parquet.schema_arrow.names)
         for group in range(*reference["groups"]):  # one by one: a damaged one takes no row of those before it
             rows = _rows_at_once(parquet.metadata.row_group(group), columns, stream)
@@ -95,18 +92,15 @@ def parse_parquet(file: InputFile, block: Block) -> Iterator[Item]:
 def _rows_at_once(facts: pq.RowGroupMetaData, columns: list[str], stream: IO[bytes]) -> int:
     """Return how many rows of a row group are held at once: few where each may be a long text of a dictionary."""
     mean = max(1, facts.total_byte_size // max(1, facts.num_rows))
-    longest = max([1, *(_dictionary_bytes(chunk, stream) for chunk in _chunks_of(facts, columns))])
+    longest = max([1, *(_dictionary_bytes(chunk, stream) for chunk in _texts_of(facts, columns))])
     return max(1, min(BATCH_ROWS, BATCH_BYTES // mean, FREE_BYTES // longest))
 
 
-def _chunks_of(facts: pq.RowGroupMetaData, columns: list[str]) -> list[pq.ColumnChunkMetaData]:
+def _texts_of(facts: pq.RowGroupMetaData, columns: list[str]) -> list[pq.ColumnChunkMetaData]:
     """Return the texts in some columns of a row group."""
     chunks = [facts.column(index) for index in range(facts.num_columns)]
-    return [one for one in chunks if one.physical_type == "BYTE_ARRAY" and _is_in(one.path_in_schema, columns)]
-
-
-def _is_in(path: str, columns: list[str]) -> bool:
-    return any(path == name or path.startswith(f"{name}.") for name in columns)
+    within = tuple(f"{name}." for name in columns)
+    return [one for one in chunks if one.physical_type == "BYTE_ARRAY" and f"{one.path_in_schema}.".startswith(within)]
 
 
 _PAGE_HEADER = re.compile(rb"\x15([\x80-\xff]*[\0-\x7f])" * 2, re.DOTALL)
@@ -127,24 +121,16 @@ def _dictionary_bytes(chunk: pq.ColumnChunkMetaData, stream: IO[bytes]) -> int:
 
 
 @contextmanager
-def _opened(file: InputFile, unfolded: bool = True) -> Iterator[tuple[pq.ParquetFile, IO[bytes]]]:
-    """Open a file, and beside it the stream of its bytes.
-
-    Args:
-        file: of any place.
-        unfolded: whether the texts in lists are given as they are, not as dictionaries that hold each of them once.
-    """
+def _opened(file: InputFile) -> Iterator[tuple[pq.ParquetFile, IO[bytes]]]:
+    """Open a file, and beside it the stream of its bytes; texts in lists are dictionaries that hold each once."""
     try:
-        stream: Any = Transport(file.path, open_bytes(file.path)) if is_remote(file.path) else open_bytes(file.path)
-        with stream, pq.ParquetFile(stream if is_remote(file.path) else file.path) as parquet:
+        stream = open_bytes(file.path, Transport)
+        source: Any = stream if is_remote(file.path) else file.path
+        with stream, pq.ParquetFile(source) as parquet:
             leaves = [parquet.schema.column(index) for index in range(len(parquet.schema))]
             folded = [leaf.path for leaf in leaves if leaf.max_repetition_level and leaf.physical_type == "BYTE_ARRAY"]
-            if unfolded or not folded:
-                yield parquet, stream
-                return
-            source = stream if is_remote(file.path) else file.path
-            with pq.ParquetFile(source, metadata=parquet.metadata, read_dictionary=folded) as parquet:
-                yield parquet, stream
+            with pq.ParquetFile(source, metadata=parquet.metadata, read_dictionary=folded) as opened:
+                yield opened, stream
     except (pa.ArrowException, OSError) as error:
         # of the content Arrow itself says what is wrong, without a number of the system
         if isinstance(error, OSError) and (error.errno is not None or type(error) is not OSError):

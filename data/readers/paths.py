@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, count
+
 from common.errors import UserError
 from common.files import HUB, expand, stem, suffix_of
 from common.secrets import masked_urls
@@ -45,25 +47,16 @@ def _labels(files: list[tuple[str, SourceSettings, str]]) -> list[str]:
     for base, (path, _, begin) in zip(bases, files, strict=True):
         alike.setdefault(base, {})[path] = begin
     told = {base: _told_apart(paths) for base, paths in alike.items()}
-    labels: list[str] = []
-    taken: set[str] = set()
+    labels: dict[str, None] = {}
     for base, (path, _, _) in zip(bases, files, strict=True):
-        label = first = nfc(told[base].get(path, base))
-        number = 1
-        while label in taken:
-            number += 1
-            label = f"{first}~{number}"
-        taken.add(label)
-        labels.append(label)
-    return labels
+        label = nfc(told[base].get(path, base))
+        numbered = (f"{label}~{number}" for number in count(2))
+        labels[next(one for one in chain([label], numbered) if one not in labels)] = None
+    return list(labels)
 
 
 def _told_apart(paths: dict[str, str]) -> dict[str, str]:
-    """Return labels for files of one name by the nearest folders, or file names, that differ.
-
-    Args:
-        paths: path → how its label begins.
-    """
+    """Return labels for files (and how they begin) of one name by the nearest folders, or file names, that differ."""
     if len(paths) == 1:
         return {}
     deepest = max(path.count("/") for path in paths)

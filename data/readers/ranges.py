@@ -63,14 +63,9 @@ class Lines(NamedTuple):
 
 
 def look_through(path: str, sought: Sought, block_bytes: int, first: int, last: int) -> list[Lines]:
-    """Return what ranges first … last - 1 of a file hold, reading them once, and a line end more.
+    """Return what ranges first … last - 1 of a local file hold, reading them once, and a line end more.
 
-    Args:
-        path: a local file.
-        sought: how it can be read.
-        block_bytes: length of a range.
-        first: number of a range.
-        last: number of a later one, at most `sought.ranges(block_bytes)`.
+    `block_bytes` is the length of a range, `last` at most `sought.ranges(block_bytes)`.
     """
     found = []
     with Path(path).open("rb", buffering=0) as stream:
@@ -117,12 +112,7 @@ def _told(stream: IO[bytes], start: int, end: int) -> str | None:
 
 
 def range_blocks(sought: Sought, found: list[Lines]) -> list[Block]:
-    """Return a file's blocks: references to ranges with the numbers of their first lines.
-
-    Args:
-        sought: how the file can be read.
-        found: all its ranges, in order.
-    """
+    """Return a file's blocks from all its ranges in order: references to them with the numbers of their first lines."""
     encoding = sought.encoding or next((one.encoding for one in found if one.encoding), "utf-8")
     blocks: list[Block] = []
     line = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NamedTuple
@@ -82,6 +82,38 @@ class Document(NamedTuple):
 Item = Document | Reject | Skipped
 
 
+class UnreadableError(ValueError):
+    """A record cannot be read; the message says why, and holds nothing of it."""
+
+
+def decoded(raw: bytes) -> str:
+    """Return the text of a record.
+
+    Raises:
+        UnreadableError: it is not UTF-8.
+    """
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise UnreadableError(NOT_UTF8) from None
+
+
+def parse_each(
+    file: InputFile,
+    found: Iterable[tuple[int, bytes] | Reject],
+    parse: Callable[[InputFile, int, bytes], Iterator[Item]],
+) -> Iterator[Item]:
+    """Yield what `parse` makes of each record (its number and bytes); a reject where it raises an UnreadableError."""
+    for record in found:
+        if isinstance(record, Reject):
+            yield record
+            continue
+        try:
+            yield from parse(file, *record)
+        except UnreadableError as error:
+            yield Reject(record[0], str(error))
+
+
 def too_long(line: int) -> Reject:
     """Return the reject of a record longer than `MAX_RECORD_BYTES`."""
     return Reject(line, f"longer than {MAX_RECORD_BYTES / 1e6:g} MB")
@@ -90,10 +122,9 @@ def too_long(line: int) -> Reject:
 def plain_document(file: InputFile, number: int, raw: bytes) -> Document | Reject:
     """Return UTF-8 bytes as a document of a format that knows neither ids nor licences."""
     try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return Reject(number, NOT_UTF8)
-    return made_document(file, number, text)
+        return made_document(file, number, decoded(raw))
+    except UnreadableError as error:
+        return Reject(number, str(error))
 
 
 def made_document(file: InputFile, number: int | str, text: str) -> Document:
@@ -121,17 +152,12 @@ class FieldMap:
         return [name for name in dict.fromkeys(texts + others) if name is not None], missing
 
     def document(self, record: Mapping[str, Any], number: int) -> Item:
-        """Return a record's document, or why it has none; one whose text is null is skipped.
-
-        Args:
-            number: the record's line or number in its file, from 1.
-        """
+        """Return a record's document, or why it has none; one whose text is null is skipped. Numbers begin with 1."""
         text = record.get(self._single) if self._single is not None else None
         if not isinstance(text, str):
-            joined = self._joined_text(record, number)
-            if not isinstance(joined, str):
-                return joined
-            text = joined
+            text = self._joined_text(record, number)
+            if not isinstance(text, str):
+                return text
         identity = self._of(record, self._id)
         if identity is None and "." in self._id:
             identity = value_at(record, self._id)

@@ -20,9 +20,9 @@ from data.readers import (
 from data.readers.blocks import BLANK_LINES, LINES, WHOLE, Borders, cut
 from data.readers.encoding import TextStream
 from data.readers.hub import cut_hub, parse_hub
-from data.readers.json_elements import cut_values, parse_elements
+from data.readers.json_elements import cut_under, cut_values, elements_of
 from data.readers.parquet import cut_parquet, parse_parquet
-from data.readers.records import Block, InputFile, Item
+from data.readers.records import Block, InputFile, Item, parse_each
 from data.readers.settings import Format
 from data.readers.sqlite import cut_sqlite, parse_sqlite
 
@@ -57,7 +57,7 @@ def _at(borders: Borders) -> Cut:
 
 
 def _elements(parse: Callable[[InputFile, int, bytes], Iterator[Item]]) -> Parse:
-    return lambda file, block: parse_elements(file, block, parse)
+    return lambda file, block: parse_each(file, elements_of(block), parse)
 
 
 READERS: dict[Format, Reader] = {
@@ -72,7 +72,9 @@ READERS: dict[Format, Reader] = {
         parse_sqlite, refer=cut_sqlite, suffixes=(".db", ".sqlite", ".sqlite3"), magic=b"SQLite format 3\0"
     ),
     "hf": Reader(parse_hub, refer=cut_hub),
-    "nikl": Reader(_elements(nikl.parse_document), json_elements.cut_document),
+    "nikl": Reader(
+        _elements(nikl.parse_document), lambda file, stream, size: cut_under(file, stream, "document", size)
+    ),
     "namuwiki": Reader(_elements(namuwiki.parse_page), lambda file, stream, size: cut_values(stream, size)),
     "mediawiki": Reader(mediawiki.parse_mediawiki, _at(mediawiki.PAGES)),
     "wikitext": Reader(wikitext.parse_wikitext, _at(wikitext.ARTICLES)),

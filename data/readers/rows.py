@@ -18,11 +18,7 @@ _TOO_LONG = object()
 
 
 def documents_of(file: InputFile, table: pa.Table | pa.RecordBatch, first: int) -> Iterator[Item]:
-    """Yield a document or reject for each row.
-
-    Args:
-        first: number of the first row, from 1.
-    """
+    """Yield a document or reject for each row; `first` is the number of the first, from 1."""
     fields = FieldMap(file)
     names = table.schema.names
     columns = [_values(column) for column in table.columns]

@@ -78,7 +78,10 @@ def _sniff(file: InputFile, head: bytes) -> Format:
             "of XML only pages-articles dumps are read",
         )
     if head[:SNIFF_BYTES].lstrip()[:1] == b"[":
-        return _array(head, suffix)
+        if _NAMU_PAGE.match(head):
+            return "namuwiki"
+        # a text may begin with a bracket, as a headline does
+        return "json" if suffix == ".json" or re.match(rb"\s*\[\s*\{\s*\"", head) else "text"
     if _OBJECT.match(head):
         return "json" if file.settings.records_field else _objects(head, suffix)
     if _HTML.match(head[:SNIFF_BYTES]):
@@ -92,13 +95,6 @@ def _sniff(file: InputFile, head: bytes) -> Format:
     return "text"
 
 
-def _array(head: bytes, suffix: str) -> Format:
-    if _NAMU_PAGE.match(head):
-        return "namuwiki"
-    # a text may begin with a bracket, as a headline does
-    return "json" if suffix == ".json" or re.match(rb"\s*\[\s*\{\s*\"", head) else "text"
-
-
 def _objects(head: bytes, suffix: str) -> Format:
     first, _, rest = head.lstrip().partition(b"\n")
     whole = first.rstrip().endswith(b"}")
@@ -106,8 +102,7 @@ def _objects(head: bytes, suffix: str) -> Format:
         return "jsonl"
     if place_under(head, "document") is not None:
         return "nikl"
-    whole = whole and not rest.strip()
-    return "jsonl" if whole or (suffix != ".json" and first.strip() != b"{") else "json"
+    return "jsonl" if (whole and not rest.strip()) or (suffix != ".json" and first.strip() != b"{") else "json"
 
 
 def _is_table(file: InputFile, head: bytes) -> bool:

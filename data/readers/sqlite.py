@@ -13,8 +13,8 @@ import orjson
 from common.compressed import compression_of
 from common.errors import HunminError, nearest
 from common.files import is_remote
+from data.readers.columns import needed_columns
 from data.readers.damage import DamagedInputError, UnfitInputError
-from data.readers.delimited import unknown_columns
 from data.readers.records import NOT_UTF8, Block, FieldMap, InputFile, Item, Reject
 from data.readers.volume import fingerprint, refuse_changed
 
@@ -41,9 +41,7 @@ def cut_sqlite(file: InputFile, block_bytes: int) -> Iterator[Block]:
     with _opened(file) as database:
         table = _table(file, database)
         columns = [row[1].decode() for row in database.execute(f"PRAGMA table_info({_quoted(table)})")]
-        needed, missing = FieldMap(file).columns(columns)
-        if missing:
-            raise unknown_columns(file, missing, columns)
+        needed = needed_columns(file, columns)
         try:
             borders = _borders(database, table, Path(file.path).stat().st_size, block_bytes)
         except sqlite3.OperationalError as error:
@@ -51,9 +49,9 @@ def cut_sqlite(file: InputFile, block_bytes: int) -> Iterator[Block]:
                 raise
             raise UnfitInputError(file.path, "has no row ids in its table", rule="rows are read by row id") from None
     for number, (start, end) in enumerate(pairwise(borders)):
-        reference = {"table": table, "columns": needed, "from": start, "before": end}
-        data = orjson.dumps({**reference, "file": version})
-        yield Block(number, start, data, bytes=Path(file.path).stat().st_size // (len(borders) - 1))
+        reference = {"table": table, "columns": needed, "from": start, "before": end, "file": version}
+        size = Path(file.path).stat().st_size // (len(borders) - 1)
+        yield Block(number, start, orjson.dumps(reference), bytes=size)
 
 
 def _borders(database: sqlite3.Connection, table: str, stored: int, block_bytes: int) -> list[int]:

@@ -7,7 +7,7 @@ they are given: numbers with units, words of other languages, small and large pr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from data.readers.holes import HOLE
 
@@ -18,44 +18,28 @@ _SUPERSCRIPT = str.maketrans("23", "²³")
 _SQUARE = re.compile(r"(?:(?:[kcdm]?m|ft|in|yd|mi)[23]|sq ?(?:km|cm|mm|m|mi|ft|in))")
 _RANGES = {"to": "–", "-": "–", "–": "–", "and": ", ", "or": ", ", "x": " × ", "by": " × ", "xx": " × ", "±": " ± "}
 """Words between two numbers of one unit."""
-SILENT = frozenset(
-    re.findall(
-        r"\S+",
-        "출처 출처필요 출처_필요 각주 주 내용주 참고주 r rp efn efn2 refn sfn sfnp sfnm harvnb harv isbn doi "
-        "issn coord 좌표 fact cn citation_needed citation clarify who when 누가? 언제? 어디? 모호 독자연구 "
-        "anchor 앵커 clear - 국기그림 국기아이콘 flagicon",
-    )
+_SILENT = (
+    "출처 출처필요 출처_필요 각주 주 내용주 참고주 r rp efn efn2 refn sfn sfnp sfnm harvnb harv isbn doi "
+    "issn coord 좌표 fact cn citation_needed citation clarify who when 누가? 언제? 어디? 모호 독자연구 "
+    "anchor 앵커 clear - 국기그림 국기아이콘 flagicon"
 )
+SILENT = frozenset(_SILENT.split())
 """Notes, sources, icons: a sentence lacks nothing without them."""
-_FIRST = re.findall(
-    r"\S+",
+_FIRST = (
     "nowrap nobr 줄바꿈없음 small 작게 big 크게 굵게 bold 기울임 italic em strong sub sup 위첨자 아래첨자 u "
     "s abbr 약어 math mvar 한자 ruby 루비 ipa unicode 유니코드 국기나라 국기 flag flagcountry ill 링크 "
-    "formatnum lc uc lcfirst ucfirst nihongo 음력 연도",
+    "formatnum lc uc lcfirst ucfirst nihongo 음력 연도"
 )
-_LAST = re.findall(
-    r"\S+",
-    "lang llang 언어 color 색 글자색 font_color zh 필기체",
+_LAST = "lang llang 언어 color 색 글자색 font_color zh 필기체"
+_SIGNS = {"!": "|", "=": "=", "·": "·", ",": " · ", "ndash": "–", "–": "–", "mdash": "—"} | dict.fromkeys(
+    ("nbsp", "공백", "spaces"), " "
 )
-_SIGNS = {
-    "!": "|",
-    "=": "=",
-    "·": "·",
-    ",": " · ",
-    "nbsp": " ",
-    "공백": " ",
-    "spaces": " ",
-    "ndash": "–",
-    "–": "–",
-    "mdash": "—",
-}
 
 
 def shown(source: str) -> str:
-    """Return what a template shows; `HOLE` where it shows something that cannot be told, nothing where it shows none.
+    """Return what a template shows, by what stands between its braces.
 
-    Args:
-        source: what stands between its braces.
+    That is `HOLE` where it shows something that cannot be told, nothing where it shows none.
     """
     head, *rest = _BAR.split(source)
     name, colon, first = head.partition(":")
@@ -122,17 +106,13 @@ def _fraction(given: list[str], named: dict[str, str]) -> str:
     return whole + ("/".join(parts) if len(parts) > 1 else f"1/{parts[0]}")
 
 
-def _all(names: Iterable[str], show: Callable[[list[str], dict[str, str]], str]) -> dict[str, Show]:
-    return dict.fromkeys(names, show)
-
-
 Show = Callable[[list[str], dict[str, str]], str]
 _SHOWN: dict[str, Show] = {
-    **_all(_FIRST, _first),
-    **_all(_LAST, _last),
-    **_all(("convert", "cvt", "변환", "단위변환", "단위_변환", "환산"), _converted),
-    **_all(("val", "값"), _value),
-    **_all(("frac", "분수", "sfrac"), _fraction),
+    **dict.fromkeys(_FIRST.split(), _first),
+    **dict.fromkeys(_LAST.split(), _last),
+    **dict.fromkeys(("convert", "cvt", "변환", "단위변환", "단위_변환", "환산"), _converted),
+    **dict.fromkeys(("val", "값"), _value),
+    **dict.fromkeys(("frac", "분수", "sfrac"), _fraction),
     "e": lambda given, named: f"×10^{given[0]}",
     "sqrt": lambda given, named: f"√{given[0]}",
 }

@@ -13,12 +13,7 @@ WAITS = (1.0, 5.0)
 
 
 class ReadFailedError(HunminError):
-    """A file could not be read to its end for a reason that lies not in it: nothing is known of its content.
-
-    Args:
-        path: the file.
-        error: what was raised.
-    """
+    """A file could not be read to its end for a reason that lies not in it: nothing is known of its content."""
 
     def __init__(self, path: str, error: BaseException | str) -> None:
         self._given = path, error if isinstance(error, str) else reason_of(error)
@@ -40,12 +35,7 @@ def reason_of(error: BaseException) -> str:
 
 
 class Transport(io.RawIOBase):
-    """A stream of a remote file whose failures are `ReadFailedError`s, after some more attempts where it can seek.
-
-    Args:
-        path: its URL.
-        stream: as the store's client gives it.
-    """
+    """A stream of a remote file whose failures are `ReadFailedError`s, after some more attempts where it can seek."""
 
     mode = "rb"
 

@@ -41,8 +41,11 @@ def file_version(path: str) -> FileVersion:
     """Return the version of a local file, a URL or a data set of the hub."""
     if path.startswith(HUB):
         return _hub_version(path)
+    if path.startswith(("http://", "https://")):
+        return _web_version(_ask_store(path, "info") or {})
     if is_remote(path):
-        return _remote_version(path)
+        key = _ask_store(path, "ukey")
+        return FileVersion(None, False) if key is None else FileVersion([key], True)
     try:
         found = Path(path).stat()
     except OSError:
@@ -51,21 +54,14 @@ def file_version(path: str) -> FileVersion:
     return FileVersion(facts, time.time() - found.st_ctime > SETTLED_SECONDS)
 
 
-def _remote_version(path: str) -> FileVersion:
-    if path.startswith(("http://", "https://")):
-        return _web_version(_ask_store(path, "info") or {})
-    key = _ask_store(path, "ukey")
-    return FileVersion(None, False) if key is None else FileVersion([key], True)
-
-
 def _web_version(said: dict[str, Any]) -> FileVersion:
     """Return the version that a web server's headers tell: by a hash or tag of the content, else by its time."""
     for header in ("ETag", "Content-MD5", "Digest"):
         if said.get(header):
             return FileVersion([said[header], said.get("size")], True)
     changed = said.get("Last-Modified")
-    if not changed:
-        return FileVersion(None, False)  # a web server need not say when a file changed
+    if not changed:  # a web server need not say when a file changed
+        return FileVersion(None, False)
     try:
         settled = time.time() - parsedate_to_datetime(changed).timestamp() > SETTLED_SECONDS
     except ValueError:
@@ -92,10 +88,7 @@ def _hub_version(path: str) -> FileVersion:
 def _ask_store(path: str, question: str, fresh: bool = True) -> Any:
     """Return what the store of a remote file answers, None when it has no answer.
 
-    Args:
-        path: a URL.
-        question: method of an fsspec file system that takes a file's name.
-        fresh: whether the store itself is asked, not what its client remembers.
+    `question` is a method of fsspec's file systems that takes a name; `fresh` asks the store, not the client's memory.
     """
     try:
         system, name = store_of(path)
@@ -132,20 +125,16 @@ def content_hash(path: str) -> str:
     facts = file_version(path).facts
     if facts is not None:
         return repr(facts)
+    try:
+        system, name = store_of(path)
+        stored = Transport(path, system.open(name, "rb"))
+    except Exception as error:  # each file system raises what its own client does
+        raise ReadFailedError(path, error) from None
     digest = xxhash.xxh3_128()
-    with _stored(path) as stream:
+    with stored as stream:
         while piece := stream.read(1 << 20):
             digest.update(piece)
     return digest.hexdigest()
-
-
-def _stored(path: str) -> Transport:
-    """Return the bytes of a remote file as they are stored."""
-    try:
-        system, name = store_of(path)
-        return Transport(path, system.open(name, "rb"))
-    except Exception as error:  # each file system raises what its own client does
-        raise ReadFailedError(path, error) from None
 
 
 ENDS_BYTES = 1 << 20
@@ -179,9 +168,7 @@ def fingerprint(path: str) -> str:
 def refuse_changed(path: str, before: str | FileVersion) -> None:
     """Refuse what was read of a file that is another one now.
 
-    Args:
-        path: the file.
-        before: its `fingerprint`, or its `file_version`, when reading began; one without facts tells nothing.
+    `before` is its `fingerprint` or `file_version` when reading began; a version without facts tells nothing.
 
     Raises:
         HunminError: it has changed.
@@ -208,8 +195,7 @@ def has_changed(path: str) -> HunminError:
 class TextSize:
     """Estimates how many bytes of text files hold, for an expected end; compressed ones go by their beginning.
 
-    Args:
-        samples: how many files of a kind are looked into; the others are taken to be alike.
+    Of each kind of compression `samples` files are looked into; the others are taken to be alike.
     """
 
     def __init__(self, samples: int = 8) -> None:

@@ -16,7 +16,8 @@ from mwparserfromhell.nodes import ExternalLink, Heading, HTMLEntity, Text, Wiki
 from mwparserfromhell.wikicode import Wikicode
 
 from data.readers.holes import HOLE, without_holes
-from data.readers.lines import TOO_MANY, UnreadableError
+from data.readers.lines import TOO_MANY
+from data.readers.records import UnreadableError
 from data.readers.templates import shown
 
 GONE_TAGS = {

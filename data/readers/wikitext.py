@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from data.readers.blocks import before
-from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, made_document
+from data.readers.records import Block, InputFile, Item, decoded, made_document, parse_each
 
 TITLE = re.compile(rb"^[ \t]*=[ \t](?![= ])[^\n]*[^=\s][ \t]=[ \t]*\r?\n", re.MULTILINE)
 ARTICLES = before(TITLE)
@@ -14,22 +14,23 @@ ARTICLES = before(TITLE)
 
 def parse_wikitext(file: InputFile, block: Block) -> Iterator[Item]:
     """Yield the articles of a block without their titles; what stands before the first title is one, too."""
+    return parse_each(file, _articles(block), _article)
+
+
+def _articles(block: Block) -> Iterator[tuple[int, bytes]]:
     starts = [match.start() for match in TITLE.finditer(block.data)]
     line, done = block.first_line, 0
     for end in [*(start for start in starts if start), len(block.data)]:
         body = block.data[done:end]
         title = TITLE.match(body)
-        if body[title.end() if title else 0 :].strip():
-            yield _article(file, line, body[title.end() if title else 0 :])
+        text = body[title.end() :] if title else body
+        if text.strip():
+            yield line, text
         line, done = line + body.count(b"\n"), end
 
 
-def _article(file: InputFile, number: int, raw: bytes) -> Item:
-    try:
-        lines = raw.decode("utf-8").split("\n")
-    except UnicodeDecodeError:
-        return Reject(number, NOT_UTF8)
-    return made_document(file, number, "\n".join(filter(None, map(_without_marks, lines))))
+def _article(file: InputFile, number: int, raw: bytes) -> Iterator[Item]:
+    yield made_document(file, number, "\n".join(filter(None, map(_without_marks, decoded(raw).split("\n")))))
 
 
 def _without_marks(line: str) -> str:

@@ -45,7 +45,6 @@ def _scan() -> re.Pattern[str]:
 
 
 _SCAN = _scan()
-_LEANS_OF = LEANS.get
 _DATE = re.compile(r"\d{1,4}\. ?\d{1,2}$")
 _LATIN = re.compile(r"(?<![A-Za-z.])(?:(?:[A-Za-z]\.)*[A-Za-z]|[A-Za-z]{2,8}|Ph\.D)$")
 _LEANS_QUOTE = re.compile(
@@ -86,10 +85,8 @@ _GLUED_FINAL = frozenset("다요죠까")
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of a text, in order, without white space at their borders.
 
-    Joined, they give back every character of the text that is not white space, in order. A line end is a border.
-
-    Args:
-        text: a text of any length, in any form of Unicode; the work is linear in it.
+    Joined, they give back every character of the text that is not white space, in order. A line end is a border. The
+    work is linear in the length of the text.
     """
     if not unicodedata.is_normalized("NFC", text):
         return _split_decomposed(text)
@@ -122,7 +119,7 @@ def _split_line(line: str, sentences: list[str]) -> None:
         if end >= size:
             break
         first = line[begin]
-        leans = _LEANS_OF(first)
+        leans = LEANS.get(first)
         if not line[end].isspace():
             border = _glued(line, begin, end) if leans is None else _glued_ending(line, begin, end, leans)
         else:

@@ -48,7 +48,8 @@ def draw_statistics(statistics: Counters, folder: Path) -> list[Path]:
     import matplotlib
 
     drawn: list[Path] = []
-    with matplotlib.rc_context({"font.family": _fonts(), "axes.unicode_minus": False, "font.size": 9}):
+    fonts = ["DejaVu Sans", *filter(None, [_hangul_font()])]
+    with matplotlib.rc_context({"font.family": fonts, "axes.unicode_minus": False, "font.size": 9}):
         for name, draw in _PLOTS.items():
             figure = draw(statistics)
             if figure is not None:
@@ -68,12 +69,6 @@ def romanise(text: str) -> str:
         else:
             letters.append(character if character.isprintable() and ord(character) < 0x250 else "?")
     return "".join(letters)
-
-
-def _fonts() -> list[str]:
-    """Return the fonts to draw with: an installed Korean one behind the usual one."""
-    hangul = _hangul_font()
-    return ["DejaVu Sans", hangul] if hangul else ["DejaVu Sans"]
 
 
 def _hangul_font() -> str | None:
@@ -153,46 +148,26 @@ def _sources(statistics: Counters) -> Any:
 
 def _removed(statistics: Counters) -> Any:
     rules = sorted(statistics["cleaning"].items(), key=lambda item: (-item[1]["characters"], item[0]))
-    if not rules:
-        return None
     read = statistics["total"]["read"].get("characters", 0) or 1
     shares = [100 * counts["characters"] / read for _, counts in rules]
     notes = [f"{counts['characters']:,} characters, {counts['hits']:,} hits" for _, counts in rules]
-    return _bars(
-        "Removed by the cleaning rules",
-        "% of the characters read",
-        [rule for rule, _ in rules],
-        {"removed": shares},
-        notes,
-    )
+    names, title = [rule for rule, _ in rules], "Removed by the cleaning rules"
+    return _bars(title, "% of the characters read", names, {"removed": shares}, notes) if rules else None
 
 
 def _personal_data(statistics: Counters) -> Any:
-    kinds = sorted(statistics["pii"].items(), key=lambda item: (-item[1], item[0]))
-    if not kinds:
-        return None
-    return _bars(
-        f"Personal data replaced: {sum(statistics['pii'].values()):,}",
-        "replaced",
-        [kind for kind, _ in kinds],
-        {"replaced": [count for _, count in kinds]},
-        [f"{count:,}" for _, count in kinds],
-    )
+    kinds = dict(sorted(statistics["pii"].items(), key=lambda item: (-item[1], item[0])))
+    title, notes = f"Personal data replaced: {sum(kinds.values()):,}", [f"{count:,}" for count in kinds.values()]
+    return _bars(title, "replaced", list(kinds), {"replaced": list(kinds.values())}, notes) if kinds else None
 
 
 def _benchmark(statistics: Counters) -> Any:
-    tasks = sorted(statistics["decontamination"].items(), key=lambda item: (-sum(item[1].values()), item[0]))
-    if not tasks:
-        return None
-    rules = sorted({rule for _, counts in tasks for rule in counts})
-    sums = [sum(counts.values()) for _, counts in tasks]
-    return _bars(
-        f"Benchmark sentences taken out: {sum(sums):,} of {statistics['split']:,}",
-        "sentences",
-        [task for task, _ in tasks],
-        {rule: [counts.get(rule, 0) for _, counts in tasks] for rule in rules},
-        [f"{count:,}" for count in sums],
-    )
+    tasks = dict(sorted(statistics["decontamination"].items(), key=lambda item: (-sum(item[1].values()), item[0])))
+    rules = sorted({rule for counts in tasks.values() for rule in counts})
+    series = {rule: [counts.get(rule, 0) for counts in tasks.values()] for rule in rules}
+    sums = [sum(counts.values()) for counts in tasks.values()]
+    title = f"Benchmark sentences taken out: {sum(sums):,} of {statistics['split']:,}"
+    return _bars(title, "sentences", list(tasks), series, [f"{count:,}" for count in sums]) if tasks else None
 
 
 def _lengths(statistics: Counters) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from rich import box
@@ -71,46 +73,35 @@ def format_sources(statistics: Counters) -> Table:
     """Return the sizes of what was kept and read, the largest source first (Table 28 of the paper)."""
     everything = statistics["total"]
     divisor, unit = (1e9, "GB") if everything["read"].get("bytes", 0) >= 1e10 else (1e6, "MB")
-    columns = "documents", "sentences", "words", unit, f"{unit} read", "kept"
-    table = _table("Corpus by source, largest first", "source", *columns)
+    columns = "source", "documents", "sentences", "words", unit, f"{unit} read", "kept"
+    rows = []
     for name, counts in [*largest(statistics["sources"]), ("all", everything)]:
-        if name == "all":
-            table.add_section()
         kept, read = counts["kept"], counts["read"]
-        table.add_row(
-            _name(name),
-            *(f"{kept.get(field, 0):,}" for field in ("documents", "sentences", "words")),
-            f"{kept.get('bytes', 0) / divisor:,.2f}",
-            f"{read.get('bytes', 0) / divisor:,.2f}",
-            _share(kept.get("bytes", 0), read.get("bytes", 0)),
-        )
-    return table
+        sizes = (f"{part.get('bytes', 0) / divisor:,.2f}" for part in (kept, read))
+        numbers = (f"{kept.get(field, 0):,}" for field in ("documents", "sentences", "words"))
+        rows.append((name, *numbers, *sizes, _share(kept.get("bytes", 0), read.get("bytes", 0))))
+    return _table("Corpus by source, largest first", columns, rows, summed=True)
 
 
 def format_mixture(statistics: Counters) -> list[Table]:
     """Return how often each source comes in a pass, the largest share first; no table where there is no mixture."""
     if "mixture" not in statistics:
         return []
-    columns = "MB", "share", "times", "held out", "left out", "MB a pass", "share "
-    table = _table("Mixture: what a pass of the training goes through", "source", *columns)
+    columns = "source", "MB", "share", "times", "held out", "left out", "MB a pass", "share "
     sources: Counters = statistics["mixture"]
     sums: Counters = {}
     for of_source in sources.values():
         merge(sums, {kind: of_source[kind] for kind in ("before", "held_out", "left_out", "pass")})
     ordered = sorted(sources.items(), key=lambda item: (-item[1]["pass"]["bytes"], item[0]))
+    rows = []
     for name, found in [*ordered[:MOST_SOURCES], ("all", sums)]:
-        if name == "all":
-            table.add_section()
-        table.add_row(
-            _name(name),
-            f"{found['before']['bytes'] / 1e6:,.2f}",
-            _share(found["before"]["bytes"], sums["before"]["bytes"]),
-            f"{found['rate']:.2f}" if "rate" in found else "",
-            *(f"{found[kind]['documents']:,}" for kind in ("held_out", "left_out")),
-            f"{found['pass']['bytes'] / 1e6:,.2f}",
-            _share(found["pass"]["bytes"], sums["pass"]["bytes"]),
+        before, passed = (
+            (f"{found[kind]['bytes'] / 1e6:,.2f}", _share(found[kind]["bytes"], sums[kind]["bytes"]))
+            for kind in ("before", "pass")
         )
-    return [table]
+        documents = (f"{found[kind]['documents']:,}" for kind in ("held_out", "left_out"))
+        rows.append((name, *before, f"{found['rate']:.2f}" if "rate" in found else "", *documents, *passed))
+    return [_table("Mixture: what a pass of the training goes through", columns, rows, summed=True)]
 
 
 def largest(sources: Counters) -> list[tuple[str, Counters]]:
@@ -124,48 +115,48 @@ def largest(sources: Counters) -> list[tuple[str, Counters]]:
 
 
 def _cleaning(statistics: Counters) -> Table:
-    columns = "hits", "characters", "of the text read"
-    table = _table("Cleaning: documents changed or sentences dropped", "rule", *columns)
+    columns = "rule", "hits", "characters", "of the text read"
     read = statistics["total"]["read"].get("characters", 0)
-    for rule, counts in sorted(statistics["cleaning"].items(), key=lambda item: -item[1]["characters"]):
-        table.add_row(
-            _name(rule), f"{counts['hits']:,}", f"{counts['characters']:,}", _share(counts["characters"], read, 3)
-        )
-    return _or_none(table)
+    ordered = sorted(statistics["cleaning"].items(), key=lambda item: -item[1]["characters"])
+    rows = [
+        (rule, f"{counts['hits']:,}", f"{counts['characters']:,}", _share(counts["characters"], read, 3))
+        for rule, counts in ordered
+    ]
+    return _table("Cleaning: documents changed or sentences dropped", columns, rows)
 
 
 def _personal_data(statistics: Counters) -> Table:
-    table = _table("Personal data replaced", "type", "replaced", "in a million words")
     words = statistics["total"]["read"].get("words", 0)
-    for kind, count in _by_count(statistics["pii"]):
-        table.add_row(_name(kind), f"{count:,}", f"{1e6 * count / words:,.2f}" if words else "-")
-    return _or_none(table)
+    rows = [
+        (kind, f"{count:,}", f"{1e6 * count / words:,.2f}" if words else "-")
+        for kind, count in _by_count(statistics["pii"])
+    ]
+    return _table("Personal data replaced", ("type", "replaced", "in a million words"), rows)
 
 
 def _benchmark(statistics: Counters) -> Table:
     tasks = statistics["decontamination"]
     rules = sorted({rule for counts in tasks.values() for rule in counts})
-    columns = *rules, "all", "of the sentences"
-    table = _table("Benchmark sentences taken out, by the rule that found them", "task", *columns)
+    columns = "task", *rules, "all", "of the sentences"
+    rows = []
     for task, count in _by_count({task: sum(counts.values()) for task, counts in tasks.items()}):
-        found = [f"{tasks[task].get(rule, 0):,}" for rule in rules]
-        table.add_row(_name(task), *found, f"{count:,}", _share(count, statistics["split"], 4))
-    return _or_none(table)
+        found = (f"{tasks[task].get(rule, 0):,}" for rule in rules)
+        rows.append((task, *found, f"{count:,}", _share(count, statistics["split"], 4)))
+    return _table("Benchmark sentences taken out, by the rule that found them", columns, rows)
 
 
 def _left_out(statistics: Counters) -> Table:
-    table = _table("Left out", "what", "count", "share")
     documents = statistics["total"]["read"].get("documents", 0)
     lines = documents + sum(statistics["rejects"].values())
-    wholes = {"rejects": ("line rejected", lines), "damaged": ("file", 0), "skipped": ("no document", 0)}
-    for part, (what, whole) in {**wholes, "dropped": ("document", documents)}.items():
+    wholes = {"line rejected": lines, "file": 0, "no document": 0, "document": documents, "duplicate": documents}
+    # paragraphs are not counted as they are read, so what they are a share of is not known
+    wholes |= {"duplicate: sentences": statistics["split"], "duplicate: paragraphs": 0}
+    rows = []
+    for part, what in zip(("rejects", "damaged", "skipped", "dropped", "duplicates"), wholes, strict=False):
         for reason, count in _by_count(statistics[part]):
-            table.add_row(_name(f"{what}: {reason}"), f"{count:,}", _share(count, whole, 3))
-    for kind, count in _by_count(statistics["duplicates"]):
-        # paragraphs are not counted as they are read, so what they are a share of is not known
-        whole = {"sentences": statistics["split"], "paragraphs": 0}.get(kind, documents)
-        table.add_row(_name(f"duplicate: {kind}"), f"{count:,}", _share(count, whole, 3))
-    return _or_none(table)
+            name = f"{what}: {reason}"
+            rows.append((name, f"{count:,}", _share(count, wholes.get(name, wholes[what]), 3)))
+    return _table("Left out", ("what", "count", "share"), rows)
 
 
 def format_filters(statistics: Counters) -> list[Table]:
@@ -173,41 +164,37 @@ def format_filters(statistics: Counters) -> list[Table]:
     if "filters" not in statistics:
         return []
     read = statistics["total"]["read"]
-    columns = "documents", "share", "characters", "of the text read"
-    by_measure = _table("Documents dropped by filters", "filter", *columns)
+    by_measure, by_source = [], []
     sources: dict[str, dict[str, int]] = {}
-    for title, measures in statistics["filters"].items():
-        for measure, found in measures.items():
+    for title, by_name in statistics["filters"].items():
+        for measure, found in by_name.items():
             whole = {"documents": 0, "characters": 0}
             for source, counts in found.items():
                 merge(whole, counts)
-                of_source = sources.setdefault(source, {})
-                of_source[title] = of_source.get(title, 0) + counts["documents"]
-            by_measure.add_row(
-                _name(f"{title}: {measure}"),
-                f"{whole['documents']:,}",
-                _share(whole["documents"], read.get("documents", 0), 2),
-                f"{whole['characters']:,}",
-                _share(whole["characters"], read.get("characters", 0), 2),
-            )
-    columns = *statistics["filters"], "all", "share"
-    by_source = _table("Documents dropped by filters, by source", "source", *columns)
+                merge(sources.setdefault(source, {}), {title: counts["documents"]})
+            cells = ((f"{count:,}", _share(count, read.get(kind, 0), 2)) for kind, count in whole.items())
+            by_measure.append((f"{title}: {measure}", *chain(*cells)))
     for source, count in _by_count({source: sum(counts.values()) for source, counts in sources.items()})[:MOST_SOURCES]:
         documents = statistics["sources"].get(source, {}).get("read", {}).get("documents", 0)
-        found = [f"{sources[source].get(title, 0):,}" for title in statistics["filters"]]
-        by_source.add_row(_name(source), *found, f"{count:,}", _share(count, documents))
-    return [_or_none(by_measure), _or_none(by_source)]
+        dropped = (f"{sources[source].get(title, 0):,}" for title in statistics["filters"])
+        by_source.append((source, *dropped, f"{count:,}", _share(count, documents)))
+    columns = "filter", "documents", "share", "characters", "of the text read"
+    return [
+        _table("Documents dropped by filters", columns, by_measure),
+        _table(
+            "Documents dropped by filters, by source", ("source", *statistics["filters"], "all", "share"), by_source
+        ),
+    ]
 
 
 def format_lengths(name: str, bins: list[dict[str, int]]) -> Table:
     """Return a length histogram with bars."""
-    table = _table(f"Length of {name} in characters", "characters", name, "share")
-    table.add_column("", no_wrap=True)
     whole, highest = sum(one["count"] for one in bins), max(one["count"] for one in bins)
+    rows = []
     for one in bins:
         bar = "█" * round(BAR * one["count"] / max(highest, 1))
-        table.add_row(bin_name(one), f"{one['count']:,}", _share(one["count"], whole), bar)
-    return table
+        rows.append((bin_name(one), f"{one['count']:,}", _share(one["count"], whole), bar))
+    return _table(f"Length of {name} in characters", ("characters", name, "share", ""), rows)
 
 
 def bin_name(one: Counters) -> str:
@@ -215,22 +202,21 @@ def bin_name(one: Counters) -> str:
     return f"{one['from']:,}–{one['to'] - 1:,}" if one["to"] is not None else f"{one['from']:,} and more"
 
 
-def _table(title: str, first: str, *numbers: str) -> Table:
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], summed: bool = False) -> Table:
+    """Return a table of names and numbers, with a line before the last row where that sums up the others.
+
+    A name is cut, not wrapped, where the terminal is too narrow; the numbers beside it never are.
+    """
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(first, justify="left", max_width=48)
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _name(name: str) -> Text:
-    """Return a cell that is cut, not wrapped, where the terminal is too narrow; the numbers beside it never are."""
-    return Text(" ".join(name.split()), no_wrap=True, overflow="ellipsis")
-
-
-def _or_none(table: Table) -> Table:
-    if not table.row_count:
-        table.add_row("none")
+    table.add_column(columns[0], justify="left", max_width=48)
+    for name in columns[1:]:
+        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    for number, (name, *numbers) in enumerate(rows or [("none",)], 1):
+        table.add_row(
+            Text(" ".join(name.split()), no_wrap=True, overflow="ellipsis"),
+            *numbers,
+            end_section=summed and number == len(rows) - 1,
+        )
     return table
 
 

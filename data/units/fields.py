@@ -18,7 +18,7 @@ from data.readers import (
     read_blocks,
 )
 from data.readers.blocks import lines_of
-from data.readers.delimited import unknown_columns
+from data.readers.columns import unknown_columns
 from data.readers.json_elements import elements_of
 from data.readers.records import FieldMap
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -29,8 +27,7 @@ class LookTask:
     Args:
         number: of the file.
         path: of the file.
-        version: facts of the file; a note for another version is not taken for this one's.
-        settled: whether another content would have another version.
+        version: of the file; a note for another version is not taken for this one's.
         sought: how it can be read.
         first: number of the first range.
         last: number of the first range after them.
@@ -38,8 +35,7 @@ class LookTask:
 
     number: int
     path: str
-    version: tuple[Any, ...]
-    settled: bool
+    version: FileVersion
     sought: Sought
     first: int
     last: int
@@ -59,12 +55,12 @@ class LookThrough:
 
     def __call__(self, task: LookTask) -> list[Lines]:
         """Return what the ranges hold."""
-        facts = (task.path, task.version, repr(task.sought), self.unit_bytes, task.first, task.last)
+        facts = (task.path, task.version.facts, repr(task.sought), self.unit_bytes, task.first, task.last)
         note = self.folder / f"lines-{settings_hash(facts)}.json"
-        if task.settled and note.exists():
+        if task.version.settled and note.exists():
             return [Lines(*line) for line in orjson.loads(note.read_bytes())]
         found = look_through(task.path, task.sought, self.unit_bytes, task.first, task.last)
-        if task.settled:
+        if task.version.settled:
             with atomic_write(note, "wb") as stream:
                 stream.write(orjson.dumps([list(line) for line in found]))
         return found
@@ -105,8 +101,7 @@ def look_at(
     step = max(1, LOOK_BYTES // unit_bytes)
     tasks = [
         LookTask(
-            number, files[number].path, tuple(versions[number].facts or ()), versions[number].settled, way, first,
-            min(first + step, way.ranges(unit_bytes)),
+            number, files[number].path, versions[number], way, first, min(first + step, way.ranges(unit_bytes))
         )
         for number, way in ways.items()
         for first in range(0, way.ranges(unit_bytes), step)
@@ -115,14 +110,10 @@ def look_at(
         return {}
     with ProgressBar("line numbers", len(tasks), "pieces") as bar:
         own = element.rank * len(tasks) // element.count if element else 0
-        found = execute(LookThrough(unit_bytes, folder), tasks[own:] + tasks[:own], _advance(bar))
+        found = execute(LookThrough(unit_bytes, folder), tasks[own:] + tasks[:own], lambda _: bar.advance())
         found = found[-own:] + found[:-own]
     results = {}
     for number, group in groupby(zip(tasks, found, strict=True), lambda pair: pair[0].number):
         lines = [one for _, some in group for one in some]
         results[number] = Ranged(ways[number].format, range_blocks(ways[number], lines), versions[number])
     return results
-
-
-def _advance(bar: ProgressBar) -> Callable[[object], None]:
-    return lambda _: bar.advance()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
@@ -71,18 +71,18 @@ def document_bytes(files: Sequence[InputFile]) -> float | None:
     """Return the mean bytes of text of a document, by the first documents of some files; None where none is found."""
     count, size = 0, 0
     for file in files[:: max(1, len(files) // SAMPLED_FILES)]:
-        try:
-            documents = (
-                item
-                for format, block in islice(read_blocks(file, BLOCK_BYTES), 1)
-                for item in parse_block(file, format, block)
-                if isinstance(item, Document)
-            )
-            for document in islice(documents, SAMPLED_DOCUMENTS):
-                count, size = count + 1, size + len(document.text.encode("utf-8", "replace"))
-        except HunminError:  # whoever reads it for its documents says so
-            continue
+        for document in islice(documents_of(file, 1), SAMPLED_DOCUMENTS):
+            count, size = count + 1, size + len(document.text.encode("utf-8", "replace"))
     return size / count if size else None
+
+
+def documents_of(file: InputFile, blocks: int | None = None) -> Iterator[Document]:
+    """Yield the documents of so many first blocks of a file, or of all; they end where it cannot be read."""
+    try:
+        for format, block in islice(read_blocks(file, BLOCK_BYTES), blocks):
+            yield from (item for item in parse_block(file, format, block) if isinstance(item, Document))
+    except HunminError:  # whoever reads it for its documents says so
+        return
 
 
 def estimated_text(files: Sequence[InputFile]) -> float:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from data.executors import Failure, failure_of
 from data.readers import DamagedInputError, InputFile, read_blocks
-from data.units.work import Damage, UnitDone, UnitTask, UnitWork, part_path, unit_key
+from data.units.work import UnitDone, UnitTask, UnitWork, part_path, unit_key
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class WholeDone:
     sizes: list[int] = field(default_factory=list)
     bytes: int = 0
     rejects: int = 0
-    damages: list[Damage] = field(default_factory=list)
+    damages: list[tuple[str, str]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     error: DamagedInputError | None = None
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from itertools import compress
+from itertools import compress, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from common.errors import HunminError, UserError
+from common.errors import UserError
 from common.files import atomic_write
 from common.secrets import masked_urls
 from data.cleaning import CleanSettings, clean, keep_sentences
@@ -40,15 +40,15 @@ from data.readers import (
     Reject,
     Skipped,
     parse_block,
-    read_blocks,
 )
 from data.shards import SCHEMA, write_table
 from data.splitting import split_sentences
 from data.statistics import Counters, merge, text_size
+from data.units.survey import documents_of
 
 MOST_SOURCES = 10_000
-SAMPLED_FILES, SAMPLED_BYTES = 20, 1 << 16
-"""Files, and the size of the first block of each, which show whether records name their sources."""
+SAMPLED_FILES = 20
+"""Files whose first document shows whether records name their sources."""
 BATCH_CHARACTERS = 2_000_000
 """Text handled at once: enough for the batched steps to run at full speed, little enough for a worker's memory."""
 PART_SCHEMA = pa.schema(
@@ -71,31 +71,15 @@ class UnitTask:
         return f"{self.file.path} from line {self.block.first_line} ({self.block.size} bytes)"
 
 
-@dataclass(frozen=True)
-class Damage:
-    """An input that was quarantined from some place on.
-
-    Args:
-        path: the file.
-        reason: what is broken in it.
-    """
-
-    path: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class UnitDone:
-    """What a unit read: bytes of input, and how many of its records hold no document."""
+class UnitDone(NamedTuple):
+    """What a unit read."""
 
     bytes: int
+    """Of input."""
     rejects: int
-    damage: Damage | None = None
-
-    @property
-    def damages(self) -> list[Damage]:
-        """Return the damage, if there is any, in a list."""
-        return [self.damage] if self.damage else []
+    """Records that hold no document."""
+    damages: list[tuple[str, str]]
+    """Path and reason of an input that was quarantined from some place on."""
 
 
 def unit_key(file: InputFile, format: Format, block: Block) -> str:
@@ -148,7 +132,7 @@ def check_unnamed(files: list[InputFile]) -> None:
     if len(unnamed) <= MOST_SOURCES:
         return
     sample = unnamed[:: max(1, len(unnamed) // SAMPLED_FILES)]
-    documents = [found for file in sample if (found := _first_document(file)) is not None]
+    documents = [(file, document) for file in sample for document in islice(documents_of(file), 1)]
     own = sum(document.source == file.label for file, document in documents)
     if documents and own * len(unnamed) > MOST_SOURCES * len(documents):
         raise UserError(
@@ -156,18 +140,6 @@ def check_unnamed(files: list[InputFile]) -> None:
             f"each would be a source of its own, of which there may be {MOST_SOURCES:,}",
             "give the input a name: {path: FOLDER, name: NAME}, or set its `source_field`",
         )
-
-
-def _first_document(file: InputFile) -> tuple[InputFile, Document] | None:
-    try:
-        for format, block in read_blocks(file, SAMPLED_BYTES):
-            for item in parse_block(file, format, block):
-                if isinstance(item, Document):
-                    return file, item
-            return None
-    except HunminError:  # whoever reads it for its documents says so
-        return None
-    return None
 
 
 def part_path(folder: Path, key: str) -> Path:
@@ -210,8 +182,8 @@ class UnitWork:
             stream.write(orjson.dumps({"counts": state.counts, **lists, "damage": state.damage}))
         empty = part_schema(self.filters).empty_table()
         write_table(path, pa.concat_tables([empty, *tables]), 1 << 16, level=1)
-        damage = Damage(task.file.path, state.damage["reason"]) if state.damage else None
-        return UnitDone(task.block.size, len(state.rejects), damage)
+        damages = [(task.file.path, state.damage["reason"])] if state.damage else []
+        return UnitDone(task.block.size, len(state.rejects), damages)
 
 
 class UnitState:

@@ -12,6 +12,7 @@ from common.errors import UserError
 from common.names import find
 from common.progress import console, say, show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
+from hunmin.commands.streams import end_as_filters_do, open_input, open_output, report
 
 app = typer.Typer(no_args_is_help=True, help="Build a corpus: clean, decontaminate, pseudonymise and deduplicate text.")
 
@@ -85,6 +86,7 @@ def plan(
 
 
 @app.command(epilog="Example: hunmin corpus stats runs/quickstart --plots plots")
+@end_as_filters_do()
 def stats(
     folder: Annotated[
         str, typer.Argument(metavar="RUN", help='Run or corpus folder; - reads {"text", "source"} lines from stdin.')
@@ -100,34 +102,31 @@ def stats(
     ] = False,
 ) -> None:
     """Print corpus statistics: sizes by source, removals by rule, personal data, decontamination."""
-    from hunmin.commands.streams import end_as_filters_do, open_input
+    from data.commands import stats_stream
+    from data.statistics.plots import draw_statistics
+    from data.statistics.table import format_statistics, load_statistics
 
-    with end_as_filters_do():
-        from data.commands import stats_stream
-        from data.statistics.plots import draw_statistics
-        from data.statistics.table import format_statistics, load_statistics
-
-        if dropped or text:
-            _list_dropped(folder, dropped, text, as_json)
-            return
-        if folder == "-":
-            with open_input("-") as lines:
-                statistics = stats_stream(lines)
-        else:
-            statistics = load_statistics(Path(folder))
-        if plots is not None:
-            for path in draw_statistics(statistics, Path(plots)):
-                say(f"drawn: {path}")
-        if as_json:
-            print(json.dumps(statistics, ensure_ascii=False, indent=1))
-            return
-        out = console(stderr=False)
-        with out.capture() as shown:
-            for table in format_statistics(statistics):
-                if not out.is_terminal:
-                    table.columns[0].max_width = None  # a pipe cuts no name
-                out.print(table)
-        print(shown.get(), end="")
+    if dropped or text:
+        _list_dropped(folder, dropped, text, as_json)
+        return
+    if folder == "-":
+        with open_input("-") as lines:
+            statistics = stats_stream(lines)
+    else:
+        statistics = load_statistics(Path(folder))
+    if plots is not None:
+        for path in draw_statistics(statistics, Path(plots)):
+            say(f"drawn: {path}")
+    if as_json:
+        print(json.dumps(statistics, ensure_ascii=False, indent=1))
+        return
+    out = console(stderr=False)
+    with out.capture() as shown:
+        for table in format_statistics(statistics):
+            if not out.is_terminal:
+                table.columns[0].max_width = None  # a pipe cuts no name
+            out.print(table)
+    print(shown.get(), end="")
 
 
 SHOWN = 300
@@ -163,23 +162,22 @@ def _one_line(text: str) -> str:
 
 
 @app.command(epilog="Example: zstd -dc raw.jsonl.zst | hunmin corpus pseudonymize > clean.jsonl")
+@end_as_filters_do()
 def pseudonymize(source: In = "-", out: Out = "-", as_json: AsJson = False) -> None:
     """Pseudonymise 16 types of personal data: reads {"text"}, writes it with "spans"."""
-    from hunmin.commands.streams import end_as_filters_do, open_input, open_output, report
+    from data.commands import pseudonymize_stream
+    from data.pii import PiiSettings, resolve_key
 
-    with end_as_filters_do():
-        from data.commands import pseudonymize_stream
-        from data.pii import PiiSettings, resolve_key
-
-        key = resolve_key(PiiSettings(), of_recipe=False)
-        with open_input(source) as lines, open_output(out) as written:
-            counts = pseudonymize_stream(lines, written, key)
-        report(counts, as_json, out)
+    key = resolve_key(PiiSettings(), of_recipe=False)
+    with open_input(source) as lines, open_output(out) as written:
+        counts = pseudonymize_stream(lines, written, key)
+    report(counts, as_json, out)
 
 
 @app.command(
     epilog="Example: hunmin corpus decontaminate --benchmark klue/ --in s.jsonl --out kept.jsonl --hits h.jsonl"
 )
+@end_as_filters_do()
 def decontaminate(
     benchmark: Annotated[
         str, typer.Option("--benchmark", help="Benchmark: folder, JSON Lines file, or data set on the hub.")
@@ -199,33 +197,28 @@ def decontaminate(
     as_json: AsJson = False,
 ) -> None:
     """Remove sentences found in a benchmark: reads {"id", "text"}, one sentence per line."""
-    from hunmin.commands.streams import end_as_filters_do, open_input, open_output, report
-
     if hits == out:
         raise UserError(f"--out and --hits are both {hits}", "the lines kept and the hits are two outputs")
-    with end_as_filters_do():
-        from data.commands import decontaminate_stream
-        from data.decontaminate import DecontaminateSettings
+    from data.commands import decontaminate_stream
+    from data.decontaminate import DecontaminateSettings
 
-        settings = DecontaminateSettings()
-        if threshold is not None:
-            settings = DecontaminateSettings(threshold=threshold, bigram_threshold=threshold)
-        with open_input(source) as lines, open_output(out) as written, open_output(hits) as found:
-            counts = decontaminate_stream(find(benchmark, "dataset"), lines, written, found, settings)
-        report(counts, as_json, out if hits != "-" else "-")
+    settings = DecontaminateSettings()
+    if threshold is not None:
+        settings = DecontaminateSettings(threshold=threshold, bigram_threshold=threshold)
+    with open_input(source) as lines, open_output(out) as written, open_output(hits) as found:
+        counts = decontaminate_stream(find(benchmark, "dataset"), lines, written, found, settings)
+    report(counts, as_json, out if hits != "-" else "-")
 
 
 @app.command(epilog="Example: zstd -dc docs.jsonl.zst | hunmin corpus split | head -3")
+@end_as_filters_do()
 def split(source: In = "-", out: Out = "-", as_json: AsJson = False) -> None:
     """Split documents into sentences: reads {"text"}, writes it with "sentences"."""
-    from hunmin.commands.streams import end_as_filters_do, open_input, open_output, report
+    from data.commands import split_stream
 
-    with end_as_filters_do():
-        from data.commands import split_stream
-
-        with open_input(source) as lines, open_output(out) as written:
-            counts = split_stream(lines, written)
-        report(counts, as_json, out)
+    with open_input(source) as lines, open_output(out) as written:
+        counts = split_stream(lines, written)
+    report(counts, as_json, out)
 
 
 Texts = Annotated[list[str], typer.Argument(metavar="TEXTS …", help="Files, folders or globs, as in corpus.inputs.")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,9 +14,7 @@ from common.progress import show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
 if TYPE_CHECKING:
-    from hunmin.embed.recipe import EmbedRecipe
-    from hunmin.recipe import Recipe
-
+    from hunmin.embed.recipe import WithEmbed
 app = typer.Typer(
     no_args_is_help=True, help="Sentence embeddings: data sets, tuning an encoder, scores by mteb; rerankers."
 )
@@ -35,20 +33,18 @@ def data(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = Fals
     from embed.data import describe_sets, load_sets
     from hunmin.embed.recipe import load_embed_recipe
     from hunmin.embed.stages import base_of, settings_of
-    from hunmin.instruct.plan import print_rows
 
     loaded = load_embed_recipe(recipe, overrides or [])
     settings = settings_of(loaded)
     _, tokenizer = read_base(base_of(loaded), settings)
     found = describe_sets(load_sets(settings), tokenizer, settings.max_seq_len)
-    if as_json:
-        print(json.dumps(found, ensure_ascii=False, indent=1))
-        return
-    names = ("set", "shape", "rows", "negatives", "weight", "licence", "texts", "cut")
-    counted = [(", ".join(f"{n:,} {what}" for what, n in one["counts"].items() if n)) for one in found]
-    rows = [{name: one[name] for name in names} | {"counts": told} for one, told in zip(found, counted, strict=True)]
-    print_rows(rows)
-    for one in found:
+    rows = [
+        {name: value for name, value in one.items() if name not in ("counts", "examples")}
+        | {"counts": ", ".join(f"{n:,} {what}" for what, n in one["counts"].items() if n)}
+        for one in found
+    ]
+    _print(found if as_json else rows, as_json)
+    for one in () if as_json else found:
         show("\n".join([f"{one['set']}:", *(" → ".join(row) for row in one["examples"])]) + "\n")
 
 
@@ -97,13 +93,11 @@ def score(
     from common.names import find
     from embed.score import score_models
 
-    folder = Path(model) / "embed" / "model"
-    folder = folder if folder.is_dir() else find(model, "model")
-    before = find(base, "model") if base else None
-    folders = [Path(one) for one in data or ()]
+    tuned = Path(model) / "embed" / "model"
     found = score_models(
-        folder, folders, Path(out), task or (), before, truncate, backend=backend or "", hub=hub, large=large
-    )
+        tuned if tuned.is_dir() else find(model, "model"), data or (), Path(out), task or (),
+        find(base, "model") if base else None, truncate, backend=backend or "", hub=hub, large=large,
+    )  # fmt: skip
     _print_table(found, as_json)
 
 
@@ -115,7 +109,7 @@ def mine(recipe: RecipePath, overrides: Overrides = None, out: Out = None, as_js
     """
     from hunmin.embed.results import mine_negatives
 
-    _print_sets(mine_negatives(_loaded(recipe, overrides), out)["sets"], as_json)
+    _print_by("set", mine_negatives(_loaded(recipe, overrides), out)["sets"], as_json)
 
 
 @rerank.command(
@@ -129,21 +123,27 @@ def rerank_train(recipe: RecipePath, overrides: Overrides = None, out: Out = Non
     from hunmin.embed.results import train_reranker
 
     counts = train_reranker(_loaded(recipe, overrides), out)
-    _print_sets({one["set"]: {"pairs": one["rows"], "licence": one["licence"]} for one in counts["sets"]}, as_json)
+    told = {one["set"]: {"pairs": one["rows"], "licence": one["licence"]} for one in counts["sets"]}
+    _print_by("set", told, as_json)
 
 
 @rerank.command("score", epilog="Example: hunmin embed rerank score my.yaml embed.score='[SQuADKorV1Retrieval]'")
 def rerank_score(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Score retrieval before and after the reranker reorders the embedder's first documents: nDCG@10 and MRR@10."""
-    from hunmin.embed.results import score_reorder
+    from embed.rerank import score_reranker
+    from hunmin.embed.results import tuned_model
+    from hunmin.embed.stages import settings_of
 
-    found = score_reorder(_loaded(recipe, overrides))
+    loaded = _loaded(recipe, overrides)
+    s = settings_of(loaded)
+    models = tuned_model(loaded, s.mine.model), tuned_model(loaded, s.rerank.model, "rerank")
+    found = score_reranker(s, *models)
     rows = {
         task: {"queries": one["queries"]} | {
             f"{metric} {when}": f"{one[when][metric]:.2f}" for metric in one["after"] for when in ("before", "after")
         } for task, one in found.items()
     }  # fmt: skip
-    _print_sets(found if as_json else rows, as_json, "task")
+    _print_by("task", found if as_json else rows, as_json)
 
 
 @rerank.command("teach", epilog="Example: hunmin embed rerank teach my.yaml embed.rerank.model=runs/reranker")
@@ -154,29 +154,29 @@ def rerank_teach(recipe: RecipePath, overrides: Overrides = None, out: Out = Non
     """
     from hunmin.embed.results import teach_rows
 
-    _print_sets(teach_rows(_loaded(recipe, overrides), out)["sets"], as_json)
+    _print_by("set", teach_rows(_loaded(recipe, overrides), out)["sets"], as_json)
 
 
-def _loaded(recipe: str, overrides: list[str] | None) -> Recipe | EmbedRecipe:
+def _loaded(recipe: str, overrides: list[str] | None) -> WithEmbed:
     from embed.settings import require
     from hunmin.embed.recipe import load_embed_recipe
 
     require("sentence_transformers", "this command")
-    from transformers.utils.logging import disable_progress_bar, set_verbosity_error
+    from embed.base import quiet_libraries
 
-    disable_progress_bar()
-    set_verbosity_error()  # else it reports the head that an encoder has and embeddings do not
+    quiet_libraries()
     return load_embed_recipe(recipe, overrides or [])
 
 
-def _print_sets(found: dict[str, dict[str, object]], as_json: bool, name: str = "set") -> None:
+def _print_by(name: str, found: dict[str, dict[str, Any]], as_json: bool) -> None:
     """Print facts by set or task on stdout."""
+    _print(found if as_json else [{name: key} | row for key, row in found.items()], as_json)
+
+
+def _print(rows: Any, as_json: bool) -> None:
     from hunmin.instruct.plan import print_rows
 
-    if as_json:
-        print(json.dumps(found, ensure_ascii=False, indent=1))
-    else:
-        print_rows([{name: key} | row for key, row in found.items()])
+    print(json.dumps(rows, ensure_ascii=False, indent=1)) if as_json else print_rows(rows)
 
 
 def print_scores(run: str, as_json: bool = False) -> None:
@@ -186,7 +186,7 @@ def print_scores(run: str, as_json: bool = False) -> None:
         _print_table(json.loads(table.read_bytes()), as_json)
 
 
-def _print_table(table: dict[str, object], as_json: bool) -> None:
+def _print_table(table: dict[str, Any], as_json: bool) -> None:
     from embed.score import as_markdown
 
     show(json.dumps(table, ensure_ascii=False, indent=1) + "\n" if as_json else as_markdown(table))

@@ -111,16 +111,11 @@ def finetune(
 
     commits = read_commits(Path(out))
     folder = find(model, "model", commits)
-    tree = {
-        "data": str(find(data, "dataset", commits)),
-        "seeds": seeds,
-        "baseline_random": baseline_random,
-        "search": search,
-    }
-    tree |= {"tasks": task} if task else {}
-    tree |= {"suites": suite} if suite else {}
-    tree |= {"save_model": save_model} if save_model else {}
-    tree |= {"keep_head": True} if keep_head else {}
+    given = {
+        "data": str(find(data, "dataset", commits)), "tasks": task, "suites": suite, "seeds": seeds, "search": search,
+        "baseline_random": baseline_random, "save_model": save_model, "keep_head": keep_head,
+    }  # fmt: skip
+    tree = {key: value for key, value in given.items() if value}  # what is left out has the setting's default
     settings = parse_settings(KlueSettings, apply_overrides(tree, inside(overrides or [], "klue")), "command line")
     if settings.benchmarks:
         settings = settings.model_copy(update={"benchmarks": str(find(settings.benchmarks, "dataset", commits))})

@@ -15,6 +15,10 @@ from hunmin.commands.run import AsJson, Overrides, RecipePath
 
 Dtype = Literal["fp32", "bf16", "fp16"]
 Language = Literal["en", "ko"]
+Public = Annotated[bool, typer.Option("--public", help="Create the repository as public (default: private).")]
+CardLanguage = Annotated[
+    Language | None, typer.Option("--language", help="Language of the card; default: the recipe's.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -73,12 +77,8 @@ def export(
     push_to_hub: Annotated[
         str | None, typer.Option("--push-to-hub", metavar="OWNER/NAME", help="Repository on the model hub.")
     ] = None,
-    public: Annotated[
-        bool, typer.Option("--public", help="Create the repository as public (default: private).")
-    ] = False,
-    language: Annotated[
-        Language | None, typer.Option("--language", help="Language of the card; default: the recipe's.")
-    ] = None,
+    public: Public = False,
+    language: CardLanguage = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the files and the card; write and upload nothing.")
     ] = False,
@@ -102,20 +102,14 @@ def export(
             "an export replaces an empty folder as a whole",
             "name a folder in it: --out model",
         )
-    from hunmin.hub.publish import no_encoder
+    from hunmin.hub.publish import no_encoder, publish, refuse_no_encoder, run_of
 
-    run, fault = None, no_encoder(source)
+    run = None
     if push_to_hub:
-        from hunmin.hub.publish import run_of
         from hunmin.hub.push import check_name, prepare
 
         check_name(push_to_hub)
-        if fault:
-            raise UserError(
-                fault,
-                "a pushed model is loaded as a masked language model",
-                f"continue with pretrain.branch_from={checkpoint} pretrain.objective=mlm, then push that run",
-            )
+        refuse_no_encoder(source)
         run = run_of(source)
         if run is None:
             raise UserError(
@@ -131,9 +125,9 @@ def export(
 
         refuse_onnx(dtype)
     if dry_run and run and push_to_hub:
-        from hunmin.hub.publish import show_export
+        from hunmin.hub.publish_run import publish_checkpoint
 
-        show_export(source, run, push_to_hub, not public, language, dtype, sentence_embeddings, onnx)
+        publish_checkpoint(source, run, push_to_hub, not public, dtype, language, True, sentence_embeddings, onnx)
         return
     _refuse_other_content(source, target, dtype, sentence_embeddings, onnx)
     if push_to_hub:
@@ -144,14 +138,12 @@ def export(
         export_checkpoint(source, target, dtype, sentence_embeddings, onnx)
     url = None
     if push_to_hub and run:
-        from hunmin.hub.publish import publish
-
         url = publish(target, run, push_to_hub, not public, language, checkpoint=source)
     if as_json:
         print(json.dumps({"checkpoint": str(source), "out": str(target), "dtype": dtype, "url": url}))
     else:
         say(f"{target}: written. Load it with AutoModelForMaskedLM.from_pretrained", style="green")
-        if fault:
+        if fault := no_encoder(source):
             say(f"warning: {fault}; continue training before you use it", style="yellow")
         if url:
             say(f"{url}: pushed", style="green")
@@ -185,9 +177,7 @@ def _refuse_other_content(source: Path, target: Path, dtype: Dtype, sentence_emb
 
 def card(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
-    language: Annotated[
-        Language | None, typer.Option("--language", help="Language of the card; default: the recipe's.")
-    ] = None,
+    language: CardLanguage = None,
 ) -> None:
     """Print the model card of a run."""
     from hunmin.hub.card import write_card

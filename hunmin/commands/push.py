@@ -9,7 +9,7 @@ import typer
 
 from common.errors import UserError
 from common.progress import say
-from hunmin.commands.model import Dtype, Language
+from hunmin.commands.model import CardLanguage, Dtype, Public
 
 
 def register(app: typer.Typer) -> None:
@@ -29,13 +29,9 @@ def push(
         str | None,
         typer.Argument(metavar="OWNER/NAME", help="Repository on the model hub; default: the run's hub.repository."),
     ] = None,
-    public: Annotated[
-        bool, typer.Option("--public", help="Create the repository as public (default: private).")
-    ] = False,
+    public: Public = False,
     dtype: Annotated[Dtype, typer.Option("--dtype", help="Weight precision of a run or checkpoint.")] = "fp32",
-    language: Annotated[
-        Language | None, typer.Option("--language", help="Language of the card; default: the recipe's.")
-    ] = None,
+    language: CardLanguage = None,
     scores: Annotated[
         str | None, typer.Option("--scores", help="Folder of an embedder's scores; default: MODEL/../scores.")
     ] = None,

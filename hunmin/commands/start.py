@@ -15,7 +15,7 @@ from common.progress import console, say
 from hunmin import completion
 from hunmin.builtin_recipes import builtin_recipes, summary
 from hunmin.commands.run import AsJson
-from hunmin.new_recipe import Answers, Size, new_recipe
+from hunmin.new_recipe import Size, new_recipe
 
 
 def register(app: typer.Typer) -> None:
@@ -46,7 +46,7 @@ def init(
         if not sys.stdin.isatty():
             raise UserError("no text is named", remedy="hunmin init --text 'texts/*.jsonl'")
         text = [typer.prompt("Your text (files, folder, glob or URL)", err=True)]
-    new_recipe(path, Answers(text, name or path.stem, size, klue))
+    new_recipe(path, text, name or path.stem, size, klue)
     say(f"{out}: written. Check it: hunmin run {out} --dry-run", style="green")
 
 

@@ -49,9 +49,7 @@ def report(counts: dict[str, Any], as_json: bool, out: str) -> None:
     """Print what a command counted: on a terminal or where lines were rejected one line, as JSON when asked for.
 
     Args:
-        counts: names → numbers or counts.
         as_json: one JSON object; on stdout, or on stderr where stdout carries the lines.
-        out: where the lines went.
     """
     if as_json:
         print(json.dumps(counts, ensure_ascii=False), file=sys.stderr if out == "-" else sys.stdout)

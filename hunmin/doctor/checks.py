@@ -54,11 +54,7 @@ class Check:
 
 
 def examine(run: Path) -> list[Check]:
-    """Return what was found, the software first.
-
-    Args:
-        run: folder that runs go to.
-    """
+    """Return what was found, the software first."""
     answers = ask(PROBES)
     return [
         *package_checks(answers),
@@ -78,11 +74,7 @@ def pip_install(*requirements: str) -> str:
 
 
 def package_checks(answers: dict[str, Answer]) -> list[Check]:
-    """Return a check of Python, one of each package that matters by itself, and one each of all others and the extras.
-
-    Args:
-        answers: of the probes.
-    """
+    """Return a check of Python, of each package that matters by itself, of all others, and of the extras."""
     try:
         facts = metadata(NAME)
     except PackageNotFoundError:
@@ -145,11 +137,7 @@ def _problem(need: Requirement) -> str:
 
 
 def device_check(torch: Answer) -> Check:
-    """Return the devices that training would compute on.
-
-    Args:
-        torch: answer of the probe.
-    """
+    """Return the devices that training would compute on."""
     if "error" in torch:
         return Check("devices", "broken", "not known: torch does not work", "fix torch first")
     found = torch["found"]
@@ -182,11 +170,7 @@ def _described(gpu: dict[str, Any], amd: bool) -> str:
 
 
 def compiler_check(torch: Answer) -> Check:
-    """Return whether torch.compile finds what it compiles with: it is used on GPUs unless switched off.
-
-    Args:
-        torch: answer of the probe.
-    """
+    """Return whether torch.compile finds what it compiles with: it is used on GPUs unless switched off."""
     found = torch.get("found", {})
     compiler = os.environ.get("CXX") or found.get("compiler")
     lacks = [] if compiler else ["a C++ compiler"]
@@ -254,11 +238,7 @@ def disk_check(run: Path) -> Check:
 
 
 def hub_checks(hub: Answer) -> list[Check]:
-    """Return whether the hub can be reached, and which keys are set, never one's value.
-
-    Args:
-        hub: answer of the probe.
-    """
+    """Return whether the hub can be reached, and which keys are set, never one's value."""
     seen = hub.get("found", {"offline": False, "token": False, "fault": hub.get("error"), "address": ""})
     network = Check("network", "ok", f"{masked_urls(seen['address'])} answers")
     if seen["offline"]:

@@ -24,6 +24,10 @@ class EmbedRecipe(RunSettings):
     """Commits of names on the model hub. A tuned model is not pushed by the run."""
 
 
+WithEmbed = Recipe | EmbedRecipe
+"""A recipe that may have a section `embed`."""
+
+
 def read_embed_recipe(written: dict[str, Any], file: Path, overrides: Sequence[str], fetch: bool) -> EmbedRecipe:
     """Return the recipe of embeddings in what is written in a file; for arguments and errors see `load_recipe`."""
     tree = apply_overrides(written, overrides)
@@ -39,7 +43,7 @@ def read_embed_recipe(written: dict[str, Any], file: Path, overrides: Sequence[s
     return recipe
 
 
-def load_embed_recipe(path: str, overrides: Sequence[str] = (), fetch: bool = True) -> Recipe | EmbedRecipe:
+def load_embed_recipe(path: str, overrides: Sequence[str] = (), fetch: bool = True) -> WithEmbed:
     """Return the recipe in a YAML file that has a section `embed`; for arguments and errors see `load_recipe`."""
     keys = under(overrides, "embed", [*Recipe.model_fields])
     loaded = load_any_recipe(path, keys, fetch=fetch)

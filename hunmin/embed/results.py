@@ -12,19 +12,18 @@ from common.manifest import read_manifest
 from common.names import find
 from common.progress import say
 from common.settings import dump_settings
-from hunmin.embed.recipe import EmbedRecipe
-from hunmin.embed.stages import base_of, settings_of
+from hunmin.embed.recipe import WithEmbed
+from hunmin.embed.stages import base_of, settings_of, train_on
 from hunmin.outside_run import publish_result, refuse_full_folder
-from hunmin.recipe import Recipe
-from hunmin.stages import Counts, train_in_processes, write_job
+from hunmin.stages import Counts
 from hunmin.state import RunFolder
 
 
-def tuned_model(recipe: Recipe | EmbedRecipe, name: str | None, part: str = "embed") -> Path:
-    """Return the folder of a model.
+def tuned_model(recipe: WithEmbed, name: str | None, part: str = "embed") -> Path:
+    """Return the folder of a model, the recipe's own where none is named.
 
     Args:
-        recipe: whose own model it is where none is named.
+        recipe: the run.
         name: a folder, a run, whose tuned model is meant, or a name on the hub.
         part: "embed", or "rerank" for a cross-encoder.
 
@@ -41,35 +40,23 @@ def tuned_model(recipe: Recipe | EmbedRecipe, name: str | None, part: str = "emb
     return find(name, "model")
 
 
-def mine_negatives(recipe: Recipe | EmbedRecipe, out: str | None = None) -> Counts:
-    """Return the counts of the mined rows in `out`, which are mined where they are not there.
-
-    Args:
-        recipe: with `embed.mine`.
-        out: folder to write; None is `mined` in the run.
-
-    Raises:
-        UserError: `out` holds something else, or as `embed.mine.mine`.
-    """
+def mine_negatives(recipe: WithEmbed, out: str | None) -> Counts:
+    """Return the counts of the mined rows in `out`, None is RUN/mined, which are mined where they are not there."""
     from embed.mine import mine
 
     s = settings_of(recipe)
     model = tuned_model(recipe, s.mine.model)
     reranker = tuned_model(recipe, s.mine.reranker, "rerank") if s.mine.reranker else None
     used = dump_settings(s) | {"mine": dump_settings(s.mine)}
-    models = [model, *([reranker] if reranker else [])]
+    models = [model, reranker] if reranker else [model]
     return _made(recipe, "mined", out, used, models, lambda folder: mine(s, model, reranker, folder))
 
 
-def train_reranker(recipe: Recipe | EmbedRecipe, out: str | None = None) -> Counts:
-    """Return the counts of the reranker in `out`, which is tuned, or resumes, where it is not there.
-
-    Args:
-        recipe: with `embed.rerank`.
-        out: folder to write; None is `rerank` in the run.
+def train_reranker(recipe: WithEmbed, out: str | None) -> Counts:
+    """Return the counts of the reranker in `out`, None is RUN/rerank, which is tuned, or resumes, where it is absent.
 
     Raises:
-        UserError: `out` holds something else, or data and base do not fit.
+        UserError: data and base do not fit.
         Interrupted: it received a stop signal; the state is saved.
     """
     from embed.base import read_base
@@ -77,25 +64,12 @@ def train_reranker(recipe: Recipe | EmbedRecipe, out: str | None = None) -> Coun
 
     s, base = reranker_settings(settings_of(recipe)), base_of(recipe)
     read_base(base, s)
-
-    def work(folder: Path) -> Counts:
-        job = {"settings": s.model_dump(mode="json"), "base": str(base), "name": recipe.name, "reranker": True}
-        write_job({**job, "out": str(folder)}, folder)
-        return train_in_processes(["embed.train", *([str(s.processes)] if s.processes > 1 else [])], folder, s)
-
-    return _made(recipe, "rerank", out, dump_settings(s), [base], work)
+    return _made(recipe, "rerank", out, dump_settings(s), [base], lambda folder: train_on(recipe, s, folder, True))
 
 
-def teach_rows(recipe: Recipe | EmbedRecipe, out: str | None = None) -> Counts:
-    """Return the counts of the rows with a reranker's scores in `out`, which are written where they are not there.
-
-    Args:
-        recipe: with `embed.rerank`.
-        out: folder to write; None is `taught` in the run.
-
-    Raises:
-        UserError: `out` holds something else, or as `embed.rerank.teach`.
-    """
+def teach_rows(recipe: WithEmbed, out: str | None) -> Counts:
+    """Return the counts of the rows with a reranker's scores in `out`, None is RUN/taught, which are written where they
+    are not there."""
     from embed.rerank import teach
 
     s = settings_of(recipe)
@@ -103,26 +77,15 @@ def teach_rows(recipe: Recipe | EmbedRecipe, out: str | None = None) -> Counts:
     return _made(recipe, "taught", out, dump_settings(s), [reranker], lambda folder: teach(s, reranker, folder))
 
 
-def score_reorder(recipe: Recipe | EmbedRecipe) -> Counts:
-    """Return the scores of an embedder's ranking, and of its first documents reordered by a reranker.
-
-    Args:
-        recipe: with `embed.score` and `embed.rerank`; the embedder is `embed.mine.model`, None the recipe's own.
-
-    Raises:
-        UserError: as `embed.rerank.score_reranker`.
-    """
-    from embed.rerank import score_reranker
-
-    s = settings_of(recipe)
-    return score_reranker(s, tuned_model(recipe, s.mine.model), tuned_model(recipe, s.rerank.model, "rerank"))
-
-
 def _made(
-    recipe: Recipe | EmbedRecipe, name: str, out: str | None, settings: dict[str, Any], models: list[Path],
+    recipe: WithEmbed, name: str, out: str | None, settings: dict[str, Any], models: list[Path],
     work: Callable[[Path], Counts],
 ) -> Counts:  # fmt: skip
-    """Return the counts of a result of these settings, data and models, which `work` makes where it is not there."""
+    """Return the counts of a result of these settings, data and models, which `work` makes where it is not there.
+
+    Raises:
+        UserError: its folder holds something else.
+    """
     from embed.sets import set_files
 
     final = Path(out or Path(recipe.out) / name)

@@ -8,87 +8,92 @@ from typing import Any
 
 from common.names import find
 from embed.settings import EmbedSettings, require, require_mteb
-from hunmin.embed.recipe import EmbedRecipe
+from hunmin.embed.recipe import EmbedRecipe, WithEmbed
 from hunmin.recipe import Recipe
-from hunmin.stages import Counts, Stage, model_files, section_settings, train_in_processes, write_job
+from hunmin.stages import Counts, Stage, model_files, section_settings, steps_done, train_in_processes, write_job
 
 
-def settings_of(recipe: Recipe | EmbedRecipe) -> EmbedSettings:
+def settings_of(recipe: WithEmbed) -> EmbedSettings:
     """Return the section `embed` of a recipe that has it."""
     assert recipe.embed is not None
     return recipe.embed
 
 
-def base_of(recipe: Recipe | EmbedRecipe) -> Path:
+def base_of(recipe: WithEmbed) -> Path:
     """Return the folder of the encoder that is tuned: the recipe's base, else its run's export."""
     base = settings_of(recipe).base
     return find(base, "model") if base else Path(recipe.out) / "export"
 
 
-def _files(recipe: Recipe | EmbedRecipe) -> list[str]:
+def _files(recipe: WithEmbed) -> list[str]:
     from embed.sets import set_files
 
     settings = settings_of(recipe)
     return [*set_files(settings), *model_files(settings.base, "model"), *model_files(settings.guide, "model")]
 
 
-def _embed(recipe: Recipe | EmbedRecipe, run: Path, out: Path) -> Counts:
-    settings = settings_of(recipe)
-    require("sentence_transformers", "the stage embed")
-    tree = settings.model_dump(mode="json")
-    write_job({"settings": tree, "base": str(base_of(recipe)), "name": recipe.name, "out": str(out)}, out)
+def train_on(recipe: WithEmbed, settings: EmbedSettings, out: Path, reranker: bool = False) -> Counts:
+    """Return the counts of a tuning of the recipe's encoder by settings; see `train_in_processes`."""
+    job = {"settings": settings.model_dump(mode="json"), "base": str(base_of(recipe)), "name": recipe.name}
+    write_job({**job, "out": str(out), "reranker": reranker}, out)
     several = [str(settings.processes)] if settings.processes > 1 else []
-    counts = train_in_processes(["embed.train", *several], out, settings)
+    return train_in_processes(["embed.train", *several], out, settings)
+
+
+def _embed(recipe: WithEmbed, run: Path, out: Path) -> Counts:
+    settings = settings_of(recipe)
+    counts = train_on(recipe, settings, out)
     if not settings.score:
         return counts
-    from embed.card import write_card
-    from embed.save import FACTS
-    from embed.score import as_markdown
+    from embed.card import FACTS, write_card
+    from embed.score import as_markdown, score_models
 
-    table, facts = score_tuned(recipe, out), json.loads((out / "model" / FACTS).read_bytes())
-    (out / "model" / "README.md").write_text(write_card(facts, recipe.name, as_markdown(table)), encoding="utf-8")
+    model = out / "model"
+    folders = [Path(source) for source in settings.sources]
+    table = score_models(
+        model, folders, out / "scores", settings.score, base_of(recipe), name=recipe.name, widths=settings.matryoshka
+    )
+    card = write_card(json.loads((model / FACTS).read_bytes()), recipe.name, as_markdown(table))
+    (model / "README.md").write_text(card, encoding="utf-8")
     return {**counts, "scores": table}
 
 
-def score_tuned(recipe: Recipe | EmbedRecipe, out: Path) -> dict[str, Any]:
-    """Return the table of the tuned model in a stage's folder and of what stands beside it; finished scores are kept.
-
-    Args:
-        recipe: the run.
-        out: the stage's folder.
-    """
-    from embed.score import score_models
-
-    settings = settings_of(recipe)
-    folders = [Path(source) for source in settings.sources]
-    return score_models(
-        out / "model", folders, out / "scores", settings.score, base_of(recipe), name=recipe.name,
-        widths=settings.matryoshka,
-    )  # fmt: skip
-
-
-def _steps_done(folder: Path) -> str:
-    steps = [int(path.name[11:]) for path in folder.glob("checkpoints/checkpoint-*") if path.name[11:].isdigit()]
-    return f"{max(steps):,} steps" if steps else "no checkpoint"
-
-
-def _check(recipe: Recipe | EmbedRecipe, run: Path) -> None:
+def _check(recipe: WithEmbed, run: Path) -> None:
     """Refuse before unfinished work is moved aside: a wrong row, a base that cannot be tuned, a missing package."""
     from embed.data import load_sets
 
-    settings = settings_of(recipe)
     require("sentence_transformers", "the stage embed")
-    if settings.score:
+    if settings_of(recipe).score:
         require_mteb()
-    load_sets(settings)
+    load_sets(settings_of(recipe))
 
 
-def _stage(kind: type[Recipe] | type[EmbedRecipe], after: tuple[str, ...]) -> Stage:
+def _stage(kind: type[WithEmbed], after: tuple[str, ...]) -> Stage:
     return Stage(
         "embed", "embed", after, section_settings("embed"), _embed, _files, keep=True, section="embed", kind=kind,
-        packages=("torch", "transformers", "sentence-transformers", "mteb"), extent=_steps_done, check=_check,
+        packages=("torch", "transformers", "sentence-transformers", "mteb"), extent=steps_done, check=_check,
     )  # fmt: skip
 
 
 AFTER_EXPORT = _stage(Recipe, ("export",))
 ALONE = _stage(EmbedRecipe, ())
+
+
+def dry_run_embed(recipe: EmbedRecipe, *asked: str | None) -> dict[str, Any]:
+    """Return {"out", "stages": what would run and why, "tuning": rows, batches and steps}; `asked` are `--from`,
+    `--until`, `--restart`.
+
+    Raises:
+        UserError: data or base do not fit.
+    """
+    from embed.base import read_base
+    from embed.batches import epoch_batches
+    from embed.data import load_sets
+    from hunmin.run import judge_all
+
+    rows = [{"stage": one.stage.name, "runs": not one.done, "why": one.why} for one in judge_all(recipe, *asked)]
+    read_base(base_of(recipe), recipe.embed)
+    sets, batch = load_sets(recipe.embed), recipe.embed.batch
+    steps = recipe.embed.steps or recipe.embed.epochs * sum(epoch_batches(one, batch) for one in sets)
+    tuning = {"rows": {one.name: len(one.texts) for one in sets}, "batch": batch, "steps": steps}
+    return {"out": recipe.out, "stages": rows, "tuning": tuning}

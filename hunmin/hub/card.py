@@ -10,11 +10,13 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from common.control_characters import escaped
 from common.files import human_size
 from common.progress import short_number
 from hunmin.hub.facts import Facts
+from hunmin.hub.scrub import base_model, public_recipe
+from hunmin.page.tables import percent
 from hunmin.page.words import Language, Words
+from klue.grid import md
 from klue.model_index import eval_results
 from klue.report import markdown
 from klue.results import not_the_benchmarks, scored_examples
@@ -24,8 +26,6 @@ from klue.tasks import SUITE_OF, TASKS
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.optim.registry import OPTIMIZERS
 
-SIGNS = re.compile(r"[&<>|`*\[\]\\~$]")
-"""That make HTML, a link, a table's border, code, emphasis or a formula."""
 HELD_OUT = re.compile(r"^On ([\d,]+) bytes of documents that were held out:$", re.MULTILINE)
 """Of a tokenizer's card: between its two tables."""
 
@@ -49,13 +49,13 @@ def write_card(facts: Facts, repository: str | None, language: Language = "en") 
         pipeline_tag="fill-mask",
         tags=["hunmin", settings.model.type, "korean"],
         license=recipe.hub.license,
-        base_model=facts.base_model,
+        base_model=base_model(recipe),
     )
     values = {
-        "name": text(recipe.name),
+        "name": md(recipe.name),
         "model": json.dumps(repository or recipe.name, ensure_ascii=False),
         "note": recipe.hub.note.strip(),
-        "recipe": fenced(facts.public_recipe, "yaml"),
+        "recipe": fenced(public_recipe(recipe), "yaml"),
         **_training(facts),
         **_vocabulary(facts.vocabulary, language),
         **_corpus(facts),
@@ -78,11 +78,6 @@ def metadata(name: str | None = None, rows: Sequence[dict[str, Any]] = (), **fie
     return f"---\n{ModelCardData(language='ko', **scores, **fields).to_yaml()}\n---\n\n"
 
 
-def text(name: object) -> str:
-    """Return a name that other people gave as Markdown and HTML show it, in one line; it does nothing there."""
-    return SIGNS.sub(lambda found: f"&#{ord(found[0])};", escaped(" ".join(str(name).split())))
-
-
 def pairs(rows: Mapping[str, str], names: Mapping[str, str] | None = None) -> str:
     """Return a table of two columns without a head; rows without a value are left out, `names` replace the first."""
     told = {(names or {}).get(name, name): value for name, value in rows.items() if value}
@@ -100,7 +95,7 @@ def _training(facts: Facts) -> dict[str, Any]:
     """Return the values of the model, of its training and of what to mind."""
     s, work, pii = facts.recipe.pretrain, facts.work, facts.recipe.corpus.pii
     parameters, o, m = facts.counts["export"].get("parameters"), s.optimizer, s.model
-    devices = [f"{a if a == b else f'{a}–{b}'} × {text(device)}" for device, (a, b) in work.devices.items()]
+    devices = [f"{a if a == b else f'{a}–{b}'} × {md(device)}" for device, (a, b) in work.devices.items()]
     return {
         "kind": ARCHITECTURES[m.type].label,
         "size": short_number(parameters) if parameters else "?",
@@ -155,7 +150,7 @@ def _corpus(facts: Facts) -> dict[str, Any]:
         for title, measures in statistics.get("filters", {}).items()
     }
     sources = [
-        [text(name), *_amounts(of["kept"]), text(facts.recipe.hub.source_licenses.get(name, ""))]
+        [md(name), *_amounts(of["kept"]), md(facts.recipe.hub.source_licenses.get(name, ""))]
         for name, of in statistics.get("sources", {}).items()
     ]
     return {
@@ -185,9 +180,9 @@ def _mixture(facts: Facts) -> dict[str, Any]:
     found, trained = (sum(of[kind]["bytes"] for of in sources.values()) for kind in ("before", "pass"))
     rows = [
         [
-            text(name),
-            _share(of["before"]["bytes"], found),
-            _share(of["pass"]["bytes"], trained),
+            md(name),
+            percent(of["before"]["bytes"], found),
+            percent(of["pass"]["bytes"], trained),
             f"{of['rate']:.2f}",
             *([f"{of['rate'] * counts['epochs']:,.2f}"] if whole else []),
             *(f"{of[kind]['documents']:,}" for kind in ("held_out", "left_out")),
@@ -198,12 +193,8 @@ def _mixture(facts: Facts) -> dict[str, Any]:
     return {"mixture": rows, "mixture_sums": sums, "whole_training": whole}
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f}%" if whole else ""
-
-
 def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{text(name)} {n:,}" for name, n in counts.items() if n)
+    return ", ".join(f"{md(name)} {n:,}" for name, n in counts.items() if n)
 
 
 def _sum(counts: Mapping[str, int]) -> str:

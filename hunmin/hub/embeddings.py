@@ -11,8 +11,7 @@ from huggingface_hub import EvalResult
 from common.errors import UserError
 from common.files import sha256_file
 from common.settings import settings_hash
-from embed.card import write_card
-from embed.save import FACTS
+from embed.card import FACTS, write_card
 from embed.score import as_markdown, published
 from embed.settings import GRAPHS
 from hunmin.hub.card import Language

@@ -9,9 +9,8 @@ from typing import Any
 
 from common.errors import UserError
 from common.manifest import read_manifest
-from hunmin.hub.scrub import base_model, public_recipe
 from hunmin.hub.work import Work, work_of
-from hunmin.recipe import Recipe, load_recipe
+from hunmin.recipe import Recipe, load_recipe, recipe_of
 from hunmin.report import contamination
 from hunmin.scores import score_rows
 from hunmin.watch import training_folder
@@ -39,10 +38,6 @@ class Facts:
     """Real tokens trained on, those of a parent run included."""
     dtype: str
     work: Work
-    public_recipe: str
-    """As the world may read it, YAML."""
-    base_model: str | None
-    """Name on the hub of the model that training began from."""
 
 
 def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
@@ -57,11 +52,7 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
     """
     from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
 
-    if not (run / "recipe.yaml").is_file():
-        raise UserError(
-            f"{run} is no run folder", "a run folder holds recipe.yaml", "give the folder `out` of a recipe"
-        )
-    recipe = load_recipe(run / "recipe.yaml", [f"out={json.dumps(str(run))}"])
+    recipe = load_recipe(recipe_of(run), [f"out={json.dumps(str(run))}"])
     training = training_folder(run)
     found = complete_checkpoints(training / "checkpoints") if training else []
     saved = checkpoint or (read_metadata(found[-1][1]) if found else None)
@@ -94,6 +85,4 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         work=work_of(
             read_metrics(training / "logs" / "metrics.jsonl"), read_metrics(training / "logs" / STARTS), others, saved
         ),
-        public_recipe=public_recipe(recipe),
-        base_model=base_model(recipe),
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 from common.errors import EXIT_FAILED, HunminError
 from common.process import own_package
 from common.progress import say
-from hunmin.hub.push import steps_pushed
+from hunmin.hub.push import EXPORTS, steps_pushed
 from hunmin.recipe import Recipe
 from hunmin.watch import checkpoints
 
@@ -46,6 +46,8 @@ def following(recipe: Recipe, run: Path, look_every: float = LOOK_EVERY, last: b
     if not recipe.hub.repository:
         yield
         return
+    for left in (run / "logs").glob(f"{EXPORTS}*"):  # a killed command's
+        shutil.rmtree(left, ignore_errors=True)
     follower = _Follower(recipe, run)
     end = threading.Event()
     thread = threading.Thread(target=follower.follow, args=(end, look_every), name="hub", daemon=True)
@@ -57,23 +59,20 @@ def following(recipe: Recipe, run: Path, look_every: float = LOOK_EVERY, last: b
         end.set()
         if thread.is_alive():
             thread.join(UPLOAD_SECONDS)
+    told = ""
     if thread.is_alive():
-        say(
-            f"an upload to {recipe.hub.repository} does not end; the same command pushes what is lacking",
-            style="yellow",
-        )
+        told = f"an upload to {follower.repository} does not end; the same command pushes what is lacking"
     elif missing := follower.push_lacking(last):
-        say(
-            f"{recipe.hub.repository} lacks step {missing:,}; the same command pushes what is there still",
-            style="yellow",
-        )
+        told = f"{follower.repository} lacks step {missing:,}; the same command pushes what is there still"
+    if told:
+        say(told, style="yellow")
 
 
 class _Follower:
     """What has been pushed of a run, and what was told of it."""
 
     def __init__(self, recipe: Recipe, run: Path) -> None:
-        self.recipe, self.run = recipe, run
+        self.recipe, self.run, self.repository = recipe, run, str(recipe.hub.repository)
         self.done: set[int] | None = None
         """Steps that the repository has; None as long as it has not been asked."""
         self.waiting: set[int] = set()
@@ -82,8 +81,6 @@ class _Follower:
 
     def follow(self, end: threading.Event, look_every: float) -> None:
         """Push what is due until `end`."""
-        for left in (self.run / "logs").glob("hub-*"):  # a killed command's
-            shutil.rmtree(left, ignore_errors=True)
         wait = look_every
         while not end.wait(wait):
             wait = look_every if self.push_lacking(end=end) is None else min(2 * wait, LONGEST_WAIT)
@@ -98,23 +95,21 @@ class _Follower:
         every, there = self.recipe.hub.every, checkpoints(self.run)
         for step in sorted(self.waiting - {step for step, _ in there}):
             say(f"step {step:,} was removed before it was pushed; pretrain.keep_every keeps more", style="yellow")
-        due = [(s, p) for s, p in there if (every and s % every == 0) or (last and s == there[-1][0])]
-        try:
-            if due and self.done is None:
-                self.done = steps_pushed(str(self.recipe.hub.repository))
-        except HunminError as error:
-            with (self.run / LOG).open("a", encoding="utf-8") as log:
-                log.write(f"{error}\n")
-            return self._tell(due[0][0])
-        self.waiting = {step for step, _ in due} - (self.done or set())
-        for step, path in due:
-            if step in (self.done or ()):
-                continue
+        due = {s: path for s, path in there if (every and s % every == 0) or (last and s == there[-1][0])}
+        if due and self.done is None:
+            try:
+                self.done = steps_pushed(self.repository)
+            except HunminError as error:
+                with (self.run / LOG).open("a", encoding="utf-8") as log:
+                    log.write(f"{error}\n")
+                return self._tell(min(due))
+        self.waiting = due.keys() - (self.done or set())
+        for step in sorted(self.waiting):
             if end is not None and end.is_set():
                 break
-            if _push(self.recipe, self.run, path):
+            if _push(self.recipe, self.run, due[step]):
                 return self._tell(step)
-            say(f"step {step:,} pushed to {self.recipe.hub.repository}")
+            say(f"step {step:,} pushed to {self.repository}")
             self.done = {*(self.done or ()), step}
             self.waiting.discard(step)
         return None
@@ -123,18 +118,15 @@ class _Follower:
         """Say once of a step that it could not be pushed, and return it."""
         if step not in self.told:
             self.told.add(step)
-            say(
-                f"step {step:,} was not pushed to {self.recipe.hub.repository}; see {LOG} in the run's folder; "
-                "it is tried again",
-                style="yellow",
-            )
+            where = f"see {LOG} in the run's folder"
+            say(f"step {step:,} was not pushed to {self.repository}; {where}; it is tried again", style="yellow")
         return step
 
 
 def _push(recipe: Recipe, run: Path, checkpoint: Path) -> int:
     """Export and push a checkpoint, and return the exit code."""
     hub = recipe.hub
-    with tempfile.TemporaryDirectory(dir=run / "logs", prefix="hub-") as folder, (run / LOG).open("ab") as log:
+    with tempfile.TemporaryDirectory(dir=run / "logs", prefix=EXPORTS) as folder, (run / LOG).open("ab") as log:
         command = [sys.executable, "-m", "hunmin.main", "export", str(checkpoint), "--out", f"{folder}/model"]
         command += ["--push-to-hub", str(hub.repository), "--dtype", hub.dtype, *([] if hub.private else ["--public"])]
         environment = {name: value for name, value in os.environ.items() if name not in PLACES}

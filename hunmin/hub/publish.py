@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from hunmin.hub.card import Language, metadata, write_card
 from hunmin.hub.facts import read_facts
 from hunmin.hub.private import refuse_private
 from hunmin.hub.push import Files, check_name, describe, push
+from hunmin.hub.scrub import public_recipe
 from klue.model_folder import BESIDE_TOKENIZER
 from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
 from klue.model_index import HUB_TASKS
@@ -19,7 +19,7 @@ from klue.saved import FACTS, REST
 from klue.saved import read_facts as read_job
 from klue.settings import Training
 from pretrain.callbacks.checkpoint import TOKENIZER_FILES, read_metadata
-from pretrain.export import EXPORT_FILES, Dtype, export_checkpoint
+from pretrain.export import EXPORT_FILES
 from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 from pretrain.objectives.registry import last_learned
@@ -46,6 +46,20 @@ def no_encoder(checkpoint: Path) -> str:
     return f"{checkpoint} has learned pretrain.objective={last.name} last: its tokens have not seen what follows them"
 
 
+def refuse_no_encoder(checkpoint: Path) -> None:
+    """Refuse a checkpoint that is no encoder as transformers computes it.
+
+    Raises:
+        UserError: it is not.
+    """
+    if fault := no_encoder(checkpoint):
+        raise UserError(
+            fault,
+            "a pushed model is loaded as a masked language model",
+            f"continue with pretrain.branch_from={checkpoint} pretrain.objective=mlm, then push that run",
+        )
+
+
 def publish(
     folder: Path, run: Path, repository: str, private: bool = True, language: Language | None = None,
     dry_run: bool = False, checkpoint: Path | None = None,
@@ -65,10 +79,9 @@ def publish(
         UserError: a file holds a secret or personal data.
         HunminError: as `read_facts` and `push`.
     """
-    check_name(repository)
     facts = read_facts(run, read_metadata(checkpoint) if checkpoint else None)
     card = write_card(facts, repository, language or facts.recipe.hub.language)
-    files: dict[str, str | Path] = {**there(folder, MODEL_FILES), CARD: card, RECIPE: facts.public_recipe}
+    files: dict[str, str | Path] = {**there(folder, MODEL_FILES), CARD: card, RECIPE: public_recipe(facts.recipe)}
     if facts.scores and (run / RESULTS).is_file():
         files[RESULTS] = run / RESULTS
     message, ours = f"Step {facts.step:,}, {facts.tokens:,} tokens", (*MODEL_FILES, CARD, RECIPE, RESULTS)
@@ -79,41 +92,17 @@ def publish(
     return url
 
 
-def show_export(
-    checkpoint: Path, run: Path, repository: str, private: bool, language: Language | None, dtype: Dtype,
-    sentence_embeddings: bool, onnx: bool,
-) -> None:  # fmt: skip
-    """Print what a push of a checkpoint would send, and its card; its export is made in a temporary folder.
-
-    Args:
-        checkpoint: a step-* folder in `run`.
-        run, repository, private, language: of `publish`.
-        dtype, sentence_embeddings, onnx: of `export_checkpoint`.
-
-    Raises:
-        HunminError: as these two.
-    """
-    with tempfile.TemporaryDirectory(prefix="hunmin-") as folder:
-        export_checkpoint(checkpoint, Path(folder) / "model", dtype, sentence_embeddings, onnx)
-        publish(Path(folder) / "model", run, repository, private, language, True, checkpoint)
-
-
 def publish_tokenizer(folder: Path, repository: str, private: bool = True, dry_run: bool = False) -> str | None:
     """Push a tokenizer with its card and return the repository's address (None of a dry run).
 
     Args:
-        folder: written by `hunmin tokenizer train`.
+        folder: written by `hunmin tokenizer train`; it holds tokenizer.json.
         repository, private, dry_run: of `publish`.
 
     Raises:
-        UserError: the folder holds no tokenizer, or a secret or personal data.
+        UserError: the folder holds a secret or personal data.
         HunminError: as `push`.
     """
-    check_name(repository)
-    if not (folder / "tokenizer.json").is_file():
-        raise UserError(
-            f"{folder} holds no tokenizer.json", "a tokenizer folder is what hunmin tokenizer train writes", "name one"
-        )
     files = there(folder, TOKENIZER_FILES)
     if (folder / CARD).is_file():
         files[CARD] = metadata(tags=["hunmin", "tokenizer", "korean"]) + (folder / CARD).read_text("utf-8")
@@ -131,7 +120,6 @@ def publish_finetuned(folder: Path, repository: str, private: bool = True, dry_r
         UserError: the folder holds no fine-tuned model, or a secret or personal data.
         HunminError: as `push`.
     """
-    check_name(repository)
     facts = read_job(folder)
     files, job = there(folder, FINETUNED), facts["job"]
     if "model.safetensors" not in files and "model.safetensors.index.json" not in files:
@@ -164,7 +152,8 @@ def send(
     files: Files, repository: str, message: str, private: bool, dry_run: bool, ours: Collection[str],
     tag: str | None = None, key_variable: str | None = None,
 ) -> str | None:  # fmt: skip
-    """Check files for secrets and push them; of a dry run, print them and the card."""
+    """Check the repository's name, and files for secrets, and push them; of a dry run, print them and the card."""
+    check_name(repository)
     refuse_private(files, key_variable)
     if dry_run:
         show(f"{describe(files, repository, tag, private)}\n\n{files.get(CARD, '')}")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
+import tempfile
 from pathlib import Path
 
 from common.errors import UserError
 from common.progress import say
 from common.settings import load_yaml
 from hunmin.hub.card import Language
-from hunmin.hub.publish import no_encoder, publish, run_of, show_export
-from hunmin.hub.push import check_name, prepare
+from hunmin.hub.publish import publish, refuse_no_encoder, run_of
+from hunmin.hub.push import EXPORTS, check_name, prepare
 from hunmin.recipe import Recipe, refuse_instructions
 from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
 from pretrain.export import Dtype, export_checkpoint
@@ -47,6 +47,8 @@ def publish_checkpoint(
     dtype: Dtype = "fp32",
     language: Language | None = None,
     dry_run: bool = False,
+    sentence_embeddings: bool = False,
+    onnx: bool = False,
 ) -> str | None:
     """Export a checkpoint, push it with its card and the run's scores, and return the repository's address.
 
@@ -58,28 +60,22 @@ def publish_checkpoint(
         dtype: of the weights.
         language: of the card; None takes the recipe's.
         dry_run: print what would be pushed and the card, and return None.
+        sentence_embeddings, onnx: of `export_checkpoint`.
 
     Raises:
         UserError: the name is wrong, or the checkpoint is not a masked language model.
         HunminError: as `hunmin.hub.publish.publish`.
     """
     check_name(repository)
-    if fault := no_encoder(checkpoint):
-        raise UserError(
-            fault,
-            "a pushed model is loaded as a masked language model",
-            f"continue with pretrain.branch_from={checkpoint} pretrain.objective=mlm, then push that run",
-        )
-    if dry_run:
-        show_export(checkpoint, run, repository, private, language, dtype, False, False)
-        return None
-    prepare(repository, private)
-    folder = run / "logs" / "hub"  # the stage's own folder stays as its manifest says
-    try:
-        export_checkpoint(checkpoint, folder, dtype)
-        return publish(folder, run, repository, private, language, checkpoint=checkpoint)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    refuse_no_encoder(checkpoint)
+    if not dry_run:
+        prepare(repository, private)
+        (run / "logs").mkdir(exist_ok=True)
+    place = None if dry_run else run / "logs"  # the stage's own folder stays as its manifest says
+    with tempfile.TemporaryDirectory(prefix=EXPORTS, dir=place) as folder:
+        model = Path(folder) / "model"
+        export_checkpoint(checkpoint, model, dtype, sentence_embeddings, onnx)
+        return publish(model, run, repository, private, language, dry_run, checkpoint)
 
 
 def publish_run(recipe: Recipe) -> None:

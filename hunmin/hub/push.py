@@ -20,6 +20,8 @@ Files = Mapping[str, str | Path]
 """Name that a file has in the repository → its text, or the place of its bytes."""
 STEP = re.compile(r"step-(\d+)")
 """A tag of a checkpoint."""
+EXPORTS = "hub-"
+"""Beginning of the names of folders in a run's `logs` that hold an export on its way to the hub."""
 ATTEMPTS = 6
 """How often an upload is tried."""
 LONGEST_WAIT = 60.0
@@ -102,7 +104,7 @@ def push(
 
     Args:
         files: of the commit.
-        repository: OWNER/NAME.
+        repository: OWNER/NAME, checked.
         message: of the commit.
         tag: name for the commit, or None; `step-N` of a checkpoint.
         private: see `prepare`.
@@ -111,7 +113,6 @@ def push(
     Raises:
         UserError, HunminError: as `prepare`.
     """
-    check_name(repository)
 
     def attempt(api: Any) -> str:
         url = _make(repository, private, api)

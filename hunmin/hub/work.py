@@ -63,15 +63,12 @@ def work_of(
         tokens = row["tokens"]
         count = next((one["processes"] for one in reversed(starts) if one["step"] < row["step"]), saved["world"])
         device = next((one.get("device") for one in checkpoints if one["step"] >= row["step"]), saved.get("device"))
-        _add(found, str(device or "?"), int(count), hours)
+        name = str(device or "?")
+        fewest, most = found.devices.get(name, (count, count))
+        found.devices[name] = (min(fewest, count), max(most, count))
+        found.device_hours[name] = found.device_hours.get(name, 0.0) + count * hours
         found.hours += hours
         found.flops += hours * 3600 * row.get("tflops", 0.0) * 1e12
     if not found.devices:
         found.devices[str(saved.get("device", "?"))] = (saved["world"], saved["world"])
     return found
-
-
-def _add(found: Work, device: str, count: int, hours: float) -> None:
-    found.device_hours[device] = found.device_hours.get(device, 0.0) + count * hours
-    fewest, most = found.devices.get(device, (count, count))
-    found.devices[device] = (min(fewest, count), max(most, count))

@@ -9,7 +9,7 @@ from common.names import find
 from common.progress import say
 from common.settings import parse_settings
 from hunmin.joint_training import Training
-from hunmin.stages import Counts, Stage, model_files, section_settings, train_in_processes, write_job
+from hunmin.stages import Counts, Stage, model_files, section_settings, steps_done, train_in_processes, write_job
 
 if TYPE_CHECKING:
     from hunmin.instruct.recipe import InstructRecipe
@@ -63,11 +63,6 @@ def _tune(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
     return train_in_processes(["pretrain.tuning.train", *several], out, recipe.tune)
 
 
-def _steps_done(folder: Path) -> str:
-    steps = [int(path.name[11:]) for path in folder.glob("checkpoints/checkpoint-*") if path.name[11:].isdigit()]
-    return f"{max(steps):,} steps" if steps else "no checkpoint"
-
-
 def _board(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
     from leaderboard.score import score_model
 
@@ -99,7 +94,7 @@ def _stages() -> tuple[Stage, ...]:
     return (
         stage("instruct", (), work=_instruct, files=_instruct_files),
         stage(
-            "tune", ("instruct",), work=_tune, keep=True, extent=_steps_done,
+            "tune", ("instruct",), work=_tune, keep=True, extent=steps_done,
             files=lambda recipe: model_files(recipe.tune.base, "model"),
             packages=("torch", "transformers", "peft", "deepspeed"),
         ),

@@ -23,21 +23,12 @@ TAKES: dict[str, tuple[str, ...]] = {
     "local": (),
     "torchrun": ("nodes", "fewest", "node", "address", "hosts", "restarts", "grace_period"),
     "deepspeed": ("nodes", "node", "address", "hosts"),
-    "slurm": (
-        "nodes",
-        "restarts",
-        "grace_period",
-        "partition",
-        "account",
-        "time",
-        "scheduler_options",
-        "env_file",
-        "image",
-    ),
+    "slurm": ("nodes", "restarts", "grace_period", "partition", "account", "time", "scheduler_options", "env_file",
+              "image"),
     "kubernetes": ("nodes", "restarts", "grace_period", "scheduler_options", "env_file", "image", "volume_claim"),
     "kubeflow": ("nodes", "grace_period", "scheduler_options", "image", "volume_claim"),
     "xla": ("nodes", "node", "hosts", "restarts", "grace_period"),
-}
+}  # fmt: skip
 """Launcher → the fields of `Cluster` that it takes; those that none names here are for all."""
 BY_NODE = ("torchrun", "deepspeed", "xla")
 """Launchers whose command is given on every node."""
@@ -60,7 +51,6 @@ def check_options(launcher: str, job: Job) -> None:
     """Refuse what was asked for and cannot be.
 
     Args:
-        launcher: its name.
         job: what is launched; its recipe's name and `out` have been looked at.
 
     Raises:

@@ -16,12 +16,7 @@ from markupsafe import Markup
 
 
 def fill(template: str, values: dict[str, Any]) -> str:
-    """Return a template with its values.
-
-    Args:
-        template: its file's name.
-        values: all that it names.
-    """
+    """Return a template with its values."""
     quoted = _json if template.endswith(".yaml") else _words
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
@@ -35,12 +30,7 @@ def fill(template: str, values: dict[str, Any]) -> str:
 
 
 def command(template: str, values: dict[str, Any]) -> tuple[str, ...]:
-    """Return the words of the command that a template holds over one line or several.
-
-    Args:
-        template: its file's name.
-        values: all that it names.
-    """
+    """Return the words of the command that a template holds over one line or several."""
     return tuple(shlex.split(fill(template, values)))
 
 

@@ -29,10 +29,6 @@ LAUNCHERS: dict[str, Callable[[Job], Launch]] = {
 def emit(launcher: str, job: Job) -> Launch:
     """Return what a launcher makes of a job.
 
-    Args:
-        launcher: its name.
-        job: what is launched.
-
     Raises:
         UserError: see `check_options`, and the launcher's own file.
     """
@@ -53,11 +49,6 @@ def show(launch: Launch) -> str:
 
 def start(launcher: str, job: Job, launch: Launch) -> None:
     """Write the files of a launch, and run its commands.
-
-    Args:
-        launcher: its name.
-        job: what is launched.
-        launch: what `emit` returned.
 
     Raises:
         UserError: the command must be given on each node, and this one does not say which it is; or the run would be
@@ -90,12 +81,7 @@ def start(launcher: str, job: Job, launch: Launch) -> None:
 
 
 def _run(launcher: str, job: Job, step: Step) -> None:
-    """Run a command here.
-
-    Raises:
-        UserError: its program is not here.
-        HunminError: it has failed.
-    """
+    """Run a command here; raise a UserError where its program is not here, a HunminError where it has failed."""
     say(f"$ {step}")
     try:
         code = run_child(step.words)

@@ -17,7 +17,6 @@ def on_every_node(launcher: str, job: Job) -> Launch:
 
     Args:
         launcher: one of `WRITTEN`.
-        job: what is launched.
     """
     host, port = job.cluster.host_and_port
     values = {**job.values, "host": host, "port": port}

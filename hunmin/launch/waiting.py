@@ -32,11 +32,7 @@ SILENT_SECONDS = 600
 
 @contextmanager
 def first_node(run: Path) -> Iterator[None]:
-    """Give signs that node 0 makes what training reads, then say how that has ended.
-
-    Args:
-        run: the run's folder.
-    """
+    """Give signs that node 0 makes what training reads, then say how that has ended."""
     ended = threading.Event()
 
     def tell(state: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -74,22 +75,24 @@ def line_chart(
         return None
     ends = []
     for one in series:
-        steps_P, values_P = one.curve.finite.steps_P, one.curve.finite.values_P
-        ends.append(f"{one.label}: {form.format(values_P[0])} ({steps_P[0]:,.0f}) → "
-                    f"{form.format(values_P[-1])} ({steps_P[-1]:,.0f})")  # fmt: skip
-    numbers, note = _numbers(words, words(title), series, words(x_label), form.format, source)
-    return Chart(
-        key, words(title), "; ".join(ends), _data(words, series, words(unit), words(x_label), zero), numbers, note
-    )
+        finite = one.curve.finite
+        first, last = (f"{form.format(finite.values_P[at])} ({finite.steps_P[at]:,.0f})" for at in (0, -1))
+        ends.append(f"{one.label}: {first} → {last}")
+    numbers, note = _numbers(words, words(title), series, words(x_label), form, source)
+    drawn = {"unit": words(unit), "x_label": words(x_label), "zero": zero}
+    data = json.dumps(_points(series) | drawn, ensure_ascii=False, separators=(",", ":"))
+    return Chart(key, words(title), "; ".join(ends), data, numbers, note)
 
 
-def _data(words: Words, series: Sequence[Series], unit: str, x_label: str, zero: bool) -> str:
+def _by_step(curves: Iterable[Curve]) -> tuple[list[float], list[dict[float, float]]]:
+    """Return all steps, ascending, and of each curve step → value."""
+    columns = [dict(zip(curve.steps_P.tolist(), curve.values_P.tolist(), strict=True)) for curve in curves]
+    return sorted(set().union(*columns)), columns
+
+
+def _points(series: Sequence[Series]) -> dict[str, Any]:
     """Return the series on one row of steps: null where a series has no point, false where its value is not finite."""
-    columns = [
-        dict(zip(curve.steps_P.tolist(), curve.values_P.tolist(), strict=True))
-        for curve in (thin(one.curve) for one in series)
-    ]
-    steps = sorted(set().union(*columns))
+    steps, columns = _by_step(thin(one.curve) for one in series)
     lines = [
         {
             "label": one.label,
@@ -99,8 +102,7 @@ def _data(words: Words, series: Sequence[Series], unit: str, x_label: str, zero:
         }
         for number, (one, column) in enumerate(zip(series, columns, strict=True), start=1)
     ]
-    tree = {"x": [_short(step) for step in steps], "lines": lines, "unit": unit, "x_label": x_label, "zero": zero}
-    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
+    return {"x": [_short(step) for step in steps], "lines": lines}
 
 
 def _short(value: float) -> float | bool:
@@ -111,11 +113,10 @@ def _short(value: float) -> float | bool:
 
 
 def _numbers(
-    words: Words, title: str, series: Sequence[Series], x_label: str, shown: Callable[[float], str], source: str
+    words: Words, title: str, series: Sequence[Series], x_label: str, form: str, source: str
 ) -> tuple[Table, str]:
     """Return a table of the values at even distances, and of the last ones."""
-    columns = [dict(zip(one.curve.steps_P.tolist(), one.curve.values_P.tolist(), strict=True)) for one in series]
-    steps = sorted(set().union(*columns))
+    steps, columns = _by_step(one.curve for one in series)
     chosen = steps
     if len(steps) > ROWS:
         chosen = [steps[at] for at in np.linspace(0, len(steps) - 1, ROWS).round().astype(int)]
@@ -123,7 +124,7 @@ def _numbers(
         chosen = sorted(set(chosen).union(*(column for column in columns if len(column) <= ROWS)))
 
     def cell(value: float | None) -> str | None:
-        return value if value is None else shown(value) if np.isfinite(value) else words("not finite")
+        return value if value is None else form.format(value) if np.isfinite(value) else words("not finite")
 
     rows = [[f"{step:,.0f}", *(cell(column.get(step)) for column in columns)] for step in chosen]
     table = Table(words("{title}: numbers", title=title), [x_label, *(one.label for one in series)], rows)

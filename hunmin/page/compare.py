@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from hunmin.page.charts import Series, line_chart
 from hunmin.page.facts import Facts
-from hunmin.page.scores import metric_name
+from hunmin.page.scores import metric_name, notes
 from hunmin.page.tables import Table, signed
 from hunmin.page.verdict import run_facts, verdict
 from hunmin.page.words import Words
-from klue.synthetic import TOLD, all_synthetic
+from klue.synthetic import all_synthetic
 from klue.tables import Scores, tables
 
 MOST = 8
@@ -32,7 +31,7 @@ def view(runs: Sequence[Facts], words: Words) -> dict[str, Any]:
         runs: what their folders tell.
         words: of the page.
     """
-    names = labels(runs)
+    names = _labels(runs)
     vocabularies = {tuple(one.vocabulary.entries) for one in runs if one.vocabulary}
     rows = [{**row, "model": name} for name, one in zip(names, runs, strict=True) for row in one.klue.rows]
     published = next((one.klue.published for one in runs if one.klue.published), None)
@@ -53,52 +52,44 @@ def view(runs: Sequence[Facts], words: Words) -> dict[str, Any]:
         "charts": [one for one in charts if one],
         "facts": _facts(runs, names, words),
         "scores": [
-            (words.said(table.title), _scores(table, names, words), _notes(table, words))
+            (words.said(table.title), _scores(table, names, words), notes(table, words))
             for table in tables(rows, published)
         ],
     }
 
 
-def labels(runs: Sequence[Facts]) -> list[str]:
+def _labels(runs: Sequence[Facts]) -> list[str]:
     """Return the names of runs, those that come again with a number."""
-    seen: Counter[str] = Counter()
-    found = []
-    for one in runs:
-        seen[one.name] += 1
-        found.append(one.name if seen[one.name] == 1 else f"{one.name} ({seen[one.name]})")
-    return found
+    names = [one.name for one in runs]
+    again = [names[: at + 1].count(name) for at, name in enumerate(names)]
+    return [name if number == 1 else f"{name} ({number})" for name, number in zip(names, again, strict=True)]
 
 
 def _facts(runs: Sequence[Facts], names: list[str], words: Words) -> Table:
-    found = [{name: (value, beside) for name, value, beside in run_facts(one, words)} for one in runs]
+    found = [
+        {name: f"{value} ({beside})" if beside else value for name, value, beside in run_facts(one, words)}
+        for one in runs
+    ]
     order = list(dict.fromkeys(name for one in found for name in one))
-    rows = [[name, *(_beside(one.get(name)) for one in found)] for name in order]
+    rows = [[name, *(one.get(name) for one in found)] for name in order]
     return Table(words("Runs"), [words("run"), *names], rows)
-
-
-def _beside(pair: tuple[str, str] | None) -> str | None:
-    return None if pair is None else f"{pair[0]} ({pair[1]})" if pair[1] else pair[0]
 
 
 def _scores(table: Scores, names: list[str], words: Words) -> Table:
     """Return a metric a row, a run a column: the mean after pretraining, and its gain over random weights."""
-    ours = {(line.model, line.init): line for line in table.lines if line.init}
+    ours = {(line.model, line.init): line.values for line in table.lines if line.init}
+    nothing = [None] * len(table.columns)
     rows: list[list[Any]] = []
     for at, column in enumerate(table.columns):
-        values = {name: line.values[at] for name in names if (line := ours.get((name, "pretrained")))}
+        values = {name: ours.get((name, "pretrained"), nothing)[at] for name in names}
         known = [value for value in values.values() if value is not None]
         cells: list[Any] = []
-        for name in names:
-            value, random = values.get(name), ours.get((name, "random"))
+        for name, value in values.items():
             if value is None:
                 cells.append(None)
                 continue
-            base = random.values[at] if random else None
+            base = ours.get((name, "random"), nothing)[at]
             text = f"{value:.2f}" + (f" ({signed(value - base)})" if base is not None else "")
             cells.append("*" * (len(known) > 1 and value == max(known)) + text)
         rows.append([metric_name(column, words), *cells])
     return Table(words("Scores"), [words("metric"), *names], rows)
-
-
-def _notes(table: Scores, words: Words) -> list[str]:
-    return [words.said(note) for note in table.notes if note != TOLD]

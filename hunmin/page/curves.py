@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import orjson
 
 # P: points of a curve
 
@@ -50,6 +48,8 @@ class Metrics:
     """Name in the file → its curve."""
     slow: Counter[tuple[str, int]] = field(default_factory=Counter)
     """(host, rank) → lines of the log in which that process held up the others."""
+    border: int = -1
+    """Step of the last line that is of another objective than the last line is; −1 where there is none."""
 
     def curve(self, name: str) -> Curve:
         """Return a curve; without points where the file has none of that name."""
@@ -59,9 +59,6 @@ class Metrics:
         """Return the last finite value of a curve, or None."""
         values_P = self.curve(name).finite.values_P
         return float(values_P[-1]) if len(values_P) else None
-
-    border: int = -1
-    """Step of the last line that is of another objective than the last line is; −1 where there is none."""
 
     def of_last_objective(self, name: str) -> Curve:
         """Return the finite points of a curve whose values are of the objective that was learned last."""
@@ -76,23 +73,25 @@ def read_curves(path: Path) -> Metrics:
     Args:
         path: metrics.jsonl; where there is none, there are no curves. A line that a kill cut short is left out.
     """
-    columns: dict[str, tuple[array[float], array[float]]] = {}
+    columns: dict[str, tuple[array[float], array[float]]] = defaultdict(lambda: (array("d"), array("d")))
     slow: Counter[tuple[str, int]] = Counter()
     objective, before, border = None, -1, -1
     if not path.is_file():
         return Metrics()
     with path.open("rb") as stream:
         for line in stream:
-            row = _row(line)
-            step = row.get("step")
-            if not isinstance(step, int):
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            if not isinstance(row, dict) or not isinstance(step := row.get("step"), int):
                 continue
             if row.get("objective") != objective:
                 objective, border = row.get("objective"), before
             before = step
             for name, value in row.items():
                 if name != "step" and isinstance(value, (int, float)):
-                    steps, values = columns.setdefault(name, (array("d"), array("d")))
+                    steps, values = columns[name]
                     steps.append(step)
                     values.append(value)
             if "slowest_rank" in row:
@@ -104,28 +103,12 @@ def read_curves(path: Path) -> Metrics:
     return Metrics(curves, slow, border)
 
 
-def _row(line: bytes) -> dict[str, Any]:
-    try:
-        row = orjson.loads(line)
-    except ValueError:
-        try:
-            row = json.loads(line)  # NaN and Infinity, which JSON proper has not
-        except ValueError:
-            return {}
-    return row if isinstance(row, dict) else {}
-
-
-def thin(curve: Curve, most: int = MOST) -> Curve:
-    """Return at most so many points of a curve: its ends, and the lowest and the highest of even stretches of it.
-
-    Args:
-        curve: the curve.
-        most: points, at least 8.
-    """
+def thin(curve: Curve) -> Curve:
+    """Return at most `MOST` points of a curve: its ends, and the lowest and the highest of even stretches of it."""
     count = len(curve)
-    if count <= most:
+    if count <= MOST:
         return curve
-    edges = np.linspace(0, count, (most - 2) // 2 + 1).astype(int)
+    edges = np.linspace(0, count, MOST // 2).astype(int)
     chosen = {0, count - 1}
     for begin, end in pairwise(edges):
         stretch_P = curve.values_P[begin:end]
@@ -137,17 +120,12 @@ def thin(curve: Curve, most: int = MOST) -> Curve:
     return Curve(curve.steps_P[indices], curve.values_P[indices])
 
 
-def seconds_per_step(metrics: Metrics, lines: int = 20) -> float | None:
-    """Return the median seconds of a step over the last lines of the log, or None before the second line.
-
-    Args:
-        metrics: of a run.
-        lines: how many.
-    """
+def seconds_per_step(metrics: Metrics) -> float | None:
+    """Return the median seconds of a step over the last 20 lines of the log, or None before the second line."""
     tokens, rate = metrics.curve("tokens"), metrics.curve("tokens_per_second")
     if len(tokens) < 2 or len(tokens) != len(rate):
         return None
-    steps_P, tokens_P = tokens.steps_P[-lines - 1 :], tokens.values_P[-lines - 1 :]
+    steps_P, tokens_P = tokens.steps_P[-21:], tokens.values_P[-21:]
     with np.errstate(divide="ignore", invalid="ignore"):
         seconds_P = np.diff(tokens_P) / rate.values_P[-len(steps_P) + 1 :] / np.diff(steps_P)
     seconds_P = seconds_P[np.isfinite(seconds_P)]

@@ -38,7 +38,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
         [words(name) for name in ("graph", "megabytes", "sentences per second", "smallest cosine")],
         [
             [name, f"{of['bytes'] / 1e6:,.1f}", f"{of['sentences_per_second']:,}", f"{of['cosine']:.4f}"]
-            for name, of in found.int8.items()
+            for name, of in found.graphs.items()
         ],
     )
     heading = str(found.scores.get("heading", ""))

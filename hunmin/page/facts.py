@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from common.errors import UserError
 from common.settings import load_yaml, parse_settings, with_new_names
 from data.statistics.table import load_statistics
 from hunmin.embed.facts import EmbedFacts, read_embed
 from hunmin.page.curves import Metrics, read_curves
 from hunmin.page.stages import FRESH, RunState, StageFacts, is_locked, last_written, read_stages, run_state
-from hunmin.recipe import Recipe
+from hunmin.recipe import Recipe, recipe_of
 from hunmin.report import contamination
 from hunmin.stages import TIMING
 from klue.report import read_rows
@@ -22,7 +21,7 @@ from klue.search import tried_values
 from klue.settings import KlueSettings
 from klue.tables import published_for
 from klue.tasks import get_task
-from pretrain.callbacks.metrics import STARTS
+from pretrain.callbacks.metrics import STARTS, read_metrics
 from pretrain.parallel.monitor import HEARTBEAT
 from pretrain.train import STOPPED_MARK
 
@@ -116,11 +115,7 @@ def read_facts(run: Path, now: float) -> Facts:
         UserError: it is no run folder, or its results are damaged.
         HunminError: a manifest or the statistics are damaged.
     """
-    if not (run / "recipe.yaml").is_file():
-        raise UserError(
-            f"{run} is no run folder", "a run folder holds recipe.yaml", "give the folder `out` of a recipe"
-        )
-    recipe = with_new_names(load_yaml(run / "recipe.yaml"), Recipe)
+    recipe = with_new_names(load_yaml(recipe_of(run)), Recipe)
     written = last_written(run)
     active = is_locked(run) or (written is not None and now - written < FRESH)
     folder = run / "pretrain.partial" if (run / "pretrain.partial").is_dir() else run / "pretrain"
@@ -130,7 +125,7 @@ def read_facts(run: Path, now: float) -> Facts:
     training = read_training(folder)
     stages = read_stages(run, active)
     state = run_state(stages, active, stopped, training.heartbeat)
-    corpus, times = run / "corpus", _json_lines(run / TIMING)
+    corpus, times = run / "corpus", read_metrics(run / TIMING)
     last = times[-1] if times else {}
     return Facts(
         name=str(recipe.get("name", run.name)),
@@ -162,7 +157,7 @@ def read_training(folder: Path) -> Training:
             guard, device = saved.get("guard", {}), str(saved.get("device") or "")
             hardware = (f"{saved['world']} × " if saved.get("world", 1) > 1 else "") + device or None
     logs = folder / "logs"
-    starts = _json_lines(logs / STARTS)
+    starts = read_metrics(logs / STARTS)
     return Training(
         read_curves(logs / "metrics.jsonl"), checkpoints, guard, starts, _json(logs / HEARTBEAT), hardware,
         known_device(device) is not None,
@@ -200,7 +195,7 @@ def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
         jobs=jobs,
         published=published_for(rows, bool(tree.get("published"))),
         contamination=contamination(run / "corpus" / "hits.jsonl"),
-        watched=_json_lines(run / "watch" / "scores.jsonl"),
+        watched=read_metrics(run / "watch" / "scores.jsonl"),
     )
 
 
@@ -211,15 +206,3 @@ def _json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _json_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the objects in a file, without a last line that is cut short."""
-    rows = []
-    if path.is_file():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            try:
-                rows.append(json.loads(line))
-            except ValueError:
-                continue
-    return rows

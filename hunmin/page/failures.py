@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from hunmin.page.curves import Metrics
-from hunmin.page.words import ENGLISH, Words
+from hunmin.page.words import Words
 
 KINDS = (
     ("out of memory", r"out of memory|MemoryError|cannot allocate"),
@@ -23,7 +23,7 @@ NAMED = re.compile(r"(?:^|failed: )([A-Z][A-Za-z]{2,40}(?:Error|Exception|Exit|I
 """The class of an exception, which a message begins with where no kind fits."""
 
 
-def failure_kind(message: str, words: Words = ENGLISH) -> str:
+def failure_kind(message: str, words: Words) -> str:
     """Return what has failed, and of which rank, without a word of the message itself.
 
     Args:
@@ -39,7 +39,7 @@ def failure_kind(message: str, words: Words = ENGLISH) -> str:
     return words("{failure} (full message: pretrain*/logs/heartbeat.json)", failure=f"{where}{words(kind)}")
 
 
-def node_names(metrics: Metrics, heartbeat: dict[str, Any], words: Words = ENGLISH) -> dict[str, str]:
+def node_names(metrics: Metrics, heartbeat: dict[str, Any], words: Words) -> dict[str, str]:
     """Return host → "node 1", "node 2" …, in the order of the lowest rank that is known of each.
 
     Args:

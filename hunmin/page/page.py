@@ -21,9 +21,8 @@ from markupsafe import Markup
 from common.control_characters import escaped
 from common.errors import UserError
 from common.files import atomic_write, human_size
-from hunmin.page import compare, corpus, embeddings, pipeline, scores, tables, training, verdict, vocabulary
+from hunmin.page import compare, corpus, embeddings, pipeline, samples, scores, tables, training, verdict, vocabulary
 from hunmin.page.facts import Facts, read_facts
-from hunmin.page.samples import read_samples
 from hunmin.page.words import LANGUAGES, Language, Words
 
 PAGE = "report.html"
@@ -57,12 +56,7 @@ SECTIONS = (
     Section("pipeline", "Pipeline", pipeline.view),
     Section("corpus", "Corpus", corpus.view, folded=True),
     Section("vocabulary", "Vocabulary", vocabulary.view, folded=True),
-    Section(
-        "text",
-        "Text of the corpus",
-        lambda facts, words: {"all": facts.text, "size": ""} if facts.text else None,
-        folded=True,
-    ),
+    Section("text", "Text of the corpus", samples.view, folded=True),
 )
 """In the order of the page."""
 
@@ -96,10 +90,10 @@ def _written(template: str, words: Words, **values: Any) -> str:
     return templates.get_template(template).render(values)
 
 
-def language_of(facts: Facts, language: Language | None = None) -> Language:
-    """Return the language of a page: the one asked for, else that of the run's card (`hub.language`)."""
+def _words(facts: Facts, language: Language | None) -> Words:
+    """Return the words of a page: in the language asked for, else in that of the run's card (`hub.language`)."""
     wanted = language or (facts.recipe.get("hub") or {}).get("language")
-    return wanted if wanted in LANGUAGES else "en"
+    return Words(wanted if wanted in LANGUAGES else "en")
 
 
 def render(facts: Facts, refresh: float | None = None, language: Language | None = None) -> str:
@@ -110,15 +104,13 @@ def render(facts: Facts, refresh: float | None = None, language: Language | None
         refresh: seconds after which a browser loads the page again; None: never.
         language: "en" or "ko"; None: that of the run's card.
     """
-    words = Words(language_of(facts, language))
+    words = _words(facts, language)
     views = [(section, section.view(facts, words)) for section in SECTIONS]
     shown = [(section, view) for section, view in views if view is not None]
-    titles = {section.key: words(section.title) for section, _ in shown} | {
-        "scores": scores.title(facts.klue.rows, words)
-    }
-    headline = verdict.headline(facts, words)
-    return _written("page.html.jinja", words, facts=facts, sections=shown, titles=titles, headline=headline,
-                    state=facts.state.replace(" ", "-"), refresh=refresh)  # fmt: skip
+    state, headline = facts.state.replace(" ", "-"), verdict.headline(facts, words)
+    return _written(
+        "page.html.jinja", words, facts=facts, sections=shown, headline=headline, state=state, refresh=refresh
+    )
 
 
 def write_page(
@@ -142,12 +134,10 @@ def write_page(
         HunminError: a manifest or the statistics are damaged.
         DiskFullError: no space; an earlier page stays.
     """
-    path = path or run / PAGE
-    _refuse_foreign(path)
     facts = read_facts(run, time.time())
     if text:
-        facts = replace(facts, text=read_samples(run))
-    _write(path, render(facts, refresh if facts.state != "finished" else None, language))
+        facts = replace(facts, text=samples.read_samples(run))
+    _write(path or run / PAGE, render(facts, refresh if facts.state != "finished" else None, language))
     return facts
 
 
@@ -164,9 +154,8 @@ def write_comparison(runs: Sequence[Path], path: Path, language: Language | None
     """
     if len(runs) > compare.MOST:
         raise UserError(f"{len(runs)} runs", f"a page compares {compare.MOST} at most", "name fewer")
-    _refuse_foreign(path)
     found = [read_facts(run, time.time()) for run in runs]
-    words = Words(language_of(found[0], language))
+    words = _words(found[0], language)
     _write(path, _written("compare.html.jinja", words, refresh=None, **compare.view(found, words)))
     return found
 
@@ -180,11 +169,8 @@ def is_page(path: Path) -> bool:
         return False
 
 
-def _refuse_foreign(path: Path) -> None:
+def _write(path: Path, page: str) -> None:
     if os.path.lexists(path) and not is_page(path):
         raise UserError(f"{path} is not a page of hunmin", "a page replaces only a page", "give another --out")
-
-
-def _write(path: Path, page: str) -> None:
     with atomic_write(path) as stream:
         stream.write(escaped(page))

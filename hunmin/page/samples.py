@@ -5,8 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hunmin.page.facts import Facts
+from hunmin.page.words import Words
+
 SOURCES, SENTENCES = 20, 8
 """Sources that a document is shown of, and sentences of each."""
+
+
+def view(facts: Facts, words: Words) -> dict[str, Any] | None:
+    """Return what the template of the section shows; None where no text is asked for."""
+    return {"all": facts.text, "size": ""} if facts.text else None
 
 
 def read_samples(run: Path) -> list[dict[str, Any]]:

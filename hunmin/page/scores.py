@@ -13,7 +13,7 @@ from hunmin.page.facts import Facts, Klue
 from hunmin.page.tables import NONE, Table, signed
 from hunmin.page.words import Words
 from hunmin.scores import NOT_SCORED
-from klue.results import chosen, metrics_of, sort_rows
+from klue.results import chosen, metrics_of, sort_rows, summarize
 from klue.synthetic import TOLD, all_synthetic
 from klue.tables import Line, Scores, tables
 from klue.tasks import TASKS
@@ -47,6 +47,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
         notice = words("These scores belong to an earlier state of the run. Run it again to update them.")
     nothing = f"{NOT_SCORED.capitalize()}." if stage.counts.get("skipped") else "There are no scores yet."
     return {
+        "title": title(found.rows, words),
         "notice": notice,
         "nothing": "" if found.rows or found.jobs is not None else words(nothing),
         "suites": [_suite(table, found, words) for table in tables(found.rows, found.published, found.contamination)],
@@ -63,13 +64,16 @@ def title(rows: list[dict[str, Any]], words: Words) -> str:
 def means(found: Klue) -> dict[str, dict[str, float]]:
     """Return task → initialisation → mean of the metric that its evaluations are chosen by; "as published" aside."""
     known: dict[str, dict[str, float]] = {}
-    for group, _ in chosen(found.rows):
-        task, init = group[0]["task"], group[0]["init"]
-        which = "test" if all(row.get("test") for row in group) else "best"
-        values = [row[which][TASKS[task].selection] for row in group]
-        if None not in values:
-            known.setdefault(task, {})[init] = float(np.mean(values))
+    for entry in summarize(found.rows):
+        score = entry.get("test", entry["best"])[TASKS[entry["task"]].selection]["mean"]
+        if score is not None:
+            known.setdefault(entry["task"], {})[entry["init"]] = score
     return known
+
+
+def notes(table: Scores, words: Words) -> list[str]:
+    """Return the notes below a table; that its data are synthetic stands above."""
+    return [words.said(note) for note in table.notes if note != TOLD]
 
 
 def _suite(table: Scores, found: Klue, words: Words) -> dict[str, Any]:
@@ -85,7 +89,7 @@ def _suite(table: Scores, found: Klue, words: Words) -> dict[str, Any]:
         "overlap": any(row.gain != NONE and not row.apart for row in rows),
         "published": _published(table, lines.get("pretrained"), others, words),
         "extra": Table(words("More metrics"), head, extra),
-        "notes": [words.said(note) for note in table.notes if note != TOLD],
+        "notes": notes(table, words),
     }
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import fcntl
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from common.lock import LOCK
 from common.manifest import Manifest, read_manifest
-from hunmin.stages import STAGES, Stage, stage_times
+from hunmin.stages import STAGES, stage_times
 
 StageState = Literal["done", "outdated", "under way", "unfinished", "waiting"]
 RunState = Literal["finished", "running", "stopped", "failed", "not running"]
@@ -37,40 +38,31 @@ def read_stages(run: Path, active: bool) -> list[StageFacts]:
         run: run folder.
         active: whether a command is at work in it.
     """
-    manifests = {stage.name: read_manifest(run / stage.folder) for stage in STAGES}
     times = stage_times(run)
+    manifests: dict[str, Manifest | None] = {}
     found: dict[str, StageFacts] = {}
     for stage in STAGES:
-        manifest = manifests[stage.name]
-        state = _state(run, stage, manifests, {name: facts.state for name, facts in found.items()}, active)
-        counts, versions = (manifest.counts, manifest.versions) if manifest else ({}, {})
-        seconds = times.get(stage.name, {}).get("seconds") if manifest else None
-        found[stage.name] = StageFacts(stage.name, state, seconds, counts, versions)
+        manifest = manifests[stage.name] = read_manifest(run / stage.folder)
+        state: StageState = "done"
+        if (run / f"{stage.folder}.partial").is_dir():
+            state = "under way" if active else "unfinished"
+        elif manifest is None:
+            state = "waiting"
+        else:
+            for name in stage.after:
+                before = manifests[name]
+                if found[name].state != "done" or before is None or manifest.inputs.get(name) != before.fingerprint:
+                    state = "outdated"
+        if manifest is None:
+            found[stage.name] = StageFacts(stage.name, state)
+        else:
+            seconds = times.get(stage.name, {}).get("seconds")
+            found[stage.name] = StageFacts(stage.name, state, seconds, manifest.counts, manifest.versions)
     return list(found.values())
 
 
-def _state(
-    run: Path, stage: Stage, manifests: dict[str, Manifest | None], before: dict[str, StageState], active: bool
-) -> StageState:
-    """Return the state of a stage, given those of the stages before it."""
-    if (run / f"{stage.folder}.partial").is_dir():
-        return "under way" if active else "unfinished"
-    manifest = manifests[stage.name]
-    if manifest is None:
-        return "waiting"
-    for name in stage.after:
-        upstream = manifests[name]
-        if before[name] != "done" or upstream is None or manifest.inputs.get(name) != upstream.fingerprint:
-            return "outdated"
-    return "done"
-
-
 def is_locked(run: Path) -> bool:
-    """Return whether a process holds the lock of a run folder.
-
-    Args:
-        run: run folder.
-    """
+    """Return whether a process holds the lock of a run folder."""
     try:
         with (run / LOCK).open("rb") as stream:
             fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -85,13 +77,10 @@ def last_written(run: Path) -> float | None:
     """Return when a log of an unfinished stage was written last, in seconds since 1970, or None where there is none."""
     times = []
     for stage in STAGES:
-        logs = run / f"{stage.folder}.partial"
         for pattern in ("*", "logs/*", "jobs/*"):
-            for path in logs.glob(pattern):
-                try:
+            for path in (run / f"{stage.folder}.partial").glob(pattern):
+                with suppress(OSError):  # it has just been renamed
                     times.append(path.stat().st_mtime)
-                except OSError:  # it has just been renamed
-                    continue
     return max(times, default=None)
 
 

@@ -39,7 +39,7 @@ FROM_ZERO = ("throughput", "mfu", "waiting", "spread")
 def view(facts: Facts, words: Words) -> dict[str, Any]:
     """Return what the template of the section shows."""
     found, guard = facts.training, facts.training.guard
-    charts = curves(found.metrics, words, found.on_known_gpu)
+    charts = _curves(found.metrics, words, found.on_known_gpu)
     loss, skipped = found.metrics.curve("loss"), found.metrics.last("skipped")
     nodes = node_names(found.metrics, found.heartbeat, words)
     settings = facts.recipe.get("pretrain", {}).items()
@@ -56,18 +56,12 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
             "restarts": len(found.starts) - 1 if found.starts else words("not recorded by this version"),
         },
         "slow": [(nodes[host], rank, lines) for (host, rank), lines in found.metrics.slow.most_common(20)],
-        "settings": flat(bare({name: value for name, value in settings if name not in HIDDEN})),
+        "settings": _flat(bare({name: value for name, value in settings if name not in HIDDEN})),
     }
 
 
-def curves(metrics: Metrics, words: Words, mfu: bool) -> list[Chart]:
-    """Return the charts of a run's log; one without a finite value is left out.
-
-    Args:
-        metrics: of the run.
-        words: of the page.
-        mfu: show the utilisation: it says something only against a peak that is published.
-    """
+def _curves(metrics: Metrics, words: Words, mfu: bool) -> list[Chart]:
+    """Return the charts of a run's log that have a finite value; of the utilisation where `mfu`."""
     charts = [
         line_chart(
             words, key, title, unit=unit, form=form, source=SOURCE, zero=key in FROM_ZERO,
@@ -82,12 +76,12 @@ def curves(metrics: Metrics, words: Words, mfu: bool) -> list[Chart]:
     return [one for one in charts if one]
 
 
-def flat(tree: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+def _flat(tree: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     """Return the leaves of a tree of settings as (dotted name, value); of a place its last part alone."""
     found: list[tuple[str, str]] = []
     for name, value in tree.items():
         if isinstance(value, dict):
-            found += flat(value, f"{prefix}{name}.")
+            found += _flat(value, f"{prefix}{name}.")
         elif value is not None:
             text = str(value)
             found.append((prefix + name, text.rstrip("/").rpartition("/")[2] if name in PLACES else text))

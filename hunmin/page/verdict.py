@@ -69,8 +69,8 @@ def verdict(facts: Facts, words: Words) -> dict[str, str] | None:
             "of": words("mean gain over random weights"),
             "sentence": words(
                 "{ours} after pretraining, {random} from random weights: mean of {count} tasks, one metric each. "
-                "Pretraining helps on {better} of {count}.",
-                ours=f"{ours:.2f}", random=f"{random:.2f}", count=len(both),
+                "Pretraining helps on {better} of {tasks}.",
+                ours=f"{ours:.2f}", random=f"{random:.2f}", count=len(both), tasks=len(both),
                 better=sum(one["pretrained"] > one["random"] for one in both),
             ),
         }  # fmt: skip

@@ -26,7 +26,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
     if found is None:
         return None
     counts = facts.stage("tokenizer").counts
-    begin, within = made_of(found.entries)
+    begin, within = _made_of(found.entries)
     return {
         "size": words("{count} entries", count=f"{counts.get('vocab_size', 0):,}"),
         "sizes": {name: n for name, n in counts.items() if not isinstance(n, str)},
@@ -39,12 +39,8 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
     }
 
 
-def made_of(entries: list[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return how many entries of each kind start a word, and how many continue one.
-
-    Args:
-        entries: of a WordPiece vocabulary.
-    """
+def _made_of(entries: list[str]) -> tuple[Counter[str], Counter[str]]:
+    """Return how many entries of each kind start a word, and how many continue one."""
     begin: Counter[str] = Counter()
     within: Counter[str] = Counter()
     for entry in entries:

@@ -28,17 +28,11 @@ def _table(name: str) -> dict[str, Any]:
 @lru_cache
 def _patterns() -> list[tuple[re.Pattern[str], str]]:
     """Return (what an English sentence with values looks like, its Korean)."""
-    found = []
-    for english, korean in _table("words.ko.yaml").items():
-        if "{" in english:
-            parts = re.split(r"\{(\w+)\}", english)
-            shape = "".join(
-                re.escape(part) if at % 2 == 0 else f"(?P={part})" if part in parts[1:at:2] else f"(?P<{part}>.+?)"
-                for at, part in enumerate(parts)
-            )
-            found.append((sum(map(len, parts[::2])), re.compile(shape, re.DOTALL), korean))
-    found.sort(key=lambda one: -one[0])  # what says most first
-    return [(shape, korean) for _, shape, korean in found]
+    korean = _table("words.ko.yaml")
+    filled = [english for english in korean if "{" in english]
+    filled.sort(key=lambda english: -len(re.sub(r"\{\w+\}", "", english)))  # what says most first
+    shapes = [re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+?)", re.escape(english)) for english in filled]
+    return [(re.compile(shape, re.DOTALL), korean[english]) for shape, english in zip(shapes, filled, strict=True)]
 
 
 class Words:

@@ -21,12 +21,8 @@ def write_decoder(
     """Write a GPT-NeoX of random weights whose end mark is its padding, as Polyglot-Ko's, and return its parameters.
 
     Args:
-        out: folder for transformers.
-        texts: that its tokenizer is trained on.
-        seed: of the weights.
         vocabulary: entries, at most.
         positions: tokens that the model takes.
-        layers: of the model.
         hidden: its width, of four heads.
     """
     os.environ.setdefault("DS_ACCELERATOR", "cpu")  # DeepSpeed, which transformers imports, warns without a GPU

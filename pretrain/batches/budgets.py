@@ -6,16 +6,13 @@ of a shard.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numba
 import numpy as np
 
-from pretrain.batches.layouts import Layout
+from pretrain.batches.layouts import Parts
 from tokenizer.shards import TokenShards
 
 
-def count_by_ordinary_tokens(shards: TokenShards, parts: Sequence[tuple[int, Layout]], length: int) -> np.ndarray:
+def count_by_ordinary_tokens(shards: TokenShards, parts: Parts, length: int) -> np.ndarray:
     """Return how many samples hold 0, 1, … length − 2 ordinary tokens, (L,) int64.
 
     Every token of the corpus is read once, whatever the number of layouts over a shard.
@@ -29,7 +26,7 @@ def count_by_ordinary_tokens(shards: TokenShards, parts: Sequence[tuple[int, Lay
     special_V[list(shards.special_ids.values())] = True
     samples_L = np.zeros(length - 1, np.int64)
     for shard in range(len(shards.shards)):
-        special_K = _special_places(np.asarray(shards.tokens(shard)), special_V)
+        special_K = np.flatnonzero(special_V[shards.tokens(shard)])
         for layout in (layout for number, layout in parts if number == shard):
             spans_P2, first = layout.every_span()
             special_P = np.diff(np.searchsorted(special_K, spans_P2), axis=1)[:, 0]
@@ -47,18 +44,3 @@ def mean_budget(samples_L: np.ndarray, rate: float) -> float:
     """
     budgets_L = np.floor(rate * np.arange(len(samples_L)) + 0.5)
     return float(budgets_L @ samples_L / max(1, samples_L.sum()))
-
-
-@numba.njit(cache=True)
-def _special_places(tokens_T: np.ndarray, special_V: np.ndarray) -> np.ndarray:
-    """Return where special tokens stand, (K,) int64, ascending."""
-    count = 0
-    for token in tokens_T:
-        count += special_V[token]
-    places = np.empty(count, np.int64)
-    count = 0
-    for place in range(len(tokens_T)):
-        if special_V[tokens_T[place]]:
-            places[count] = place
-            count += 1
-    return places

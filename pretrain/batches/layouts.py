@@ -31,6 +31,10 @@ class Layout(Protocol):
         """Positions that are not padding, added up over the runs of them that see each other; and their squares."""
 
 
+Parts = list[tuple[int, Layout]]
+"""(shard, layout of samples over its tokens), in order; a shard may come several times."""
+
+
 def sums_of(lengths: np.ndarray) -> tuple[int, int]:
     """Return the sum of lengths, and of their squares."""
     return int(lengths.sum()), int((lengths * lengths).sum())

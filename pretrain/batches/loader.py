@@ -22,6 +22,8 @@ from pretrain.objectives.registry import OBJECTIVES
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
 
+DEPTH = 4
+"""Global batches that are built ahead at most."""
 __all__ = ["Loader", "mask_table", "plan_samples", "read_vocabulary"]
 
 
@@ -161,16 +163,12 @@ class Loader:
             expected = masked.expected * counted_B.mean()
             yield replace(batch, counted_B=counted_B), replace(masked, labels_BM=labels_BM, expected=expected)
 
-    def ahead(self, first_step: int, depth: int = 4) -> Generator[list[MicroBatch]]:
+    def ahead(self, first_step: int) -> Generator[list[MicroBatch]]:
         """Yield `micro_batches` for first_step, first_step + 1 … to the last step, built ahead by a thread.
 
         The thread holds no state that a restart would need, and ends when the iterator is closed.
-
-        Args:
-            first_step: the next step of the run.
-            depth: global batches that wait at most.
         """
-        ready: queue.Queue[list[MicroBatch] | BaseException] = queue.Queue(depth)
+        ready: queue.Queue[list[MicroBatch] | BaseException] = queue.Queue(DEPTH)
         stop = threading.Event()
 
         def put(item: list[MicroBatch] | BaseException) -> None:

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import NamedTuple
 
 import numba
 import numpy as np
 
 from common.files import atomic_write
-from pretrain.batches.layouts import sums_of
+from pretrain.batches.layouts import Parts, sums_of
 from pretrain.batches.random_numbers import GOLDEN, below, key_of, mix, next_bits, unit
 from tokenizer.shards import TokenShards
 
@@ -57,13 +56,6 @@ class Pairs:
         return np.asarray(self._plan).reshape(-1, 2), np.arange(0, 2 * len(self) + 1, 2)
 
 
-class PlannedPairs(NamedTuple):
-    """The pairs of a run as parts of a `SampleSet`."""
-
-    training: list[tuple[int, Pairs]]
-    validation: list[tuple[int, Pairs]]
-
-
 def plan_pairs(shards: TokenShards, folder: Path, length: int, copies: int, held_out: int, seed: int) -> None:
     """Write the pairs of a run into `folder`, which then holds them all; what is there already stays.
 
@@ -91,11 +83,13 @@ def plan_pairs(shards: TokenShards, folder: Path, length: int, copies: int, held
         _write(folder / _name("validation", 0, shard), sentences, documents, held_D, length, key_of(seed, 7, shard))
 
 
-def read_pairs(shards: TokenShards, folder: Path, copies: int) -> PlannedPairs:
-    """Return what `plan_pairs` wrote, mapped into memory."""
+def read_pairs(shards: TokenShards, folder: Path, copies: int) -> tuple[Parts, Parts]:
+    """Return what `plan_pairs` wrote for training and for validation, mapped into memory: parts of a `SampleSet`."""
     every = range(len(shards.shards))
-    training = [(shard, _read(folder / _name("training", copy, shard))) for copy in range(copies) for shard in every]
-    return PlannedPairs(training, [(shard, _read(folder / _name("validation", 0, shard))) for shard in every])
+    training: Parts = [
+        (shard, _read(folder / _name("training", copy, shard))) for copy in range(copies) for shard in every
+    ]
+    return training, [(shard, _read(folder / _name("validation", 0, shard))) for shard in every]
 
 
 def _name(part: str, copy: int, shard: int) -> str:

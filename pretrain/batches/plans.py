@@ -10,15 +10,12 @@ import numpy as np
 from common.errors import UserError
 from common.files import atomic_write
 from pretrain.batches.budgets import count_by_ordinary_tokens
-from pretrain.batches.layouts import Layout, contiguous, doc_sentences, full_sentences
+from pretrain.batches.layouts import Layout, Parts, contiguous, doc_sentences, full_sentences
 from pretrain.batches.packed_files import holds_groups, read_groups, write_groups
 from pretrain.batches.packing import packed
 from pretrain.batches.pairs import plan_pairs, read_pairs
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
-
-Parts = list[tuple[int, Layout]]
-"""(shard, layout of samples over its tokens), in order; a shard may come several times."""
 
 BY_ORDINARY = "by-ordinary-tokens.json"
 
@@ -59,11 +56,8 @@ def read_parts(settings: PretrainSettings, shards: TokenShards, plans: Path) -> 
     Raises:
         UserError: samples are to be held out of a corpus in which they may come again, and it holds out none itself.
     """
-    training: Parts
-    held_out: Parts
     if settings.packing == "sentence-pairs":
-        pairs = read_pairs(shards, plans, copies(settings))
-        training, held_out = list(pairs.training), list(pairs.validation)
+        training, held_out = read_pairs(shards, plans, copies(settings))
     else:
         every = [(index, _layout(settings, shards, index, plans)) for index in range(len(shards.shards))]
         training = [part for part in every if shards.copies(part[0])]

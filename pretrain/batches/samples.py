@@ -5,14 +5,13 @@ Shapes: B samples in the batch, S tokens in a sample (length), K texts in a samp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numba
 import numpy as np
 
-from pretrain.batches.layouts import Layout
+from pretrain.batches.layouts import Parts
 from tokenizer.shards import TokenShards
 
 
@@ -63,10 +62,8 @@ class SampleSet:
         continues_V: bool; True for pieces that continue a word.
     """
 
-    def __init__(
-        self, shards: TokenShards, parts: Sequence[tuple[int, Layout]], length: int, continues_V: np.ndarray
-    ) -> None:
-        self.length, self._parts, self._continues = length, list(parts), continues_V
+    def __init__(self, shards: TokenShards, parts: Parts, length: int, continues_V: np.ndarray) -> None:
+        self.length, self._parts, self._continues = length, parts, continues_V
         self._cls, self._sep, self._pad = (shards.special_ids[name] for name in ("cls", "sep", "pad"))
         # as plain arrays: compiled code takes a memory map for another type
         self._tokens = [np.asarray(shards.tokens(i)) for i in range(len(shards.shards))]

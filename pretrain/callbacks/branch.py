@@ -8,22 +8,13 @@ from typing import Any
 
 from common.errors import UserError
 from common.settings import changed_keys, with_new_names
-from pretrain.callbacks.checkpoint import check_format, is_sound, read_metadata, tokens_fingerprint
+from pretrain.callbacks.checkpoint import check_format, damaged_files, read_metadata, tokens_fingerprint
 from pretrain.objectives.registry import OBJECTIVES, last_learned
 from pretrain.settings import PretrainSettings
 
 FREE = (
-    "optimizer",
-    "steps",
-    "global_batch",
-    "batch_warmup",
-    "branch_from",
-    "init_from",
-    "objective",
-    "first_phase",
-    "dtype",
-    "fp8",
-    "grad_reduce_dtype",
+    *("optimizer", "steps", "global_batch", "batch_warmup", "branch_from", "init_from", "objective", "first_phase"),
+    *("dtype", "fp8", "grad_reduce_dtype"),
 )
 """Settings in which a branch may differ from its parent; all others say what the weights and the data are. Likewise the
 sections of objectives that the parent has not learned."""
@@ -53,7 +44,7 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
         UserError: it is no whole checkpoint, of other data or another model, or it has no steps left to go.
     """
     saved = read_metadata(path)
-    if saved is None or not is_sound(path, saved):
+    if saved is None or damaged_files(path, saved):
         raise UserError(
             f"{path} is not a whole checkpoint",
             "pretrain.branch_from names the folder of one checkpoint (…/checkpoints/step-00001000)",

@@ -65,13 +65,8 @@ def read_metadata(path: Path) -> dict[str, Any] | None:
     return dict(saved)
 
 
-def is_sound(path: Path, saved: dict[str, Any]) -> bool:
-    """Return whether the files of a checkpoint hold what its metadata says: they are read for it, all of them."""
-    return not damaged_files(path, saved)
-
-
 def damaged_files(path: Path, saved: dict[str, Any]) -> list[str]:
-    """Return the files of a checkpoint that do not hold what its metadata says."""
+    """Return the files of a checkpoint that do not hold what its metadata says: they are read for it, all of them."""
     return [name for name, (_, content) in saved["files"].items() if not _holds(path / name, content)]
 
 
@@ -83,12 +78,7 @@ def _holds(path: Path, content: str) -> bool:
 
 
 def fingerprint(tree: dict[str, Any], tokens: Path) -> str:
-    """Return what identifies a run's course: every setting that matters, and the corpus.
-
-    Args:
-        tree: the settings, see `dump_settings`.
-        tokens: token folder.
-    """
+    """Return what identifies a run's course: every setting that matters (`dump_settings`), and the corpus."""
     return settings_hash({"settings": tree, "tokens": tokens_fingerprint(tokens)})
 
 
@@ -151,11 +141,7 @@ def save_checkpoint(
 
 
 def load_weights(checkpoint: Path, hf_model: torch.nn.Module) -> None:
-    """Put the weights of a checkpoint into a model of transformers.
-
-    Raises:
-        HunminError: they are not those of this model.
-    """
+    """Put the weights of a checkpoint into a model of transformers; see `put_weights`."""
     put_weights(load_file(checkpoint / WEIGHTS), hf_model, str(checkpoint))
 
 
@@ -202,9 +188,8 @@ def library_disk_errors(path: Path) -> Iterator[None]:
         yield
     except (RuntimeError, SafetensorError) as error:
         text = str(error)
-        if any(
-            sign in text for sign in ("unexpected pos", "No space left", "os error 28", "os error 122", "os error 27")
-        ):
+        signs = ("unexpected pos", "No space left", "os error 28", "os error 122", "os error 27")
+        if any(sign in text for sign in signs):
             raise OSError(errno.ENOSPC, "no space left", str(path)) from None
         raise
 
@@ -216,7 +201,7 @@ def newest_checkpoint(folder: Path) -> tuple[Path | None, dict[str, Any]]:
         UserError: there are checkpoints, and all of them are damaged.
     """
     for _, path in reversed(complete_checkpoints(folder)):
-        if (saved := read_metadata(path)) and is_sound(path, saved):
+        if (saved := read_metadata(path)) and not damaged_files(path, saved):
             return path, saved
         say(f"warning: checkpoint {path.name} is damaged; it is passed over", style="yellow")
     if any(folder.glob("step-*")):
@@ -262,11 +247,7 @@ def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) 
 
 
 def check_format(path: Path, saved: dict[str, Any]) -> None:
-    """Refuse a checkpoint that an earlier version wrote.
-
-    Raises:
-        UserError: it did.
-    """
+    """Raise UserError where an earlier version wrote a checkpoint."""
     if saved.get("format") != FORMAT:
         raise UserError(
             f"{path} was written by an earlier version (format {saved.get('format', 1)}, this one reads {FORMAT})",

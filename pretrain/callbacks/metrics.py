@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Any
@@ -66,13 +67,7 @@ class MetricsLog:
 
 
 def note_start(folder: Path, step: int, processes: int) -> None:
-    """Append a line to starts.jsonl: when training began or went on, after which step, with how many processes.
-
-    Args:
-        folder: folder for logs.
-        step: optimizer steps the run already has.
-        processes: of this start.
-    """
+    """Append a line to starts.jsonl: when training began or went on, after which step, with how many processes."""
     row = {"time": datetime.now(timezone.utc).isoformat(timespec="seconds"), "step": step, "processes": processes}
     with disk_errors(folder), (folder / STARTS).open("a", encoding="utf-8") as stream:
         stream.write(json.dumps(row) + "\n")
@@ -81,12 +76,9 @@ def note_start(folder: Path, step: int, processes: int) -> None:
 def read_metrics(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a metrics file; a last line that a kill cut short is left out."""
     rows = []
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            try:
-                rows.append(json.loads(line))
-            except ValueError:
-                continue
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        with suppress(ValueError):
+            rows.append(json.loads(line))
     return rows
 
 

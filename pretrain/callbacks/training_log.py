@@ -16,12 +16,7 @@ from pretrain.setup import Run
 
 
 class Journal:
-    """Metrics and progress of a run, kept by its first process; a context that closes both.
-
-    Args:
-        run: what `begin` returned.
-        out: the run's folder.
-    """
+    """Metrics and progress of a run, kept by its first process; a context that closes both."""
 
     def __init__(self, run: Run, out: Path) -> None:
         settings = run.loader.settings

@@ -65,13 +65,7 @@ def all_reduce(size: float, cluster: Cluster, calls: int = 1) -> float:
 
 
 def reduce_scatter(size: float, cluster: Cluster, calls: int = 1) -> float:
-    """Return the seconds in which every device has its part of the sum; gathering the parts takes as long.
-
-    Args:
-        size: bytes of the whole.
-        cluster: the devices.
-        calls: in how many pieces it goes.
-    """
+    """Return the seconds in which every device has its part of the sum; gathering the parts takes as long."""
     inside = _half_ring(size, cluster.in_node, cluster.inside, calls)
     return inside + _half_ring(size, cluster.nodes, cluster.between, calls)
 

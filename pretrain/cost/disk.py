@@ -33,14 +33,7 @@ class Disk:
 
 
 def disk(settings: PretrainSettings, vocab_size: int, parameters: int, corpus_tokens: int | None) -> Disk:
-    """Return the disk that a run takes.
-
-    Args:
-        settings: the run.
-        vocab_size: entries of the vocabulary.
-        parameters: of the model.
-        corpus_tokens: tokens of the encoded corpus, None where it is not yet encoded.
-    """
+    """Return the disk that a run takes."""
     one = BYTES * (parameters + OPTIMIZERS[settings.optimizer.type].state_numbers(settings, parameters))
     return Disk(
         checkpoint=one,

@@ -240,12 +240,6 @@ def largest_micro_batch(
 
 
 def largest_dividing(settings: PretrainSettings, devices: int, at_most: int) -> int:
-    """Return the largest micro-batch that so many devices can share every global batch in, 0 where there is none.
-
-    Args:
-        settings: the run.
-        devices: that share it.
-        at_most: samples of the micro-batch.
-    """
+    """Return the largest micro-batch that so many devices can share every global batch in, 0 where there is none."""
     share, rest = divmod(settings.smallest_batch, devices)
     return 0 if rest else max((m for m in range(1, min(share, at_most) + 1) if share % m == 0), default=0)

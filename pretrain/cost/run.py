@@ -121,20 +121,21 @@ def run_cost(
     }
 
 
-def refuse_settings(settings: PretrainSettings, name: str, device: Device) -> None:
+def refuse_settings(settings: PretrainSettings, name: str, kind: str, fp8: bool) -> None:
     """Refuse settings that a device cannot do.
 
     Args:
         settings: the run.
         name: of the device, for the message.
-        device: where.
+        kind: "gpu", "tpu" or "cpu".
+        fp8: whether it computes in 8 bits.
 
     Raises:
         UserError: the run would not begin on such a device.
     """
-    tpu = device.kind == "tpu"
+    tpu = kind == "tpu"
     for refused, what, rule, remedy in (
-        (settings.fp8 and not device.fp8, "pretrain.fp8", "8-bit products need a GPU from Ada or Hopper on",
+        (settings.fp8 and not fp8, "pretrain.fp8", "8-bit products need a GPU from Ada or Hopper on",
          "pretrain.fp8=false"),
         (tpu and settings.zero_stage, f"pretrain.zero_stage={settings.zero_stage}",
          "ZeRO is DeepSpeed's, which does not run on TPUs", "pretrain.zero_stage=0"),
@@ -148,14 +149,7 @@ def refuse_settings(settings: PretrainSettings, name: str, device: Device) -> No
 
 
 def advice(settings: PretrainSettings, vocab_size: int, machines: Machines, cost: dict[str, Any]) -> list[str]:
-    """Return sentences about what the plan of a run shows: what does not fit, what is not in it.
-
-    Args:
-        settings: the run.
-        vocab_size: entries of the vocabulary.
-        machines: where.
-        cost: of it, by `run_cost`.
-    """
+    """Return sentences about what the plan of a run shows: what does not fit, what is not in it."""
     device, notes = machines.device, []
     if not cost["fits"]:
         again = cost["largest_micro_batch_checkpointing"]["divides"]
@@ -183,12 +177,7 @@ def advice(settings: PretrainSettings, vocab_size: int, machines: Machines, cost
 
 
 def arithmetic_of(settings: PretrainSettings, device: Device) -> Arithmetic:
-    """Return how a device would compute a run; `dtype: auto` is bf16 where there is bf16, else fp32.
-
-    Args:
-        settings: the run.
-        device: where.
-    """
+    """Return how a device would compute a run; `dtype: auto` is bf16 where there is bf16, else fp32."""
     half = device.bf16 if settings.dtype == "auto" else settings.dtype != "fp32"
     compiled = settings.compile
     if device.kind == "tpu":
@@ -205,12 +194,7 @@ def _words(settings: PretrainSettings, arithmetic: Arithmetic) -> str:
 
 
 def rate_of(settings: PretrainSettings, machines: Machines) -> tuple[float, str]:
-    """Return the FLOP/s that a device is reckoned to reach in a run, and how that is known.
-
-    Args:
-        settings: the run.
-        machines: where.
-    """
+    """Return the FLOP/s that a device is reckoned to reach in a run, and how that is known."""
     device = machines.device
     half = settings.dtype == "fp16" or (settings.dtype in ("auto", "bf16") and device.bf16)
     share = machines.share or (REACHED_FP32 if device.kind == "gpu" and not half else device.reached)

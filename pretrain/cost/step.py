@@ -77,12 +77,7 @@ def flops_per_token(settings: PretrainSettings, vocab_size: int, head: bool = Tr
 
 
 def micro_batch_flops(settings: PretrainSettings, vocab_size: int) -> float:
-    """Return the FLOPs that a device computes for one micro-batch, those of layers computed again too.
-
-    Args:
-        settings: the run.
-        vocab_size: entries of the vocabulary.
-    """
+    """Return the FLOPs that a device computes for one micro-batch, those of layers computed again too."""
     per_token = flops_per_token(settings, vocab_size)
     if settings.gradient_checkpointing:
         per_token += flops_per_token(settings, vocab_size, head=False) / 3

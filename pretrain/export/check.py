@@ -97,7 +97,7 @@ def _check_weights(folder: Path, model: PreTrainedModel) -> None:
                 raise _fail(f"{name} is stored with other values")
 
 
-def _inputs(model: PreTrainedModel) -> Iterator[dict[str, torch.Tensor]]:
+def fixed_inputs(model: PreTrainedModel) -> Iterator[dict[str, torch.Tensor]]:
     """Yield two batches of fixed ids, the second one padded."""
     generator = torch.Generator().manual_seed(0)
     length = min(64, usable_positions(model.config))
@@ -120,7 +120,7 @@ def _check_models(folder: Path, model: PreTrainedModel) -> None:
         missing = [name for name in information["missing_keys"] if not name.startswith("pooler.")]
         if missing:
             raise _fail(f"{auto.__name__} misses {sorted(missing)[:3]}")
-        for inputs in _inputs(model):
+        for inputs in fixed_inputs(model):
             if auto is AutoModel:
                 found, wanted = loaded(**inputs).last_hidden_state, model.base_model(**inputs).last_hidden_state
             else:

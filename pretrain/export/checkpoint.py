@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from safetensors.torch import load_file
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as hub_logging
 
@@ -18,10 +17,10 @@ from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors, follow_umask
 from pretrain.callbacks.checkpoint import (
     TOKENIZER_FILES,
-    WEIGHTS,
     check_format,
-    is_sound,
+    damaged_files,
     library_disk_errors,
+    load_weights,
     put_weights,
     read_metadata,
 )
@@ -91,21 +90,11 @@ def save_hf_model(
 
 
 def load_hf_model(
-    settings: PretrainSettings, config: PreTrainedConfig, weights: dict[str, torch.Tensor], source: str = "the run"
+    settings: PretrainSettings, config: PreTrainedConfig, weights: dict[str, torch.Tensor]
 ) -> PreTrainedModel:
-    """Return a model of transformers, as anyone loads it, with these weights.
-
-    Args:
-        settings: the run's.
-        config: its configuration, which is copied.
-        weights: by the names of transformers, each once.
-        source: where they come from, for the message.
-
-    Raises:
-        HunminError: they are not those of this configuration.
-    """
+    """Return a run's model, as anyone loads it, with a copy of its configuration and these weights (`put_weights`)."""
     model = model_class(settings)(type(config).from_dict(config.to_dict()))
-    put_weights(weights, model, source)
+    put_weights(weights, model, "the run")
     return model
 
 
@@ -127,7 +116,7 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
             "choose another step-* folder",
         )
     check_format(checkpoint, saved)
-    if not is_sound(checkpoint, saved):
+    if damaged_files(checkpoint, saved):
         raise HunminError(
             f"{checkpoint} is damaged: its bytes are not those that were written",
             "the files of a checkpoint are those that its complete.json describes",
@@ -142,7 +131,7 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
     architecture, (name,) = ARCHITECTURES[saved["config"]["model_type"]], saved["config"]["architectures"]
     kind = architecture.model_class(next(head for head, known in architecture.classes.items() if known == name))
     model = kind(kind.config_class.from_dict(saved["config"]))
-    put_weights(load_file(checkpoint / WEIGHTS), model, str(checkpoint))
+    load_weights(checkpoint, model)
     return model.eval()
 
 
@@ -188,10 +177,6 @@ def is_export_of(
 ) -> bool:
     """Return whether a folder is what `export_checkpoint` makes of a checkpoint, by what it holds; a card beside it
     makes no difference.
-
-    Args:
-        folder: that is there.
-        checkpoint: as the rest, of `export_checkpoint`.
 
     Raises:
         UserError: `checkpoint` is none.

@@ -33,8 +33,7 @@ class _First(torch.nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
         """Return the output."""
         types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        first: Tensor = self.model(input_ids, attention_mask=attention_mask, return_dict=False, **types)[0]
-        return first
+        return self.model(input_ids, attention_mask=attention_mask, return_dict=False, **types)[0]
 
 
 NAMES = ("input_ids", "attention_mask", "token_type_ids")
@@ -94,10 +93,7 @@ def write_onnx(
 
 
 def _tokenizer(folder: Path) -> PreTrainedTokenizerBase:
-    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-        folder, local_files_only=True, trust_remote_code=False
-    )
-    return tokenizer
+    return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
 
 def _input_names(tokenizer: PreTrainedTokenizerBase) -> tuple[str, ...]:
@@ -180,7 +176,8 @@ def check_onnx(folder: Path, model: PreTrainedModel, file: str = FILE, longest: 
         )
     longest = longest or usable_positions(model.config)
     options = {"return_tensors": "pt", "padding": True, "truncation": True, "max_length": longest}
-    batches = [dict(zip(names, _batch(model, size, length), strict=False)) for size, length in _sizes(longest)]
+    sizes = ((1, min(5, longest)), (3, min(64, longest)))
+    batches = [dict(zip(names, _batch(model, size, length), strict=False)) for size, length in sizes]
     batches += [dict(tokenizer(list(texts), **options)) for texts in (TEXTS[:1], TEXTS)]
     batches += [dict(tokenizer([TEXTS[0]], [TEXTS[1]], **options))]
     difference, output = 0.0, session.get_outputs()[0].name
@@ -195,11 +192,6 @@ def check_onnx(folder: Path, model: PreTrainedModel, file: str = FILE, longest: 
             "report this with the versions of torch and onnxruntime; export without --onnx meanwhile",
         )
     return difference
-
-
-def _sizes(longest: int) -> tuple[tuple[int, int], ...]:
-    """Return sizes and lengths of batches that a graph is checked with."""
-    return (1, min(5, longest)), (3, min(64, longest))
 
 
 def _batch(model: PreTrainedModel, size: int, length: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -11,9 +11,9 @@ from transformers import PreTrainedModel
 
 from common.errors import HunminError
 from pretrain.callbacks.checkpoint import complete_checkpoints
+from pretrain.export.check import fixed_inputs
 from pretrain.export.checkpoint import export_checkpoint
 from pretrain.models.encoder import model_class
-from pretrain.models.registry import usable_positions
 from pretrain.settings import PretrainSettings
 
 
@@ -21,11 +21,6 @@ def export_run(settings: PretrainSettings, training: Path, out: Path) -> dict[st
     """Write the model folder of finished training and return counts.
 
     The newest checkpoint is exported anew and must give the logits of the weights that training left, bit for bit.
-
-    Args:
-        settings: the run's.
-        training: folder of the training stage.
-        out: folder to write.
 
     Raises:
         HunminError: the export is not what training left.
@@ -51,11 +46,8 @@ def check_export(folder: Path, reference: PreTrainedModel) -> float:
         HunminError: they are not equal bit for bit.
     """
     loaded = type(reference).from_pretrained(folder, local_files_only=True, trust_remote_code=False).eval()
-    reference = reference.eval()
-    generator = torch.Generator().manual_seed(0)
-    length = min(64, usable_positions(loaded.config))
-    ids = torch.randint(5, loaded.config.vocab_size, (2, length), generator=generator)
-    outputs = zip(loaded(input_ids=ids).values(), reference(input_ids=ids).values(), strict=True)
+    inputs = next(fixed_inputs(loaded))
+    outputs = zip(loaded(**inputs).values(), reference.eval()(**inputs).values(), strict=True)
     difference = max((one - two).abs().max().item() for one, two in outputs)
     if difference != 0:
         raise HunminError(

@@ -114,22 +114,11 @@ def attend_texts(
                     )
                 )
         return torch.cat(texts, 1).transpose(0, 1)
-    out: Tensor = torch.ops.aten._flash_attention_forward(
-        query_TAD,
-        key_TAD,
-        value_TAD,
-        cu_seqlens_K,
-        cu_seqlens_K,
-        longest,
-        longest,
-        dropout,
-        causal,
-        False,
-        scale=scaling,
-        window_size_left=None if window is None else window - 1,
-        window_size_right=None if window is None else 0 if causal else window - 1,
-    )[0]
-    return out
+    left = None if window is None else window - 1
+    return torch.ops.aten._flash_attention_forward(
+        query_TAD, key_TAD, value_TAD, cu_seqlens_K, cu_seqlens_K, longest, longest, dropout, causal, False,
+        scale=scaling, window_size_left=left, window_size_right=0 if causal and left is not None else left,
+    )[0]  # fmt: skip
 
 
 AttentionInterface.register(NAME, attend)

@@ -71,12 +71,7 @@ def is_compiled(settings: PretrainSettings, device: torch.device) -> bool:
 
 
 def compile_whole(model: MaskedRowsModel, backend: str | Callable[..., Any] = "inductor") -> None:
-    """Compile the model as one graph; its cross-entropy, a function of our own, may come from the compiler's cache.
-
-    Args:
-        model: changed in place.
-        backend: of `torch.compile`.
-    """
+    """Compile the model as one graph; its cross-entropy, a function of our own, may come from the compiler's cache."""
     functorch_config.autograd_cache_allow_custom_autograd_functions = True
     model.sums = torch.compile(model.sums, dynamic=False, backend=backend)  # type: ignore[method-assign]
 
@@ -86,10 +81,6 @@ def compile_layers(model: MaskedRowsModel, backend: str | Callable[..., Any] = "
 
     The backward pass of a model that is compiled as a whole hands over all gradients when it ends. Of single layers
     they come one layer after the other, and are averaged over the processes meanwhile. The layers share a graph.
-
-    Args:
-        model: changed in place.
-        backend: of `torch.compile`.
     """
     parts = model.architecture
     if model.unpadded:  # what is marked in the batch is not marked in what is computed of it
@@ -113,9 +104,6 @@ def load_compiled(out: Path) -> None:
 
     The compiler's caches are folders of the node, as torch places them: processes of several nodes that write into one
     shared folder disturb each other (PyTorch issue 173679, Triton issue 11512).
-
-    Args:
-        out: the run's folder.
     """
     os.environ.setdefault("TORCH_TPU_TIER3_COMPILATION_CACHE_ROOT", str((out / COMPILED / "tpu").absolute()))
     file = out / ARTIFACTS
@@ -124,11 +112,7 @@ def load_compiled(out: Path) -> None:
 
 
 def save_compiled(out: Path) -> None:
-    """Keep beside a run's logs what has been compiled so far; the first process calls it.
-
-    Args:
-        out: the run's folder.
-    """
+    """Keep beside a run's logs what has been compiled so far; the first process calls it."""
     made, file = torch.compiler.save_cache_artifacts(), out / ARTIFACTS
     if made and not (file.is_file() and file.read_bytes() == made[0]):
         with atomic_write(file, "wb") as stream:

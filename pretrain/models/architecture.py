@@ -54,8 +54,7 @@ class Architecture(ABC):
         """Return the class of transformers with a head."""
         import transformers
 
-        found: type[PreTrainedModel] = getattr(transformers, self.classes[head])
-        return found
+        return getattr(transformers, self.classes[head])
 
     @abstractmethod
     def config(self, settings: PretrainSettings, head: str, vocab_size: int, special_ids: Mapping[str, int]) -> Any:
@@ -78,8 +77,7 @@ class Architecture(ABC):
 
     def embeddings(self, hf_model: PreTrainedModel) -> nn.Module:
         """Return what makes hidden states of ids."""
-        found: nn.Module = hf_model.base_model.embeddings
-        return found
+        return hf_model.base_model.embeddings
 
     @abstractmethod
     def before_layers(self, hf_model: PreTrainedModel, mark: Callable[[Tensor], None]) -> None:

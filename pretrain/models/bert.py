@@ -62,8 +62,7 @@ class Bert(Architecture):
 
     def layers(self, hf_model: PreTrainedModel) -> Sequence[nn.Module]:
         """Return the encoder's."""
-        found: Sequence[nn.Module] = hf_model.base_model.encoder.layer
-        return found
+        return hf_model.base_model.encoder.layer
 
     def before_layers(self, hf_model: PreTrainedModel, mark: Callable[[Tensor], None]) -> None:
         """Mark the encoder's input."""
@@ -77,8 +76,7 @@ class Bert(Architecture):
 
     def features(self, hf_model: PreTrainedModel, hidden_RH: Tensor) -> Tensor:
         """Return what the head's transform gives."""
-        found: Tensor = hf_model.cls.predictions.transform(hidden_RH)
-        return found
+        return hf_model.cls.predictions.transform(hidden_RH)
 
     def fuse(self, hf_model: PreTrainedModel) -> None:
         """Replace each layer's forward pass of its self-attention."""
@@ -90,8 +88,7 @@ class Bert(Architecture):
 
     def position_table(self, hf_model: PreTrainedModel) -> nn.Parameter:
         """Return the learned table."""
-        found: nn.Parameter = hf_model.base_model.embeddings.position_embeddings.weight
-        return found
+        return hf_model.base_model.embeddings.position_embeddings.weight
 
     def query_and_key(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
         """Return both."""

@@ -86,11 +86,7 @@ def load_model(
 
 
 def check_model(source: str, settings: PretrainSettings) -> None:
-    """Refuse a model that a run cannot continue from, as far as its configuration shows it; nothing else is read.
-
-    Args:
-        source: a transformers folder, a run's folder, or a name on the hub.
-        settings: the run, with the shape that the recipe states.
+    """Refuse a model that a run cannot continue from, as far as its configuration shows it; see `load_model`.
 
     Raises:
         UserError: there is none, or it has another kind or shape.

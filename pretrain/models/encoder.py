@@ -37,26 +37,12 @@ def model_class(settings: PretrainSettings) -> type[PreTrainedModel]:
 
 
 def build_config(settings: PretrainSettings, vocab_size: int, special_ids: Mapping[str, int]) -> PreTrainedConfig:
-    """Return the transformers configuration, as in the originals where the settings say nothing.
-
-    Args:
-        settings: the run; its length is the number of usable positions.
-        vocab_size: V.
-        special_ids: ids of cls, pad, sep, unk, mask.
-    """
-    found: PreTrainedConfig = ARCHITECTURES[settings.model.type].config(
-        settings, head_of(settings), vocab_size, special_ids
-    )
-    return found
+    """Return the transformers configuration of a run; see `Architecture.config`."""
+    return ARCHITECTURES[settings.model.type].config(settings, head_of(settings), vocab_size, special_ids)
 
 
 def build_model(settings: PretrainSettings, config: PreTrainedConfig) -> PreTrainedModel:
-    """Return a freshly initialised model; the same seed gives the same weights.
-
-    Args:
-        settings: the run.
-        config: see `build_config`.
-    """
+    """Return a freshly initialised model of a configuration; the same seed gives the same weights."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         model = model_class(settings)(config)
@@ -137,7 +123,7 @@ class MaskedRowsModel(nn.Module):
             segments_BS: int64 segment of each position, 0 or 1, of pairs.
             position_ids_BS: int64 place of each token in its text, of unpadded sequences.
             cu_seqlens_K: int32 borders of those texts, from 0 to T.
-            own: the objective's `arrays`.
+            own: the objective's, see `Objective.inputs`.
         """
         causal = self.objective.causal
         # layers that are recomputed would warn of the cache, which an encoder has not, and break the compiled graph
@@ -189,12 +175,7 @@ class MaskedRowsModel(nn.Module):
         return InputForm(self.unpadded, self.one_shape, pinned=device.type == "cuda")
 
     def on_device(self, inputs: dict[str, Tensor], device: torch.device) -> dict[str, Tensor]:
-        """Return arguments of `forward` on a device; nothing waits for the copies.
-
-        Args:
-            inputs: on the host; see `pretrain.batches.inputs.prepare`.
-            device: of the model.
-        """
+        """Return arguments of `forward` on a device; nothing waits for the copies."""
         there = {name: tensor.to(device, non_blocking=True) for name, tensor in inputs.items()}
         if self.compiles and "cu_seqlens_K" in there:  # one graph for batches of all sizes
             for name in DYNAMIC.keys() & there:
@@ -207,5 +188,4 @@ def _positions(segment_ids_BS: Tensor) -> Tensor:
     at_S = torch.arange(segment_ids_BS.shape[1], device=segment_ids_BS.device)
     begins_BS = torch.ones_like(segment_ids_BS, dtype=torch.bool)
     begins_BS[:, 1:] = segment_ids_BS[:, 1:] != segment_ids_BS[:, :-1]
-    first_BS: Tensor = torch.where(begins_BS, at_S, 0).cummax(1).values
-    return at_S - first_BS
+    return at_S - torch.where(begins_BS, at_S, 0).cummax(1).values

@@ -102,8 +102,7 @@ class ModernBert(Architecture):
 
     def layers(self, hf_model: PreTrainedModel) -> Sequence[nn.Module]:
         """Return the encoder's."""
-        found: Sequence[nn.Module] = hf_model.base_model.layers
-        return found
+        return hf_model.base_model.layers
 
     def before_layers(self, hf_model: PreTrainedModel, mark: Callable[[Tensor], None]) -> None:
         """Mark each layer's hidden states, cosines and sines: the layers are of several kinds, each a graph."""
@@ -121,8 +120,7 @@ class ModernBert(Architecture):
 
     def features(self, hf_model: PreTrainedModel, hidden_RH: Tensor) -> Tensor:
         """Return what the head's dense layer, GELU and norm give."""
-        found: Tensor = hf_model.head(hidden_RH)
-        return found
+        return hf_model.head(hidden_RH)
 
     def masks(self, hf_model: PreTrainedModel, seen_BSS: Tensor) -> dict[str, Tensor]:
         """Return a mask for each kind of layer."""

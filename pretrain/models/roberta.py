@@ -41,8 +41,7 @@ class Roberta(Bert):
         from torch.nn.functional import gelu
 
         head = hf_model.lm_head
-        found: Tensor = head.layer_norm(gelu(head.dense(hidden_RH)))
-        return found
+        return head.layer_norm(gelu(head.dense(hidden_RH)))
 
     def first_position(self, pad_id: int) -> int:
         """Return pad id + 1."""

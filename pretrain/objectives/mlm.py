@@ -43,24 +43,16 @@ class MaskingSettings(Settings):
     """Share of the predicted tokens replaced by a random ordinary vocabulary entry; the rest stays."""
 
     @model_validator(mode="after")
-    def _shares_fit(self) -> MaskingSettings:
+    def _all_goes_together(self) -> MaskingSettings:
         if self.mask_share + self.random_share > 1:
             raise ValueError(
                 f"mask_share ({self.mask_share}) + random_share ({self.random_share}) must not be more than 1"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _rate_can_change(self) -> MaskingSettings:
         if self.kind == "static" and self.rate_end is not None:
             raise ValueError(
                 f"rate_end ({self.rate_end}) does not go with kind=static: masks that are drawn once keep their rate; "
                 "leave rate_end out, or set kind=dynamic"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _words_have_a_limit(self) -> MaskingSettings:
         if self.max_word_tokens is not None and not self.whole_word:
             raise ValueError(
                 f"max_word_tokens ({self.max_word_tokens}) is a limit of whole-word masking, and whole_word is false; "

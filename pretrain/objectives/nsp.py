@@ -29,7 +29,6 @@ class NextSentence(MaskedLanguageModelling):
 
     name = head = "mlm+nsp"
     sums = (*Objective.sums, "pair_loss", "pairs_correct", "pairs")
-    arrays = ("pairs_P", "starts_P")
 
     def fault(self, settings: PretrainSettings) -> str:
         """Return why the samples or the model are none for it."""

@@ -54,8 +54,6 @@ class Objective(ABC):
     """Of the model: a key of `Architecture.classes`."""
     sums: ClassVar[tuple[str, ...]] = ("loss", "correct", "predicted")
     """What is added up over batches, steps and processes, at least these."""
-    arrays: ClassVar[tuple[str, ...]] = ()
-    """Of the model's arguments, those that `gather` is given."""
     causal: ClassVar[bool] = False
     """Whether a position sees those before it alone."""
     scored: ClassVar[bool] = True
@@ -115,7 +113,7 @@ class Objective(ABC):
         """
 
     def inputs(self, batch: Batch, starts_B: np.ndarray | None) -> dict[str, np.ndarray]:
-        """Return the model's `arrays` for a batch.
+        """Return the model's arguments beside those of `MaskedRowsModel.sums`; `gather` is given them.
 
         Args:
             batch: before anything is predicted of it.

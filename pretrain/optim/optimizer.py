@@ -71,13 +71,7 @@ class OptimizerKind(ABC):
         return {"step": torch.tensor(float(steps), dtype=torch.float32, device=like.device), **moments}
 
     def load(self, optimizer: Any, weights: Mapping[str, nn.Parameter], state: OptimizerState) -> None:
-        """Put a state into an optimizer.
-
-        Args:
-            optimizer: from `build`.
-            weights: by name.
-            state: of all of them.
-        """
+        """Put a state into an optimizer."""
         for name, weight in weights.items():
             states = self.states(optimizer, weight)
             held = optimizer.state[weight] = self.fresh(weight, states, state.steps)

@@ -13,7 +13,6 @@ import torch
 
 from common.errors import UserError
 from pretrain.parallel.world import WorldInfo
-from pretrain.settings import PretrainSettings
 
 TPU_VARIABLES = ("TORCH_TPU_TOPOLOGY", "TORCH_TPU_SLICEBUILDER_ADDRESSES")
 """By which the processes on a TPU slice find each other; the launcher sets them, the same for all."""
@@ -32,10 +31,6 @@ def accelerator() -> str:
 def device_of(info: WorldInfo, environment: Mapping[str, str] = os.environ) -> torch.device:
     """Return the device of a process.
 
-    Args:
-        info: where the process stands.
-        environment: of the process.
-
     Raises:
         UserError: there are more processes on this machine than GPUs, or processes on TPUs that cannot find each other.
     """
@@ -53,25 +48,3 @@ def device_of(info: WorldInfo, environment: Mapping[str, str] = os.environ) -> t
             "start them with hunmin launch --launcher xla, or set what `python -m torch.tpu.distributed` prints",
         )
     return torch.device(kind)  # of a TPU's cores a process sees its own one alone
-
-
-def check_device(settings: PretrainSettings, device: torch.device) -> None:
-    """Refuse what a device does not compute.
-
-    Args:
-        settings: the run.
-        device: of this process.
-
-    Raises:
-        UserError: the settings ask for DeepSpeed or fp16 on a TPU.
-    """
-    if device.type != "tpu":
-        return
-    if settings.chosen_engine == "deepspeed":
-        raise UserError(
-            f"pretrain.engine={settings.engine} with pretrain.zero_stage={settings.zero_stage} on a TPU",
-            "DeepSpeed does not know TPUs",
-            "set pretrain.engine=auto and pretrain.zero_stage=0",
-        )
-    if settings.dtype == "fp16":
-        raise UserError("pretrain.dtype=fp16 on a TPU", "a TPU's matrix products take bf16", "set pretrain.dtype=auto")

@@ -81,12 +81,7 @@ class Monitor:
 
     @contextmanager
     def reporting(self, path: Path, steps: int) -> Iterator[None]:
-        """Keep a file in the body on rank 0 that tells which processes the run waits for; none of one process.
-
-        Args:
-            path: of the file.
-            steps: of the whole run.
-        """
+        """Keep a file in the body on rank 0 that tells which processes the run waits for; none of one process."""
         self._report, self._steps = path if self.rank == 0 and self.world > 1 else Path(), steps
         yield  # of an error that leaves the body `fail` learns the cause
         self._write("ended")

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -27,11 +27,7 @@ Moment: TypeAlias = float | torch.cuda.Event
 
 
 class OwnWork:
-    """Takes the time of each step's own work; on a GPU by events, and the host waits for none of them.
-
-    Args:
-        device: of this process.
-    """
+    """Takes the time of each step's own work; on a GPU by events, and the host waits for none of them."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -84,31 +80,15 @@ class OwnWork:
 
 
 def gather_own(engine: Engine, rank: int, own: float) -> Tensor:
-    """Return the own work of every process (world,), float64 on the device; all call it.
-
-    Args:
-        engine: of this process.
-        rank: of this process.
-        own: its mean seconds of own work in a step.
-    """
+    """Return the own work of every process (world,), float64 on the device; all call it."""
     own_W = torch.zeros(engine.world, dtype=torch.float64, device=engine.device)
     own_W[rank].fill_(own)  # by a kernel, without a copy from the host
     return engine.sum(own_W)
 
 
-class Spread(NamedTuple):
-    """Own work of the processes, seconds a step."""
-
-    fastest: float
-    median: float
-    """Half of the processes take no longer; of two the faster one."""
-    slowest: float
-    rank: int | None
-    """Of the slowest process where it stands out."""
-
-
-def spread_of(own_W: Sequence[float], step: float) -> Spread:
-    """Return the spread of the processes' own work.
+def spread_of(own_W: Sequence[float], step: float) -> tuple[float, float, float, int | None]:
+    """Return the own work of the fastest process, the median (of two the faster one) and the slowest, and the rank of
+    the slowest where it stands out.
 
     Args:
         own_W: mean seconds of each process, by rank.
@@ -117,14 +97,13 @@ def spread_of(own_W: Sequence[float], step: float) -> Spread:
     ordered = sorted(own_W)
     median, slowest = ordered[(len(ordered) - 1) // 2], ordered[-1]
     stands_out = slowest >= STANDS_OUT * median and slowest - median >= WORTH_NAMING * step
-    return Spread(ordered[0], median, slowest, own_W.index(slowest) if stands_out else None)
+    return ordered[0], median, slowest, own_W.index(slowest) if stands_out else None
 
 
 def _seconds(first: Moment, second: Moment) -> float:
-    if isinstance(first, float):
-        assert isinstance(second, float)
+    if isinstance(first, float) and isinstance(second, float):
         return second - first
-    return first.elapsed_time(second) / 1000  # type: ignore[no-untyped-call,no-any-return]
+    return first.elapsed_time(second) / 1000  # type: ignore
 
 
 def _is_past(moment: Moment) -> bool:

@@ -137,8 +137,7 @@ class DeepSpeedEngine(Engine):
         if self._stage == 0:
             return torch.nn.utils.get_total_norm([w.grad for _, w in self.named_weights() if w.grad is not None])
         if self._stage < 3:
-            norm: Tensor = self._engine.optimizer.scaled_global_norm()
-            return norm
+            return self._engine.optimizer.scaled_global_norm()
         from deepspeed.utils import safe_get_local_grad
 
         norm = torch.nn.utils.get_total_norm([safe_get_local_grad(weight) for _, weight in self.named_weights()])
@@ -163,10 +162,8 @@ class DeepSpeedEngine(Engine):
 
         def whole(weight: torch.nn.Parameter, moment: str) -> Tensor:
             if self._stage == 0:
-                held: Tensor = self._optimizer.state[weight][moment]
-                return held
-            found: Tensor = safe_get_full_optimizer_state(weight, moment)
-            return found
+                return self._optimizer.state[weight][moment]
+            return safe_get_full_optimizer_state(weight, moment)
 
         moments = {
             moment: self.gathered(lambda weight, moment=moment: whole(weight, moment))  # type: ignore[misc]

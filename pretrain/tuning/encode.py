@@ -130,15 +130,13 @@ class MicroBatches(Dataset[dict[str, Tensor]]):
         self.drawn = np.array_split(order, max(self.steps * per_step, 1))
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return len(self.drawn)
 
     def __getitem__(self, index: int) -> dict[str, Tensor]:
         """Return a model's arguments; of an empty micro-batch nothing is learned."""
         own = [self.examples[i] for i in self.drawn[index]]
-        return (
-            arguments_of(own) if own else {**(of := arguments_of(self.examples[:1])), "labels": of["labels"] * 0 - 100}
-        )
+        arguments = arguments_of(own or self.examples[:1])
+        return arguments if own else {**arguments, "labels": torch.full_like(arguments["labels"], -100)}
 
 
 def arguments_of(examples: Sequence[Example]) -> dict[str, Tensor]:

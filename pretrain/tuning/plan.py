@@ -47,10 +47,6 @@ def plan_tuning(settings: TuneSettings, instructions: Path) -> dict[str, Any]:
 
     Activations are an estimate: 17 values of a layer's width a token, or one with gradient checkpointing, and logits.
 
-    Args:
-        settings: the run.
-        instructions: a build of data/instruct.
-
     Raises:
         UserError: as `Inputs`.
     """

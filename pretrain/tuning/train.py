@@ -25,11 +25,6 @@ def tune(settings: TuneSettings, instructions: Path, out: Path) -> dict[str, Any
     Writes `out/model`, `out/adapter` (LoRA), `out/counts.json`, `out/rejects`, `out/logs`. Returns None when a stop was
     asked for and the state is saved.
 
-    Args:
-        settings: the run.
-        instructions: a build of data/instruct.
-        out: the run's folder.
-
     Raises:
         UserError: the base, its tokenizer or the processes do not fit, or a checkpoint is of another run.
     """

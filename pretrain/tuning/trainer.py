@@ -41,10 +41,8 @@ class Tuner(Trainer):
         for start in range(0, len(batches), world):  # as many passes on each process: ZeRO gathers weights in each
             index = start + self.args.process_index
             batch = batches[index % len(batches)]
-            loss, count = (
-                model(**self._prepare_inputs(arguments_of(batch))).loss,
-                sum(len(x.ids) - x.prompt for x in batch),
-            )
+            loss = model(**self._prepare_inputs(arguments_of(batch))).loss
+            count = sum(len(x.ids) - x.prompt for x in batch)
             sums[uses.index(batch[0].use)] += torch.tensor([loss * count, count]).to(sums) * (index < len(batches))
         sums = self.accelerator.reduce(sums)
         metrics = {f"eval_loss_{use}": (a / b).item() for use, (a, b) in zip(uses, sums, strict=True)}
@@ -100,9 +98,8 @@ def train_to_end(
             )  # fmt: skip
             trainer.remove_callback(PrinterCallback)
             if not trainer.model_accepts_loss_kwargs:
-                raise UserError(
-                    f"{type(model).__name__} takes no num_items_in_batch", "the loss is by tokens of a step"
-                )
+                what = f"{type(model).__name__} takes no num_items_in_batch"
+                raise UserError(what, "the loss is by tokens of a step")
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
             if follow.stopped:
                 if rank == 0:

@@ -62,12 +62,6 @@ def test_each_shard_has_its_manifest_and_they_add_up(tmp_path, parts):
         assert number == sum(facts["total"][name] for facts in manifests)
 
 
-def test_the_report_names_what_each_dropped_document_copies(tmp_path, parts):
-    assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 8e-6, LocalPool(1))
-    lines = [orjson.loads(line) for line in (tmp_path / "out/duplicates.jsonl").read_bytes().splitlines()]
-    assert [(line["id"], line["kept"]) for line in lines] == [("aaaa", "aaaa")] * 2
-
-
 def modified(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in (folder / "out/shards").iterdir()}
 

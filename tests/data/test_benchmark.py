@@ -40,22 +40,10 @@ def test_a_json_task_is_told_by_its_fields_whatever_its_name(tmp_path: Path, tas
     assert found == [BenchmarkSentence(task, str(record["guid"]), str(text), bool(turns)) for text in texts]
 
 
-def test_test_files_of_all_eight_tasks_load_without_labels(tmp_path: Path) -> None:
-    turns = [{"role": "user", "text": "방을 예약할게요."}, {"role": "sys", "text": "며칠이세요?"}]
-    qas = [{"guid": "mrc_t", "question": "누가 왔나?"}]
-    write(tmp_path / "ynat-v1.1_test.json", [{"guid": "ynat_t", "title": "새 다리 개통", "date": "2020.01.01."}])
-    write(tmp_path / "sts_test.json", [{"guid": "sts_t", "sentence1": "방이 넓다.", "sentence2": "방이 크다."}])
-    write(tmp_path / "nli_test.json", [{"guid": "nli_t", "premise": "비가 온다.", "hypothesis": "맑다."}])
-    entity = {"word": "갑", "start_idx": 0, "end_idx": 0}
-    write(tmp_path / "re_test.json", [{"guid": "re_t", "sentence": "갑은 을이다.", "subject_entity": entity}])
+def test_a_tsv_of_a_test_set_is_told_by_its_guids(tmp_path: Path) -> None:
     write(tmp_path / "ner_test.tsv", "## klue-ner-v1_test_0\t갑이 3시에 왔다.\n갑\n이\n")
     write(tmp_path / "dp_test.tsv", "## klue-dp-v1_test_0\t을이 왔다.\n1\t을이\t을 이\tNNP+JKS\n")
-    write(tmp_path / "mrc_test.json", {"data": [{"paragraphs": [{"context": CONTEXT, "qas": qas}]}]})
-    write(tmp_path / "wos_test.json", [{"guid": "wos_t", "domains": ["숙소"], "dialogue": turns}])
-    tasks = [s.task for s in load_benchmark(tmp_path)]
-    counts = {"ynat": 1, "klue-re": 1, "klue-ner": 1, "klue-dp": 1, "klue-mrc": 3}
-    counts |= dict.fromkeys(("klue-sts", "klue-nli", "wos"), 2)
-    assert {task: tasks.count(task) for task in tasks} == counts
+    assert [s.task for s in load_benchmark(tmp_path)] == ["klue-dp", "klue-ner"]
 
 
 def test_mrc_gives_questions_and_each_context_once_by_sentence(tmp_path: Path) -> None:
@@ -72,11 +60,6 @@ def test_mrc_gives_questions_and_each_context_once_by_sentence(tmp_path: Path) -
         found = load_benchmark(write(tmp_path / f"{number}.json", layout))
         assert [(s.guid, s.text, s.passage) for s in found] == expected
         assert {s.task for s in found} == {"klue-mrc"}
-
-
-def test_a_splitter_can_be_passed(tmp_path: Path) -> None:
-    path = write(tmp_path / "mrc.json", [{"guid": "m", "question": "?가", "context": "a|b"}])
-    assert [s.text for s in load_benchmark(path, splitter=lambda text: text.split("|"))] == ["?가", "a", "b"]
 
 
 def test_tsv_headers_give_the_sentence_and_ner_loses_its_marks(tmp_path: Path) -> None:

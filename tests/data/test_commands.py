@@ -58,15 +58,6 @@ def test_split_loses_no_character():
     assert counts == {"read": 6, "written": 1, "rejects": REASONS, "sentences": 3}
 
 
-def test_batches_do_not_change_the_output(monkeypatch):
-    source = lines(*({"text": f"{n}번 문장이다."} for n in range(10)))
-    whole, small = io.BytesIO(), io.BytesIO()
-    split_stream(io.BytesIO(source), whole)
-    monkeypatch.setattr("data.commands.BATCH_BYTES", 1)
-    split_stream(io.BytesIO(source), small)
-    assert whole.getvalue() == small.getvalue()
-
-
 def test_a_line_too_long_is_a_reject(monkeypatch):
     monkeypatch.setattr("data.lines.LINE_BYTES", 100)
     output = io.BytesIO()

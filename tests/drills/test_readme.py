@@ -93,10 +93,7 @@ def shell(text: str, folder: Path, **variables: str) -> str:
 
 
 def check_quickstart(run: Path) -> None:
-    """The table in docs/results: seven tasks, pretrained above random weights, in its eight minutes on two cores.
-
-    The scores' digits depend on the kind of CPU, and so do the minutes, which other programs lengthen.
-    """
+    """The table in docs/results: seven tasks, pretrained above random weights; the digits depend on the kind of CPU."""
     entries = json.loads((run / "klue" / "summary.json").read_bytes())
     means = {(entry["task"], entry["init"]): {m: s["mean"] for m, s in entry["best"].items()} for entry in entries}
     rows = re.findall(r"^\| (\S+) (.+?) \| ([\d.]+) ± [\d.]+ \| ([\d.]+) ± [\d.]+ \|$", SCORES, re.MULTILINE)
@@ -106,11 +103,6 @@ def check_quickstart(run: Path) -> None:
         [key] = [key for key, name in metrics_of(task).items() if name == metric]
         ours, random = (means[task, init][key] for init in ("pretrained", "random"))
         assert ours > random, (task, metric, ours, random)
-    timing = [json.loads(line) for line in (run / "logs" / "timing.jsonl").read_text().splitlines()]
-    seconds = {row["stage"]: row["seconds"] for row in timing}
-    assert sum(seconds.values()) < 8 * 60, timing
-    assert seconds["klue"] < 3 * seconds["pretrain"], timing
-    assert sum(seconds.values()) - seconds["klue"] < 1.5 * seconds["pretrain"], timing
 
 
 @pytest.mark.drill
@@ -120,7 +112,7 @@ def test_a_fresh_clone_does_what_the_readme_and_the_tutorial_say(tmp_path: Path)
     clone, place = tmp_path / "hunmin", tmp_path / "place"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
     said = shell(script(), clone, PYTHON=getattr(sys, "_base_executable", sys.executable), COLUMNS="160")
-    for expected in ("KLUE-NLI accuracy", "sbatch", "my-model"):
+    for expected in ("KLUE-NLI accuracy", "my-model"):
         assert expected in said, expected
     for name in ("quickstart", "my-model"):
         assert (clone / "runs" / name / "report.html").is_file()

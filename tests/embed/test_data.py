@@ -89,6 +89,8 @@ def test_plain_and_compressed_files_hold_the_same_rows(tmp_path: Path) -> None:
     paths = [{"path": str(path)} for path in sorted(tmp_path.iterdir())]
     sets = load_sets(settings(paths))
     assert [one.name for one in sets] == ["0-a", "1-b", "2-c"]
+    (mined,) = load_sets(settings([{"path": str(plain.rename(tmp_path / "3-0-a.jsonl"))}]))
+    assert mined.name == "0-a"  # one number, however often its rows were mined or taught
     expected = [(row["query"], row["positive"], *row["negatives"]) for row in pairs(5)]
     assert all(one.texts == expected and one.shape == "ranking" and not one.labels for one in sets)
     assert positives_of(sets) == {row["query"]: {row["positive"]} for row in pairs(5)}
@@ -135,6 +137,7 @@ def test_rows_that_hold_a_scored_pair_are_removed(tmp_path: Path) -> None:
     (one,) = load_sets(settings([{"path": str(path)}], sources=[str(tmp_path)], score=["KLUE-STS"]))
     assert [row[0] for row in one.texts] == ["밥을 먹자.", "꽃이 핀다."]
     assert one.counts == {"read": 3, "removed: a scored pair": 1, "one text scored": 1}
+    assert positives_of([one])["비가 내린다."] == {"다른 글."}  # a removed row's stays known
     leaks = Leaks(["KLUE-STS"], [source])
     assert [leaks.of(texts) for texts in (["비가 온다.", "비가 내린다."], ["자자."], ["봄이다."])] == [
         "pair",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_encoders import write_job
+from tiny_encoders import losses_of, write_job
 
 from common.settings import parse_settings
 from embed.settings import EmbedSettings
@@ -95,5 +95,5 @@ def test_a_killed_run_ends_in_the_same_bytes(case: str, base: Path, rows: dict[s
 def assert_same_run(straight: Path, killed: Path, steps: int) -> None:
     for file in ("model/model.safetensors", "counts.json", "model/README.md", "model/hunmin-embed.json"):
         assert (straight / file).read_bytes() == (killed / file).read_bytes(), file
-    assert trainer.losses_of(straight) == trainer.losses_of(killed)
-    assert len(trainer.losses_of(killed)) == steps
+    assert losses_of(straight) == losses_of(killed)
+    assert len(losses_of(killed)) == steps

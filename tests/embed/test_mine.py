@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from tiny_encoders import PLACES, pairs, write_encoder, write_lines
+import torch
+from tiny_encoders import PLACES, embedding_folder, pairs, write_encoder, write_lines, write_sts
 
 from common.errors import UserError
 from common.settings import parse_settings
 from embed.settings import EmbedSettings
 
 pytest.importorskip("sentence_transformers")
-from embed.base import embedding_folder, load_model
+from sentence_transformers.util import cos_sim, pairwise_cos_sim
+
+from embed.base import load_model
 from embed.data import load_sets
 from embed.mine import mine
 
@@ -58,6 +63,46 @@ def test_no_positive_is_a_negative(seed: int, model: Path, tmp_path: Path) -> No
         assert " ".join(row["positive"].split()) in positives[query] and positives[query].isdisjoint(negatives)
     load_sets(settings([{"path": str(tmp_path / f"{name}.jsonl")} for name in ("0-a", "1-b")
                         if (tmp_path / f"{name}.jsonl").stat().st_size], batch=2))  # fmt: skip
+
+
+class Planted:
+    """Vectors in a plane, by angle."""
+
+    device = torch.device("cpu")
+    similarity, similarity_pairwise = staticmethod(cos_sim), staticmethod(pairwise_cos_sim)
+
+    def __init__(self, angles: dict[str, float]) -> None:
+        self.angles = angles
+
+    def encode(self, texts: list[str], **_: Any) -> Any:
+        return np.array([[math.cos(self.angles[text]), math.sin(self.angles[text])] for text in texts], np.float32)
+
+    encode_query = encode_document = encode
+
+
+def test_a_positive_of_a_removed_row_stays_known(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row is removed, since its pair is scored; its document stands in another row, and is the query's closest."""
+    path = write_sts(tmp_path / "klue") / "klue-sts-v1.1" / "klue-sts-v1.1_dev.json"
+    pair = json.loads(path.read_bytes())[0]
+    query, document = pair["sentence1"], pair["sentence2"]
+    angles = {query: 0.0, "답": 0.1, document: 0.2, f" {document}": 0.2, "다른 질문": 1.0, "다른 답": 0.5, "글": 0.6}
+    monkeypatch.setattr("embed.base.load_model", lambda *_: Planted(angles))
+    asked = [
+        (query, document),
+        (query, "답"),
+        ("다른 질문", f" {document}"),
+        ("다른 질문", "다른 답"),
+        ("다른 질문", "글"),
+    ]
+    rows = [{"query": one, "positive": positive} for one, positive in asked]
+    for number, nearest in ((1, f" {document}"), (0, "다른 답")):
+        data = [{"path": str(write_lines(tmp_path / "x.jsonl", rows[number:]))}]
+        s = settings(data, negatives=1, margin=0).model_copy(
+            update={"sources": (str(tmp_path),), "score": () if number else ("KLUE-STS",)}
+        )
+        mine(s, model, None, tmp_path)
+        (found,) = [row for row in read(tmp_path / "0-x.jsonl") if row["query"] == query]
+        assert (found["positive"], found["negatives"]) == ("답", [nearest])
 
 
 def test_negatives_are_the_closest_below_the_margin(model: Path, rows: dict[str, Any], tmp_path: Path) -> None:

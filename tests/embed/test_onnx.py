@@ -13,7 +13,7 @@ from tiny_encoders import write_encoder, write_sts
 from transformers import AutoModel, AutoTokenizer
 
 from common.errors import HunminError, UserError
-from embed.settings import GRAPHS, MEASURED, EmbedSettings
+from embed.settings import GRAPHS, MEASURED
 
 pytest.importorskip("sentence_transformers")
 pytest.importorskip("onnxruntime")
@@ -21,7 +21,7 @@ pytest.importorskip("onnxscript")
 import onnxruntime
 
 from embed import onnx
-from embed.base import embedding_folder, load_model
+from embed.base import load_model
 
 pytestmark = pytest.mark.slow
 TEXTS = ["서울 사과 어디", "포도는 부산에서 판다 " * 9, "전주 감자"]
@@ -55,9 +55,13 @@ def test_three_ways_give_the_same_vectors(run: Any, rows: dict[str, Any], tmp_pa
     assert [one.name for one in session.get_inputs()] == ["input_ids", "attention_mask"]
     assert [one.name for one in session.get_outputs()] == ["last_hidden_state"]
     graph = means(session.run(None, feeds)[0], feeds["attention_mask"])
-    for other in (plain, graph, onnx.load_with_graph(folder, "onnx").encode(TEXTS)):
+
+    def with_graph(backend: str, **given: Any) -> Any:
+        return onnx.use_graph(load_model(folder, "cpu", **given), onnx.graph_of(folder, backend))
+
+    for other in (plain, graph, with_graph("onnx").encode(TEXTS)):
         np.testing.assert_allclose(vectors, other, atol=1e-5)
-    cut = onnx.load_with_graph(folder, "onnx-int8", truncate=8).encode(TEXTS)
+    cut = with_graph("onnx-int8", truncate=8).encode(TEXTS)
     assert cut.shape == (3, 8) and not np.allclose(cut, vectors[:, :8], atol=1e-7)
 
     pytest.importorskip("mteb")
@@ -71,13 +75,12 @@ def test_three_ways_give_the_same_vectors(run: Any, rows: dict[str, Any], tmp_pa
     assert [row["truncate"] for row in table["rows"]] == [None, None, 8, None, None]
 
 
-def test_a_graph_far_from_its_model_is_refused(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_far_from_its_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a bare encoder; both numbers are told, and nothing is left."""
-    settings = EmbedSettings.model_validate({"data": [{"use": "korsts"}]})
     folder = write_encoder(tmp_path / "bare")
     monkeypatch.setattr(onnx, "LEAST_COSINE", 1.01)
     with pytest.raises(HunminError, match=r"(?s)has cosine (1\.0000|0\.9\d+).*smallest cosine is 1\.01"):
         onnx.export_encoder(folder, int8=True)
     assert not (folder / "onnx").exists()
     with pytest.raises(UserError, match=r"encoder_qint8.onnx is missing"):
-        onnx.load_with_graph(embedding_folder(base, tmp_path / "model", settings), "onnx-int8")
+        onnx.graph_of(folder, "onnx-int8")

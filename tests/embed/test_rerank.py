@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_encoders import pairs
+from tiny_encoders import embedding_folder, losses_of, pairs
 
 from common.errors import UserError
 from common.settings import parse_settings
@@ -17,12 +17,11 @@ from embed.settings import EmbedSettings
 
 pytest.importorskip("sentence_transformers")
 from embed import rerank
-from embed.base import embedding_folder, load_model
+from embed.base import load_model
 from embed.data import load_sets
 from embed.mine import mine
-from embed.rerank import labelled_pairs, load_reranker, reranker_settings, score_reranker, teach
+from embed.rerank import load_pairs, load_reranker, reranker_settings, score_reranker, teach
 from embed.tasks import local_task
-from embed.trainer import losses_of
 
 
 def settings(data: list[dict[str, Any]], **changes: Any) -> EmbedSettings:
@@ -43,13 +42,13 @@ def reranker(run: Any, base: Path, rows: dict[str, Any], trained: Path) -> Path:
 
 
 def test_pairs(rows: dict[str, Any]) -> None:
-    (one,) = labelled_pairs(load_sets(settings([rows["triplets"], rows["scored"]])))
+    (one,) = load_pairs(settings([rows["triplets"], rows["scored"]]))
     expected = {(row["query"], row["positive"]): 1.0 for row in pairs(60)}
     expected |= {(row["query"], row["negatives"][0]): 0.0 for row in pairs(60)}
     assert dict(zip(one.texts, one.labels, strict=True)) == expected and len(one.texts) == 120
     for name, message in (("pairs", "0-pairs has no negatives"), ("scored", "no set with queries")):
         with pytest.raises(UserError, match=message):
-            labelled_pairs(load_sets(settings([rows[name]])))
+            load_pairs(settings([rows[name]]))
 
 
 def test_settings_of_the_reranker() -> None:
@@ -169,7 +168,7 @@ class Planted:
 
 
 def test_scores_are_those_worked_by_hand(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("embed.base.load_model", lambda *_: Planted())
+    monkeypatch.setattr(rerank, "load_model", lambda *_: Planted())
     monkeypatch.setattr(rerank, "load_reranker", lambda *_, **__: Planted())
     given: dict[str, Any] = {"score": ["HunminKlueMrcRetrieval"], "sources": [str(asked)], "rerank": {"first": 11}}
     found = score_reranker(settings([{"use": "korsts"}], **given), Path(), Path())["HunminKlueMrcRetrieval"]

@@ -16,9 +16,9 @@ from common.errors import UserError
 pytest.importorskip("mteb")
 pytest.importorskip("sentence_transformers")
 import mteb
-from tiny_encoders import PLACES, THINGS, write_lines
+from tiny_encoders import PLACES, THINGS, embedding_folder, write_lines, write_sts
 
-from embed.base import embedding_folder, load_model
+from embed.base import load_model
 from embed.score import NGRAMS, as_markdown, heading, score_models
 from embed.scored import SCORED
 from embed.sets import Leaks
@@ -30,21 +30,17 @@ from embed.tasks import differences, get_task, local_task, task_texts
 def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """KLUE-STS's and KLUE-MRC's dev parts, invented."""
     folder = tmp_path_factory.mktemp("sets")
-    sts = [
-        {"guid": f"s{n}", "sentence1": f"{PLACES[n]} {THINGS[n]}", "sentence2": f"{PLACES[n]} {THINGS[n % 3]} 어디",
-         "labels": {"label": n % 6 * 1.0, "real-label": n % 6 * 1.0, "binary-label": int(n % 6 >= 3)}}
-        for n in range(12)
-    ]  # fmt: skip
     asked = [
         {"context": f"{PLACES[n]}에서는 {THINGS[n]}를 판다.", "qas": [
             {"guid": f"q{n}", "question": f"{THINGS[n]}는 어디?", "is_impossible": n == 9,
              "answers": [] if n == 9 else [{"text": PLACES[n], "answer_start": 0}]}]}
         for n in range(10)
     ]  # fmt: skip
-    for name, tree in (("klue-sts-v1.1", sts), ("klue-mrc-v1.1", {"data": [{"title": "x", "paragraphs": asked}]})):
-        (folder / name).mkdir()
-        (folder / name / f"{name}_dev.json").write_text(json.dumps(tree, ensure_ascii=False), encoding="utf-8")
-    return folder
+    (folder / "klue-mrc-v1.1").mkdir()
+    tree = {"data": [{"title": "x", "paragraphs": asked}]}
+    path = folder / "klue-mrc-v1.1" / "klue-mrc-v1.1_dev.json"
+    path.write_text(json.dumps(tree, ensure_ascii=False), encoding="utf-8")
+    return write_sts(folder)
 
 
 @pytest.fixture(scope="module")

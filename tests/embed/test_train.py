@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_encoders import RUN, pairs, write_encoder, write_job
+from tiny_encoders import RUN, losses_of, pairs, write_encoder, write_job
 
 from common.settings import parse_settings
 from embed.settings import EmbedSettings
 
 pytest.importorskip("sentence_transformers")
-from embed.base import embedding_folder, load_model
+from embed.base import begin_model
 from embed.batches import draw_batches
 from embed.data import load_sets
-from embed.trainer import loss_of, losses_of
+from embed.trainer import loss_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,7 +51,7 @@ def test_losses_are_the_formulas(base: Path, rows: dict[str, Any], tmp_path: Pat
         {"data": [rows[name] for name in ("triplets", "scored", "distilled", "pairs")], "batch": 8},
         "test",
     )
-    model = load_model(embedding_folder(base, tmp_path / "model", settings), "cpu").eval()
+    model = begin_model(base, settings, "cpu").eval()
     for one in load_sets(settings):
         texts, labels = one.texts[:6], one.labels[:6]
         columns = [list(column) for column in zip(*texts, strict=True)]
@@ -80,7 +80,7 @@ def test_the_cached_loss_has_the_gradients_of_the_plain_one(base: Path, rows: di
     found = []
     for mini in (None, 3):
         settings = parse_settings(EmbedSettings, {"data": [rows["triplets"]], "batch": 8, "mini_batch": mini}, "test")
-        model = load_model(embedding_folder(base, tmp_path / "model", settings), "cpu").eval()
+        model = begin_model(base, settings, "cpu").eval()
         (one,) = load_sets(settings)
         columns = [list(column) for column in zip(*one.texts[:8], strict=True)]
         loss = loss_of(one, model, settings, 1)([model.preprocess(column) for column in columns], None)
@@ -112,7 +112,7 @@ def test_two_processes_have_the_losses_of_one(rows: dict[str, Any], tmp_path: Pa
         assert a == pytest.approx(b, abs=1e-5)
     settings = parse_settings(EmbedSettings, {**RUN, "data": [rows["triplets"]]}, "test")
     sets = load_sets(settings)
-    model = load_model(embedding_folder(base, tmp_path / "model", settings), "cpu")
+    model = begin_model(base, settings, "cpu")
     _, batch = next(draw_batches(sets, 8, 1, settings.seed))
     whole, *halves = (
         loss_of(sets[0], model, settings, 1)(

@@ -9,7 +9,10 @@ from typing import Any
 
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
+from transformers import AutoTokenizer, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
+
+from embed.settings import EmbedSettings
+from pretrain.callbacks.metrics import read_metrics
 
 PLACES = [
     "서울",
@@ -113,6 +116,19 @@ def write_encoder(folder: Path, dropout: float = 0.1, **changes: Any) -> Path:
     }  # fmt: skip
     RobertaForMaskedLM(RobertaConfig(**given)).save_pretrained(folder)
     return folder
+
+
+def embedding_folder(base: Path, out: Path, settings: EmbedSettings) -> Path:
+    """Write an untuned encoder as a model of sentence embeddings, and return its folder."""
+    from embed.trainer import write_model
+
+    write_model(out, base, AutoTokenizer.from_pretrained(base, trust_remote_code=False), settings)
+    return out
+
+
+def losses_of(out: Path) -> list[tuple[int, float]]:
+    """Return (step, loss) of the lines of a run's log."""
+    return [(row["step"], row["loss"]) for row in read_metrics(out / "logs" / "metrics.jsonl") if "loss" in row]
 
 
 def write_job(folder: Path, base: Path, data: list[dict[str, Any]], **changes: Any) -> Path:

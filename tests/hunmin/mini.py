@@ -57,6 +57,16 @@ def write_compressed(path: Path, content: bytes) -> None:
     path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
+def write_recipe(folder: Path, *inputs: Path, **corpus: Any) -> Path:
+    """Write folder/recipe.yaml, which cleans `inputs` into folder/run, without pseudonyms and decontamination."""
+    off = {"pii": {"enabled": False}, "decontaminate": {"enabled": False}, "workers": 1}
+    tree = {"name": "t", "out": str(folder / "run"), "klue": {"data": str(folder / "klue")}}
+    tree["corpus"] = {"inputs": [str(path) for path in inputs], **off, **corpus}
+    path = folder / "recipe.yaml"
+    path.write_text(yaml.safe_dump(tree), encoding="utf-8")
+    return path
+
+
 def write_further(finished: Path, folder: Path, **pretrain: Any) -> Path:
     """Write a recipe below `folder` whose run has its token shards, those of a finished run that `write_mini` wrote."""
     for name in ("corpus", "tokenizer", "tokens"):

@@ -124,7 +124,7 @@ def test_imports_and_completion_load_nothing_heavy() -> None:
         "print([m for m in ('torch', 'numpy', 'pydantic', 'typer') if m in sys.modules])",
         "from hunmin import completion as c; import hunmin.main",
         "[f('') for f in (c.recipes, c.stages, c.launchers, c.tasks, c.devices)]",
-        "print([m for m in ('torch', 'transformers', 'numpy', 'pyarrow', 'pydantic') if m in sys.modules])",
+        "print([m for m in ('torch', 'transformers', 'numpy', 'pyarrow', 'pydantic', 'lm_eval') if m in sys.modules])",
     )
     command = [sys.executable, "-c", "\n".join(lines)]
     assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split() == ["[]"] * 2

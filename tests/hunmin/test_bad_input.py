@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from mini import write_recipe
 
 from common.manifest import read_manifest
 from hunmin.main import run_command
@@ -16,23 +17,16 @@ LINES = [
 ]
 
 
-def recipe(folder: Path, *inputs: Path, **corpus: object) -> str:
-    tree = {
-        "name": "bad",
-        "out": str(folder / "run"),
-        "corpus": {"inputs": [str(p) for p in inputs], "pii": {"enabled": False}, "workers": 1, **corpus},
-        "klue": {"data": str(folder / "klue")},
-    }
-    tree["corpus"].setdefault("decontaminate", {"enabled": False})  # type: ignore[attr-defined]
-    path = folder / "recipe.yaml"
-    path.write_text(json.dumps(tree), encoding="utf-8")
-    return str(path)
-
-
 def write_lines(path: Path, extra: list[bytes] | None = None) -> Path:
     lines = [json.dumps(line, ensure_ascii=False).encode() for line in LINES] + (extra or [])
     path.write_bytes(b"\n".join(lines) + b"\n")
     return path
+
+
+def train(corpus: Path, out: Path, *options: str) -> int:
+    """Train a vocabulary of 100 entries, or as the options say."""
+    given = ["--min-character-count", "1", "--vocab-size", "100", *options]
+    return run_command(["tokenizer", "train", "--corpus", str(corpus), "--out", str(out), *given])
 
 
 @pytest.fixture
@@ -53,7 +47,6 @@ def said(capfd: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
         (["run", "{recipe}", "pretrain.global_batch=100", "pretrain.micro_batch=32"],
          "pretrain.global_batch (100) must be divisible by"),
         (["launch", "{recipe}", "--launcher", "slurn"], "unknown launcher 'slurn' (did you mean 'slurm'?)"),
-        (["run", "{gone}.yaml"], "cannot read"),
         (["run", "{recipe}", "corpus.inputs=[{gone}-*.jsonl]"], "nothing found at"),
         (["corpus", "stats", "{gone}"], "error:"),
         (["report", "{gone}"], "error:"),
@@ -65,14 +58,14 @@ def said(capfd: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
     ],
 )  # fmt: skip
 def test_commands_that_are_refused(words: list[str], told: str, tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
-    path = recipe(tmp_path, write_lines(tmp_path / "a.jsonl"))
+    path = str(write_recipe(tmp_path, write_lines(tmp_path / "a.jsonl")))
     assert run_command([word.format(recipe=path, gone=tmp_path / "gone") for word in words]) == 2
     assert told in said() and not (tmp_path / "run").exists()
 
 
 def test_an_empty_corpus(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "a.jsonl").write_text("")
-    assert run_command(["corpus", "build", recipe(tmp_path, tmp_path / "a.jsonl")]) == 2
+    assert run_command(["corpus", "build", str(write_recipe(tmp_path, tmp_path / "a.jsonl"))]) == 2
     assert "error:" in said()
     assert not (tmp_path / "run" / "corpus").exists()
 
@@ -81,7 +74,7 @@ def test_bad_lines_are_counted_rejects(tmp_path: Path, said) -> None:  # type: i
     long_line = json.dumps({"text": "가나다라 마바사. " * 500_000}, ensure_ascii=False).encode()
     assert len(long_line) > 5_000_000
     bad = [b"not json", b'{"text": "' + b'\xff\xfe"}', b'{"body": 1}', long_line]
-    path = recipe(tmp_path, write_lines(tmp_path / "a.jsonl", bad))
+    path = str(write_recipe(tmp_path, write_lines(tmp_path / "a.jsonl", bad)))
     assert run_command(["corpus", "build", path]) == 0
     rejects = [json.loads(x) for x in (tmp_path / "run/corpus/rejects/rejects.jsonl").read_text().splitlines()]
     assert [r["line"] for r in rejects] == [201, 202, 203]
@@ -91,7 +84,7 @@ def test_bad_lines_are_counted_rejects(tmp_path: Path, said) -> None:  # type: i
 
 
 def test_too_many_bad_lines_fail_and_say_where_they_are(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
-    path = recipe(tmp_path, write_lines(tmp_path / "a.jsonl", [b"not json"] * 50))
+    path = str(write_recipe(tmp_path, write_lines(tmp_path / "a.jsonl", [b"not json"] * 50)))
     assert run_command(["corpus", "build", path]) == 1
     message = said()
     assert "50" in message and "rejects" in message
@@ -101,7 +94,7 @@ def test_a_full_disk_leaves_what_was_finished(tmp_path: Path, said, monkeypatch:
     import errno
     import os
 
-    path = recipe(tmp_path, write_lines(tmp_path / "a.jsonl"))
+    path = str(write_recipe(tmp_path, write_lines(tmp_path / "a.jsonl")))
     assert run_command(["corpus", "build", path]) == 0
     before = (tmp_path / "run" / "corpus" / "manifest.json").read_bytes()
     real = os.fsync
@@ -122,24 +115,23 @@ def test_a_tokenizer_is_not_written_over_something_else(tmp_path: Path, said, mo
     (tmp_path / "out" / "mine.txt").write_text("mine")
     text = tmp_path / "a.txt"
     text.write_text("가나다 라마바\n" * 100)
-    command = ["tokenizer", "train", "--corpus", str(text), "--vocab-size", "100", "--out", str(tmp_path / "out")]
-    assert run_command(command) == 2
+    assert train(text, tmp_path / "out") == 2
     assert "is not empty" in said() and (tmp_path / "out" / "mine.txt").exists()
     monkeypatch.chdir(tmp_path / "out")
-    assert run_command([*command[:-1], "."]) == 2
+    assert train(text, Path()) == 2
     assert "is the folder you are in" in said()
 
 
 def test_a_corpus_folder_that_is_not_finished_is_not_trained_on(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
-    path = recipe(tmp_path, write_lines(tmp_path / "a.jsonl"))
+    path = str(write_recipe(tmp_path, write_lines(tmp_path / "a.jsonl")))
     assert run_command(["corpus", "build", path]) == 0
-    command = ["tokenizer", "train", "--corpus", str(tmp_path / "run" / "corpus"), "--vocab-size", "90"]
-    assert run_command([*command, "--min-character-count", "1", "--out", str(tmp_path / "one")]) == 0
+    corpus = tmp_path / "run" / "corpus"
+    assert train(corpus, tmp_path / "one", "--vocab-size", "90") == 0
     manifest = read_manifest(tmp_path / "one")
     assert manifest and len(manifest.inputs["corpus"]) == 16 and manifest.counts["vocab_size"] == 90
     said()
-    (tmp_path / "run" / "corpus" / "manifest.json").unlink()
-    assert run_command([*command, "--out", str(tmp_path / "two")]) == 2
+    (corpus / "manifest.json").unlink()
+    assert train(corpus, tmp_path / "two") == 2
     assert "holds no manifest.json" in said() and not (tmp_path / "two").exists()
 
 
@@ -148,10 +140,9 @@ def test_an_extended_tokenizer_tells_what_it_was_made_of(tmp_path: Path, said) -
     text.write_text("가나다 라마바\n" * 100, encoding="utf-8")
     words.write_text("가나다라\n", encoding="utf-8")
     one, two = tmp_path / "one", tmp_path / "two"
-    assert run_command(["tokenizer", "train", "--corpus", str(text), "--vocab-size", "50", "--out", str(one)]) == 2
+    assert train(text, one, "--vocab-size", "50") == 2
     reachable = said().split("it yields ")[1].split()[0]
-    small = ["tokenizer", "train", "--corpus", str(text), "--vocab-size"]
-    assert run_command([*small, "32", "--unused", str(32 - int(reachable)), "--out", str(one)]) == 0
+    assert train(text, one, "--vocab-size", "32", "--unused", str(32 - int(reachable))) == 0
     assert run_command(["tokenizer", "extend", str(one), "--words", str(words), "--out", str(two)]) == 0
     manifest = read_manifest(two)
     assert manifest and manifest.settings["vocab_size"] == manifest.counts["vocab_size"] == 33
@@ -160,8 +151,7 @@ def test_an_extended_tokenizer_tells_what_it_was_made_of(tmp_path: Path, said) -
 
 
 def test_words_in_another_encoding_are_refused(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
-    train = ["tokenizer", "train", "--corpus", str(write_lines(tmp_path / "a.txt")), "--vocab-size", "100"]
-    assert run_command([*train, "--out", str(tmp_path / "tok"), "--min-character-count", "1"]) == 0
+    assert train(write_lines(tmp_path / "a.txt"), tmp_path / "tok") == 0
     (tmp_path / "words.txt").write_bytes("COVID감염증\nRNA백신\n".encode("cp949"))
     extend = ["tokenizer", "extend", str(tmp_path / "tok"), "--words", str(tmp_path / "words.txt")]
     assert run_command([*extend, "--out", str(tmp_path / "x")]) == 2
@@ -173,9 +163,7 @@ def test_words_in_another_encoding_are_refused(tmp_path: Path, said) -> None:  #
 
 
 def test_text_that_is_no_markup_is_shown(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    train = ["tokenizer", "train", "--corpus", str(write_lines(tmp_path / "a.txt")), "--vocab-size", "100"]
-    tokens = ["--token", "[url]", "--token", "[/b]"]
-    assert run_command([*train, "--out", str(tmp_path / "[b]"), "--min-character-count", "1", *tokens]) == 0
+    assert train(write_lines(tmp_path / "a.txt"), tmp_path / "[b]", "--token", "[url]", "--token", "[/b]") == 0
     capfd.readouterr()
     assert run_command(["tokenizer", "show", str(tmp_path / "[b]"), "[url] [/b]"]) == 0
     assert "[url] / [/b]" in capfd.readouterr().out
@@ -186,8 +174,7 @@ def test_text_that_is_no_markup_is_shown(tmp_path: Path, capfd: pytest.CaptureFi
 def test_arguments_that_are_no_text(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
     name = b"\xb0\xa1.txt".decode("utf-8", "surrogateescape")
     (tmp_path / name).write_bytes(write_lines(tmp_path / "a.txt").read_bytes())
-    train = ["tokenizer", "train", "--corpus", str(tmp_path / name), "--vocab-size", "100"]
-    assert run_command([*train, "--out", str(tmp_path / "tok")]) == 2
+    assert train(tmp_path / name, tmp_path / "tok") == 2
     assert "is not UTF-8" in said()
 
 

@@ -13,7 +13,7 @@ from hunmin import completion
 from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.launch.start import LAUNCHERS
 from hunmin.main import run_command
-from hunmin.stages import STAGE_NAMES
+from hunmin.stages import STAGES
 from klue.tasks import SUITES, TASKS
 from leaderboard.suites import SUITES as BOARDS
 
@@ -32,7 +32,7 @@ def completed(words: str, folder: Path = ROOT) -> list[str]:
 
 
 def test_the_names_are_the_programs_own() -> None:
-    assert list(completion.STAGES) == [*STAGE_NAMES, *(stage.name for stage in INSTRUCT_STAGES), "embed"]
+    assert list(completion.STAGES) == [*(stage.name for stage in (*STAGES, *INSTRUCT_STAGES)), "embed"]
     assert list(completion.BOARDS) == list(BOARDS)
     assert list(completion.LAUNCHERS) == list(LAUNCHERS)
     assert list(completion.TASKS) == list(TASKS) and list(completion.SUITES) == list(SUITES)
@@ -47,14 +47,6 @@ def test_words_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert completion.recipes("내") == ["내-레시피.yaml"] and completion.launchers("s") == ["slurm"]
     assert completion.tasks("klue-n") == ["klue-nli", "klue-ner"] and completion.suites("ko") == ["kobest", "koelectra"]
     assert completion.devices("A1") == ["A100", "A100-40GB"] and completion.boards("k") == ["kit19"]
-
-
-def test_a_script_for_the_shell(capfd: pytest.CaptureFixture[str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", HUNMIN], env={**os.environ, "_HUNMIN_COMPLETE": "source_bash", "PYTHONPATH": str(ROOT)},
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert "complete -o default -F _hunmin_completion hunmin" in done.stdout
 
 
 def test_versions(capfd: pytest.CaptureFixture[str]) -> None:

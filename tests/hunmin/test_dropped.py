@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from mini import write_recipe
 
 from hunmin.main import run_command
 
@@ -16,19 +17,9 @@ def run(tmp_path: Path) -> Path:
     lines += [{"id": f"s{n}", "text": f"<b>짧다</b> {n}"} for n in range(9)]
     lines += [{"id": f"e{n}", "text": f"This one is English and long enough, number {n}."} for n in range(4)]
     (tmp_path / "web.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    recipe = f"""
-name: test
-out: {tmp_path / "run"}
-corpus:
-  inputs: [{tmp_path / "web.jsonl"}]
-  filters: [{{length: {{min_chars: 10}}}}, {{language: }}]
-  pii: {{enabled: false}}
-  decontaminate: {{enabled: false}}
-  workers: 1
-klue: {{data: {tmp_path}}}
-"""
-    (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
-    assert run_command(["corpus", "build", str(tmp_path / "recipe.yaml")]) == 0
+    filters = [{"length": {"min_chars": 10}}, {"language": None}]
+    recipe = write_recipe(tmp_path, tmp_path / "web.jsonl", filters=filters)
+    assert run_command(["corpus", "build", str(recipe)]) == 0
     return tmp_path / "run"
 
 

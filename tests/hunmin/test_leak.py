@@ -14,10 +14,10 @@ from data import corpus
 from data.pii import PII_TYPES, find_many
 from hunmin.main import run_command
 from hunmin.recipe import load_recipe
-from tests.data.pii.examples import POSITIVE, parse
+from tests.data.pii.examples import COMMON
 
 KEY = "a-key-that-must-not-be-found-either"
-TEXTS = [parse(marked)[0] for texts in POSITIVE.values() for marked in texts]
+TEXTS = [case.text for case in COMMON]
 ENDINGS = ("갔다", "왔다", "보았다", "들었다", "적었다")
 IDS = ("hong.gildong@example.com", "https://blog.example.net/hong/77", "010-9753-8642", "900101-1234568", "@hong_9753")
 SOURCE = "장부 kim.source@example.org"

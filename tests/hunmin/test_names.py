@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from mini import write_recipe
 
 from hunmin.main import run_command
 from hunmin.report import as_markdown, print_report
@@ -41,8 +41,6 @@ def test_a_files_name_is_shown_without_its_escape_sequences(
     monkeypatch.chdir(tmp_path)
     Path("in").mkdir()
     Path("in/a\x1b]0;TITLE\x07\x1b[2J[x].pdf").write_text("x")
-    corpus = {"inputs": ["in"], "pii": {"enabled": False}, "decontaminate": {"enabled": False}}
-    Path("r.yaml").write_text(yaml.safe_dump({"name": "[/x]", "out": "run", "klue": {"data": "k"}, "corpus": corpus}))
-    assert run_command(["run", "r.yaml", "--until", "corpus"]) == 2
+    assert run_command(["run", str(write_recipe(tmp_path, Path("in"))), "name='[/x]'", "--until", "corpus"]) == 2
     out, err = capfd.readouterr()
     assert "a\\x1b]0;TITLE\\x07\\x1b[2J[x].pdf" in err and "\x1b" not in out + err

@@ -14,17 +14,8 @@ import pytest
 
 from tests.hunmin.house import House
 
-EVENTS = (
-    "open",
-    "os.rename",
-    "os.remove",
-    "os.mkdir",
-    "os.rmdir",
-    "os.link",
-    "os.symlink",
-    "os.truncate",
-    "shutil.rmtree",
-)
+CALLS = ("rename", "remove", "mkdir", "rmdir", "link", "symlink", "truncate")
+EVENTS = ("open", "shutil.rmtree", *(f"os.{call}" for call in CALLS))
 """Python's audit events of the calls that make, rename, write or remove what has a name."""
 
 

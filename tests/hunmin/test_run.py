@@ -79,17 +79,6 @@ def test_an_interrupted_stage_goes_on_from_its_pieces_to_the_same_manifests(hous
     assert house.manifests() == straight
 
 
-def test_pieces_of_other_settings_are_not_taken_up_and_training_is_moved_aside(
-    house: House, capsys: pytest.CaptureFixture[str]
-) -> None:
-    house.stop("b")
-    assert house.go(lr=3e-4) == ["b", "c"]
-    assert (house.run / "b.before-1" / "piece").exists()
-    house.go(lr=4e-4)
-    assert (house.run / "b.before-2" / "result").exists()
-    assert "lr: 0.0003 → 0.0004" in (said := capsys.readouterr().err) and "the earlier b is now b.before-2" in said
-
-
 def test_a_stage_that_knows_its_pieces_keeps_them_for_other_inputs(house: House) -> None:
     reopened: list[Path] = []
     house.change("a", reopen=reopened.append)

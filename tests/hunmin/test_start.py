@@ -61,6 +61,10 @@ def test_recipes_are_listed_and_copied(capsys: pytest.CaptureFixture[str]) -> No
         ("klue ceiling a --data b", "hunmin klue upper-bound"),
         ("tokenizer train --max-length 8", "--max-length is now --max-seq-len"),
         ("klue report a --details ynat", "--details is now --breakdown"),
+        ("launch a --line=1", "--line is now --scheduler-option"),
+        ("launch a --claim=1", "--claim is now --volume-claim"),
+        ("launch a --saving=1", "--saving is now --grace-period"),
+        ("launch a --environment=1", "--environment is now --env-file"),
     ],
 )
 def test_earlier_names_are_refused_with_those_of_now(words: str, now: str, capsys: pytest.CaptureFixture[str]) -> None:

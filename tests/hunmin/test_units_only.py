@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
+from mini import write_recipe
 
 from common.manifest import read_manifest
 from hunmin.main import run_command
@@ -15,12 +15,7 @@ def test_the_rest_follows_by_the_same_command(tmp_path: Path, capfd: pytest.Capt
     (tmp_path / "a.txt").write_text(
         "첫 문장이 여기에 있다. 둘째 문장도 있다.\n셋째 문장은 다른 문서에 있다.\n", "utf-8"
     )
-    corpus = {"inputs": [str(tmp_path / "a.txt")], "pii": {"enabled": False}, "decontaminate": {"enabled": False}}
-    recipe = tmp_path / "recipe.yaml"
-    recipe.write_text(
-        yaml.safe_dump({"name": "units", "out": str(tmp_path / "run"), "corpus": corpus, "klue": {"data": "klue"}}),
-        "utf-8",
-    )
+    recipe = write_recipe(tmp_path, tmp_path / "a.txt")
     for _ in range(2):  # given again, it finds them done
         assert run_command(["corpus", "build", str(recipe), "--units-only"]) == 0
         assert "run the same command without --units-only to finish the stage" in capfd.readouterr().err

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from mini import write_mini
+from mini import write_mini, write_recipe
 
 from hunmin.main import run_command
 
@@ -66,12 +65,6 @@ def test_a_checkpoint_without_its_mark(run: Path, tmp_path: Path, said: Said) ->
     assert not (tmp_path / "model").exists()
 
 
-def test_a_device_that_is_not_known(said: Said) -> None:
-    assert run_command(["plan", "quickstart", "--device", "H1000"]) == 2
-    message = said()
-    assert "unknown device 'H1000' (did you mean 'H100'?)" in message and "A100" in message
-
-
 def test_a_recipe_that_is_not_there(tmp_path: Path, said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.yaml").write_text("{}")
@@ -120,9 +113,7 @@ def test_an_output_that_cannot_be_written(
     (tmp_path / "text.txt").write_text("가나다 라마바\n" * 50, encoding="utf-8")
     (tmp_path / "klue").mkdir()
     (tmp_path / "klue" / "ontology.json").write_text("{}")
-    recipe = {"name": "x", "out": "x", "corpus": {"inputs": ["text.txt"], "pii": {"enabled": False}, "decontaminate":
-              {"enabled": False}}, "klue": {"data": "klue"}}  # fmt: skip
-    (tmp_path / "recipe.yaml").write_text(json.dumps(recipe))
+    write_recipe(tmp_path, tmp_path / "text.txt")
     if words[0] in ("export", "report"):
         (tmp_path / "made-run").symlink_to(request.getfixturevalue("run"))
     capfd.readouterr()

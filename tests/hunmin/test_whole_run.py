@@ -21,31 +21,13 @@ from tests.hunmin.mini import TASKS
 from tests.klue.names import KLUE_TASKS
 
 
-@pytest.fixture(scope="module")
-def finished(mini_run: Path) -> Path:
-    return mini_run
-
-
-def test_a_dry_run_makes_nothing(finished: Path, tmp_path: Path) -> None:
-    assert run_command(["run", str(finished / "recipe.yaml"), f"out={tmp_path / 'run'}", "--dry-run"]) == 0
-    assert not (tmp_path / "run").exists()
-
-
-def test_every_stage_left_a_manifest_and_nothing_half_done(finished: Path) -> None:
-    run = finished / "run"
-    for stage in STAGES:
-        manifest = read_manifest(run / stage.folder)
-        assert manifest and manifest.stage == stage.name and manifest.outputs
-    assert not [p.name for p in run.iterdir() if p.name.endswith(".partial")]
-
-
-def test_its_page_has_its_numbers_and_none_of_its_text(finished: Path, tmp_path: Path) -> None:
-    run = finished / "run"
+def test_its_page_has_its_numbers_and_none_of_its_text(mini_run: Path, tmp_path: Path) -> None:
+    run = mini_run / "run"
     page = (run / "report.html").read_text("utf-8")
     assert len(page) < 5_000_000 and "finished: all stages are done" in page
     counts = read_manifest(run / "corpus")
     assert counts and f"{counts.counts['sentences']:,} sentences" in page
-    assert str(finished) not in page and "a-key-for-invented-data" not in page
+    assert str(mini_run) not in page and "a-key-for-invented-data" not in page
     sentences = [
         sentence
         for rows in read_shards(run / "corpus", ["sentences"])
@@ -60,31 +42,31 @@ def test_its_page_has_its_numbers_and_none_of_its_text(finished: Path, tmp_path:
     assert (run / "report.html").read_text("utf-8") == page
 
 
-def test_again_it_finds_all_done(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["run", str(finished / "recipe.yaml")]) == 0
+def test_again_it_finds_all_done(mini_run: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["run", str(mini_run / "recipe.yaml")]) == 0
     out, err = capfd.readouterr()
     assert err.count(" done") >= len(STAGES) and "begins" not in err
     assert "YNAT" in out and "report.md" in out
 
 
-def test_scores_stand_beside_random_initialisation(finished: Path) -> None:
-    report = json.loads((finished / "run" / "report" / "report.json").read_bytes())
+def test_scores_stand_beside_random_initialisation(mini_run: Path) -> None:
+    report = json.loads((mini_run / "run" / "report" / "report.json").read_bytes())
     rows = {(row["task"], row["init"]) for row in report["klue"]}
     assert rows == {(t, i) for t in TASKS for i in ("pretrained", "random")}
     for name in ("report.md", "loss.png", "klue.png"):
-        assert (finished / "run" / "report" / name).stat().st_size > 500
-    index = yaml.safe_load((finished / "run" / "report" / "model-index.yaml").read_text("utf-8"))["model-index"][0]
+        assert (mini_run / "run" / "report" / name).stat().st_size > 500
+    index = yaml.safe_load((mini_run / "run" / "report" / "model-index.yaml").read_text("utf-8"))["model-index"][0]
     titles = [result["dataset"]["name"].split(" in the form of ")[1] for result in index["results"]]
     assert titles == [KLUE_TASKS[task].title for task in TASKS]  # the sample's tasks are not the benchmark's
     assert report["contamination"] and set(report["contamination"]) <= set(KLUE_TASKS)
-    (row,) = read_metrics(finished / "run" / "klue" / "logs" / "metrics.jsonl")
+    (row,) = read_metrics(mini_run / "run" / "klue" / "logs" / "metrics.jsonl")
     assert row["step"] == 40 and "klue/wos/joint_goal_accuracy" in row and "klue-random/ynat/macro_f1" in row
 
 
-def test_the_export_loads_and_its_logits_are_the_training_models(finished: Path) -> None:
+def test_the_export_loads_and_its_logits_are_the_training_models(mini_run: Path) -> None:
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-    run = finished / "run"
+    run = mini_run / "run"
     exported = AutoModelForMaskedLM.from_pretrained(run / "export", local_files_only=True).eval()
     trained = AutoModelForMaskedLM.from_pretrained(run / "pretrain" / "model", local_files_only=True).eval()
     tokenizer = AutoTokenizer.from_pretrained(run / "export", local_files_only=True)
@@ -97,10 +79,11 @@ def test_the_export_loads_and_its_logits_are_the_training_models(finished: Path)
 
 
 def test_verify_reads_everything_and_names_what_changed(
-    finished: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    mini_run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "run"
-    shutil.copytree(finished / "run", run)
+    shutil.copytree(mini_run / "run", run)
+    assert not list(run.glob("*.partial"))
     assert run_command(["verify", str(run), "--json"]) == 0
     whole = json.loads(capfd.readouterr().out)
     assert not [row for row in whole if row["damaged"]]
@@ -125,8 +108,8 @@ def test_verify_reads_everything_and_names_what_changed(
 
 
 @pytest.mark.slow
-def test_watch_scores_each_checkpoint_once(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    run = finished / "run"
+def test_watch_scores_each_checkpoint_once(mini_run: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    run = mini_run / "run"
     command = ["klue", "watch", str(run), "klue.tasks=[ynat]", "klue.baseline_random=false"]
     assert run_command(command) == 0  # training has ended, so it ends
     rows = [json.loads(line) for line in (run / "watch" / "scores.jsonl").read_text("utf-8").splitlines()]
@@ -143,20 +126,20 @@ def test_watch_scores_each_checkpoint_once(finished: Path, capfd: pytest.Capture
     assert run_command(other) == 0 and f"{len(rows)} newly scored" in capfd.readouterr().err
     tasks = [json.loads(line)["task"] for line in (run / "watch" / "scores.jsonl").read_text("utf-8").splitlines()]
     assert tasks == ["klue-sts"] * len(rows)
-    assert run_command(["klue", "watch", str(finished / "sample")]) == 2 and "no run folder" in capfd.readouterr().err
+    assert run_command(["klue", "watch", str(mini_run / "sample")]) == 2 and "no run folder" in capfd.readouterr().err
 
 
-def test_other_runtime_settings_redo_nothing(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_other_runtime_settings_redo_nothing(mini_run: Path, capfd: pytest.CaptureFixture[str]) -> None:
     def stages_to_run(*changes: str) -> list[str]:
-        assert run_command(["run", str(finished / "recipe.yaml"), *changes, "--dry-run", "--json"]) == 0
+        assert run_command(["run", str(mini_run / "recipe.yaml"), *changes, "--dry-run", "--json"]) == 0
         return [row["stage"] for row in json.loads(capfd.readouterr().out)["stages"] if row["runs"]]
 
     assert stages_to_run("corpus.workers=2", "pretrain.log_every=7", "klue.workers=1") == []
     assert stages_to_run("pretrain.optimizer.learning_rate=2e-3") == ["pretrain", "export", "klue", "report"]
 
 
-def test_stats_show_and_report_print(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    run = finished / "run"
+def test_stats_show_and_report_print(mini_run: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    run = mini_run / "run"
     for command in (
         ["corpus", "stats", str(run)],
         ["tokenizer", "show", str(run / "tokenizer"), "조경현은 인공지능 분야의 저명한 연구자이다."],
@@ -172,11 +155,11 @@ def test_stats_show_and_report_print(finished: Path, capfd: pytest.CaptureFixtur
 
 @pytest.mark.parametrize("task", TASKS)
 def test_saved_predictions_score_what_the_report_says(
-    finished: Path, task: str, capfd: pytest.CaptureFixture[str]
+    mini_run: Path, task: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    row = next(r for r in json.loads((finished / "run/report/report.json").read_bytes())["klue"] if r["task"] == task)
-    gold = finished / "sample" / "klue" / f"{task}-v1.1" / f"{task}-v1.1_dev.json"
-    predictions = finished / "run" / "klue" / "jobs" / f"{task}-{row['init']}-{row['seed']}" / "predictions.jsonl"
+    row = next(r for r in json.loads((mini_run / "run/report/report.json").read_bytes())["klue"] if r["task"] == task)
+    gold = mini_run / "sample" / "klue" / f"{task}-v1.1" / f"{task}-v1.1_dev.json"
+    predictions = mini_run / "run" / "klue" / "jobs" / f"{task}-{row['init']}-{row['seed']}" / "predictions.jsonl"
     command = ["klue", "score", task, "--gold", str(gold), "--predictions", str(predictions), "--json"]
     assert run_command(command) == 0
     scores = json.loads(capfd.readouterr().out)
@@ -187,9 +170,9 @@ def test_saved_predictions_score_what_the_report_says(
 
 
 @pytest.mark.slow
-def test_a_published_model_is_trained_further_with_more_words(finished: Path) -> None:
+def test_a_published_model_is_trained_further_with_more_words(mini_run: Path) -> None:
     """Its export and tokenizer are all that is needed; the first validation loss is near its last, and ids stay."""
-    first, second = finished / "run", finished / "further"
+    first, second = mini_run / "run", mini_run / "further"
     changes = [
         f"out={second}",
         f"tokenizer.base={first / 'export'}",
@@ -199,7 +182,7 @@ def test_a_published_model_is_trained_further_with_more_words(finished: Path) ->
         "klue.tasks=[ynat]",
         "klue.baseline_random=false",
     ]
-    assert run_command(["run", str(finished / "recipe.yaml"), *changes]) == 0
+    assert run_command(["run", str(mini_run / "recipe.yaml"), *changes]) == 0
     before, after = ((run / "tokenizer" / "vocab.txt").read_text("utf-8").split("\n") for run in (first, second))
     assert after[:2500] == before[:2500] and len(after) == 2601
     starts, ends = (
@@ -217,9 +200,9 @@ def test_a_published_model_is_trained_further_with_more_words(finished: Path) ->
 
 
 @pytest.mark.slow
-def test_klue_bert_shrunk_runs_from_text_to_scores(finished: Path) -> None:
+def test_klue_bert_shrunk_runs_from_text_to_scores(mini_run: Path) -> None:
     """The recipe as it stands, static masks and next-sentence prediction, with smaller sizes."""
-    mini = yaml.safe_load((finished / "recipe.yaml").read_text(encoding="utf-8"))
+    mini = yaml.safe_load((mini_run / "recipe.yaml").read_text(encoding="utf-8"))
     shrunk = {
         "corpus": mini["corpus"],
         "tokenizer": {"vocab_size": 2500, "min_character_count": 2},
@@ -232,36 +215,36 @@ def test_klue_bert_shrunk_runs_from_text_to_scores(finished: Path) -> None:
         "pretrain.masking.dupe_factor": 2,
         "pretrain.optimizer.warmup_steps": 5,
         "klue": mini["klue"],
-        "out": str(finished / "bert"),
+        "out": str(mini_run / "bert"),
     }
     recipe = Path(__file__).parents[2] / "configs" / "klue-bert-base.yaml"
     assert run_command(["run", str(recipe), *[f"{key}={json.dumps(value)}" for key, value in shrunk.items()]]) == 0
-    config = json.loads((finished / "bert" / "export" / "config.json").read_bytes())
+    config = json.loads((mini_run / "bert" / "export" / "config.json").read_bytes())
     assert config["architectures"] == ["BertForPreTraining"] and config["type_vocab_size"] == 2
-    rows = read_metrics(finished / "bert" / "pretrain" / "logs" / "metrics.jsonl")
+    rows = read_metrics(mini_run / "bert" / "pretrain" / "logs" / "metrics.jsonl")
     assert all(0 <= row["pair_accuracy"] <= 1 for row in rows if "loss" in row)
-    scores = json.loads((finished / "bert" / "report" / "report.json").read_bytes())["klue"]
+    scores = json.loads((mini_run / "bert" / "report" / "report.json").read_bytes())["klue"]
     assert scores
 
 
 @pytest.mark.parametrize("change", ["tokenizer.base=/no/folder", "pretrain.init_from=/no/folder"])
 def test_a_base_that_is_not_there_is_named_before_anything_runs(
-    finished: Path, change: str, capfd: pytest.CaptureFixture[str]
+    mini_run: Path, change: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_command(["run", str(finished / "recipe.yaml"), f"out={finished / 'never'}", change]) == 2
-    assert "nothing found at /no/folder" in capfd.readouterr().err and not (finished / "never" / "corpus").exists()
+    assert run_command(["run", str(mini_run / "recipe.yaml"), f"out={mini_run / 'never'}", change]) == 2
+    assert "nothing found at /no/folder" in capfd.readouterr().err and not (mini_run / "never" / "corpus").exists()
 
 
-def test_a_base_whose_content_changed_is_noticed(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    changes = [f"out={finished / 'further'}", f"tokenizer.base={finished / 'run' / 'export'}"]
+def test_a_base_whose_content_changed_is_noticed(mini_run: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    changes = [f"out={mini_run / 'further'}", f"tokenizer.base={mini_run / 'run' / 'export'}"]
     changes += ["tokenizer.vocab_size=2600", "--dry-run"]
-    config = finished / "run" / "export" / "tokenizer_config.json"
+    config = mini_run / "run" / "export" / "tokenizer_config.json"
     before = config.read_text(encoding="utf-8")
-    assert run_command(["run", str(finished / "recipe.yaml"), *changes]) == 0
+    assert run_command(["run", str(mini_run / "recipe.yaml"), *changes]) == 0
     unchanged = capfd.readouterr().out
     config.write_text(before.replace("{", '{"changed": true,', 1), encoding="utf-8")
     try:
-        assert run_command(["run", str(finished / "recipe.yaml"), *changes]) == 0
+        assert run_command(["run", str(mini_run / "recipe.yaml"), *changes]) == 0
     finally:
         config.write_text(before, encoding="utf-8")
     changed = capfd.readouterr().out

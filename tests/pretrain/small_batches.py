@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch.nn import functional
 
 from pretrain.batches.predictions import IGNORE, MaskedBatch
 from pretrain.batches.samples import Batch
+from pretrain.kernels import attention
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.settings import ModelSettings, PretrainSettings
 from tests.pretrain.small_tokens import SPECIAL
@@ -67,6 +69,21 @@ def each_alone(model: MaskedRowsModel, batch: Batch, masked: MaskedBatch, sample
                 label = torch.tensor(int(not batch.follows_B[b]))
                 total = total + functional.cross_entropy(out.seq_relationship_logits[0], label)
     return total
+
+
+def one_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the loop over texts be one operator to a compiler, as a GPU's kernel is."""
+    loop = attention.attend_texts
+
+    @torch.library.custom_op("hunmin_test::attend_texts", mutates_args=())
+    def attend_texts(
+        query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, borders: torch.Tensor, longest: int,
+        dropout: float, scaling: float, window: int | None = None, causal: bool = False,
+    ) -> torch.Tensor:  # fmt: skip
+        return loop(query, key, value, borders, longest, dropout, scaling, window, causal).clone()
+
+    attend_texts.register_fake(lambda query, *_: torch.empty_like(query))
+    monkeypatch.setattr(attention, "attend_texts", attend_texts)
 
 
 CASES: list[tuple[str, str, list[list[int]]]] = [

@@ -9,6 +9,7 @@ import numpy as np
 
 from pretrain.objectives.objective import Objective
 from pretrain.objectives.registry import OBJECTIVES
+from pretrain.settings import PretrainSettings
 from tokenizer.shards import token_dtype, write_meta, write_shard
 
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
@@ -18,6 +19,17 @@ WORDS, PIECES = 60, 35
 def objective_of(packing: str) -> Objective:
     """Return what an encoder learns from samples of a kind."""
     return OBJECTIVES["mlm+nsp" if packing == "sentence-pairs" else "mlm"]
+
+
+def small_run(packing: str, **changes: Any) -> PretrainSettings:
+    """Return settings of a small run on samples of a kind, with the model and the objective that it needs."""
+    pairs = packing == "sentence-pairs"
+    shape = {"type": "bert" if pairs else "roberta", "layers": 2, "hidden": 32, "heads": 2}
+    learned = {"objective": "mlm+nsp", "masking": {"kind": "static", "dupe_factor": 2}} if pairs else {}
+    return PretrainSettings(**{
+        "model": shape, "packing": packing, "max_seq_len": 24, "steps": 50, "global_batch": 16, "micro_batch": 8,
+        "validation_samples": 8, "optimizer": {"warmup_steps": 5}, **learned, **changes,
+    })  # fmt: skip
 
 
 def both_losses(sums: Any) -> Any:

@@ -13,7 +13,7 @@ from pretrain.callbacks.checkpoint import complete_checkpoints
 from pretrain.callbacks.metrics import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import FAULT, finish, losses, start, train, wait_for
+from training_runs import FAULT, MODEL, assert_same_run, finish, start, train, wait_for
 
 PASSED_OVER = """
 import torch, pretrain.trainer as e
@@ -50,9 +50,7 @@ def test_a_batch_that_fails_changes_nothing(
     finish(first)
     errors = train(run, tokens, tokenizer, patch=patch, **changes)
     assert "batch 23 is skipped" in errors and "Traceback" not in errors, errors
-    name = "model/model.safetensors"
-    assert (run / name).read_bytes() == (tmp_path / "without" / name).read_bytes()
-    assert losses(run) == losses(tmp_path / "without")
+    assert_same_run(run, tmp_path / "without")
     assert read_metrics(run / "logs" / "metrics.jsonl")[-2]["skipped"] == 2
 
 
@@ -112,8 +110,7 @@ e.Trainer.step = stepping
     assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [10]
     (tmp_path / "sitecustomize.py").unlink()
     train(tmp_path, tokens, tokenizer, processes)
-    name = "model/model.safetensors"
-    assert processes > 1 or (tmp_path / name).read_bytes() == (straight / name).read_bytes()
+    assert processes > 1 or (tmp_path / MODEL).read_bytes() == (straight / MODEL).read_bytes()
 
 
 @pytest.mark.slow

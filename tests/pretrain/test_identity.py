@@ -16,7 +16,7 @@ from pretrain.callbacks.checkpoint import complete_checkpoints
 from pretrain.export import export_checkpoint
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import RUN, losses, train
+from training_runs import MODEL, RUN, assert_near, signal_at, train
 
 EXACT: dict[str, Any] = {"model": {**RUN["model"], "dropout": 0.0}, "steps": 24}
 
@@ -55,9 +55,7 @@ def test_engines_processes_and_accumulation_change_no_loss(
     changes = {**EXACT, "engine": engine, "zero_stage": zero, "micro_batch": micro_batch}
     real = subprocess.PIPE if engine == "torch" else None  # two as `hunmin run` starts them
     train(tmp_path, tokens, tokenizer, processes, stderr=real, **changes)
-    assert [step for step, _ in losses(tmp_path)] == [step for step, _ in losses(exact)]
-    for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
-        assert one == pytest.approx(two, abs=1e-4)
+    assert_near(exact, tmp_path, 1e-4)
     # the export is whole at every stage, its decoder still tied (hiyouga/LlamaFactory#10813, transformers#10789)
     _, checkpoint = complete_checkpoints(tmp_path / "checkpoints")[-1]
     export_checkpoint(checkpoint, tmp_path / "export")
@@ -87,23 +85,8 @@ atexit.register(note)
     # training and validation, without and with padding; and it broke nowhere into pieces but those of `compile_layers`
     graphs = int((tmp_path / "graphs").read_text())
     assert 2 <= graphs <= 4 if processes == 1 else 6 <= graphs <= 8
-    for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
-        assert one == pytest.approx(two, abs=1e-3)
-    assert (
-        load_file(tmp_path / "model" / "model.safetensors").keys()
-        == load_file(exact / "model" / "model.safetensors").keys()
-    )
-
-
-STOP = """
-import os, signal, pretrain.trainer as e
-step = e.Trainer.step
-def stopping(self, number, *a, **k):
-    if number == AT:
-        os.kill(os.getpid(), signal.SIGTERM)
-    return step(self, number, *a, **k)
-e.Trainer.step = stopping
-"""
+    assert_near(exact, tmp_path, 1e-3)
+    assert load_file(tmp_path / MODEL).keys() == load_file(exact / MODEL).keys()
 
 
 @pytest.mark.slow
@@ -123,8 +106,7 @@ def test_four_processes_resume_to_the_same_bytes(
     shutil.copytree(straight / "checkpoints" / "step-00000003", resumed / "checkpoints" / "step-00000003")
     errors = train(resumed, tokens, tokenizer, 4, **changes)
     assert "resuming at step 3" in errors, errors
-    one, two = ((folder / "model" / "model.safetensors").read_bytes() for folder in (straight, resumed))
-    assert one == two
+    assert (straight / MODEL).read_bytes() == (resumed / MODEL).read_bytes()
 
 
 @pytest.mark.slow
@@ -142,14 +124,12 @@ def test_a_run_goes_on_on_other_processes_stages_and_engines(
 ) -> None:
     """The same global batches and the same losses, wherever the optimizer state was split."""
     for number, (engine, zero, world) in enumerate(places):
-        patch = STOP.replace("AT", str(8 * number + 7))
+        patch = signal_at(8 * number + 7, "SIGTERM")
         changes = {**EXACT, "engine": engine, "zero_stage": zero}
         errors = train(tmp_path, tokens, tokenizer, world, patch=patch, **changes)
         assert ("stopped as asked" in errors) == (number < 2) and "Traceback" not in errors, errors
         assert ("resuming at step" in errors) == (number > 0)
-    assert [step for step, _ in losses(tmp_path)] == [step for step, _ in losses(exact)]
-    for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
-        assert one == pytest.approx(two, abs=1e-4)
+    assert_near(exact, tmp_path, 1e-4)
     assert not list((tmp_path / "checkpoints").glob(".*"))
     _, checkpoint = complete_checkpoints(tmp_path / "checkpoints")[-1]
     export_checkpoint(checkpoint, tmp_path / "export")  # of four processes as well
@@ -160,6 +140,5 @@ def test_a_run_goes_on_on_other_processes_stages_and_engines(
 @pytest.mark.slow
 def test_bf16_on_a_cpu_stays_near_fp32(exact: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     train(tmp_path, tokens, tokenizer, **EXACT, dtype="bf16")
-    for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
-        assert one == pytest.approx(two, abs=0.02)
-    assert all(tensor.dtype == torch.float32 for tensor in load_file(tmp_path / "model" / "model.safetensors").values())
+    assert_near(exact, tmp_path, 0.02)
+    assert all(tensor.dtype == torch.float32 for tensor in load_file(tmp_path / MODEL).values())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
 from pretrain.callbacks.metrics import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import FAULT, RUN, finish, losses, start, train, wait_for
+from training_runs import FAULT, RUN, assert_near, assert_same_run, kill_when, start, train
 
 pytestmark = pytest.mark.slow
 
@@ -43,8 +42,7 @@ def test_fp16_stays_near_fp32(
     processes: int, zero: int, full: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
     train(tmp_path, tokens, tokenizer, processes, **HALF, zero_stage=zero)
-    for (_, one), (_, two) in zip(losses(full), losses(tmp_path), strict=True):
-        assert one == pytest.approx(two, abs=0.02)
+    assert_near(full, tmp_path, 0.02)
     half, whole = (
         [row for row in read_metrics(out / "logs" / "metrics.jsonl") if "loss" in row] for out in (tmp_path, full)
     )
@@ -72,13 +70,10 @@ def test_overflows_lower_the_scale_and_a_kill_among_them_changes_nothing(
     assert complete_checkpoints(straight / "checkpoints")[0][0] > 10  # never weights that a batch has just failed on
     first = start(run, tokens, tokenizer, patch=TOO_LARGE, **changes)
     saved = run / "checkpoints" / complete_checkpoints(straight / "checkpoints")[0][1].name
-    wait_for(saved, first)
-    first.send_signal(signal.SIGKILL)
-    finish(first)
+    kill_when(saved, first)
     errors = train(run, tokens, tokenizer, patch=TOO_LARGE, **changes)
     assert "resuming at step" in errors, errors
-    name = "model/model.safetensors"
-    assert (run / name).read_bytes() == (straight / name).read_bytes() and losses(run) == losses(straight)
+    assert_same_run(run, straight)
     marks = [read_metadata(complete_checkpoints(out / "checkpoints")[-1][1]) or {} for out in (straight, run)]
     assert marks[0]["guard"] == marks[1]["guard"] and marks[0]["guard"]["overflows"] > 10
     assert marks[0]["guard"]["skipped"] == []

@@ -50,3 +50,15 @@ def test_a_run_may_go_on_with_another_engine_but_not_from_another_checkpoint() -
     changes: dict[str, Any] = {"engine": "deepspeed", "zero_stage": 1, "compile": True, "spike": 3.0, "max_skipped": 1}
     assert dump_settings(PretrainSettings(**changes)) == plain
     assert dump_settings(PretrainSettings(branch_from="x")) != plain
+
+
+def test_what_changes_the_course_of_a_run_is_in_the_dump_that_identifies_it() -> None:
+    growing: dict[str, Any] = {
+        "batch_warmup": {"start": 32, "steps": 14}, "masking": {"rate": 0.3, "rate_end": 0.15, "max_word_tokens": 2},
+    }  # fmt: skip
+    changes: list[dict[str, Any]] = [
+        {"batch_warmup": {"start": 32, "steps": 15}}, {"batch_warmup": None},
+        {"masking": {**growing["masking"], "rate_end": 0.2}}, {"masking": {**growing["masking"], "max_word_tokens": 3}},
+    ]  # fmt: skip
+    dumps = [str(dump_settings(PretrainSettings(**{**growing, **change}))) for change in [{}, *changes]]
+    assert len(set(dumps)) == 5

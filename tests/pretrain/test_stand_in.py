@@ -17,7 +17,6 @@ from typing import Any, cast
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from pretrain.batches.loader import Loader, plan_samples
 from pretrain.callbacks.guard import StepGuard
@@ -26,35 +25,17 @@ from pretrain.kernels.attention import NAME
 from pretrain.kernels.compile import compile_layers, compile_whole, speed_up
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
 from pretrain.parallel.ddp import TorchEngine
-from pretrain.settings import PretrainSettings
 from pretrain.trainer import VOTE_STEPS, Trainer, TrainingRun
+from tests.pretrain.small_tokens import small_run
+from tests.pretrain.spy import HOST_READS, Spy
 from tokenizer.shards import TokenShards
 
 META = torch.device("meta")
 KINDS = ["full-sentences", "doc-sentences", "contiguous", "packed", "sentence-pairs"]
-HOST_READS = {"aten._local_scalar_dense.default", "aten.item.default", "aten.is_nonzero.default", "aten.equal.default"}
 
 
-class Spy(TorchDispatchMode):
-    """Notes the operators that are called."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.names.append(str(func))
-        return func(*args, **(kwargs or {}))
-
-
-def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, layers: int = 2, **changes: Any) -> Trainer:
-    pairs = {"objective": "mlm+nsp", "masking": {"kind": "static", "dupe_factor": 2}}
-    kind = "bert" if samples == "sentence-pairs" else "roberta"
-    settings = PretrainSettings(
-        model={"type": kind, "layers": layers, "hidden": 32, "heads": 2},  # type: ignore[arg-type]
-        packing=samples, max_seq_len=24, steps=50, global_batch=16, micro_batch=8, validation_samples=8,
-        optimizer={"warmup_steps": 5}, **(pairs if samples == "sentence-pairs" else {}), **changes,
-    )  # type: ignore[arg-type]  # fmt: skip
+def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, **changes: Any) -> Trainer:
+    settings = small_run(samples, **changes)
     plan_samples(settings, tokens, plans)
     shards = TokenShards(tokens)
     hf_model = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
@@ -151,7 +132,8 @@ def test_no_step_copies_the_weights(tokens: Path, tokenizer: Path, tmp_path: Pat
     """Once at ZeRO 0 a step had 505 copies: two a weight. They are as many in a model of twice the layers now."""
 
     def copies(layers: int) -> int:
-        trainer = trainer_of("full-sentences", tokens, tokenizer, tmp_path / str(layers), layers=layers)
+        model = {"layers": layers, "hidden": 32, "heads": 2}
+        trainer = trainer_of("full-sentences", tokens, tokenizer, tmp_path / str(layers), model=model)
         with Spy() as spy:
             trainer.step(0, 1e-3, trainer.loader.micro_batches(0))
         assert any("_fused_adamw_" in name for name in spy.names)

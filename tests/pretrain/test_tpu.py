@@ -26,10 +26,12 @@ from pretrain.batches.loader import Loader, plan_samples
 from pretrain.kernels.compile import compile_whole, speed_up
 from pretrain.kernels.precision import resolve_dtype
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
-from pretrain.parallel.accelerator import GROUPS, check_device, device_of
+from pretrain.parallel.accelerator import GROUPS, device_of
+from pretrain.parallel.processes import Process
 from pretrain.parallel.world import world_info
 from pretrain.settings import PretrainSettings
-from tests.pretrain.small_tokens import both_losses, objective_of
+from pretrain.setup import begin
+from tests.pretrain.small_tokens import both_losses, objective_of, small_run
 from tokenizer.shards import TokenShards
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -57,12 +59,7 @@ def test_a_step_compiles_nothing_new_and_reads_nothing(
 
 
 def settings_of(samples: str, **changes: Any) -> PretrainSettings:
-    pairs = {"objective": "mlm+nsp", "masking": {"kind": "static", "dupe_factor": 2}}
-    return PretrainSettings(
-        model={"type": "bert" if samples == "sentence-pairs" else "roberta", "layers": 2, "hidden": 32, "heads": 2},  # type: ignore[arg-type]
-        packing=samples, max_seq_len=24, steps=50, global_batch=1, micro_batch=1, validation_samples=3,
-        optimizer={"warmup_steps": 5}, **(pairs if samples == "sentence-pairs" else {}), **changes,
-    )  # type: ignore[arg-type]  # fmt: skip
+    return small_run(samples, global_batch=1, micro_batch=1, validation_samples=3, **changes)
 
 
 @pytest.mark.slow
@@ -221,19 +218,8 @@ def as_tpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_process_on_a_tpu_is_told_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     as_tpu(monkeypatch)
-    alone, of_four = (
-        world_info({}),
-        world_info(
-            {
-                "RANK": "1",
-                "WORLD_SIZE": "4",
-                "LOCAL_RANK": "1",
-                "MASTER_ADDR": "a",
-                "MASTER_PORT": "1",
-                "LOCAL_WORLD_SIZE": "4",
-            }
-        ),
-    )
+    four = {"RANK": "1", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4"}
+    alone, of_four = world_info({}), world_info({**four, "MASTER_ADDR": "a", "MASTER_PORT": "1"})
     assert device_of(alone, {}).type == "tpu"
     with pytest.raises(UserError, match="TORCH_TPU_TOPOLOGY and TORCH_TPU_SLICEBUILDER_ADDRESSES"):
         device_of(of_four, {})
@@ -245,13 +231,12 @@ def test_a_process_on_a_tpu_is_told_what_is_missing(monkeypatch: pytest.MonkeyPa
         device_of(of_four, {**known, "TORCH_TPU_TOPOLOGY": ""})
 
 
-def test_types_and_refusals_on_a_tpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_types_and_refusals_on_a_tpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     as_tpu(monkeypatch)
     assert resolve_dtype("auto") == "bf16"
     assert GROUPS["tpu"] == "cpu:gloo,tpu:tpu_dist"
-    check_device(settings_of("contiguous"), TPU)
+    process = Process(0, 1, "here", TPU)
     refused = [({"zero_stage": 1}, "DeepSpeed"), ({"engine": "deepspeed"}, "DeepSpeed"), ({"dtype": "fp16"}, "bf16")]
     for changes, what in refused:
         with pytest.raises(UserError, match=what):
-            check_device(settings_of("contiguous", **changes), TPU)
-        check_device(settings_of("contiguous", **changes), torch.device("cpu"))
+            begin(settings_of("contiguous", **changes), tmp_path, tmp_path, tmp_path, process)

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from safetensors.torch import load_file
 
 from pretrain.callbacks.checkpoint import complete_checkpoints
 from pretrain.callbacks.metrics import read_metrics
@@ -23,7 +21,7 @@ from pretrain.export import export_checkpoint
 from tokenizer.save import build_tokenizer, save_tokenizer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import RUN, finish, kill_when, losses, start, train, wait_for
+from training_runs import RUN, assert_near, assert_same_run, finish, kill_when, losses, start, train, wait_for
 
 
 def test_learns_and_counts(straight: Path) -> None:
@@ -55,17 +53,14 @@ def test_killed_stopped_and_resumed_is_bit_equal(straight: Path, tmp_path: Path,
     assert [start["step"] for start in starts][:2] == [0, resumed] and len(starts) == 3
     assert starts[2]["step"] > resumed and {start["processes"] for start in starts} == {1}
     assert sorted(datetime.fromisoformat(start["time"]) for start in starts)[0].utcoffset() == timedelta(0)
-    name = "model/model.safetensors"
-    assert (tmp_path / name).read_bytes() == (straight / name).read_bytes()
-    assert losses(tmp_path) == losses(straight)
+    assert_same_run(tmp_path, straight)
 
 
 @pytest.mark.slow
 def test_validation_disturbs_nothing(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """Its masks and its forward passes draw nothing that training would (EuroBERT)."""
     train(tmp_path, tokens, tokenizer, validate_every=7)
-    name = "model/model.safetensors"
-    assert (tmp_path / name).read_bytes() == (straight / name).read_bytes() and losses(tmp_path) == losses(straight)
+    assert_same_run(tmp_path, straight)
 
 
 @pytest.mark.slow
@@ -143,9 +138,7 @@ def test_other_samples_train_resume_and_export(kind: str, tmp_path: Path, tokens
     kill_when(run / "checkpoints" / "step-00000010", start(run, tokens, tokenizer, **changes))
     errors = train(run, tokens, tokenizer, **changes)
     assert "resuming at step" in errors, errors
-    assert losses(run) == losses(tmp_path / "straight")
-    name = "model/model.safetensors"
-    assert (run / name).read_bytes() == (tmp_path / "straight" / name).read_bytes()
+    assert_same_run(run, tmp_path / "straight")
     rows = read_metrics(run / "logs" / "metrics.jsonl")
     counts = json.loads((run / "counts.json").read_bytes())
     assert counts["tokens"] == rows[-2 if "loss" not in rows[-1] else -1]["tokens"] <= 40 * 16 * 24
@@ -173,42 +166,7 @@ def test_a_run_goes_on_with_other_micro_batches(tmp_path: Path, tokens: Path, to
     shutil.rmtree(tmp_path / "run" / "checkpoints" / "step-00000020")
     errors = train(tmp_path / "run", tokens, tokenizer, **{**changes, "micro_batch": 2})
     assert "resuming at step 10" in errors, errors
-    for (_, one), (_, two) in zip(losses(tmp_path / "straight"), losses(tmp_path / "run"), strict=True):
-        assert one == pytest.approx(two, abs=1e-4)
-
-
-@pytest.mark.slow
-def test_a_checkpoint_whose_bytes_have_changed_is_passed_over(
-    straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
-) -> None:
-    """Of the right size, but not what was written: torch would end with a traceback, or load it."""
-    shutil.copytree(straight, tmp_path / "run")
-    checkpoints = [path for _, path in complete_checkpoints(tmp_path / "run" / "checkpoints")]
-    for path, damage in zip(checkpoints[-2:], ("a bit", "all"), strict=True):
-        state = path / "weights.safetensors"
-        held = bytearray(state.read_bytes())
-        held[len(held) // 2] ^= 1
-        state.write_bytes(bytes(len(held)) if damage == "all" else held)
-    (checkpoints[-3] / "complete.json").write_text("null")
-    errors = train(tmp_path / "run", tokens, tokenizer)
-    assert "Traceback" not in errors, errors
-    assert errors.count("is damaged; it is passed over") == 2 and "resuming at step 30 of 60" in errors
-    name = "model/model.safetensors"
-    assert (tmp_path / "run" / name).read_bytes() == (straight / name).read_bytes()
-    assert losses(tmp_path / "run") == losses(straight)
-
-
-def test_exported_checkpoint_has_the_final_weights(straight: Path, tmp_path: Path) -> None:
-    from transformers import AutoModelForMaskedLM
-
-    step, checkpoint = complete_checkpoints(straight / "checkpoints")[-1]
-    assert step == 60
-    export_checkpoint(checkpoint, tmp_path / "model")
-    weights = load_file(tmp_path / "model" / "model.safetensors")
-    for name, tensor in load_file(straight / "model" / "model.safetensors").items():
-        assert torch.equal(tensor, weights[name])
-    model = AutoModelForMaskedLM.from_pretrained(tmp_path / "model", local_files_only=True)
-    assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
+    assert_near(tmp_path / "straight", tmp_path / "run", 1e-4)
 
 
 @pytest.mark.slow

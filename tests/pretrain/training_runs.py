@@ -57,6 +57,20 @@ def stepping(self, number, *a, **k):
 m.MaskedRowsModel.forward, e.Trainer.step = faulty, stepping
 """
 """Patch after which the losses of batches 7 and 23 are FACTOR times what they are."""
+MODEL = "model/model.safetensors"
+
+
+def signal_at(step: int, name: str) -> str:
+    """Return a patch after which a process sends itself a signal before a step."""
+    return f"""
+import os, signal, pretrain.trainer as e
+step = e.Trainer.step
+def signalled(self, number, *a, **k):
+    if number == {step}:
+        os.kill(os.getpid(), signal.{name})
+    return step(self, number, *a, **k)
+e.Trainer.step = signalled
+"""
 
 
 def start(
@@ -118,3 +132,15 @@ def wait_for(path: Path, process: Process) -> None:
 
 def losses(out: Path) -> list[tuple[int, float]]:
     return [(r["step"], r["loss"]) for r in read_metrics(out / "logs" / "metrics.jsonl") if "loss" in r]
+
+
+def assert_same_run(one: Path, two: Path) -> None:
+    """Both runs have the same losses, and left the same bytes."""
+    assert losses(one) == losses(two)
+    assert (one / MODEL).read_bytes() == (two / MODEL).read_bytes()
+
+
+def assert_near(one: Path, two: Path, tolerance: float) -> None:
+    """Both runs have logged the same steps, with losses that differ by no more."""
+    pairs = list(zip(losses(one), losses(two), strict=True))
+    assert all(at == step and abs(first - second) <= tolerance for (at, first), (step, second) in pairs), pairs

@@ -92,30 +92,24 @@ def mention(text: str, match: re.Match[str]) -> Extent | None:
         person = len(name) <= 4 and re.match(SURNAMES, name) and not _PLACE.search(name)
         asked = person and _REQUEST.search(text, end, end + 25)
         place = _PLACE.search(name) or _DISTRICT.search(name)
-        called = not place and MENTION_LABEL.search(text[max(0, start - BESIDE) : start])
-        return (start, end) if asked or called else None
+        told = not place and MENTION_LABEL.search(text[max(0, start - BESIDE) : start])
+        return (start, end) if asked or told else None
     handle = match["handle"]
     first, *_, last = handle.split(".") * 2
     addressed = handle == handle.lower() and _ADDRESSED.match(text, end) is not None
     if _IDENTIFIER.match(first) or first.isupper():
         return None
-    if (
-        first != handle
-        and last in MAIL_ENDS
-        and not _in_cell(text, end, first)
-        and not labelled(MENTION_LABEL, text, start, end, BESIDE)
-    ):
+    called = labelled(MENTION_LABEL, text, start, end, BESIDE)
+    if first != handle and last in MAIL_ENDS and not (called or _in_cell(text, end, first)):
         return None
-    if is_code_name(handle) and not (
-        (is_field_name(handle) and labelled(MENTION_LABEL, text, start, end, BESIDE)) or addressed
-    ):
+    if is_code_name(handle) and not (addressed or (called and is_field_name(handle))):
         return None
     # handles with dots are lower case; System.Exception and tf.keras are not
     member = first != handle and (
         handle != handle.lower()
         or (first in MODULES and not addressed)
         or last in ACCESSORS
-        or (last in FILE_SUFFIXES and not labelled(MENTION_LABEL, text, start, end, BESIDE))
+        or (last in FILE_SUFFIXES and not called)
     )
     return None if member or _COMPARED.match(text, end) else (start, end)
 
@@ -126,7 +120,7 @@ def _in_cell(text: str, end: int, host: str) -> bool:
 
 
 def _make_email(value: str, normal: str, draw: Draw) -> str:
-    return f"{draw.name(5)}@{RESERVED_DOMAINS[draw.below(3)]}"
+    return f"{draw.name(5)}@{draw.choice(RESERVED_DOMAINS)}"
 
 
 def _make_mention(value: str, normal: str, draw: Draw) -> str:

@@ -104,40 +104,41 @@ def _plain(value: str) -> str:
 def _make(value: str, normal: str, draw: Draw) -> str:
     match = PATTERN.match(value)
     if match is None:  # a building and a flat alone
-        kind = next((kind for kind in BUILDINGS.split("|") if kind in value), "")
+        kind = _kind_of(value)
         room = value.rpartition(kind)[2] if kind else value
-        name = INVENTED_NAMES[draw.below(len(INVENTED_NAMES))] + kind + _numbers(room, draw)
+        name = draw.choice(INVENTED_NAMES) + kind + _numbers(room, draw)
         town = _TOWN.match(value)
-        return f"{INVENTED_NAMES[draw.below(len(INVENTED_NAMES))]}{town[1]} {name}" if town else name
+        return f"{draw.choice(INVENTED_NAMES)}{town[1]} {name}" if town else name
     changes: list[tuple[int, int, str]] = []
     if match["province"] or match["sejong"]:
         group = "province" if match["province"] else "sejong"
         styles = [name for name, suffixes in PROVINCES.items() if name != "세종" and not normal.startswith(name)]
-        name = styles[draw.below(len(styles))]
+        name = draw.choice(styles)
         suffixes = PROVINCES[name]
         long = len(match[group]) > 2
         # 세종 has no districts; without one an invented road could still be a road of the other province
-        district = "" if match["province"] else f" {INVENTED_NAMES[draw.below(len(INVENTED_NAMES))]}구"
+        district = "" if match["province"] else f" {draw.choice(INVENTED_NAMES)}구"
         changes.append((*match.span(group), name + (suffixes[0] if long else suffixes[-1]) + district))
     for group in ("district", "known", "town", "quarter", "road", "branch", "village", "house", "lot", "place"):
         if match[group]:
             changes.append((*match.span(group), _invent(group, match[group], draw)))
     if match["complex"]:
-        changes.append((*match.span("complex"), INVENTED_NAMES[draw.below(len(INVENTED_NAMES))]))
+        changes.append((*match.span("complex"), draw.choice(INVENTED_NAMES)))
         end = match.start("number")
     elif match["flat"]:
-        kind = next((kind for kind in BUILDINGS.split("|") if kind in match["building"]), "")
-        changes.append((*match.span("building"), INVENTED_NAMES[draw.below(len(INVENTED_NAMES))] + kind))
+        changes.append((*match.span("building"), draw.choice(INVENTED_NAMES) + _kind_of(match["building"])))
         end = match.start("flat")
     else:
         end = match.end("house") if match["house"] else match.end("lot")
     detail = re.sub(r" ?\([^)]*\)", "", value[end:])
     changes.append((end, len(value), _WORD.sub(lambda m: _invent_part(m[0], draw), detail)))
-    pieces, position = [], 0
-    for start, stop, text in sorted(changes):
-        pieces += [value[position:start], text]
-        position = stop
-    return "".join(pieces)
+    for start, stop, text in sorted(changes, reverse=True):
+        value = value[:start] + text + value[stop:]
+    return value
+
+
+def _kind_of(building: str) -> str:
+    return next((kind for kind in BUILDINGS.split("|") if kind in building), "")
 
 
 def _invent(group: str, part: str, draw: Draw) -> str:
@@ -147,7 +148,7 @@ def _invent(group: str, part: str, draw: Draw) -> str:
     words = []
     for word in part.split(" "):
         suffix = "대로" if word.endswith("대로") else word[-1:]
-        words.append(INVENTED_NAMES[draw.below(len(INVENTED_NAMES))] + suffix if word else "")
+        words.append(draw.choice(INVENTED_NAMES) + suffix if word else "")
     return " ".join(words)
 
 
@@ -156,7 +157,7 @@ def _invent_part(word: str, draw: Draw) -> str:
     if _PART.fullmatch(word):
         return _numbers(word, draw)
     kind = next((kind for kind in BUILDINGS.split("|") if word.endswith(kind)), "")
-    return INVENTED_NAMES[draw.below(len(INVENTED_NAMES))] + kind
+    return draw.choice(INVENTED_NAMES) + kind
 
 
 def _numbers(part: str, draw: Draw) -> str:

@@ -15,12 +15,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from data.pii.draw import Draw
 
 Extent = tuple[int, int]
 Check = Callable[[str, "re.Match[str]"], "Extent | None"]
 Maker = Callable[[str, str, Draw], str]
+
+
+class Found(NamedTuple):
+    """A piece of personal data: characters start..end, the type, and the value in plain characters.
+
+    The value of ０１０－１２３４－５６７８ is 010-1234-5678.
+    """
+
+    start: int
+    end: int
+    type: str
+    value: str
+
 
 _NOT_DIGIT = re.compile("[^0-9]+")
 
@@ -122,10 +136,6 @@ _NAMED = re.compile(
 
 
 def named_otherwise(label: re.Pattern[str], text: str, start: int) -> bool:
-    """Return whether right before `start` stands the name of another number (주문번호:), maybe with whose it is.
-
-    Args:
-        label: words that say that the number is of the type in question.
-    """
+    """Return whether right before `start` stands the name (주문번호:) of a number that `label` is not of."""
     named = _NAMED.search(text, max(0, start - BEFORE), start)
     return named is not None and label.search(named[0]) is None

@@ -202,24 +202,22 @@ _REGISTRATION_GATE = (
     f"[0-9]{{6}}[/~_*:{GATE_GAP[1:]}{{0,3}}[0-9]{{7}}|[0-9][./][0-9]{{2}}[./][0-9]{{2}} ?[{DASH}] ?[0-9]{{7}}"
 )
 
-RRN = PiiType(
-    "RRN",
-    _registration("[0-49]"),
-    _REGISTRATION_GATE,
-    _make_registration(1),
-    label=_RRN_LABEL,
-    check=_registered(_RRN_LABEL),
-    normalise=lambda value: digits_of(value)[-13:],
-)
-FRN = PiiType(
-    "FRN",
-    _registration("[5-8]"),
-    _REGISTRATION_GATE,
-    _make_registration(5),
-    label=_FRN_LABEL,
-    check=_registered(_FRN_LABEL),
-    normalise=lambda value: digits_of(value)[-13:],
-)
+
+def _of_people(name: str, centuries: str, label: re.Pattern[str]) -> PiiType:
+    """Return the type of registration numbers whose seventh digit is one of `centuries`, a character class."""
+    return PiiType(
+        name,
+        _registration(centuries),
+        _REGISTRATION_GATE,
+        _make_registration(1 if name == "RRN" else 5),
+        label=label,
+        check=_registered(label),
+        normalise=lambda value: digits_of(value)[-13:],
+    )
+
+
+RRN = _of_people("RRN", "[0-49]", _RRN_LABEL)
+FRN = _of_people("FRN", "[5-8]", _FRN_LABEL)
 DRIVER_LICENSE = PiiType(
     "DRIVER_LICENSE",
     re.compile(_DRIVER_LICENSE),

@@ -1,8 +1,7 @@
 """Names of people beside what says that they are names: a label of a form before, or a title behind.
 
-"이름:" is no such label: what follows it in manuals and in
-forms of programs is nearly always a thing. Only Korean names of a surname and one or two syllables are looked for; a
-name in running text stays.
+"이름:" is no such label: what follows it in manuals and in forms of programs is nearly always a thing. Only Korean
+names of a surname and one or two syllables are looked for; a name in running text stays.
 """
 
 from __future__ import annotations
@@ -45,8 +44,7 @@ def name(text: str, match: re.Match[str]) -> Extent | None:
 
 
 def _make(value: str, normal: str, draw: Draw) -> str:
-    surname = _INVENTED_SURNAMES[draw.below(len(_INVENTED_SURNAMES))]
-    return surname + "".join(_SYLLABLES[draw.below(len(_SYLLABLES))] for _ in value[1:])
+    return draw.choice(_INVENTED_SURNAMES) + "".join(draw.choice(_SYLLABLES) for _ in value[1:])
 
 
 NAME = PiiType("NAME", re.compile(_NAME), _GATE, _make, check=name, normalise=str)

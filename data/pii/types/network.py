@@ -186,7 +186,7 @@ def _make_url(value: str, normal: str, draw: Draw) -> str:
         raise ValueError("not a URL")
     # pages of one site stay pages of one site, whoever logs in
     host = Draw(draw.key, "URL host", match["host"].rpartition("@")[2].lower(), draw.attempt)
-    made = f"{match['scheme'] or ''}{match['www'] or ''}{host.name(4)}.{RESERVED_DOMAINS[host.below(3)]}"
+    made = f"{match['scheme'] or ''}{match['www'] or ''}{host.name(4)}.{host.choice(RESERVED_DOMAINS)}"
     path = match["path"]
     return made + path if path in ("", "/") else f"{made}/{draw.name(6)}{'/' if path.endswith('/') else ''}"
 

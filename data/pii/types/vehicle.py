@@ -85,23 +85,20 @@ def _make(value: str, normal: str, draw: Draw) -> str:
     regions = PLATE_REGIONS.split("|")
     if match is None:  # of another form, beside its label
         made = lay(value, "0" * (len(digits_of(value)) - 4) + draw.digits(4))
-        made = re.sub("(?<=[0-9])( ?)[가-힣]", lambda m: m[1] + _LETTERS[draw.below(len(_LETTERS))], made, count=1)
-        return regions[draw.below(len(regions))] + made[2:] if value.startswith(tuple(regions)) else made
+        made = re.sub("(?<=[0-9])( ?)[가-힣]", lambda m: m[1] + draw.choice(_LETTERS), made, count=1)
+        return draw.choice(regions) + made[2:] if value.startswith(tuple(regions)) else made
     if match["mission"]:
         return lay(value, "000" + draw.digits(3))
     if match["old"]:
-        made = lay(value, draw.digits(4))
-        group, letter = _LETTERS, match.start("letter")
-        made = made[:letter] + group[draw.below(len(group))] + made[letter + 1 :]
-        # no region has such a district
-        district = INVENTED_NAMES[draw.below(len(INVENTED_NAMES))]
-        return (" " if match["gap"] else "").join([regions[draw.below(len(regions))], district, made[letter:]])
+        made = lay(value, draw.digits(4))[match.start("letter") + 1 :]
+        letter, district = draw.choice(_LETTERS), draw.choice(INVENTED_NAMES)  # no region has such a district
+        return (" " if match["gap"] else "").join([draw.choice(regions), district, letter + made])
     made = lay(value, "0" * (sum(c in "0123456789" for c in value) - 4) + draw.digits(4))
     at = match.start("usage") if match["usage"] else re.search(USAGE, value).start()  # type: ignore[union-attr]
     group = next(letters for letters in _USAGE_GROUPS if value[at] in letters)
-    made = made[:at] + group[draw.below(len(group))] + made[at + 1 :]
+    made = made[:at] + draw.choice(group) + made[at + 1 :]
     if match["region"]:
-        made = regions[draw.below(len(regions))] + made[2:]
+        made = draw.choice(regions) + made[2:]
     return made
 
 

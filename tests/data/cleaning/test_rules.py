@@ -1,6 +1,7 @@
 """Cleaning: every rule alone, switched off, counted; sentence rules; linear time."""
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,12 +9,20 @@ from hypothesis import strategies as st
 
 from data.cleaning import CleanSettings, clean, clean_sentences, keep_sentences
 
+from ..cases import sections
+
+SECTIONS = sections(Path(__file__).with_name("cases.txt"))
+
 OFF = {name: False for name, field in CleanSettings.model_fields.items() if field.annotation is bool}
 
 CASES = [
     ("nfc", "\u1112\u1161\u11ab\u1100\u1173\u11af", "한글"),
     ("control", "한\u200b글\ufeff\x07 \ufffd끝\r\n다음", "한글 끝\n다음"),
-    ("html", "<p>안녕<br/>하세요</p><!-- 광고 > --> <b class='x'>굵게</b> &lt; &amp; &#44032;", None),
+    (
+        "html",
+        "<p>안녕<br/>하세요</p><!-- 광고 > --> <b class='x'>굵게</b> &lt; &amp; &#44032;",
+        "\n안녕\n하세요\n 굵게 < & 가",
+    ),
     ("html", "가<script type='a'>if (a<b) {}</script>나<style>p{}</style>다", "가나다"),
     ("html", "a < b 그리고 List<String> <홍길동>", "a < b 그리고 List<String> <홍길동>"),
     (
@@ -55,10 +64,7 @@ CASES = [
 def test_rule(rule, before, after):
     counts: dict = {}
     cleaned = clean(before, CleanSettings(**{**OFF, rule: True}), counts)
-    if after is None:
-        assert cleaned == "\n안녕\n하세요\n 굵게 < & 가"
-    else:
-        assert cleaned == after
+    assert cleaned == after
     if cleaned != before:
         assert set(counts) <= {rule, "html_hidden"} and counts[rule]["hits"] == 1
         assert sum(count["characters"] for count in counts.values()) == max(len(before) - len(cleaned), 0)
@@ -161,72 +167,13 @@ def test_hidden_text_is_counted_by_itself():
     assert counts["html"] == {"hits": 1, "characters": len("<b></b>")}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a <b 이고 다른 글이다\n본문이 이어진다\n결국 c> d",
-        "if a <b and c> d: 계속",
-        "x < y 이고 y > z",
-        "<P B 기간이 더 짧다>",
-        "문서 #12를 보라. 색은 #FF0000이다.",
-        "배경은 #fff, 글자는 #1a2B3c, 테두리는 #00FF00AA",
-        "#3월의 일",
-        "색은 #FACE와 #abc, #1abc이다",
-        "#define N 3\n#include <stdio.h>\n#if N\n#else\n#endif",
-        "C의 #define과 #include는 다르다",
-        "가 <!-- 나",
-        "가 <script> 나",
-        "나는 강가에 산다\n나는 강가에 산다\n어둡던 눈을 뜨니\n어둡던 눈을 뜨니",
-        "“어디냐?”\n“어디냐?”\n하고 외쳤다.",
-        "무궁화 삼천리 화려강산\n대한 사람 대한으로 길이 보전하세\n" * 8 + "사회자 김영희 교수\n네\n" * 8 + "네",
-    ],
-)
-def test_prose_between_signs_and_lines_that_come_again_stay(text):
-    assert clean(text, CleanSettings(), {}) == text
+@pytest.mark.parametrize("case", SECTIONS["all rules"], ids=" > ".join)
+def test_what_all_rules_leave(case):
+    assert clean(case[0], CleanSettings(), {}) == case[-1]
 
 
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("<p class=\"a\"style='b'>글</p>", "글"),
-        ("가<br/>나<br clear=all / >다", "가\n나\n다"),
-        ("<td width=3 nowrap>칸</td>", "칸"),
-        ("<font color=red face=굴림>글</font>", "글"),
-        ("<div\n  class='x'\n  id=y>글</div>", "글"),
-        ('앞 <img src=a.png alt="그 "큰" 개"> 뒤', "앞 뒤"),
-        ('<!DOCTYPE html PUBLIC "-//X//DTD"\n "http://x">글', "글"),
-        ("<a href={주소}>글</a>", "글"),
-        ("<input type=checkbox disabled checked>글", "글"),
-        ("첫째다. #cafe\n둘째다. #face #if\n셋째다. #line #abcdx #definition", "첫째다.\n둘째다.\n셋째다."),
-        ("자료를 찾는 \x1c함수를 \x1d쓰는 \x1e글", "자료를 찾는 함수를 쓰는 글"),
-        ("그림\ufffc은 \U000f0854여기\ufdd0에", "그림은 여기에"),
-        ("안녕\u3164나는", "안녕 나는"),
-    ],
-)
-def test_tags_hashtags_and_signs_without_a_meaning_go(text, left):
-    assert clean(text, CleanSettings(), {}) == left
-
-
-@pytest.mark.parametrize(
-    ("sentence", "stays"),
-    [
-        ("민주정부(民主政府)의 이익(利益)은 민주국민(民主國民)의 이익(利益)이다.", True),
-        ("四十年동안 倭政下에서 地獄生活을하고 그後 五年이 지났다.", True),
-        ("중용에 이르기를 ‘君子之道 譬如行遠必自邇, 譬如登高必自卑’라고 했다.", True),
-        ("我們愛和平，也愛自由。", False),
-        ("ほんとうに面白かったよ。彼女もかわいいし。", False),
-        *((sentence, True) for sentence in ('"......"', "“?”", "…", "……!", "(...)", "「…」", "?", "?!")),
-        *((sentence, False) for sentence in (".", "-.-;;;", "* * *", "100%", '"x"')),
-        ("- Kent C. Dodds - Testing Library 저자", True),
-        ("SetEnabledMixedRealityCamera 및 ResizeMixedRealityCamera 호출", True),
-        ("It needs a dictionary of valid words, which is provided in ci/dictionary.txt, 끝", False),
-        ("최고" + "!" * 40, True),
-        ("굿" + "~" * 27, True),
-        (
-            "신청 링크: https://docs.example.com/forms/d/1FAIpQLSdK9xkqJ8yXWmPqRtUvWxYzAbCdEfGhIjKlMnOpQrStUvWx/form",
-            True,
-        ),
-    ],
-)
-def test_which_sentences_are_korean_enough(sentence, stays):
-    assert keep_sentences([sentence], CleanSettings(), {}) == [stays]
+def test_which_sentences_are_korean_enough():
+    for name, stays in (("sentences that are Korean enough", True), ("sentences that are not", False)):
+        sentences = [sentence for (sentence,) in SECTIONS[name]]
+        keep = keep_sentences(sentences, CleanSettings(), {})
+        assert [one for one, kept in zip(sentences, keep, strict=True) if kept != stays] == []

@@ -39,8 +39,3 @@ def test_any_length_whole_words_only(words: int) -> None:
         -1,
         -1,
     ]
-
-
-def test_a_single_word_is_never_embedded() -> None:
-    assert search(["아주긴낱말하나"], ["여기 아주긴낱말하나 있다"]) == [-1]
-    assert search([], ["가 나"]) == [-1]

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from data.decontaminate.fragments import build_fragment_index, search_fragments
+from data.decontaminate.fragments import SEED, STRIDE, build_fragment_index, search_fragments
 from data.decontaminate.settings import DecontaminateSettings
 from data.decontaminate.terms import fold_sentences
 from tests.data.decontaminate.oracle import fragment_share
@@ -58,3 +59,8 @@ def test_what_is_no_piece() -> None:
 
 def test_a_run_does_not_cross_from_one_text_into_the_next() -> None:
     assert search([PASSAGE[:15], PASSAGE[15:30]], [PASSAGE[:30]])[0].tolist() == [-1]
+
+
+def test_the_floor_is_what_the_index_can_promise() -> None:
+    with pytest.raises(ValidationError):
+        DecontaminateSettings(fragment_min_characters=SEED + STRIDE - 2)

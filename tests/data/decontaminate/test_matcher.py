@@ -202,10 +202,6 @@ def test_the_order_of_the_benchmark_does_not_matter() -> None:
     assert Decontaminator.build(single, chosen).match(queries) == Decontaminator.build(shuffled, chosen).match(queries)
 
 
-def test_an_empty_benchmark_finds_nothing() -> None:
-    assert Decontaminator.build([], DecontaminateSettings()).match(["가 나 다 라", ""]) == [None, None]
-
-
 def test_rules_left_out_do_not_apply() -> None:
     matcher = Decontaminator.build([BenchmarkSentence("n", "1", SENTENCE)], DecontaminateSettings(rules=["words"]))
     assert [hit and hit.rule for hit in matcher.match([SENTENCE, SENTENCE.replace(" ", "")])] == ["words", None]

@@ -14,7 +14,6 @@ from data.decontaminate.normalise import (
     fold_table,
     folded_words,
 )
-from tests.data.decontaminate.oracle import word_bigrams
 
 
 def test_words_lose_punctuation_and_case() -> None:
@@ -32,10 +31,6 @@ def test_the_exact_key_ignores_blanks_punctuation_case_and_composition() -> None
         assert exact_key(same) == exact_key(text)
     assert exact_key("서울 Seoul은 작다!") != exact_key(text)
     assert exact_key("… ?!") == ""
-
-
-def test_bigrams_stay_inside_words() -> None:
-    assert word_bigrams(["가나다", "라", "마바"]) == ["가나", "나다", "마바"]
 
 
 @pytest.mark.parametrize("code", [0x20, 0x0A, 0x3000, 0xA0])

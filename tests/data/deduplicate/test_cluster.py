@@ -122,11 +122,3 @@ def test_copies_behind_a_stranger_in_the_bucket_are_found():
     near = Corpus(found).near()
     assert near["dropped"].tolist() == [3, 4, 5]
     assert near["kept"].tolist() == [2, 2, 2]
-
-
-def test_nothing_to_do():
-    for found in (signatures([]), signatures(["하나의 글이다."])):
-        assert not len(Corpus(found).near())
-    same = np.tile(signatures(["하나의 글이다."]), (3, 1))
-    assert not len(Corpus(same).near(0.8, np.zeros(3, bool)))
-    assert Corpus(same).near(0.8, np.array([False, True, True]))["kept"].tolist() == [1]

@@ -1,7 +1,6 @@
 """Equal documents found partition by partition: what one look at all keys gives, under any cut."""
 
 import random
-from itertools import pairwise
 from pathlib import Path
 
 import orjson
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.deduplicate import equal_documents, groups
-from data.deduplicate.equal_documents import ExactDuplicates
+from data.deduplicate.equal_documents import find_equal_documents
 from data.deduplicate.report import write_report
 from data.executors import LocalPool
 
@@ -29,8 +28,8 @@ def write_parts(folder: Path, contents: list[list[str]]) -> list[Path]:
     ]
 
 
-def slowly(parts: list[Path], report: Path) -> list[tuple[int, int]]:
-    """Return all (dropped, kept), and write the report, one document after another: the oracle."""
+def slowly(parts: list[Path]) -> tuple[list[tuple[int, int]], bytes]:
+    """Return the same, one document after another: the oracle."""
     first, pairs, lines, place = {}, [], [], 0
     for part in parts:
         for row in pq.read_table(part, columns=["id", "high", "low"]).to_pylist():
@@ -40,43 +39,33 @@ def slowly(parts: list[Path], report: Path) -> list[tuple[int, int]]:
                 line = {"id": row["id"], "kept": earlier[1], "rule": "documents", "similarity": 1.0}
                 lines.append(orjson.dumps(line) + b"\n")
             place += 1
-    report.write_bytes(b"".join(lines))
-    return pairs
+    return pairs, b"".join(lines)
 
 
-def report_of(parts: list[Path], exact: ExactDuplicates, folder: Path, execute=ONE) -> Path:
-    """Write the report of equal documents, and return its path."""
-    write_report(folder / "report", parts, exact.rows, exact.found, None, folder, execute)
-    return folder / "report"
-
-
-def found(exact: ExactDuplicates) -> list[tuple[int, int]]:
-    return sorted((int(twin["dropped"]), int(twin["kept"])) for twins in exact for twin in twins)
+def by_tasks(parts: list[Path], folder: Path) -> tuple[list[tuple[int, int]], bytes]:
+    """Return all (dropped, kept), and the report."""
+    rows, twins = find_equal_documents(parts, folder, ONE)
+    write_report(folder / "report", parts, rows, twins, None, folder, ONE)
+    found = sorted((dropped, kept) for copies in twins for dropped, kept, _ in copies.tolist())
+    return found, (folder / "report").read_bytes()
 
 
 def test_by_hand(tmp_path, monkeypatch):
     monkeypatch.setattr(groups, "GROUP_PARTS", 2)
     monkeypatch.setattr(equal_documents, "PARTITION", 2)
     parts = write_parts(tmp_path / "parts", [["가", "나"], [], ["나", "다", "가 "], ["라", "나"]])
-    exact = ExactDuplicates(parts, tmp_path, ONE)
-    assert exact.rows.tolist() == [2, 0, 3, 2]
-    assert found(exact) == [(2, 1), (4, 0), (6, 1)]
-    assert exact.count == 3
-    report_of(parts, exact, tmp_path)
-    lines = [orjson.loads(line) for line in (tmp_path / "report").read_bytes().splitlines()]
-    assert lines == [
-        {"id": "문서-2-0", "kept": "문서-0-1", "rule": "documents", "similarity": 1.0},
-        {"id": "문서-2-2", "kept": "문서-0-0", "rule": "documents", "similarity": 1.0},
-        {"id": "문서-3-1", "kept": "문서-0-1", "rule": "documents", "similarity": 1.0},
+    assert find_equal_documents(parts, tmp_path, ONE)[0].tolist() == [2, 0, 3, 2]
+    found, report = by_tasks(parts, tmp_path)
+    assert found == [(2, 1), (4, 0), (6, 1)]
+    pairs = [("문서-2-0", "문서-0-1"), ("문서-2-2", "문서-0-0"), ("문서-3-1", "문서-0-1")]
+    assert [orjson.loads(line) for line in report.splitlines()] == [
+        {"id": dropped, "kept": kept, "rule": "documents", "similarity": 1.0} for dropped, kept in pairs
     ]
 
 
 def test_nothing(tmp_path):
     for parts in ([], write_parts(tmp_path / "parts", [[], []])):
-        exact = ExactDuplicates(parts, tmp_path, ONE)
-        assert exact.count == 0 and found(exact) == []
-        report_of(parts, exact, tmp_path)
-        assert (tmp_path / "report").read_bytes() == b""
+        assert by_tasks(parts, tmp_path) == ([], b"")
 
 
 TEXTS = st.lists(st.integers(0, 40).map(str), max_size=25)
@@ -90,24 +79,13 @@ def test_it_is_what_one_look_at_all_keys_gives(tmp_path_factory, contents, group
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(groups, "GROUP_PARTS", group)
         patch.setattr(equal_documents, "PARTITION", partition)
-        exact = ExactDuplicates(parts, folder, ONE)
-        report_of(parts, exact, folder)
-        assert found(exact) == slowly(parts, folder / "oracle")
-    assert (folder / "report").read_bytes() == (folder / "oracle").read_bytes()
-    for one, other in pairwise(parts):
-        assert one.exists() and other.exists()
-
-
-def many(folder: Path) -> list[Path]:
-    draw = random.Random(7)
-    return write_parts(folder, [[str(draw.randrange(4000)) for _ in range(draw.randrange(300))] for _ in range(24)])
+        assert by_tasks(parts, folder) == slowly(parts)
 
 
 def test_what_another_list_of_parts_left_is_not_taken_up(tmp_path):
-    parts = many(tmp_path / "parts")
-    report_of(parts, ExactDuplicates(parts, tmp_path, ONE), tmp_path)
-    exact = ExactDuplicates(parts[1:], tmp_path, ONE)
-    report_of(parts[1:], exact, tmp_path)
-    assert found(exact) == slowly(parts[1:], tmp_path / "oracle")
-    assert (tmp_path / "report").read_bytes() == (tmp_path / "oracle").read_bytes()
+    draw = random.Random(7)
+    contents = [[str(draw.randrange(4000)) for _ in range(draw.randrange(300))] for _ in range(24)]
+    parts = write_parts(tmp_path / "parts", contents)
+    by_tasks(parts, tmp_path)
+    assert by_tasks(parts[1:], tmp_path) == slowly(parts[1:])
     assert len(list(tmp_path.glob("exact-*"))) == 1

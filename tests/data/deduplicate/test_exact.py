@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.deduplicate.exact import keys_of, normalise, repeats, survivors
+from data.deduplicate.exact import keys_of, normalise, repeated, survivors
 
 
 def test_keys_ignore_white_space_and_composition():
@@ -26,7 +26,7 @@ def test_the_first_in_input_order_survives(partition, texts, cut):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("data.deduplicate.exact.PARTITION", partition)
         keep = survivors(lambda: arrays, len(texts))
-        pairs = [pair for columns in repeats(lambda: arrays, len(texts)) for pair in zip(*columns, strict=True)]
     assert keep.tolist() == [text not in texts[:place] for place, text in enumerate(texts)]
     assert keep.dtype == np.bool_
+    pairs = zip(*repeated(np.concatenate(arrays), np.arange(len(texts))), strict=True)
     assert sorted(pairs) == [(n, texts.index(text)) for n, text in enumerate(texts) if text in texts[:n]]

@@ -83,15 +83,6 @@ def test_the_same_numbers_in_every_process_on_every_machine():
     assert digest.startswith("3c1e6a19f237467a")
 
 
-def test_the_environment_stays_as_it_was(monkeypatch):
-    for value in (None, "7"):
-        monkeypatch.delenv("RAYON_NUM_THREADS", raising=False)
-        if value:
-            monkeypatch.setenv("RAYON_NUM_THREADS", value)
-        signatures(["가나다라마"])
-        assert os.environ.get("RAYON_NUM_THREADS") == value
-
-
 @pytest.mark.parametrize("threshold", [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1])
 def test_bands_find_what_is_at_the_threshold_and_no_more_rows_would(threshold):
     bands, rows = choose_bands(threshold)

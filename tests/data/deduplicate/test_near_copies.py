@@ -1,6 +1,11 @@
 """Near copies found task by task: what everything in memory gives, under any cut, executor and kills."""
 
+import os
 import random
+import signal
+import subprocess
+import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.deduplicate import cluster, groups, near_copies
-from data.deduplicate.equal_documents import ExactDuplicates
+from data.deduplicate.equal_documents import find_equal_documents
 from data.deduplicate.near import PERMUTATIONS, choose_bands, signatures
-from data.deduplicate.near_copies import NearCopies
+from data.deduplicate.near_copies import find_near_copies
 from data.deduplicate.report import write_report
 from data.deduplicate.sides import SIGNATURES
 from data.executors import LocalPool, open_executor
@@ -21,7 +26,6 @@ from data.executors import LocalPool, open_executor
 from ..building import write_part
 from .in_memory import Corpus
 from .invented import planted
-from .kills import run_with_kills
 
 ONE = LocalPool(1)
 
@@ -57,13 +61,11 @@ def in_memory(texts: list[str], exact: bool) -> tuple[list[tuple[int, int, int]]
 
 def by_tasks(parts: list[Path], folder: Path, exact: bool, execute=ONE) -> tuple[list[tuple[int, int, int]], bytes]:
     """Return the same, by tasks."""
-    equal = ExactDuplicates(parts, folder, execute)
-    twins = equal.found if exact else None
-    near = NearCopies(parts, equal.rows, 0.8, twins, folder, execute)
-    write_report(folder / "report", parts, equal.rows, twins, near.found, folder, execute)
-    found = [tuple(row) for rows in near for row in rows.tolist()]
-    assert near.count == len(found)
-    return found, (folder / "report").read_bytes()
+    rows, twins = find_equal_documents(parts, folder, execute)
+    twins = twins if exact else None
+    near = find_near_copies(parts, rows, 0.8, twins, folder, execute)
+    write_report(folder / "report", parts, rows, twins, near, folder, execute)
+    return [row for copies in near for row in copies.tolist()], (folder / "report").read_bytes()
 
 
 def mixed(count: int, seed: int) -> list[str]:
@@ -117,7 +119,7 @@ def test_other_parts_thresholds_and_choices_are_not_taken_up(tmp_path):
     by_tasks(parts, tmp_path, True)
     assert by_tasks(parts, tmp_path, False) == in_memory(texts, False)
     rows = np.array([20, 30, len(texts) - 50])
-    other = NearCopies(parts, rows, 0.6, None, tmp_path, ONE)
+    other = find_near_copies(parts, rows, 0.6, None, tmp_path, ONE)
     expected = Corpus(signatures(texts)).near(0.6)
     assert np.concatenate(list(other)).tolist() == expected.tolist()
     assert len(list(tmp_path.glob("near-*"))) == 1
@@ -134,7 +136,7 @@ def test_a_task_holds_so_many_keys_and_no_more(tmp_path, monkeypatch):
     sizes = []
     pairs = cluster.like_pairs
     monkeypatch.setattr(near_copies, "like_pairs", lambda keys, *rest: sizes.append(len(keys)) or pairs(keys, *rest))
-    NearCopies(parts, np.array([1000, 1500, 1500]), 0.8, None, tmp_path, ONE)
+    find_near_copies(parts, np.array([1000, 1500, 1500]), 0.8, None, tmp_path, ONE)
     assert len(sizes) == 8 * choose_bands(0.8)[0]
     assert sum(sizes) == 4000 * choose_bands(0.8)[0]
     assert max(sizes) < 650
@@ -151,6 +153,24 @@ groups.GROUP_PARTS, near_copies.PARTITION, near_copies.CLUSTERS = 2, 50, 9
 folder = Path(sys.argv[1])
 by_tasks(sorted((folder / "parts").glob("part-*.parquet")), folder, True)
 """
+
+
+def run_with_kills(program: str, folder: Path, most: int) -> int:
+    """Return how often a program in a folder is killed, each time after some new files, until it comes to its end."""
+    draw, kills = random.Random(3), 0
+    for _ in range(60):
+        process = subprocess.Popen([sys.executable, "-c", program, str(folder)], start_new_session=True)
+        before = len(list(folder.glob("*-*/*")))
+        more = draw.randrange(1, most)
+        while process.poll() is None and len(list(folder.glob("*-*/*"))) < before + more:
+            time.sleep(0.001)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            kills += 1
+        if process.wait() == 0:
+            break
+        assert process.returncode == -signal.SIGKILL
+    return kills
 
 
 @pytest.mark.drill

@@ -78,16 +78,6 @@ def test_counted_by_hand():
     assert found["duplicate_3_gram"] == [0.3] and found["duplicate_5_gram"] == [0]
 
 
-def test_lines_by_hand():
-    found = scores({"repetition": SETTINGS}, ["제목\n 본문이다 \n제목\n\n본문이다", "제목\n본문", ""])
-    assert found["duplicate_lines"] == [0.5, 0, 0] and found["duplicate_line_characters"] == [0.5, 0, 0]
-
-
-def test_a_run_counts_from_its_third_character():
-    found = scores({"repetition": SETTINGS}, ["ㅋㅋㅋㅋ가나다라마바", "아 아 아 아", "!!", ""])
-    assert found["character_runs"] == [0.2, 0, 0, 0]
-
-
 def test_short_texts_are_not_judged_by_runs_of_words():
     text = "정말 좋아요 정말 좋아요"
     assert scores({"repetition": {**SETTINGS, "min_words": 5}}, [text])["top_2_gram"] == [0]

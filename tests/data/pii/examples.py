@@ -1,179 +1,36 @@
-"""Invented texts with their personal data, and texts that only look like it. Marked up as ⟦value⟧ in a type's list."""
+"""The invented texts of cases.txt: with their personal data, and those that only look like it."""
 
 import re
+from pathlib import Path
+from typing import NamedTuple
 
-POSITIVE: dict[str, list[str]] = {
-    "URL": [
-        "자료는 ⟦https://www.example.com/a/b.html⟧를 보라.",
-        "⟦http://blog.example.org/hong⟧에서 읽었다.",
-        "(⟦https://a.example.com/x?y=1&z=2#top⟧) 참고",
-        "홈페이지 ⟦www.example.co.kr⟧로 오세요.",
-        "⟦blog.example.com/page1⟧에 올렸다",
-        "백과 ⟦https://ko.example.org/wiki/한국⟧ 문서",
-        "⟦HTTP://WWW.EXAMPLE.KR⟧",
-        "끝에 ⟦https://example.com/a⟧.",
-        "주소는 ⟦https://app.example.com/⟧합니다.",
-    ],
-    "EMAIL": [
-        "문의는 ⟦hong.gd@example.com⟧으로",
-        "<⟦no-reply@mail.example.co.kr⟧>",
-        "메일:⟦x1@example.io⟧←여기",
-        "⟦Hong@Example.Com⟧",
-    ],
-    "MAC": ["장비 ⟦00:00:5e:00:53:0a⟧가", "⟦00-00-5E-00-53-10⟧와", "⟦0000.5e00.5301⟧이다"],
-    "IP": [
-        "서버는 ⟦192.0.2.15⟧이다.",
-        "⟦10.1.200.5⟧:8080에 접속",
-        "주소 ⟦2001:db8:85a3::8a2e:370:7334⟧를",
-        "IP 주소 ⟦1.2.3.4⟧가 막혔다",
-        "대역 ⟦30.1.2.0⟧/24를",
-        "DNS 서버는 ⟦8.8.8.8⟧이다",
-    ],
-    "CARD": [
-        "결제 ⟦4111-1111-1111-1111⟧ 완료",
-        "⟦5105 1051 0510 5100⟧",
-        "카드 ⟦4012888888881881⟧",
-        "⟦3782-822463-10005⟧",
-        "카드 번호 ⟦1234-5678-9012-3456⟧를 적었다",
-        "카드 ⟦4111-1111-1111-1111⟧,12/25",
-    ],
-    "RRN": [
-        "주민번호 ⟦900101-1234567⟧입니다",
-        "⟦000101-4000011⟧",
-        "⟦900101 - 2345670⟧ 라고",
-        "주민등록번호 ⟦9001011234567⟧",
-        "주민번호-⟦900101-1234567⟧",
-        "RRN=⟦900101-1234567⟧",
-        "홍길동,1,⟦900101-1234567⟧,2",
-    ],
-    "FRN": ["외국인등록번호 ⟦000101-5000011⟧를", "⟦911124-8678906⟧", "frn_⟦000101-5000011⟧/1"],
-    "DRIVER_LICENSE": [
-        "면허 ⟦11-17-174133-01⟧",
-        "⟦28 22 123456 12⟧",
-        "면허번호 ⟦대구 99-123456-01⟧",
-        "면허 ⟦112212345612⟧",
-    ],
-    "BRN": ["사업자번호 ⟦123-45-67890⟧", "⟦123-45-67891⟧", "사업자등록번호 ⟦1234567891⟧"],
-    "TEL": [
-        "연락은 ⟦0431-12-3456⟧ 아니면",
-        "호출 ⟦012-123-4567⟧ 로",
-        "인솔자 ⟦+63 917 555 0123⟧ 로",
-        "연락처는 ⟦010-1234-5678⟧입니다",
-        "⟦010.1234.5678⟧로",
-        "⟦010 1234 5678⟧",
-        "⟦01012345678⟧로 문자",
-        "⟦010-12345678⟧",
-        "⟦+82-10-1234-5678⟧",
-        "⟦+821012345678⟧",
-        "⟦+82 2 123 4567⟧",
-        "전화(⟦02-123-4567⟧)",
-        "⟦(032)123-4567⟧이고",
-        "⟦02)123-4567⟧",
-        "⟦0507-1234-5678⟧",
-        "⟦070-1234-5678⟧",
-        "고객센터 ⟦1588-1234⟧",
-        "대표전화 ⟦15881234⟧",
-        "팩스 ⟦0212345678⟧",
-        "tel=⟦010-1234-5678⟧",
-        "TEL-⟦010-1234-5678⟧",
-        "전화번호_⟦010-1234-5678⟧_끝",
-        "홍길동,30,⟦02-123-4567⟧,7",
-        "1)⟦010.1234.5678⟧",
-    ],
-    "BANK_ACCOUNT": [
-        "⟦110-245-124678⟧ 신한은행",
-        "계좌는 ⟦3333-01-1234567⟧이다",
-        "국민은행 ⟦123456-01-123456⟧",
-        "국민은행 ⟦12345601123456⟧ 예금주",
-        "농협 ⟦301-0123-4567-81⟧",
-        "계좌번호: ⟦1000-1234-5678⟧",
-    ],
-    "PASSPORT": [
-        "여권 ⟦TS1234567⟧ 2박",
-        "관용여권(⟦G12345678⟧)",
-        "여권 ⟦M12345678⟧",
-        "⟦M123A4567⟧를",
-        "여권 번호 ⟦m123a4567⟧",
-    ],
-    "HEALTH_INSURANCE": ["⟦1-2345678901⟧", "건강보험증 ⟦31234567890⟧"],
-    "VEHICLE_PLATE": [
-        "차량 ⟦12가 3456⟧을",
-        "⟦123가4567⟧",
-        "⟦서울 12가 3456⟧이다",
-        "⟦55구 1601⟧",
-        "⟦402조 0055⟧였다",
-        "서 있던 차는 ⟦63나 1234⟧였다",
-        "택시 ⟦경기 34바 5678⟧",
-        "⟦외교 012-345⟧ 차",
-        "오토바이 ⟦경기수원나1234⟧ 신고",
-        "번호판 ⟦서울 종로 가 1234⟧였다",
-    ],
-    "MENTION": [
-        "⟦@hong_gd⟧님",
-        "RT ⟦@sample1⟧: 안녕",
-        "(⟦@sample.name⟧) 감사",
-        "⟦@abc123⟧ 이거 봐",
-        "인스타 ⟦@account_month⟧ 팔로우",
-        "‘⟦@user01⟧’",
-    ],
-    "ADDRESS": [
-        "집은 ⟦송파구 가나시티 412동 1803호⟧ 앞",
-        "⟦서울특별시 중구 세종대로 110⟧에서",
-        "⟦서울시 강남구 역삼동 123-4번지⟧",
-        "배송지: ⟦경기도 수원시 영통구 도청로 30, 101동 1203호⟧",
-        "⟦세종특별자치시 한누리대로 2130⟧으로",
-        "⟦수원시 팔달구 효원로 1⟧에 있다",
-        "⟦충청남도 부여군 부여읍 사비로 33⟧",
-        "⟦서울 중구 봉래동2가 122번지⟧ 일대",
-        "⟦서울 중구 을지로 100⟧ 대한회관",
-    ],
-}
-
-NEGATIVE: list[str] = [
-    "2021-05-20부터 2021-06-10까지",
-    "임진왜란은 1592-1598년이다. 1600-1700명, 1500-2000원",
-    "특허 제10-2019-0012345호, 문서 ABC-2021-000123",
-    "ISBN 978-89-123-4567-8",
-    "10조 2000억 원, 20도 1500미터, 30부 2000원, 12월 3456톤",
-    "대법원 선고 96도2753 판결",
-    "파이썬 3.8.10, 커널 5.4.0-77, 버전 10.20.30.140, v1.2.3.4, 제1.2.3.4항",
-    "마스크 255.255.255.0, 127.0.0.1, http://localhost:8080/",
-    "std::vector, a::b, 00:00:00, 1:2:3:4:5:6",
-    "icon@2x.png, git@github.example:x, @media print, @Override, @pkgName, @TOTAL, ㅇㅅㅇ@ 골뱅이@@",
-    "*****@mail.example.com",
-    "Node.js와 ASP.NET, config.yaml, U.S.A. 여행",
-    "0000-0000-0000, 1234-5678-9012-3456, 4111-1111-1111-1112",
-    "960301-9021413, 001332-1234567, 990230-1234567",
-    "111-22-123456-12, 11-22-12345-12, 99-22-123456-12",
-    "104-86-56658, 1234567890, 12345678901",
-    "서울 강남구 역삼동 3개 업체, 종로3가 123 카페, 서울시 교통국, 강남구청 앞 2번 출구",
-    "국민은행 2021년 순이익 12345678901원",
-    "해시 9e107d9d372bb6826bd81d3542a419d6, 550e8400-e29b-41d4-a716-446655440000",
-    "M1234567, M123456789, A123B4567, XM12345678",
-    "@Component와 @lru_cache, @StartDate, @No__t_0, @app.route, @System.Exception, @x.setter",
-    "<#@parameter#>, 분자는 @amount / @total, 조건은 @stage = 1, @tab pytorch, @overload 데코레이터",
-    "섹션 4.2.3.6, 버전 1612(8.2.1.207), 통신 규격의 섹션 4.2.3.6, support.v4/123.4.1.9/content, play:0.140.2.1",
-    "값은 e@joe.Age, 네트워크 서버에 관한 업무 7.5.4.3 단계",
-    "1-8005551234로 거는 미국 번호",
-    "0110010101 0212345678 3.1415926535897932",
-    "번호 1-010-1234-5678, 010-1234-5678-9, 9.010-1234-5678, 010-1234-5678.9, 9010-1234-5678",
-    "1900101-1234567, 900101-12345678, 1.900101-1234567, 4111-1111-1111-1111-1, 9-4111-1111-1111-1111",
-    "ABC-1588-1234, 1577/1588-1234, 결제 코드 ABC-1234-5678-9012-3456",
-]
+from ..cases import sections
 
 
-def parse(marked: str) -> tuple[str, int, int]:
-    """Return the text without marks, and where the marked value starts and ends."""
-    start, end = marked.index("⟦"), marked.index("⟧") - 1
-    return marked.replace("⟦", "").replace("⟧", ""), start, end
+class Case(NamedTuple):
+    """A text, (start, end, type) of all that is found in it, and the values that are meant."""
+
+    text: str
+    spans: list[tuple[int, int, str]]
+    values: list[str]
 
 
-def marked_spans(marked: str) -> tuple[str, list[tuple[int, int, str]]]:
-    """Return the text without the marks ⟦TYPE:value⟧, and (start, end, type) of each value."""
+def parse(marked: str, *values: str) -> Case:
+    """Return the case of a line of cases.txt."""
     text, spans, position = "", [], 0
     for match in re.finditer(r"⟦(\w+):([^⟧]*)⟧", marked):
         text += marked[position : match.start()]
         spans.append((len(text), len(text) + len(match[2]), match[1]))
         text += match[2]
         position = match.end()
-    return text + marked[position:], spans
+    text += marked[position:]
+    return Case(text, spans, list(values) or [text[start:end] for start, end, _ in spans])
+
+
+_SECTIONS = sections(Path(__file__).with_name("cases.txt")).values()
+COMMON, BESIDE, OTHERWISE, FORMS, _NOTHING = ([parse(*one) for one in section] for section in _SECTIONS)
+"""Cases of every type as it is commonly written, of values beside a label, written otherwise, and in use."""
+NOTHING = [case.text for case in _NOTHING]
+CASES = [*COMMON, *BESIDE, *OTHERWISE, *FORMS]
+VALUES = [(case.spans[0][2], case.values[0]) for case in COMMON]
+"""Type and value."""

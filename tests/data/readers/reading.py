@@ -1,10 +1,24 @@
 """What the tests of readers share: read a file whole, or in blocks of some size."""
 
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from data.readers import Document, Item, Reject, Skipped, SourceSettings, list_files, parse_block, read_blocks
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.ZstdCompressor(write_content_size=False).compress,
+}
+"""Ending of a name → how its content is compressed."""
 
 
 def read(path: Path | str, block_bytes: int = 1 << 20, **fields) -> list[Item]:

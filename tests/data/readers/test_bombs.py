@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import struct
 import subprocess
 import sys
@@ -20,18 +17,11 @@ from common import compressed
 from common.compressed import decompression_errors
 from common.errors import UserError
 from common.files import open_bytes
-from data.readers import DamagedInputError, Reject, UnreadableError, load_json
+from data.readers import DamagedInputError, Reject, UnreadableError, list_files, load_json, parse_block, read_blocks
 from data.readers.html import html_to_text
 from data.readers.markdown import markdown_to_text
 
-from .reading import read, texts
-
-PACK: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-    ".zst": zstandard.ZstdCompressor(write_content_size=False).compress,
-}
+from .reading import COMPRESS, read, texts
 
 
 def zstd_bomb(blocks: int) -> bytes:
@@ -62,11 +52,11 @@ def test_a_zstd_bomb_takes_no_memory(tmp_path: Path) -> None:
     assert peak_of("open_bytes(sys.argv[1]).read(1 << 16)", str(tmp_path / "a.txt.zst")) < 0.2
 
 
-@pytest.mark.parametrize("suffix", list(PACK))
+@pytest.mark.parametrize("suffix", [*COMPRESS][1:])
 def test_what_expands_too_far_is_refused_by_name(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compressed, "FREE_BYTES", 1_000_000)
     path = tmp_path / f"a.txt{suffix}"
-    path.write_bytes(PACK[suffix](b"a" * 40_000_000))
+    path.write_bytes(COMPRESS[suffix](b"a" * 40_000_000))
     with pytest.raises(UserError, match="expands to more than 250 times") as caught, decompression_errors(path):
         stream = open_bytes(path)
         while stream.read(1 << 20):
@@ -83,19 +73,17 @@ def test_lines_before_a_bomb_are_read(tmp_path: Path, monkeypatch: pytest.Monkey
     path.write_bytes(packer.compress("첫째 글이다.\n".encode()) + zstd_bomb(400))
     found = []
     with pytest.raises(DamagedInputError, match="expands"):
-        from data.readers import list_files, parse_block, read_blocks
-
         (file,) = list_files([str(path)])
         for format, block in read_blocks(file, 1000):
             found += [*parse_block(file, format, block)]
     assert [item.text for item in found if not isinstance(item, Reject)] == ["첫째 글이다."]
 
 
-@pytest.mark.parametrize("suffix", list(PACK))
+@pytest.mark.parametrize("suffix", [*COMPRESS][1:])
 def test_what_is_small_or_repeats_itself_is_read(tmp_path: Path, suffix: str) -> None:
     line = "같은 글이 여러 번 나온다.\n".encode()
     path = tmp_path / f"a.txt{suffix}"
-    path.write_bytes(PACK[suffix](line * 100_000))
+    path.write_bytes(COMPRESS[suffix](line * 100_000))
     with open_bytes(path) as stream:
         assert stream.read() == line * 100_000
 

@@ -1,24 +1,16 @@
 """Readers: formats, rejects, blocks, compression, broken archives."""
 
-import bz2
-import gzip
 import json
-import lzma
 from pathlib import Path
 from unicodedata import normalize
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import zstandard
-from hypothesis import given
-from hypothesis import strategies as st
 
 from common.errors import UserError
 from data.readers import (
-    Block,
     Document,
-    InputFile,
     Reject,
     SourceSettings,
     is_referred,
@@ -27,15 +19,7 @@ from data.readers import (
     read_blocks,
 )
 
-from .reading import read
-
-COMPRESS = {
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-    ".zst": zstandard.ZstdCompressor().compress,
-    "": lambda data: data,
-}
+from .reading import COMPRESS, read
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
@@ -92,34 +76,12 @@ def test_paragraphs_are_separated_by_blank_lines(tmp_path, block_bytes, monkeypa
     assert [(d.id, d.text) for d in documents] == [("cc-2", "first\nsecond"), ("cc-6", "third"), ("cc-10", "last")]
 
 
-@given(lines=st.lists(st.text("가a \t", max_size=8), max_size=20), block_bytes=st.integers(1, 40))
-def test_blocks_are_whole_lines_and_give_the_file_back(tmp_path_factory, lines, block_bytes):
-    path = tmp_path_factory.mktemp("blocks") / "a.txt"
-    content = "\n".join(lines).encode()
-    path.write_bytes(content)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("data.readers.encoding.READ_BYTES", 3)
-        blocks = [
-            block
-            for _, block in read_blocks(
-                InputFile(str(path), "a", SourceSettings(path=str(path), format="text")), block_bytes
-            )
-        ]
-    assert b"".join(block.data for block in blocks) == content
-    position = 0
-    for number, block in enumerate(blocks):
-        assert block.number == number
-        assert block.first_line == 1 + content[:position].count(b"\n")
-        position += len(block.data)
-        assert position == len(content) or block.data.endswith(b"\n")
-
-
 @pytest.mark.parametrize("suffix", ["", ".GZ", ".BZ2", ".XZ", ".ZST", ".Gz"])
 @pytest.mark.parametrize("name", ["POSTS.JSONL", "Posts.Csv", "POSTS.TXT"])
 def test_suffixes_may_be_in_capitals(tmp_path, name, suffix):
     content = {"L": b'{"text": "\xea\xb0\x80"}\n', "v": "text\n가\n".encode(), "T": "가\n".encode()}[name[-1]]
     path = tmp_path / f"{name}{suffix}"
-    path.write_bytes(COMPRESS[suffix.lower()](content) if suffix else content)
+    path.write_bytes(COMPRESS[suffix.lower()](content))
     assert [item.text for item in read(path)] == ["가"]
     assert list_files([str(path)])[0].label == name.rsplit(".", 1)[0]
 
@@ -169,11 +131,6 @@ def test_very_long_line_and_url(tmp_path):
     [(format, block)] = list(read_blocks(file, 1 << 20))
     [document] = parse_block(file, format, block)
     assert isinstance(document, Document) and document.text == text
-
-
-def test_parse_block_numbers_lines_from_the_block():
-    file = InputFile("a.txt", "a", SourceSettings(path="a.txt"))
-    assert next(iter(parse_block(file, "text", Block(3, 100, b"\nx\n")))) == Document("a-101", "a", "", "x")
 
 
 def test_json_that_is_cut_or_deep_gives_its_text_or_the_true_reason(tmp_path):

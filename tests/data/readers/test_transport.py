@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
-import lzma
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +13,6 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import zstandard
 from fsspec.exceptions import FSTimeoutError
 from fsspec.implementations.memory import MemoryFileSystem
 
@@ -25,15 +22,8 @@ from data.readers.transport import ReadFailedError, Transport
 from data.readers.volume import content_hash, file_version, fingerprint
 
 from ..building import OFF, build, listed, rows, settings
-from .reading import read, texts
+from .reading import COMPRESS, read, texts
 
-PACK = {
-    "": bytes,
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-    ".zst": zstandard.ZstdCompressor().compress,
-}
 TEXTS = [f"{n}번 글이 여기에 있고, 뒤에는 {n * n}이라는 수가 있다." for n in range(60_000)]
 
 
@@ -95,7 +85,7 @@ def put(name: str, content: bytes) -> str:
 def test_a_timeout_ends_the_stage_and_nothing_of_it_is_kept(
     flaky: object, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = put(f"a.txt{suffix}", PACK[suffix]("\n".join(TEXTS).encode()))
+    url = put(f"a.txt{suffix}", COMPRESS[suffix]("\n".join(TEXTS).encode()))
     monkeypatch.setattr(Faults, "left", -1)
     with pytest.raises(HunminError, match=r"cannot read flaky://.*in/a\.txt") as caught:
         build(settings(url, pii=OFF, unit_mb=0.5), tmp_path / "out")
@@ -108,7 +98,7 @@ def test_a_timeout_ends_the_stage_and_nothing_of_it_is_kept(
 ERRORS = [OSError("connection reset"), ConnectionResetError(104, "reset"), RuntimeError("payload"), EOFError("closed")]
 
 
-@pytest.mark.parametrize(("suffix", "error"), zip([*PACK, ".parquet"], [*ERRORS, *ERRORS[1:3]], strict=True))
+@pytest.mark.parametrize(("suffix", "error"), zip([*COMPRESS, ".parquet"], [*ERRORS, *ERRORS[1:3]], strict=True))
 def test_what_passes_is_tried_again_and_what_stays_is_no_damage(
     flaky: object, suffix: str, error: Exception, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -116,7 +106,7 @@ def test_what_passes_is_tried_again_and_what_stays_is_no_damage(
         pq.write_table(pa.table({"text": TEXTS}), tmp_path / "a.parquet", row_group_size=20_000)
         url = put("a.parquet", (tmp_path / "a.parquet").read_bytes())
     else:
-        url = put(f"a.txt{suffix}", PACK[suffix]("\n".join(TEXTS).encode()))
+        url = put(f"a.txt{suffix}", COMPRESS[suffix]("\n".join(TEXTS).encode()))
     monkeypatch.setattr(Faults, "error", error)
     monkeypatch.setattr(Faults, "left", 2)
     assert texts(read(url)) == TEXTS and Faults.left == 0

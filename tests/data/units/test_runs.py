@@ -13,6 +13,7 @@ from common.slurm_array import ArrayElement, ShareDone
 from data.corpus import build_corpus
 from data.readers import Sought, damage, ranges
 from data.readers.records import InputFile
+from data.readers.volume import FileVersion
 from data.settings import CorpusSettings
 from data.units import work
 from data.units.catalog import Catalog
@@ -151,7 +152,9 @@ def test_what_a_range_holds_is_noted_for_one_content_of_a_file_alone(tmp_path):
     path.write_text("글\n" * 30, encoding="utf-8")
 
     def found(version: int, settled: bool) -> int:
-        task = LookTask(0, str(path), (version,), settled, Sought("text", path.stat().st_size, 0, "utf-8"), 0, 1)
+        task = LookTask(
+            0, str(path), FileVersion([version], settled), Sought("text", path.stat().st_size, 0, "utf-8"), 0, 1
+        )
         return sum(lines.lines for lines in look(task) or ())
 
     assert found(1, False) == 26 and not list(tmp_path.glob("lines-*"))

@@ -79,7 +79,7 @@ def test_a_unit_that_fails_is_named_and_the_others_are_done(inputs, tmp_path):
             if task.block.number == 1:
                 raise ValueError("the text of a document")
             self.done.append(task.block.number)
-            return whole.UnitDone(task.block.size, 0)
+            return whole.UnitDone(task.block.size, 0, [])
 
     unit = Failing()
     (inputs / "g0.txt.gz").write_bytes(gzip.compress(text("g0", 80_000), 1))

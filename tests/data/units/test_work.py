@@ -25,7 +25,7 @@ def test_part_and_side_file(tmp_path):
     data = "첫 문장이다. 둘째 문장이다.\n\xff\n전화 010-1234-5678 주세요.\nonly English\n".encode().replace(
         b"\xc3\xbf", b"\xff"
     )
-    assert work(tmp_path)(task(data)) == UnitDone(len(data), 1)
+    assert work(tmp_path)(task(data)) == UnitDone(len(data), 1, [])
     path = part_path(tmp_path, "0a1b")
     assert path.name == "part-0a1b.parquet"
     table = pq.read_table(path)

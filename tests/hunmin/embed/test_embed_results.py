@@ -12,9 +12,8 @@ import yaml
 
 pytest.importorskip("sentence_transformers")
 sys.path.insert(0, str(Path(__file__).parents[2] / "embed"))
-from tiny_encoders import RUN, pairs, write_encoder, write_lines
+from tiny_encoders import RUN, embedding_folder, pairs, write_encoder, write_lines
 
-from embed.base import embedding_folder
 from hunmin.embed.recipe import load_embed_recipe
 from hunmin.embed.stages import settings_of
 from hunmin.main import run_command
@@ -97,5 +96,5 @@ def test_from_pairs_to_a_teacher(recipe: Path, tmp_path: Path, capsys: pytest.Ca
     assert run_command(["embed", "rerank", "train", str(recipe), *data, "rerank.batch=4"]) == 0
     assert json.loads((run / "rerank" / "manifest.json").read_bytes())["counts"]["steps"] == 4
     assert run_command(["embed", "rerank", "teach", str(recipe), *data]) == 0
-    lines = (run / "taught" / "0-0-pairs.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (run / "taught" / "0-pairs.jsonl").read_text(encoding="utf-8").splitlines()
     assert lines and all(len(json.loads(line)["scores"]) == 3 for line in lines)

@@ -10,7 +10,7 @@ from hunmin.embed.facts import EmbedFacts, read_embed
 
 
 def test_a_folder_tells_as_much_as_it_holds(tmp_path: Path) -> None:
-    assert read_embed(tmp_path / "embed") == EmbedFacts([], {}, {}, {})
+    assert read_embed(tmp_path / "embed") == EmbedFacts([], {}, {})
     table = {"heading": "2 of 20 tasks of MTEB(kor, v2)", "rows": [
         {"model": "x", "scores": {"KLUE-STS": 70.0, "KorSTS": 71.0}, "trained_on": [], "truncate": None},
         {"model": "x, 64 entries", "scores": {"KLUE-STS": 68.0, "KorSTS": 69.5}, "trained_on": [], "truncate": 64},
@@ -24,5 +24,4 @@ def test_a_folder_tells_as_much_as_it_holds(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text(json.dumps(content) + "\n")
     found = read_embed(tmp_path)
-    assert found.losses == [(10, 2.5)] and found.scores == table and found.int8 == graphs
-    assert found.widths == {64: {"KLUE-STS": 68.0, "KorSTS": 69.5}}
+    assert found.losses == [(10, 2.5)] and found.scores == table and found.graphs == graphs

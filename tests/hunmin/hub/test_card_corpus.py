@@ -99,7 +99,7 @@ def test_documents_held_out_and_left_out(mixed: Path) -> None:
     say(mixed, {"a|b": books, "web": web})
     # 490 and 1,510 of 2,000; 1,200 of 2,400 each; 2.5 × 2.5 = 6.25 and 0.8 × 2.5 = 2
     assert table(write_card(read_facts(mixed), None), "en")[1:] == [
-        "| a&#124;b | 24.5% | 50.0% | 2.50 | 6.25 | 10 | 0 |",
+        r"| a\|b | 24.5% | 50.0% | 2.50 | 6.25 | 10 | 0 |",
         "| web | 75.5% | 50.0% | 0.80 | 2.00 | 10 | 300 |",
         "| **all** |  |  |  |  | 20 | 300 |",
     ]

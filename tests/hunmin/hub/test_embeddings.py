@@ -103,7 +103,7 @@ def test_what_is_not_mtebs_data_stays_in_the_table(tuned: Path, tmp_path: Path) 
 
 
 def test_facts_name_no_place(tmp_path: Path) -> None:
-    from embed.save import facts_of
+    from embed.card import facts_of
 
     for guide, told in ((str(tmp_path / "guide"), "guide"), ("hf:me/guide@main", "hf:me/guide@main"), (None, None)):
         settings = parse_settings(EmbedSettings, {"data": [{"path": "/a/b.jsonl"}], "guide": guide}, "test")

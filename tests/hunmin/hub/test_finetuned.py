@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
+from hub_server import Hub
 from huggingface_hub import ModelCard
 
 from hunmin.main import run_command
-
-sys.path.insert(0, str(Path(__file__).parent))
-from hub_server import Hub
 
 pytestmark = pytest.mark.slow
 

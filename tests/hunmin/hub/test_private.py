@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from common.errors import UserError
-from hunmin.hub import private
 from hunmin.hub.private import refuse_private
 
 KEY = "the-key-of-the-pseudonyms"
@@ -49,7 +48,7 @@ def test_what_must_not_leave_is_named_and_not_shown(text: str, told: str) -> Non
         assert secret not in str(raised.value)
 
 
-@pytest.mark.parametrize("at", [0, 100, private.CHUNK - 5, private.CHUNK + 3, 2 * private.CHUNK - 1])
+@pytest.mark.parametrize("at", [0, 100, 5_000_000])
 @pytest.mark.parametrize("value", [b"s3cr3t-value-of-mine", b"hf_" + b"B" * 34, b"/root-of/secret/"])
 def test_every_byte_of_a_file_is_looked_at(
     at: int, value: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

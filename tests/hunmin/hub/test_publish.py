@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 import yaml
+from hub_server import TOKEN, Fault, Hub
 from safetensors.torch import load_file
 
 from hunmin.hub import follow
@@ -21,9 +22,6 @@ from hunmin.hub.private import refuse_private
 from hunmin.hub.publish_run import publish_run
 from hunmin.main import run_command
 from hunmin.recipe import Recipe, load_recipe
-
-sys.path.insert(0, str(Path(__file__).parent))
-from hub_server import TOKEN, Fault, Hub
 
 LOAD = """
 import sys
@@ -128,7 +126,7 @@ def test_a_finished_run_goes_with_its_scores(hub: Hub, scored: Path) -> None:
     publish_run(recipe)
     files = hub.repositories["me/done"].files
     assert files["klue/results.jsonl"] == (scored / "klue" / "results.jsonl").read_bytes()
-    assert b"value: 61.25" in files["README.md"] and not (scored / "logs" / "hub").exists()
+    assert b"value: 61.25" in files["README.md"] and not list((scored / "logs").glob("hub-*"))
     assert set(hub.repositories["me/done"].tags) == {"step-20"}
     before = hub.repositories["me/done"].head
     publish_run(recipe)

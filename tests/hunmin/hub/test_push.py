@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import socket
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hub_server import TOKEN, Fault, Hub
 
 from common import hub_limits
 from common.errors import HunminError, UserError
 from hunmin.hub import push as module
 from hunmin.hub.push import Files, check_name, describe, prepare, push, steps_pushed
-
-sys.path.insert(0, str(Path(__file__).parent))
-from hub_server import TOKEN, Fault, Hub
 
 REPOSITORY = "me/model"
 OURS = ("model*.safetensors", "vocab.txt", "README.md", "onnx/model.onnx", "klue/results.jsonl")

@@ -158,21 +158,3 @@ def test_commands_beside_it(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert run_command(["leaderboard", "correlate", run + "/leaderboard", "--json"]) == 0
     assert run_command(["leaderboard", "tasks"]) == 0
     assert Path(capsys.readouterr().out.splitlines()[-1]).is_dir()
-
-
-@pytest.mark.parametrize("words", [
-    ["instruct", "build"], ["instruct", "tune"], ["instruct", "show"], ["instruct", "answer"], ["leaderboard", "score"],
-    ["leaderboard", "tasks"], ["leaderboard", "report"], ["leaderboard", "correlate"],
-])  # fmt: skip
-def test_every_command_has_help_with_an_example(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command([*words, "--help"]) == 0
-    assert "Example:" in capsys.readouterr().out
-
-
-def test_help_loads_nothing_heavy() -> None:
-    line = (
-        "import sys; import hunmin.main; "
-        "print([m for m in ('torch', 'transformers', 'numpy', 'pyarrow', 'pydantic', 'lm_eval') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", line], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

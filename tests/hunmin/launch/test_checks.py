@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jobs import job_of, refused
 
 from common.errors import HunminError, UserError
 from hunmin.launch.checks import check_run, warning
 from hunmin.launch.cluster import Cluster, parse_address, parse_nodes
 from hunmin.launch.start import LAUNCHERS, emit, start
 from hunmin.main import run_command
+from tests.hunmin.launch.jobs import job_of, refused
 
 KEY = "HUNMIN_PII_KEY"
 PODS = {"image": "a", "volume_claim": "x:/y"}
@@ -148,11 +148,3 @@ def test_a_key_that_does_not_reach_the_run_is_told(here: Path, monkeypatch: pyte
     assert not warning("slurm", job_of(named)) and not warning("kubernetes", job_of(named))
     monkeypatch.setenv(KEY, "0" * 32)
     assert not warning("slurm", job_of(Cluster())) and warning("kubernetes", job_of(pods))
-
-
-def test_an_options_earlier_name_is_refused_with_the_new_one(capsys: pytest.CaptureFixture[str]) -> None:
-    names = {"--line": "--scheduler-option", "--claim": "--volume-claim", "--saving": "--grace-period",
-             "--environment": "--env-file"}  # fmt: skip
-    for earlier, now in names.items():
-        assert run_command(["launch", "recipe.yaml", f"{earlier}=1"]) == 2
-        assert f"{earlier} is now {now}" in capsys.readouterr().err

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from jobs import job_of, words_of
 
 from hunmin.launch.cluster import Cluster, Launch
 from hunmin.launch.start import LAUNCHERS, emit
 from hunmin.main import run_command
+from tests.hunmin.launch.jobs import job_of, words_of
 
 CASES = {
     "local": Cluster(devices=2),

@@ -9,11 +9,11 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from jobs import job_of, refused
 
 from hunmin.launch.cluster import Cluster
 from hunmin.launch.kubernetes import _name
 from hunmin.launch.start import emit
+from tests.hunmin.launch.jobs import job_of, refused
 
 LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")  # RFC 1035, as Kubernetes writes it
 PODS: dict[str, Any] = {"nodes": 2, "devices": 8, "image": "a", "volume_claim": "shared:/work"}

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from jobs import job_of, refused
 
 from hunmin.launch.cluster import Cluster
 from hunmin.launch.start import emit
+from tests.hunmin.launch.jobs import job_of, refused
 
 SHIMS = {
     "srun": 'echo "srun $*" >> calls\n'

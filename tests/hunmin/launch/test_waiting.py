@@ -6,12 +6,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from jobs import job_of
 
 from common.errors import HunminError, UserError
 from hunmin.launch import waiting
 from hunmin.launch.cluster import Cluster, Job
 from hunmin.launch.waiting import first_node, wait_for_shards
+from tests.hunmin.launch.jobs import job_of
 
 
 @pytest.fixture

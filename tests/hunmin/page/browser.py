@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import json
 import os
@@ -102,16 +101,6 @@ class Browser:
         common = {"key": key, "code": "Space" if key == " " else key, "windowsVirtualKeyCode": code}
         self.ask("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
         self.ask("Input.dispatchKeyEvent", type="keyUp", **common)
-
-    def picture(self, path: Path, whole: bool = False) -> None:
-        """Write what is seen as a PNG; of the whole page, or of the window."""
-        answer = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole, fromSurface=True,
-                          **({"clip": self._whole()} if whole else {}))  # fmt: skip
-        path.write_bytes(base64.b64decode(answer["data"]))
-
-    def _whole(self) -> dict[str, Any]:
-        size = self.ask("Page.getLayoutMetrics")["cssContentSize"]
-        return {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
 
     def _ask(self, method: str, parameters: dict[str, Any], session: str = "") -> dict[str, Any]:
         self._number += 1

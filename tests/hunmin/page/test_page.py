@@ -63,8 +63,13 @@ def encoded(folder: Path, rows: list[dict[str, Any]] | None = None, **klue: Any)
 
 
 @pytest.fixture
-def whole(tmp_path: Path) -> Path:
-    return run_with_all(tmp_path / "run").path
+def made(tmp_path: Path) -> HandMade:
+    return run_with_all(tmp_path / "run")
+
+
+@pytest.fixture
+def whole(made: HandMade) -> Path:
+    return made.path
 
 
 def test_overview_and_pipeline(whole: Path) -> None:
@@ -219,21 +224,18 @@ def test_date_and_commit_are_those_of_the_last_stage(whole: Path) -> None:
         ([], "9.500 → 4.750 validation loss", "37.5% of the tokens predicted correctly."),
     ],
 )  # fmt: skip
-def test_verdict(rows: list[tuple[str, str, float]], figure: str, sentence: str, whole: Path) -> None:
-    run = HandMade.__new__(HandMade)
-    run.path = whole
+def test_verdict(rows: list[tuple[str, str, float]], figure: str, sentence: str, made: HandMade, whole: Path) -> None:
     if rows:
-        run.write("klue/results.jsonl", [result(task, init, 42, score) for task, init, score in rows])
+        made.write("klue/results.jsonl", [result(task, init, 42, score) for task, init, score in rows])
     else:
         (whole / "klue" / "results.jsonl").unlink()
     page = page_of(whole)
     assert words(page.css_first(".figure")) == figure and sentence in words(page.css_first(".sentence"))
 
 
-def test_synthetic_scores_say_so_first(whole: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    run = HandMade.__new__(HandMade)
-    run.path, rows = whole, [result("ynat", "pretrained", 42, 80.0, data_note="synthetic (hunmin sample)")]
-    run.write("klue/results.jsonl", rows)
+def test_synthetic_scores_say_so_first(made: HandMade, whole: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    rows = [result("ynat", "pretrained", 42, 80.0, data_note="synthetic (hunmin sample)")]
+    made.write("klue/results.jsonl", rows)
     said = "These are not scores of the benchmark: the data is synthetic."
     page = page_of(whole)
     assert words(page.css_first("main")).startswith(f"Result {said}")
@@ -241,7 +243,7 @@ def test_synthetic_scores_say_so_first(whole: Path, capfd: pytest.CaptureFixture
         "[aria-label='Published models']"
     )
     report = json.loads((whole / "report" / "report.json").read_bytes())
-    run.write("report/report.json", {**report, "klue": rows})
+    made.write("report/report.json", {**report, "klue": rows})
     assert run_command(["report", str(whole)]) == 0 and said in capfd.readouterr().out
 
 
@@ -392,16 +394,14 @@ def test_a_run_that_fine_tunes(tmp_path: Path) -> None:
     assert cells(page, "KLUE scores")[1][1:3] == ["81.00 80.00 · 82.00", "20.00"]
 
 
-def test_what_an_earlier_training_left_is_outdated(whole: Path) -> None:
-    run = HandMade.__new__(HandMade)
-    run.path = whole
-    run.finish("pretrain", {"steps": 101, "tokens": 101_000}, 40.0, again=True)
+def test_what_an_earlier_training_left_is_outdated(made: HandMade, whole: Path) -> None:
+    made.finish("pretrain", {"steps": 101, "tokens": 101_000}, 40.0, again=True)
     page = page_of(whole)
     states = [words(stage).split(" ", 1)[1].split(",")[0].split()[0] for stage in page.css(".stages > li")]
     assert states == ["done"] * 4 + ["outdated"] * 3
     assert "These scores belong to an earlier state of the run" in words(page.css_first("#scores"))
     assert words(page.css_first(".headline")) == "not running; the next stage is export"
-    run.train([line(10, 3.0)], "pretrain.partial")  # what a stage at work made before is not shown
+    made.train([line(10, 3.0)], "pretrain.partial")  # what a stage at work made before is not shown
     recipe = whole / "recipe.yaml"
     recipe.write_text(recipe.read_text().replace("layers: 2", "layers: 1"))
     page = page_of(whole)

@@ -18,7 +18,7 @@ from pretrain.callbacks.metrics import read_metrics
 from pretrain.settings import PretrainSettings
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import RUN, finish, losses, start, train
+from training_runs import MODEL, RUN, assert_same_run, finish, losses, signal_at, start, train
 
 STABLE: dict[str, Any] = {
     "learning_rate": 1e-3,
@@ -26,7 +26,6 @@ STABLE: dict[str, Any] = {
     "schedule": "warmup-stable-decay",
     "decay_share": 0.5,
 }
-NAME = "model/model.safetensors"
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +51,8 @@ def test_a_decay_begun_from_a_stable_phase_is_that_of_the_run_that_had_it_in_its
     train(tmp_path / "whole", tokens, tokenizer, **decaying)
     code, errors = branch(tmp_path / "run", tokens, tokenizer, step_folder(stable / "checkpoints", 40), **decaying)
     assert code == 0 and "branching from" in errors and "at step 40 of 80" in errors, errors
-    assert (tmp_path / "run" / NAME).read_bytes() == (tmp_path / "whole" / NAME).read_bytes()
-    assert (tmp_path / "run" / NAME).read_bytes() != (stable / NAME).read_bytes()
+    assert (tmp_path / "run" / MODEL).read_bytes() == (tmp_path / "whole" / MODEL).read_bytes()
+    assert (tmp_path / "run" / MODEL).read_bytes() != (stable / MODEL).read_bytes()
     later = [(step, loss) for step, loss in losses(tmp_path / "whole") if step > 40]
     assert losses(tmp_path / "run") == later
     counts, whole = (json.loads((tmp_path / out / "counts.json").read_bytes()) for out in ("run", "whole"))
@@ -71,24 +70,14 @@ def test_a_killed_branch_goes_on_as_itself_and_needs_its_parent_no_more(
     changes = {"optimizer": {**STABLE, "learning_rate": 5e-4}, "steps": 60}
     code, errors = branch(tmp_path / "straight", tokens, tokenizer, parent, **changes)
     assert code == 0, errors
-    kill = """
-import os, signal, pretrain.trainer as e
-step = e.Trainer.step
-def dying(self, number, *a, **k):
-    if number == 45:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return step(self, number, *a, **k)
-e.Trainer.step = dying
-"""
-    run = tmp_path / "run"
+    run, kill = tmp_path / "run", signal_at(45, "SIGKILL")
     code, _ = finish(start(run, tokens, tokenizer, patch=kill, branch_from=str(parent), **changes))
     assert code != 0
     (run / "sitecustomize.py").unlink()
     shutil.rmtree(parent)
     code, errors = branch(run, tokens, tokenizer, parent, **changes)
     assert code == 0 and "resuming at step 40" in errors, errors
-    assert (run / NAME).read_bytes() == (tmp_path / "straight" / NAME).read_bytes()
-    assert losses(run) == losses(tmp_path / "straight")
+    assert_same_run(run, tmp_path / "straight")
 
 
 @pytest.mark.slow
@@ -145,7 +134,7 @@ def test_what_computes_the_same_may_change_on_the_way_and_is_noted(
     for step, loss in losses(straight):
         if step <= 30:
             assert now[step] == loss
-    weights = [load_file(out / NAME) for out in (run, straight)]
+    weights = [load_file(out / MODEL) for out in (run, straight)]
     assert all((weights[0][name] - weights[1][name]).abs().max() < 1e-3 for name in weights[0])
 
 

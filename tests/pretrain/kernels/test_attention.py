@@ -5,7 +5,6 @@ On a GPU that takes a kernel of torch: `tests/pretrain/test_gpu.py` compares it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +18,7 @@ from pretrain.kernels import attention
 from pretrain.kernels.attention import FILL, NAME
 from pretrain.kernels.compile import compile_layers, compile_whole, speed_up
 from pretrain.models.encoder import Sums, recompute_layers
-from tests.pretrain.small_batches import CASES, ROWS, batch_of, each_alone, make
+from tests.pretrain.small_batches import CASES, ROWS, batch_of, each_alone, make, one_operator
 from tests.pretrain.small_tokens import both_losses, objective_of
 
 CPU = torch.device("cpu")
@@ -135,42 +134,20 @@ def test_nothing_of_it_is_exported() -> None:
     assert NAME not in str(model.hf_model.config.to_dict().values()) and model.hf_model.config.to_dict() == before
 
 
-class Counting:
-    """A compiler that only counts its graphs and the sizes that it is asked for."""
-
-    def __init__(self) -> None:
-        self.graphs = 0
-
-    def __call__(self, graph: Any, _: Any) -> Callable[..., Any]:
-        self.graphs += 1
-        return graph  # type: ignore[no-any-return]
-
-
 @pytest.mark.parametrize("by_layers", [False, True])
 @pytest.mark.parametrize(("samples", "kind"), [("full-sentences", "roberta"), ("packed", "bert")])
 def test_one_graph_serves_batches_of_all_sizes(
     samples: str, kind: str, by_layers: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    @torch.library.custom_op("hunmin_test::attend_texts", mutates_args=())
-    def attend_texts(
-        query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, borders: torch.Tensor, longest: int,
-        dropout: float, scaling: float, window: int | None, causal: bool,
-    ) -> torch.Tensor:  # fmt: skip
-        return slow_loop(query, key, value, borders, longest, dropout, scaling)
-
-    attend_texts.register_fake(lambda query, *_: torch.empty_like(query))
-    monkeypatch.setattr(attention, "attend_texts", attend_texts)
+    one_operator(monkeypatch)
     model, settings = make(kind)
     speed_up(model, settings, CPU, fuse=True)
     model.hf_model.set_attn_implementation(NAME)
     model.unpadded = model.compiles = True
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
-    counting = Counting()
-    if by_layers:
-        compile_layers(model.eval(), backend=counting)
-    else:
-        compile_whole(model.eval(), counting)
+    counted: list[int] = []
+    (compile_layers if by_layers else compile_whole)(model.eval(), lambda graph, _: counted.append(1) or graph)
     with torch.no_grad():
         shapes = set()
         for seed, size in enumerate((20, 24, 5, 12)):
@@ -181,5 +158,5 @@ def test_one_graph_serves_batches_of_all_sizes(
             model(**inputs)
         assert len(shapes) >= 3
     # embeddings, head, and the layers' one
-    assert counting.graphs == (3 if by_layers else 1) and not torch._dynamo.utils.counters["graph_break"]
+    assert len(counted) == (3 if by_layers else 1) and not torch._dynamo.utils.counters["graph_break"]
     torch._dynamo.reset()

@@ -20,8 +20,8 @@ from pretrain.kernels.compile import compile_whole, speed_up, use_fp8
 from pretrain.kernels.precision import half_type
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
 from pretrain.settings import ModelSettings, PretrainSettings
+from tests.pretrain.small_tokens import SPECIAL
 
-SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 SHAPE = ModelSettings(layers=2, hidden=32, heads=2, dropout=0.0)
 CPU = torch.device("cpu")
 

@@ -15,9 +15,9 @@ from common.errors import UserError
 from pretrain.models.continuation import check_model, cut, load_model
 from pretrain.models.encoder import build_config, build_model
 from pretrain.settings import ModelSettings, PretrainSettings
+from tests.pretrain.small_tokens import SPECIAL
 from tokenizer.save import build_tokenizer, save_tokenizer
 
-SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 SHAPE = ModelSettings(layers=2, hidden=16, heads=2)
 ENTRIES = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", "가", "나", "##가", "##나", "나가"]
 LENGTH = 20

@@ -9,8 +9,8 @@ from transformers import PreTrainedModel
 from pretrain.models.encoder import build_config, build_model
 from pretrain.models.initialisation import orthogonal_rows, sinusoids
 from pretrain.settings import ModelSettings, PretrainSettings
+from tests.pretrain.small_tokens import SPECIAL
 
-SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 SHAPE = ModelSettings(layers=2, hidden=192, heads=3, dropout=0.0, initializer_range=0.05)
 CONFIG = build_config(PretrainSettings(model=SHAPE, max_seq_len=64), 50, SPECIAL)
 

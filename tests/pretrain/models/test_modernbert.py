@@ -31,7 +31,6 @@ from pretrain.batches.samples import Batch
 from pretrain.callbacks.checkpoint import complete_checkpoints
 from pretrain.export import export_checkpoint, save_hf_model
 from pretrain.export.check import check_folder
-from pretrain.kernels import attention
 from pretrain.kernels.attention import NAME
 from pretrain.kernels.compile import compile_layers, compile_whole, speed_up, use_fp8
 from pretrain.models.continuation import check_model, load_model
@@ -39,13 +38,14 @@ from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, 
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.objectives.registry import OBJECTIVES
 from pretrain.settings import ModelSettings, PretrainSettings
+from tests.pretrain.small_batches import LENGTH, batch_of, one_operator
+from tests.pretrain.small_tokens import SPECIAL
 from tokenizer.save import build_tokenizer, save_tokenizer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from training_runs import train
 
-SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
-LENGTH, ROWS, ENTRIES = 24, 4, 50
+ENTRIES = 50
 WINDOW = 6
 SHAPE: dict[str, Any] = {
     "type": "modernbert", "layers": 4, "hidden": 32, "heads": 2, "dropout": 0.0, "modernbert": {"window": WINDOW},
@@ -64,23 +64,6 @@ def make(objective: str = "mlm", model: dict[str, Any] | None = None, **changes:
     settings = PretrainSettings(**{"model": shape, "max_seq_len": LENGTH, "steps": 10**5, **changes})
     hf_model = build_model(settings, build_config(settings, ENTRIES, SPECIAL))
     return MaskedRowsModel(hf_model, objective=OBJECTIVES[objective]), settings
-
-
-def batch_of(sizes: list[list[int]], seed: int = 0) -> tuple[Batch, MaskedBatch]:
-    """Samples that hold texts of these sizes, a few positions of each predicted."""
-    rng = np.random.default_rng(seed)
-    shape = (len(sizes), LENGTH)
-    ids, texts = np.full(shape, SPECIAL["pad"]), np.full(shape, -1)
-    rows, labels = np.zeros((len(sizes), ROWS), np.int64), np.full((len(sizes), ROWS), IGNORE)
-    for b, each in enumerate(sizes):
-        full = sum(each)
-        texts[b, :full], ids[b, :full] = np.repeat(np.arange(len(each)), each), rng.integers(5, ENTRIES, full)
-        count = min(ROWS, full)
-        rows[b, :count] = np.sort(rng.choice(full, count, replace=False))
-        labels[b, :count] = rng.integers(5, ENTRIES, count)
-    lengths = np.array([sum(each) for each in sizes])
-    yes = np.ones(len(sizes), np.bool_)
-    return Batch(ids, lengths, texts, np.zeros(shape, np.bool_), yes, yes), MaskedBatch(ids, rows, labels, 1.0)
 
 
 def normed(x_SH: Tensor, weight_H: Tensor) -> Tensor:
@@ -166,7 +149,7 @@ def test_every_form_of_a_batch_is_each_text_alone(
     packing: str, sizes: list[list[int]], form: InputForm, objective: str
 ) -> None:
     model, _ = make(objective)
-    batch, masked = batch_of(sizes)
+    batch, masked = batch_of("packed", sizes)
     truth = each_alone(model, batch, masked)
     truth.backward()
     wanted = {name: weight.grad.clone() for name, weight in model.named_parameters()}
@@ -186,26 +169,13 @@ def test_every_form_of_a_batch_is_each_text_alone(
             torch.testing.assert_close(weight.grad, wanted[name], atol=2e-3, rtol=1e-3, msg=name)
 
 
-def test_texts_of_a_sample_do_not_see_each_other() -> None:
-    batch, masked = batch_of([[10, 14]])
-    masked.rows_BM[0], masked.labels_BM[0] = [1, 4, 6, 9], [5, 6, 7, 8]
-    for form in (RECTANGLES, UNPADDED):
-        model, _ = make()
-        model.hf_model.set_attn_implementation(NAME if form is UNPADDED else "sdpa")
-        losses = []
-        for other in (7, 8):
-            masked.ids_BS[0, 10:] = other
-            losses.append(model(**prepare(batch, masked, "packed", form, model.objective).inputs)["loss"])
-        assert torch.equal(*losses)
-
-
 @pytest.mark.parametrize("dtype", ["fp32", "bf16"])
 def test_padding_beyond_the_window_is_finite(dtype: str) -> None:
     """Rows of padding that see no token, in layers with local attention: in training and as transformers masks them."""
     model, settings = make(dtype=dtype)
     model.half = torch.bfloat16 if dtype == "bf16" else None
     speed_up(model, settings, CPU)
-    batch, masked = batch_of([[1], [24], [2]])
+    batch, masked = batch_of("packed", [[1], [24], [2]])
     real_BS = torch.from_numpy(batch.segment_ids_BS >= 0)
     for mask in MODERNBERT.padding(model.hf_model, real_BS).values():
         assert mask.any(-1).all()  # kernels differ in what they give for a row that sees nothing
@@ -232,7 +202,7 @@ def test_in_16_bits_nothing_between_the_layers_is_wider() -> None:
         if isinstance(module, torch.nn.LayerNorm):
             assert module.bias is None
             module.register_forward_hook(lambda _module, given, output: seen.extend([given[0].dtype, output.dtype]))
-    inputs = prepare(*batch_of([[24], [20]]), "full-sentences", RECTANGLES, fast.objective).inputs
+    inputs = prepare(*batch_of("packed", [[24], [20]]), "full-sentences", RECTANGLES, fast.objective).inputs
     loss = fast(**inputs)["loss"]
     assert seen[1:] == [torch.bfloat16] * 19  # ten norms; what the first one reads are the embeddings
     assert loss.item() == pytest.approx(plain(**inputs)["loss"].item(), rel=5e-2)
@@ -252,17 +222,7 @@ def test_8_bits_are_for_the_feed_forward_layers() -> None:
 @pytest.mark.parametrize(("by_layers", "graphs"), [(False, 1), (True, 5)])
 def test_one_graph_serves_batches_of_all_sizes(by_layers: bool, graphs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By layers: embeddings, head, and the layers of three kinds, of which the first has one norm."""
-
-    @torch.library.custom_op("hunmin_test::attend_modernbert", mutates_args=())
-    def attend_texts(
-        query: Tensor, key: Tensor, value: Tensor, borders: Tensor, longest: int, dropout: float, scaling: float,
-        window: int | None = None, causal: bool = False,
-    ) -> Tensor:  # fmt: skip
-        return original(query, key, value, borders, longest, dropout, scaling, window, causal).clone()
-
-    original = attention.attend_texts
-    attend_texts.register_fake(lambda query, *_: torch.empty_like(query))
-    monkeypatch.setattr(attention, "attend_texts", attend_texts)
+    one_operator(monkeypatch)
     model, _ = make()
     model.hf_model.set_attn_implementation(NAME)
     model.unpadded = model.compiles = True
@@ -273,7 +233,7 @@ def test_one_graph_serves_batches_of_all_sizes(by_layers: bool, graphs: int, mon
     (compile_layers if by_layers else compile_whole)(model.eval(), lambda graph, _: counted.append(1) or graph)
     with torch.no_grad():
         for seed, size in enumerate((20, 24, 5)):
-            batch, masked = batch_of([[size // (2 + seed)] * (2 + seed)] * 12, seed)
+            batch, masked = batch_of("packed", [[size // (2 + seed)] * (2 + seed)] * 12, seed)
             inputs = prepare(batch, masked, "packed", UNPADDED, model.objective).inputs
             truth = plain(**prepare(batch, masked, "packed", RECTANGLES, model.objective).inputs)["loss"]
             torch.testing.assert_close(model(**model.on_device(inputs, CPU))["loss"], truth, atol=1e-3, rtol=1e-5)
@@ -451,7 +411,7 @@ def test_a_run_is_exported_as_it_was_trained(trained: Path, tmp_path: Path) -> N
     model.hf_model.set_attn_implementation(NAME)
     rows = torch.arange(LENGTH)[None]
     for number in range(3):
-        batch, masked = batch_of([[LENGTH]], number)
+        batch, masked = batch_of("packed", [[LENGTH]], number)
         ids = torch.from_numpy(batch.ids_BS)
         with torch.no_grad():
             odds = exported(ids).logits[0].log_softmax(-1)
@@ -461,7 +421,6 @@ def test_a_run_is_exported_as_it_was_trained(trained: Path, tmp_path: Path) -> N
         torch.testing.assert_close(loss, -odds[torch.arange(LENGTH), ids[0]].sum(), atol=1e-4, rtol=1e-5)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_its_graph_is_checked(trained: Path, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")

@@ -26,7 +26,6 @@ from pretrain.callbacks.checkpoint import OPTIMIZER, WEIGHTS, read_metadata, ste
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.cost.memory import rows_of_sample
 from pretrain.cost.step import flops_per_token, micro_batch_flops
-from pretrain.kernels import attention
 from pretrain.kernels.attention import NAME
 from pretrain.kernels.compile import compile_layers, compile_whole
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
@@ -34,12 +33,13 @@ from pretrain.models.registry import ARCHITECTURES
 from pretrain.objectives.objective import Corpus
 from pretrain.objectives.registry import OBJECTIVES
 from pretrain.settings import ModelSettings, PretrainSettings
+from tests.pretrain.small_batches import one_operator
+from tests.pretrain.small_tokens import SPECIAL
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from training_runs import RUN, finish, losses, start, train
+from training_runs import MODEL, RUN, assert_same_run, finish, signal_at, start, train
 
 CLM, MLM = OBJECTIVES["clm"], OBJECTIVES["mlm"]
-SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 LENGTH = 24
 CPU = torch.device("cpu")
 CASES: list[tuple[str, str, list[list[int]]]] = [
@@ -155,24 +155,6 @@ def test_the_loss_is_that_of_each_text_alone_in_a_causal_model(
 
 
 @pytest.mark.parametrize("form", FORMS, ids=["rectangles", "unpadded"])
-@pytest.mark.parametrize("objective", [CLM, MLM], ids=["clm", "mlm"])
-def test_a_position_sees_nothing_that_follows(form: InputForm, objective: Any) -> None:
-    """The losses up to a place stay when the tokens from there on are others; of an encoder they do not."""
-    model, place = in_form(make().eval(), form), 9
-    model.objective = objective
-    one, other = batch_of([[20, 4]]), batch_of([[20, 4]])
-    other.ids_BS[0, place:20] = 5 + (one.ids_BS[0, place:20] + 11) % 45
-    sums = []
-    for batch in (one, other):
-        masked = predicted(one)
-        labels = np.where(masked.rows_BM < place, masked.labels_BM, IGNORE)
-        masked = MaskedBatch(batch.ids_BS, masked.rows_BM, labels, 1.0)
-        sums.append(model(**prepare(batch, masked, "packed", form, objective).inputs))
-    assert sums[0]["predicted"] == place
-    assert torch.equal(sums[0]["loss"], sums[1]["loss"]) == objective.causal
-
-
-@pytest.mark.parametrize("form", FORMS, ids=["rectangles", "unpadded"])
 def test_recomputed_layers_draw_the_same_dropout_and_stay_causal(form: InputForm) -> None:
     results = []
     for recomputed in (False, True):
@@ -213,21 +195,10 @@ def test_a_compiled_model_goes_from_one_objective_to_the_other(packing: str, com
 def test_a_compiled_graph_of_unpadded_sequences_is_causal_and_whole(
     compiled: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a GPU the kernel is one operator; here one stands for the loop over the texts."""
-    loop = attention.attend_texts
-
-    @torch.library.custom_op("hunmin_test::attend_causal", mutates_args=())
-    def attend_texts(
-        query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, borders: torch.Tensor, longest: int,
-        dropout: float, scaling: float, window: int | None, causal: bool,
-    ) -> torch.Tensor:  # fmt: skip
-        return loop(query, key, value, borders, longest, dropout, scaling, window, causal).contiguous()
-
-    attend_texts.register_fake(lambda query, *_: torch.empty_like(query))
     form, model, plain = InputForm(texts=True), make().eval(), make().eval()
     in_form(plain, form)
     wanted = [plain(**inputs_of(batch_of([[size]] * 8), "contiguous", form)) for size in (24, 20, 9)]
-    monkeypatch.setattr(attention, "attend_texts", attend_texts)
+    one_operator(monkeypatch)
     in_form(model, form).unpadded = model.compiles = True
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
@@ -312,18 +283,8 @@ def test_a_plan_weighs_both_phases_by_their_samples() -> None:
     assert rows_of_sample(run) == 15 and rows_of_sample(alone) == 4
 
 
-KILL = """
-import os, signal, pretrain.trainer as e
-step = e.Trainer.step
-def dying(self, number, *a, **k):
-    if number == AT:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return step(self, number, *a, **k)
-e.Trainer.step = dying
-"""
 BORDER = 30
 PHASED = {"packing": "packed", "first_phase": {"objective": "clm", "steps": BORDER}}
-NAME_OF_MODEL = "model/model.safetensors"
 
 
 @pytest.fixture(scope="module")
@@ -364,7 +325,7 @@ def test_a_branch_of_a_causal_run_is_the_run_that_had_both_in_its_recipe(
     assert code == 0, errors
     for step in (40, 50, 60):
         assert state_of(run, step) == state_of(both, step)
-    assert (run / NAME_OF_MODEL).read_bytes() == (both / NAME_OF_MODEL).read_bytes()
+    assert (run / MODEL).read_bytes() == (both / MODEL).read_bytes()
     assert lines(run, BORDER) == lines(both, BORDER)
     assert [row for row in lines(causal, 0) if row["step"] < BORDER] == [
         row for row in lines(both, 0) if row["step"] < BORDER
@@ -401,10 +362,10 @@ def test_a_run_that_is_killed_in_either_phase_and_at_the_border_is_the_whole_one
 ) -> None:
     run = tmp_path / "run"
     for at, resumed in ((25, 0), (BORDER, 20), (BORDER + 3, BORDER)):
-        code, errors = finish(start(run, tokens, tokenizer, patch=KILL.replace("AT", str(at)), **PHASED))
+        code, errors = finish(start(run, tokens, tokenizer, patch=signal_at(at, "SIGKILL"), **PHASED))
         assert code != 0 and (not resumed or f"resuming at step {resumed}" in errors), errors
     (run / "sitecustomize.py").unlink()
     assert f"resuming at step {BORDER}" in train(run, tokens, tokenizer, **PHASED)
-    assert (run / NAME_OF_MODEL).read_bytes() == (whole / NAME_OF_MODEL).read_bytes()
-    assert state_of(run, 60) == state_of(whole, 60) and losses(run) == losses(whole)
+    assert_same_run(run, whole)
+    assert state_of(run, 60) == state_of(whole, 60)
     assert lines(run, 0) == lines(whole, 0)

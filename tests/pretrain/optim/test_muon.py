@@ -20,7 +20,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from common.errors import UserError
 from common.settings import dump_settings, parse_settings
@@ -36,10 +35,11 @@ from pretrain.optim.optimizer import OptimizerState
 from pretrain.optim.registry import OPTIMIZERS
 from pretrain.parallel.ddp import TorchEngine
 from pretrain.settings import OptimizerSettings, PretrainSettings
+from tests.pretrain.spy import Spy
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_tokens import SPECIAL
-from training_runs import RUN, finish, losses, start, train
+from training_runs import MODEL, RUN, assert_near, assert_same_run, finish, losses, signal_at, start, train
 
 V, CPU, KIND = 100, torch.device("cpu"), Muon()
 NO, YES = torch.zeros(()), torch.ones(())
@@ -205,18 +205,6 @@ def test_matrices_without_a_gradient_stay() -> None:
     assert all(weight.grad is None for weight in model.parameters())
 
 
-class Spy(TorchDispatchMode):
-    """Notes the operators that are called."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.names.append(str(func))
-        return func(*args, **(kwargs or {}))
-
-
 def test_the_host_reads_nothing_and_hands_over_as_much_at_any_depth(monkeypatch: pytest.MonkeyPatch) -> None:
     """On tensors without values, where a read is an error; 2 and 6 layers take as many operators but for views."""
     monkeypatch.setattr(importlib.import_module("torch.optim.adam"), "_device_dtype_check_for_fused", lambda *_: None)
@@ -309,16 +297,6 @@ MUON: dict[str, Any] = {
     "optimizer": {**RUN["optimizer"], "type": "muon", "schedule": "warmup-stable-sqrt", "decay_share": 0.5},
     "steps": 24,
 }
-WEIGHTS = "model/model.safetensors"
-END = """
-import os, signal, pretrain.trainer as e
-step = e.Trainer.step
-def ending(self, number, *a, **k):
-    if number == AT:
-        os.kill(os.getpid(), signal.SIGNAL)
-    return step(self, number, *a, **k)
-e.Trainer.step = ending
-"""
 
 
 @pytest.fixture(scope="module")
@@ -335,7 +313,7 @@ def test_a_run_that_is_stopped_and_killed_ends_with_the_same_bytes(
 ) -> None:
     first, last = losses(whole)[0][1], losses(whole)[-1][1]
     assert last < first
-    stop, kill = (END.replace("AT", at).replace("SIGNAL", name) for at, name in (("6", "SIGTERM"), ("17", "SIGKILL")))
+    stop, kill = signal_at(6, "SIGTERM"), signal_at(17, "SIGKILL")
     code, errors = finish(start(tmp_path, tokens, tokenizer, patch=stop, **MUON))
     assert "stopped as asked after step 7" in errors, errors
     code, errors = finish(start(tmp_path, tokens, tokenizer, patch=kill, **MUON))
@@ -343,8 +321,7 @@ def test_a_run_that_is_stopped_and_killed_ends_with_the_same_bytes(
     (tmp_path / "sitecustomize.py").unlink()
     errors = train(tmp_path, tokens, tokenizer, **MUON)
     assert "resuming at step 10" in errors, errors
-    assert (tmp_path / WEIGHTS).read_bytes() == (whole / WEIGHTS).read_bytes()
-    assert losses(tmp_path) == losses(whole)
+    assert_same_run(tmp_path, whole)
     states = [load_optimizer(complete_checkpoints(out / "checkpoints")[-1][1]) for out in (whole, tmp_path)]
     assert states[0].steps == states[1].steps == 24
     for name, held in states[0].moments.items():
@@ -368,9 +345,8 @@ d.TorchEngine.weights = noted
     train(tmp_path / "two", tokens, tokenizer, 2, note, stderr=subprocess.PIPE, **exact)
     ranks = [torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in (0, 1)]
     assert all(torch.equal(ranks[0][name], ranks[1][name]) for name in ranks[0])
-    for (at, one), (step, two) in zip(losses(tmp_path / "one"), losses(tmp_path / "two"), strict=True):
-        assert at == step and one == pytest.approx(two, abs=1e-4)
-    one, two = (load_file(tmp_path / name / WEIGHTS) for name in ("one", "two"))
+    assert_near(tmp_path / "one", tmp_path / "two", 1e-4)
+    one, two = (load_file(tmp_path / name / MODEL) for name in ("one", "two"))
     for name, weight in one.items():
         torch.testing.assert_close(weight, two[name], atol=1e-4, rtol=0)
 

@@ -28,6 +28,7 @@ def test_the_square_root_falls_fast_and_then_slowly() -> None:
     linear = [rate_factor(step, 100, settings.model_copy(update={"schedule": "linear"})) for step in range(100)]
     assert all(now < even for now, even in zip(values[81:], [n / 20 for n in range(19, 0, -1)], strict=True))
     assert linear[10] == 1.0 and linear[99] == pytest.approx(1 / 90)
+    assert rate_factor(0, 10, OptimizerSettings(warmup_steps=0)) == 1.0
 
 
 @given(steps=st.integers(1, 300), warmup=st.integers(0, 400), share=st.floats(0.01, 1))
@@ -36,6 +37,7 @@ def test_every_schedule_keeps_its_range_and_those_of_before_their_bits(steps: in
         settings = OptimizerSettings(warmup_steps=warmup, schedule=schedule, decay_share=share)  # type: ignore[arg-type]
         values = [rate_factor(step, steps, settings) for step in range(steps)]
         assert all(0 < value <= 1 for value in values)
+        assert all(before <= after for before, after in pairwise(values[:warmup]))
         assert all(before >= after for before, after in pairwise(values[warmup:]))
         if schedule == "warmup-stable-sqrt":
             continue
