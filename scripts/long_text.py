@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 WORDS, LINES, COLUMNS = 35, 8, 120
-START = re.compile(r"\s*(?:[-*] |\d+\. )")
+START = re.compile(r"^\s*(?:[-*] |\d+\. )")
 """Beginning of a list item."""
 
 
