@@ -133,7 +133,7 @@ def _packed(symbols: NDArray[np.uint64], starts: NDArray[np.int64], order: int) 
     since = np.arange(len(symbols)) - np.repeat(starts, np.diff(np.append(starts, len(symbols))))
     for back in range(1, order):
         before = np.zeros(len(symbols), np.uint64)
-        before[back:] = symbols[: len(symbols) - back]
+        before[back:] = symbols[: max(len(symbols) - back, 0)]
         before[since < back] = 0
         keys |= before << np.uint64(BITS * back)
     return keys
