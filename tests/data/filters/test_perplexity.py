@@ -74,7 +74,7 @@ TEXTS = st.lists(st.lists(WORDS, min_size=1, max_size=6).map(" ".join), min_size
 
 
 @settings(deadline=None, max_examples=60)
-@example(["가"], ["나"], (1,) * 5, 5)  # fewer symbols than the order
+@example(["가가가"], ["나"], (1,) * 5, 5)  # fewer symbols than the order
 @given(TEXTS, TEXTS, st.sampled_from([(1,) * 5, (1, 1, 2, 2, 2), (1, 2, 3, 3, 3)]), st.integers(2, 5))
 def test_perplexities_are_those_of_the_formula(texts, others, kept_from, order):
     others = [*others, "마바 가나", texts[0]]
