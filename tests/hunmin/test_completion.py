@@ -56,3 +56,11 @@ def test_versions(capfd: pytest.CaptureFixture[str]) -> None:
     lines = dict(line.split(" ", 1) for line in capfd.readouterr().out.splitlines())
     assert list(lines) == ["hunmin", "python", "torch", "transformers", "tokenizers", "deepspeed", "python-mecab-ko"]
     assert lines["torch"] == version("torch") and f"version = {lines['hunmin']}\n" in (ROOT / "setup.cfg").read_text()
+
+
+def test_a_script_for_the_shell() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HUNMIN], env={**os.environ, "_HUNMIN_COMPLETE": "source_bash", "PYTHONPATH": str(ROOT)},
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "complete -o default -F _hunmin_completion hunmin" in done.stdout

@@ -1,8 +1,11 @@
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from klue.metrics.dialogue import state_scores
 
 A, B, C, D = "식당-지역-서울 동쪽", "식당-종류-일식당", "숙소-가격대-dontcare", "숙소-주차 가능-yes"
+states = st.lists(st.sampled_from((A, B, C, D)), max_size=4, unique=True)
 
 
 def scored(gold, found):
@@ -28,3 +31,15 @@ def scored(gold, found):
 )  # fmt: skip
 def test_by_hand(gold, found, joint, turns, whole):
     assert scored(gold, found) == pytest.approx((joint, 100 * turns, 100 * whole))
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(states, states), min_size=1, max_size=10))
+def test_slot_f1_is_the_mean_of_the_single_turns(pairs):
+    gold, found = zip(*pairs, strict=True)
+    joint, turns, whole = scored(gold, found)
+    # without repeated entries the two F1s are one on a single turn
+    assert turns == pytest.approx(sum(scored([g], [p])[2] for g, p in pairs) / len(pairs), abs=1e-9)
+    assert (joint == 100.0) == (whole == 100.0)
+    marked = [[f"{turn}:{entry}" for turn, state in enumerate(side) for entry in state] for side in (gold, found)]
+    assert whole == pytest.approx(scored(marked[:1], marked[1:])[1], abs=1e-9)

@@ -35,6 +35,12 @@ def test_exact_match_by_hand():
     assert exact_match(gold, ["tv.", "서울시", "", "답"]) == 50.0
 
 
+def test_brackets_stay():
+    # an answer without its brackets is another answer; six of six and of eight characters are common
+    assert exact_match([["《훈민정음언해》"]], ["훈민정음언해"]) == 0.0
+    assert rouge_w([["《훈민정음언해》"]], ["훈민정음언해"]) == pytest.approx(100 * 2 * 6 / (8 + 6))
+
+
 def test_rouge_w_by_hand():
     # the paper's example: one common character of 7 and 6, blanks counted
     assert rouge_w([["국한된 범위"]], ["한국의 위인들"]) == pytest.approx(100 * 2 / 13)

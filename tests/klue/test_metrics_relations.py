@@ -22,12 +22,41 @@ def sklearn_auprc(gold, probabilities):
     return 100 * np.mean(areas)
 
 
+def test_micro_f1_by_hand():
+    gold = [NO_RELATION, "per:title", "per:title", "per:origin", NO_RELATION]
+    found = [NO_RELATION, "per:title", NO_RELATION, "per:title", "per:title"]
+    # 1 right of 3 in gold and 3 predicted; the right no_relation counts nowhere
+    assert micro_f1(gold, found, LABELS) == pytest.approx(100 * 2 / 6)
+    assert micro_f1([NO_RELATION], [NO_RELATION], LABELS) == 0.0
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(labels, labels), min_size=1, max_size=40))
 def test_micro_f1_equals_sklearn(pairs):
     gold, found = zip(*pairs, strict=True)
     expected = f1_score(gold, found, labels=LABELS[1:], average="micro", zero_division=0)
     assert micro_f1(gold, found, LABELS) == pytest.approx(100 * expected, abs=1e-9)
+
+
+def test_auprc_by_hand():
+    gold = ["a", "b", "a"]
+    probabilities = [[0.9, 0.1], [0.6, 0.4], [0.5, 0.5]]
+    # a, from the most probable on: hit, miss, hit. (recall, precision): (0, 1) (1/2, 1) (1/2, 1/2) (1, 2/3)
+    area_a = 0.5 * 1 + 0.5 * (1 / 2 + 2 / 3) / 2
+    # b: miss, hit, miss. (0, 1) (0, 0) (1, 1/2) (1, 1/3)
+    area_b = 1 * (0 + 1 / 2) / 2
+    assert auprc(gold, probabilities, ["a", "b"]) == pytest.approx(100 * (area_a + area_b) / 2)
+
+
+def test_auprc_takes_equal_probabilities_together():
+    # one point only: recall 1, precision 1/2; in either order of the examples
+    for gold in (["a", "b"], ["b", "a"]):
+        assert auprc(gold, [[0.5, 0.5], [0.5, 0.5]], ["a", "b"]) == pytest.approx(75.0)
+
+
+def test_auprc_of_a_label_without_examples_is_a_half():
+    probabilities = [[0.9, 0.1], [0.6, 0.4]]
+    assert auprc(["a", "a"], probabilities, ["a", "b"]) == pytest.approx(100 * (1 + 0.5) / 2)
 
 
 @settings(deadline=None, max_examples=40)

@@ -28,7 +28,9 @@ from pretrain.batches.loader import Loader, plan_samples
 from pretrain.callbacks.checkpoint import save_checkpoint
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.parallel.ddp import TorchEngine
+from pretrain.parallel.monitor import SILENT, Monitor
 from pretrain.parallel.processes import Process
+from pretrain.parallel.world import world_info
 from pretrain.settings import PretrainSettings
 from pretrain.setup import begin
 from tests.pretrain.small_tokens import SPECIAL, WORDS
@@ -129,6 +131,21 @@ def test_any_number_of_processes_sees_each_sample_once_an_epoch_in_one_order(
     assert len(set(first)) == trained and len(held_out) == HELD_OUT
     assert len(set(second)) == len(second) and not held_out & set(second)
     assert first != sorted(first) and second != first[: len(second)]
+
+
+def test_held_out_samples_are_seen_once_by_1024_processes(numbered: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """A hundred of them: most processes have none of their own, and still take as many micro-batches."""
+    run = run_of(global_batch=2048, micro_batch=2)
+    plan_samples(run, numbered, tmp_path)
+    seen: Counter[int] = Counter()
+    for loader in every_loader(run, numbered, tokenizer, tmp_path, WORLD):
+        batches = list(loader.masked_validation())
+        assert len(batches) == 1
+        for batch, _ in batches:
+            seen.update(np.array(numbers(batch.ids_BS))[batch.counted_B].tolist())
+    assert len(seen) == HELD_OUT and set(seen.values()) == {1}
+    whole = Loader(run, numbered, tokenizer, tmp_path, 0, 1)
+    assert not set(seen) & {number for number, *_ in rows_of([whole], 0) + rows_of([whole], 1)}
 
 
 WATCH: list[list[tuple[str, str]]] = []
@@ -300,3 +317,33 @@ def test_saving_takes_one_copy_of_the_state_whatever_the_world(tokens: Path, tmp
         assert peak < 12 * weights + 32e6
         peaks[world] = min(peaks[world], peak)
     assert peaks[WORLD] < peaks[8] + 16e6
+
+
+def test_one_of_1024_that_falls_silent_is_found() -> None:
+    store = dist.HashStore()
+    first = Monitor(0, [f"n{rank // EACH}" for rank in range(WORLD)], lambda: store)
+    for count in range(SILENT + 1):
+        for rank in range(1, WORLD):
+            if rank != 700 or not count:
+                store.set(f"sign/{rank}", f"{count + 1} {count}")
+        assert not first.look()
+    assert first.look().startswith("rank 700 on n87 gave no sign of life")  # 700 = 87 · 8 + 4
+
+
+def test_1024_tasks_of_a_step_have_a_place_each() -> None:
+    step = {
+        "SLURM_JOB_ID": "4242", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "1024", "SLURM_STEP_NUM_TASKS": "1024",
+        "SLURM_NNODES": "128", "SLURM_STEP_NUM_NODES": "128", "SLURM_TASKS_PER_NODE": "8(x128)",
+        "SLURM_STEP_TASKS_PER_NODE": "8(x128)", "SLURM_JOB_NODELIST": "gpu[001-128]",
+        "SLURM_STEP_NODELIST": "gpu[001-128]",
+    }  # fmt: skip
+    found, places = [], []
+    for node in range(128):
+        for local in range(8):
+            task = {"SLURM_PROCID": str(8 * node + local), "SLURM_LOCALID": str(local), "SLURM_NODEID": str(node)}
+            info = world_info({**step, **task})
+            found.append(info)
+            places.append((8 * node + local, 1024, local, 8, local))
+    assert places == [(i.rank, i.world, i.local_rank, i.local_world, i.device_index(8)) for i in found]
+    assert [i.rank for i in found] == list(range(1024))
+    assert {i.address for i in found} == {"gpu001"} and len({i.port for i in found}) == 1

@@ -13,12 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from common.errors import UserError
+from common.settings import dump_settings
 from pretrain.batches.loader import Loader
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.settings import BatchWarmupSettings, PretrainSettings
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import RUN, assert_near, assert_same_run, finish, kill_when, start, train
+from training_runs import RUN, finish, kill_when, losses, start, train
 
 GROWING: dict[str, Any] = {
     "model": {**RUN["model"], "dropout": 0.1},
@@ -121,7 +123,9 @@ def test_processes_and_zero_change_no_loss(
     processes: int, zero: int, tmp_path: Path, tokens: Path, tokenizer: Path, grown: Path
 ) -> None:
     train(tmp_path, tokens, tokenizer, processes, **{**GROWING, "zero_stage": zero})
-    assert_near(tmp_path, grown, 1e-4)
+    assert [step for step, _ in losses(tmp_path)] == [step for step, _ in losses(grown)]
+    for (_, one), (_, two) in zip(losses(grown), losses(tmp_path), strict=True):
+        assert one == pytest.approx(two, abs=1e-4)
 
 
 @pytest.mark.slow
@@ -132,4 +136,47 @@ def test_resume_on_the_stairs_and_after_them_is_bit_equal(
     kill_when(tmp_path / "checkpoints" / f"step-{killed_at:08d}", start(tmp_path, tokens, tokenizer, **GROWING))
     errors = train(tmp_path, tokens, tokenizer, **GROWING)
     assert "resuming at step" in errors, errors
-    assert_same_run(tmp_path, grown)
+    name = "model/model.safetensors"
+    assert (tmp_path / name).read_bytes() == (grown / name).read_bytes() and losses(tmp_path) == losses(grown)
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_with_more_processes_on_the_stairs(
+    grown: Path, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    kill_when(tmp_path / "checkpoints" / "step-00000006", start(tmp_path, tokens, tokenizer, **GROWING))
+    errors = train(tmp_path, tokens, tokenizer, 2, **GROWING)
+    assert "resuming at step" in errors, errors
+    for (_, one), (_, two) in zip(losses(grown), losses(tmp_path), strict=True):
+        assert one == pytest.approx(two, abs=1e-4)
+
+
+@pytest.mark.slow
+def test_one_step_of_growth_is_none(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    train(tmp_path, tokens, tokenizer, batch_warmup={"start": 4, "steps": 1})
+    name = "model/model.safetensors"
+    assert (tmp_path / name).read_bytes() == (straight / name).read_bytes() and losses(tmp_path) == losses(straight)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"batch_warmup": {"start": 4, "steps": 15}},
+        {"batch_warmup": None},
+        {"masking": {**GROWING["masking"], "rate_end": 0.2}},
+        {"masking": {**GROWING["masking"], "max_word_tokens": 3}},
+    ],
+)
+def test_a_changed_schedule_is_refused(change: dict[str, Any], grown: Path, tokens: Path, tokenizer: Path) -> None:
+    from pretrain.callbacks.checkpoint import check_metadata, fingerprint, newest_checkpoint
+
+    def facts(**more: Any) -> dict[str, Any]:
+        stated = dump_settings(PretrainSettings(**{**RUN, **GROWING, **more}))
+        return {"dtype": "fp32", "fingerprint": fingerprint(stated, tokens), "settings": stated}
+
+    path, mark = newest_checkpoint(grown / "checkpoints")
+    assert path is not None
+    check_metadata(path, mark, facts())
+    (section,) = change
+    with pytest.raises(UserError, match=f"made with other settings or another corpus: {section}"):
+        check_metadata(path, mark, facts(**change))

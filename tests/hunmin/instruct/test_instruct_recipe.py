@@ -109,7 +109,7 @@ def test_recipes_that_come_with_it(path: Path) -> None:
     assert read.tune.global_batch % read.tune.micro_batch == 0
 
 
-def test_values_of_kit19s_recipes() -> None:
+def test_values_of_kit19s_recipes_say_whose_they_are() -> None:
     """Spec section 1: the paper states the bases and 5,000 rows a use; rate, epochs, batch and schedule are peers'."""
     for name in ("kit19-polyglot-1.3b", "kit19-polyglot-5.8b-lora"):
         read = load_any_recipe(str(CONFIGS / f"{name}.yaml"), NAMED)
@@ -117,6 +117,10 @@ def test_values_of_kit19s_recipes() -> None:
         assert read.tune.base.startswith(f"hf:EleutherAI/polyglot-ko-{size}") and read.instruct.per_use == 5000
         assert (read.tune.epochs, read.tune.global_batch, read.tune.optimizer.schedule) == (2, 256, "linear")
         assert bool(read.tune.lora) == name.endswith("lora")
+        text = (CONFIGS / f"{name}.yaml").read_text(encoding="utf-8")
+        for line in text.splitlines():
+            if line.strip().startswith(("epochs:", "global_batch:", "learning_rate:", "max_seq_len:", "lora:")):
+                assert any(whose in line for whose in ("ours", "not the paper's", "theirs")), line
     assert load_any_recipe(str(CONFIGS / "kit19-polyglot-1.3b.yaml"), NAMED).tune.optimizer.learning_rate == 5e-5
 
 
