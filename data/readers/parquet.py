@@ -122,7 +122,7 @@ def _dictionary_bytes(chunk: pq.ColumnChunkMetaData, stream: IO[bytes]) -> int:
 
 @contextmanager
 def _opened(file: InputFile) -> Iterator[tuple[pq.ParquetFile, IO[bytes]]]:
-    """Open a file, and beside it the stream of its bytes; texts in lists are dictionaries that hold each once."""
+    """Open a file, and return it with the stream of its bytes; texts in lists are dictionaries that hold each once."""
     try:
         stream = open_bytes(file.path, Transport)
         source: Any = stream if is_remote(file.path) else file.path

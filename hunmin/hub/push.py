@@ -55,7 +55,7 @@ def check_name(repository: str) -> None:
         raise UserError(
             f"'{repository}' is no name of a repository",
             "a repository is OWNER/NAME: letters, digits, - . _, none of them at an end",
-            "name the owner too: --push-to-hub OWNER/NAME",
+            "name the owner too, as OWNER/NAME",
         )
 
 

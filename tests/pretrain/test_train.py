@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from pretrain.callbacks.checkpoint import complete_checkpoints
 from pretrain.callbacks.metrics import read_metrics
@@ -182,3 +184,37 @@ def test_a_terminal_shows_how_far_a_run_is(tmp_path: Path, tokens: Path, tokeniz
     assert process.wait(60) == 0
     text = shown.decode(errors="replace")
     assert "━" in text and "100%" in text and "tokens/s" in text and "MFU" in text
+
+
+@pytest.mark.slow
+def test_a_checkpoint_whose_bytes_have_changed_is_passed_over(
+    straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    """Of the right size, but not what was written: torch would end with a traceback, or load it."""
+    shutil.copytree(straight, tmp_path / "run")
+    checkpoints = [path for _, path in complete_checkpoints(tmp_path / "run" / "checkpoints")]
+    for path, damage in zip(checkpoints[-2:], ("a bit", "all"), strict=True):
+        state = path / "weights.safetensors"
+        held = bytearray(state.read_bytes())
+        held[len(held) // 2] ^= 1
+        state.write_bytes(bytes(len(held)) if damage == "all" else held)
+    (checkpoints[-3] / "complete.json").write_text("null")
+    errors = train(tmp_path / "run", tokens, tokenizer)
+    assert "Traceback" not in errors, errors
+    assert errors.count("is damaged; it is passed over") == 2 and "resuming at step 30 of 60" in errors
+    name = "model/model.safetensors"
+    assert (tmp_path / "run" / name).read_bytes() == (straight / name).read_bytes()
+    assert losses(tmp_path / "run") == losses(straight)
+
+
+def test_exported_checkpoint_has_the_final_weights(straight: Path, tmp_path: Path) -> None:
+    from transformers import AutoModelForMaskedLM
+
+    step, checkpoint = complete_checkpoints(straight / "checkpoints")[-1]
+    assert step == 60
+    export_checkpoint(checkpoint, tmp_path / "model")
+    weights = load_file(tmp_path / "model" / "model.safetensors")
+    for name, tensor in load_file(straight / "model" / "model.safetensors").items():
+        assert torch.equal(tensor, weights[name])
+    model = AutoModelForMaskedLM.from_pretrained(tmp_path / "model", local_files_only=True)
+    assert model.get_output_embeddings().weight is model.get_input_embeddings().weight

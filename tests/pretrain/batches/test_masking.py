@@ -266,3 +266,63 @@ def test_samples_and_seeds_far_apart_share_no_masks(apart: int) -> None:
     near = mask(ids)
     far, other = mask(ids, samples=np.arange(len(ids)) + apart), mask(ids, seed=1 + apart)
     assert not (near.rows_BM == far.rows_BM).all(1).any() and not (near.rows_BM == other.rows_BM).all(1).any()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0.05, 0.15, 0.4]), st.integers(1, 6))
+def test_of_a_long_word_one_span_is_masked(seed: int, rate: float, limit: int) -> None:
+    ids = make_ids(seed, 4, 96)
+    batch = mask(ids, seed=seed, rate=rate, max_word_tokens=limit)
+    for b, row in enumerate(ids):
+        chosen, words = predicted(batch, b), words_of(row)
+        budget, left = int(rate * sum(map(len, words)) + 0.5), []
+        for word in words:
+            inside = [t for t in word if t in chosen]
+            size = min(limit, len(word))
+            assert not inside or inside == list(range(inside[0], inside[0] + size))
+            left += [] if inside else [size]
+        assert len(chosen) <= budget and (not left or budget - len(chosen) < min(left))
+
+
+def test_a_limit_that_no_word_reaches_changes_nothing() -> None:
+    ids = make_ids(3)
+    plain, limited = mask(ids), mask(ids, max_word_tokens=64)
+    assert np.array_equal(plain.ids_BS, limited.ids_BS) and np.array_equal(plain.rows_BM, limited.rows_BM)
+
+
+def test_special_tokens_are_never_predicted_or_put_in() -> None:
+    ids = make_ids(3, 400)
+    batch = mask(ids)
+    labels = batch.labels_BM[batch.labels_BM != IGNORE]
+    assert not SPECIAL[labels].any()
+    changed = batch.ids_BS[batch.ids_BS != ids]
+    assert not SPECIAL[changed[changed != TABLE.mask_id]].any()
+    assert (batch.ids_BS[SPECIAL[ids]] == ids[SPECIAL[ids]]).all()
+
+
+def test_shares_of_mask_random_and_kept() -> None:
+    ids = make_ids(5, 3000)
+    batch = mask(ids)
+    rows, labels = batch.rows_BM, batch.labels_BM
+    used = labels != IGNORE
+    now = np.take_along_axis(batch.ids_BS, rows, 1)[used]
+    was = labels[used]
+    assert abs((now == TABLE.mask_id).mean() - 0.8) < 0.01
+    assert abs((now == was).mean() - 0.1) < 0.01
+    random = now[(now != TABLE.mask_id) & (now != was)]
+    # random replacements come from the whole ordinary vocabulary, not from the batch's ids or a part of them
+    assert len(np.unique(random)) > 0.95 * len(TABLE.ordinary)
+
+
+def test_rate_is_counted_in_tokens() -> None:
+    ids = make_ids(7, 2000, 128)
+    ordinary = (~SPECIAL[ids]).sum()
+    assert abs(mask(ids).predicted / ordinary - 0.15) < 0.003
+
+
+def test_positions_are_chosen_evenly() -> None:
+    ids = np.tile(np.arange(5, 105), (4000, 1))
+    batch = mask(ids)
+    frequency = np.bincount(batch.rows_BM[batch.labels_BM != IGNORE], minlength=100) / 4000
+    assert abs(frequency.mean() - 0.15) < 0.001
+    assert frequency.std() < 0.012

@@ -452,3 +452,16 @@ def test_it_is_fine_tuned_on_headlines(tmp_path: Path) -> None:
     history = [json.loads(line) for line in Path(job.history).read_text().splitlines()]
     history = [entry for entry in history if "epoch" in entry]
     assert history[-1]["loss"] < history[0]["loss"] and outcome.best["macro_f1"] > 30
+
+
+def test_texts_of_a_sample_do_not_see_each_other() -> None:
+    batch, masked = batch_of("packed", [[10, 14]])
+    masked.rows_BM[0], masked.labels_BM[0] = [1, 4, 6, 9], [5, 6, 7, 8]
+    for form in (RECTANGLES, UNPADDED):
+        model, _ = make()
+        model.hf_model.set_attn_implementation(NAME if form is UNPADDED else "sdpa")
+        losses = []
+        for other in (7, 8):
+            masked.ids_BS[0, 10:] = other
+            losses.append(model(**prepare(batch, masked, "packed", form, model.objective).inputs)["loss"])
+        assert torch.equal(*losses)
