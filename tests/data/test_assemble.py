@@ -129,3 +129,9 @@ def test_the_sentences_of_a_document_joined_are_the_document(tmp_path_factory, t
     build(chosen, folder / "out")
     expected = [solid for text in texts if (solid := "".join(text.split()))]
     assert ["".join("".join(row["sentences"]).split()) for row in rows(folder / "out")] == expected
+
+
+def test_the_report_names_what_each_dropped_document_copies(tmp_path, parts):
+    assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 8e-6, LocalPool(1))
+    lines = [orjson.loads(line) for line in (tmp_path / "out/duplicates.jsonl").read_bytes().splitlines()]
+    assert [(line["id"], line["kept"]) for line in lines] == [("aaaa", "aaaa")] * 2

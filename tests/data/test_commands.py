@@ -161,3 +161,12 @@ def test_sentences_of_decomposed_text_are_its_own() -> None:
     assert "".join(sentences).replace(" ", "") == given.replace(" ", "")
     composed = [unicodedata.normalize("NFC", one) for one in sentences]
     assert composed == ["가람은 갔다.", "나도 갔다!", "글을 썼습니다", "그리고 왔다."]
+
+
+def test_batches_do_not_change_the_output(monkeypatch):
+    source = lines(*({"text": f"{n}번 문장이다."} for n in range(10)))
+    whole, small = io.BytesIO(), io.BytesIO()
+    split_stream(io.BytesIO(source), whole)
+    monkeypatch.setattr("data.commands.BATCH_BYTES", 1)
+    split_stream(io.BytesIO(source), small)
+    assert whole.getvalue() == small.getvalue()

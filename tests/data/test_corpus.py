@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from common.errors import DiskFullError, HunminError, UserError
 from common.files import atomic_write
 from common.manifest import describe_outputs
+from data.executors import WorkFailed
 from data.settings import CorpusSettings
 from data.units import work as units
 
@@ -328,3 +329,22 @@ def test_a_source_for_each_document_is_refused(unit_mb, tmp_path, monkeypatch):
 def test_sizes_are_sizes(key, value):
     with pytest.raises(ValidationError):
         CorpusSettings.model_validate({"inputs": ["a"], key: value})
+
+
+def test_a_fault_in_one_unit_names_it_and_loses_no_other(corpora, tmp_path, monkeypatch):
+    original = units.UnitState.process
+
+    def fragile(self, documents, rules):
+        if documents[0].id == "b-1":
+            raise ValueError(documents[0].text)
+        return original(self, documents, rules)
+
+    monkeypatch.setattr(units.UnitState, "process", fragile)
+    with pytest.raises(WorkFailed, match=r"b\.txt\.zst from line 1 .*ValueError") as caught:
+        build(settings(corpora), tmp_path / "out")
+    assert "번 사람은" not in str(caught.value)
+    finished = parts(tmp_path / "out")
+    monkeypatch.setattr(units.UnitState, "process", original)
+    monkeypatch.setattr("data.corpus.shutil.rmtree", lambda *a, **k: None)
+    build(settings(corpora), tmp_path / "out")
+    assert len(parts(tmp_path / "out")) == len(finished) + 1

@@ -200,3 +200,16 @@ def test_an_input_none_of_whose_files_fits_ends_the_stage(
     for _ in range(1 + again):  # the second time they are known from the first
         with pytest.raises(UserError, match=r"no file of .*tables can be read[\s\S]*text_field"):
             build(chosen, tmp_path / "out")
+
+
+def test_garbage_after_an_archive_takes_nothing_of_it(inputs: Path, tmp_path: Path) -> None:
+    (inputs / "m.txt.gz").write_bytes(gzip.compress(TEXT + b"\n") + b"no archive any more")
+    build(settings(inputs), tmp_path / "out")
+    assert texts(tmp_path / "out", "m") == TEXTS
+    assert "Not a gzipped file" in listed(tmp_path / "out")[0]["reason"]
+
+
+def test_zeros_after_an_archive_are_no_damage(inputs: Path, tmp_path: Path) -> None:
+    (inputs / "m.txt.gz").write_bytes(gzip.compress(TEXT) + b"\0" * 512)
+    build(settings(inputs), tmp_path / "out")
+    assert texts(tmp_path / "out", "m") == TEXTS and listed(tmp_path / "out") == []

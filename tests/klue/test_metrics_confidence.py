@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 
 from klue.metrics.confidence import drawn_scores, middle
@@ -24,3 +25,13 @@ def test_undefined_draws_are_left_out():
     low, high = interval(pearsonr, [1.0, 2.0, 3.0], [1.0, 2.0, 3.0], draws=200)
     assert (low, high) == pytest.approx((100.0, 100.0))
     assert all(math.isnan(end) for end in interval(pearsonr, [1.0, 1.0], [1.0, 2.0], draws=20))
+
+
+def test_a_perfect_score_has_no_width():
+    assert interval(accuracy, ["a", "b"] * 20, ["a", "b"] * 20, draws=50) == (100.0, 100.0)
+
+
+def test_gold_and_prediction_stay_together():
+    gold = list(range(40))
+    found = np.array(gold) * 2.0  # an array will do
+    assert interval(pearsonr, gold, found, draws=30) == pytest.approx((100.0, 100.0))

@@ -221,3 +221,7 @@ def test_sources_are_distinct_and_passages_are_joined() -> None:
     ]
     assert [s.text for s in fragment_sources(benchmark, "passages")[0]] == ["같은 글 그 다음"]
     assert [s.text for s in fragment_sources(benchmark, "all")[0]] == ["같은 글 그 다음", "같은 글!"]
+
+
+def test_an_empty_benchmark_finds_nothing() -> None:
+    assert Decontaminator.build([], DecontaminateSettings()).match(["가 나 다 라", ""]) == [None, None]

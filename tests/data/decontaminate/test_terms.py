@@ -68,3 +68,9 @@ def test_taken_sentences_are_as_if_folded_alone(sentences: list[str], random: Ra
 
 def test_the_longest_words_of_one_letter_fit() -> None:
     assert fold_sentences(["a b c d", "e"]).first_word_N.tolist() == [0, 4, 5]
+
+
+def test_no_sentences_and_empty_sentences() -> None:
+    assert len(fold_sentences([]).first_letter_N) == 1
+    assert fold_sentences(["", " ", "."]).first_letter_N.tolist() == [0, 0, 0, 0]
+    assert hash_bigrams(fold_sentences([])).first_term_N.tolist() == [0]

@@ -88,3 +88,8 @@ def test_a_document_is_judged_by_itself():
     text = "가 나 다 라 마"
     alone, together = (scores({"repetition": SETTINGS}, texts) for texts in ([text], [text, text, text]))
     assert {name: values * 3 for name, values in alone.items()} == together
+
+
+def test_lines_by_hand():
+    found = scores({"repetition": SETTINGS}, ["제목\n 본문이다 \n제목\n\n본문이다", "제목\n본문", ""])
+    assert found["duplicate_lines"] == [0.5, 0, 0] and found["duplicate_line_characters"] == [0.5, 0, 0]
