@@ -87,7 +87,7 @@ class RerankSettings(Settings):
     max_seq_len: int = Field(256, ge=8)
     """Maximum tokens of query and document together; the longer one is truncated."""
     batch: int = Field(32, ge=2)
-    """Pairs in a step over all processes."""
+    """Pairs per step over all processes."""
     learning_rate: float = Field(2e-5, gt=0)
     """Peak learning rate; it falls linearly to 0. Small models need up to 1e-3."""
     epochs: int = Field(1, ge=1)

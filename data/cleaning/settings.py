@@ -17,11 +17,11 @@ class CleanSettings(Settings):
     as `private_use`, too); line ends become \\n."""
     old_hangul: bool = False
     """Map old Hangul of the private-use area (the Hanyang code of word processors of the 1990s) to Unicode's jamo;
-    `control` would remove it. For sources that hold such text: icons of web fonts have the same code points. Needs
-    hypua2jamo (`pip install hypua2jamo`)."""
+    `control` would remove it. Use it only for sources with such text, because icons of web fonts have the same code
+    points. Needs hypua2jamo (`pip install hypua2jamo`)."""
     html: bool = True
     """Remove HTML tags, comments, scripts and styles (counted apart as `html_hidden`), and resolve entities; block tags
-    end a line. Tags that are only named or shown stay: <TIME> where nothing closes it, <link> 요소, all in a text
+    end a line. Tags that a text only mentions or shows stay: <TIME> where nothing closes it, <link> 요소, all in a text
     about HTML or XML that is not written in it."""
     hashtags: bool = True
     """Remove hashtags at the end of a line and anchors of headings ({ #name }). Hashtags are kept if they are words of
@@ -37,7 +37,7 @@ class CleanSettings(Settings):
     news_reporter: bool = True
     """Remove bylines and datelines (홍길동 기자, [서울=…])."""
     news_press: bool = True
-    """Remove lines that hold only the name of a press."""
+    """Remove lines that contain only the name of a news agency or newspaper."""
     news_image: bool = True
     """Remove image captions and tags (사진=…, [사진 …])."""
     news_source: bool = True
@@ -54,10 +54,11 @@ class CleanSettings(Settings):
     by `min_hangul_share`."""
     min_hangul_share: float = Field(0.05, ge=0, le=1)
     """Sentences with a smaller share of Hangul among their non-space characters are dropped: code, English, numbers;
-    not "…" or ? as an answer. A link, and a row of one sign, count as one character. 0.05 keeps Korean sentences full
-    of foreign names; 0 keeps everything."""
+    but not "…" or ? as an answer. A link counts as one character, and so does a run of one symbol. 0.05 keeps Korean
+    sentences full of foreign names; 0 keeps everything."""
     max_word_chars: int | None = Field(1000, ge=1)
     """Sentences with a longer word (characters without a blank) are dropped: encoded files, keys held down. None keeps
     them."""
     min_sentence_chars: int = Field(1, ge=1)
-    """Shorter sentences (in characters) are dropped. The paper takes 200 for web and news crawls, none elsewhere."""
+    """Shorter sentences (in characters) are dropped. The paper uses 200 for web and news crawls, and no bound
+    elsewhere."""

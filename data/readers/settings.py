@@ -56,8 +56,8 @@ class SourceSettings(Settings):
     """Encoding of the text; auto follows a byte order mark; without one it takes UTF-8, or CP949 if the first text
     beyond ASCII is Korean in CP949 and not valid in UTF-8. Lines that cannot be decoded are quarantined."""
     text_field: str | list[str] = "text"
-    """Field or column that holds the document; dots lead into nested fields (`body.text`), a list of strings is joined
-    by line ends. Several names (`[title, body]`) are joined by line ends, in that order."""
+    """Field or column that contains the document. Dots lead into nested fields (`body.text`); a list of strings is
+    joined by line ends. The fields of several names (`[title, body]`) are joined by line ends in that order."""
     id_field: str = "id"
     """Field with the document's id; where it is missing the id is made of source and line (or record) number."""
     source_field: str = "source"
@@ -72,7 +72,7 @@ class SourceSettings(Settings):
     """For tsv: whether fields may be quoted as in CSV. None decides by the first megabyte: NSMC is not quoted, but its
     text contains quotes; tables saved by a spreadsheet are quoted."""
     table: str | None = None
-    """For sqlite: table to read; None takes the only one."""
+    """For sqlite: table to read; None if the file has only one."""
     clean: CleanSettings | None = None
     """Cleaning rules for this source in place of the corpus-wide ones (web and news: `{min_sentence_chars: 200}`)."""
 

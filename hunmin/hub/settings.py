@@ -28,5 +28,5 @@ class HubSettings(Settings):
     note: str = runtime("")
     """Markdown text for the beginning of the card."""
     commits: dict[str, str] = runtime({})
-    """Name on the hub in this recipe (OWNER/NAME, OWNER/NAME@REVISION) → commit that it stands for. Hunmin writes it
-    into the run's recipe.yaml, so that a resumed run reads the same files; change it to move to another commit."""
+    """Commit for each name on the hub in this recipe (OWNER/NAME, OWNER/NAME@REVISION). Hunmin writes it into the run's
+    recipe.yaml, so that a resumed run reads the same files; change it to move to another commit."""

@@ -26,7 +26,7 @@ class MaskingSettings(Settings):
     """`dynamic`: new masks each epoch (RoBERTa). `static`: masks drawn once, for `dupe_factor` copies of the corpus
     (BERT, KLUE-BERT)."""
     dupe_factor: int = Field(10, ge=1)
-    """Copies of the corpus under static masking, each with masks (and sentence pairs) of its own (BERT's code: 10)."""
+    """Copies of the corpus under static masking, each with its own masks (and sentence pairs); BERT's code has 10."""
     whole_word: bool = True
     """Mask all pieces of a word together (a piece without ## and the ## pieces after it)."""
     max_word_tokens: int | None = Field(None, ge=1)

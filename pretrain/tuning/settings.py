@@ -28,7 +28,7 @@ class TuneOptimizerSettings(Settings):
     RENAMED: ClassVar[Mapping[str, str]] = {"lr": "learning_rate"}
 
     learning_rate: float = Field(5e-5, gt=0)
-    """Peak learning rate. LoRA takes about ten times that of all weights."""
+    """Peak learning rate. LoRA needs about ten times the rate for tuning all weights."""
     beta1: float = Field(0.9, ge=0, lt=1)
     """Adam β1."""
     beta2: float = Field(0.999, ge=0, lt=1)
