@@ -11,6 +11,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.models.auto import modeling_auto as known
 
 from common.errors import UserError
+from common.extras import pip_install
 from common.names import shown_name
 from pretrain.tuning.settings import TuneSettings
 
@@ -62,7 +63,7 @@ def with_lora(model: Any, settings: TuneSettings) -> Any:
     try:
         from peft import LoraConfig, get_peft_model
     except ImportError:
-        raise UserError("tune.lora needs the package peft", remedy="pip install 'hunmin[llm]'") from None
+        raise UserError("tune.lora needs the package peft", remedy=pip_install("llm")) from None
     torch.manual_seed(settings.seed)
     config = LoraConfig(
         r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules="all-linear",
