@@ -286,7 +286,7 @@ def test_licence_title_and_language_are_set_after_a_run_is_finished(
 ) -> None:
     """By the command that made it, which does no stage again, or for one upload."""
     copy = Path(shutil.copytree(run, tmp_path / "run"))
-    recipe, push = str(copy / "recipe.yaml"), ["push", str(copy), "me/mini", "--dry-run"]
+    recipe, push = str(run.parent / "recipe.yaml"), ["push", str(copy), "me/mini", "--dry-run"]
     plain = [f"out={copy}", "hub.license=null"]
     assert run_command(["run", recipe, *plain, "--until", "export"]) == 0 and "begins" not in capsys.readouterr().err
     assert run_command(push) == 0
