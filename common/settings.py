@@ -345,26 +345,6 @@ def with_new_names(tree: Any, model: type[BaseModel] | None) -> Any:
     return found
 
 
-def without_nulls(tree: Any, model: type[BaseModel] | None) -> Any:
-    """Return a JSON-like tree of settings without the nulls, and the sections of nothing else, that are defaults.
-
-    Args:
-        model: the settings class of the tree, or of what a list or mapping holds.
-    """
-    if isinstance(tree, list):
-        return [without_nulls(item, model) for item in tree]
-    if not isinstance(tree, dict):
-        return tree
-    found = {}
-    for key, value in tree.items():
-        field = model.model_fields.get(key) if model else None
-        inner = without_nulls(value, _settings_class(field.annotation) if field else model)
-        if inner in (None, {}) and field and value == _dump_value(field.get_default(call_default_factory=True), ""):
-            continue
-        found[key] = inner
-    return found
-
-
 def settings_hash(tree: Any) -> str:
     """Return 16 hex digits that identify a JSON-like tree, whatever the order of its keys."""
     text = json.dumps(tree, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)

@@ -11,7 +11,8 @@ from huggingface_hub import ModelCardData
 
 from common.files import HUB
 from common.names import hub_name, pinned_name, shown_name
-from common.settings import dump_settings, load_yaml, without_nulls
+from common.nulls import without_nulls
+from common.settings import dump_settings, load_yaml
 from embed.data import TrainingSet
 from embed.settings import EmbedSettings
 

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit, urlunsplit
 import yaml
 
 from common.names import pinned_name
-from common.settings import dump_settings, without_nulls
+from common.nulls import without_nulls
+from common.settings import dump_settings
 from data.readers import HUB
 from hunmin.recipe import Recipe
 

@@ -19,7 +19,6 @@ from common.settings import (
     secret,
     settings_hash,
     with_new_names,
-    without_nulls,
 )
 
 
@@ -82,21 +81,6 @@ def test_runtime_and_secret_fields_stay_out() -> None:
     saved = dump_settings(outer, drop="secret")
     assert saved["inner"] == {"learning_rate": 1e-4, "workers": 4}
     assert "hush" not in repr(outer)
-
-
-class Bounded(Settings):
-    most: int | None = 1000
-    base: str | None = None
-    parts: list[Inner | str] = Field([])
-    named: dict[str, Inner] = Field({})
-
-
-def test_nulls_that_are_defaults_are_left_out() -> None:
-    inner = {"key": None, "workers": 1}
-    tree = {"most": None, "base": None, "parts": [inner, "a"], "named": {"x": inner}, "other": None}
-    left = {"most": None, "parts": [{"workers": 1}, "a"], "named": {"x": {"workers": 1}}, "other": None}
-    assert without_nulls(tree, Bounded) == left and tree["base"] is None
-    assert without_nulls({"most": 3, "base": "b"}, Bounded) == {"most": 3, "base": "b"}
 
 
 def test_changes_are_told_by_dotted_key() -> None:
