@@ -1,9 +1,10 @@
 """How wheels are laid out. Names and versions stand in setup.cfg; this file says where the code goes.
 
-In a clone the folders `common`, `data`, `tokenizer`, `pretrain`, `klue` and `leaderboard` are top-level packages.
-Installed beside other software under such names, each would hide, or be hidden by, a package of the same name. So a
-wheel holds one top-level package: the folders go below `hunmin/`, and the imports in the copies are rewritten to match
-(`from common.errors import …` becomes `from hunmin.common.errors import …`). Editable installs keep the clone's names.
+In a clone the folders `common`, `data`, `tokenizer`, `pretrain`, `klue`, `leaderboard` and `embed` are top-level
+packages. Installed beside other software under such names, each would hide, or be hidden by, a package of the same
+name. So a wheel holds one top-level package: the folders go below `hunmin/`, and the imports in the copies are
+rewritten to match (`from common.errors import …` becomes `from hunmin.common.errors import …`). Editable installs keep
+the clone's names.
 """
 
 from __future__ import annotations
@@ -20,16 +21,21 @@ from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
-FOLDERS = ("common", "data", "tokenizer", "pretrain", "klue", "leaderboard")
-"""Top-level packages of a clone that a wheel holds below `hunmin`."""
+PLACES = {
+    **{name: f"hunmin.{name}" for name in ("common", "data", "tokenizer", "pretrain", "klue", "leaderboard")},
+    "embed": "hunmin.embeddings",  # there is a package hunmin.embed
+}
+"""Top-level package of a clone → the package that it is in a wheel."""
+FOLDERS = tuple(PLACES)
 RECIPES = "configs"
 """Folder of the recipes, which a wheel holds below `hunmin`, too."""
 MODULE = re.compile(rf"""^(["'])((?:{"|".join(FOLDERS)})(?:\.\w+)+)\1$""")
 """A string literal that may be the name of a module."""
+NAME = re.compile(r"\w+")
 
 
 def relocated(source: str) -> str:
-    """Return Python source with the names of the folders' modules below `hunmin`: in `from` imports, and in string
+    """Return Python source with the names that the folders' modules have in a wheel: in `from` imports, and in string
     literals that are the name of a module and nothing else, such as the one after "-m".
 
     Raises:
@@ -50,7 +56,9 @@ def relocated(source: str) -> str:
             places.append((token.start[0], token.start[1] + 1))
     for row, column in reversed(places):  # from the end: an insertion moves what follows in its line
         line = lines[row - 1]
-        lines[row - 1] = f"{line[:column]}hunmin.{line[column:]}"
+        found = NAME.match(line, column)
+        assert found
+        lines[row - 1] = line[:column] + PLACES[found[0]] + line[found.end() :]
     return "".join(lines)
 
 
@@ -72,10 +80,11 @@ class BuildPy(build_py):
 
 def wheel_layout() -> dict[str, Any]:
     """Return the arguments of `setup` by which the folders lie below `hunmin`."""
-    within = {f"hunmin.{folder}": folder for folder in (*FOLDERS, RECIPES)}
+    within = {place: folder for folder, place in PLACES.items()} | {f"hunmin.{RECIPES}": RECIPES}
     packages = find_packages(str(ROOT), include=["hunmin", "hunmin.*"])
-    for folder in FOLDERS:
-        packages += [f"hunmin.{name}" for name in find_packages(str(ROOT), include=[folder, f"{folder}.*"])]
+    for folder, place in PLACES.items():
+        found = find_packages(str(ROOT), include=[folder, f"{folder}.*"])
+        packages += [place + name.removeprefix(folder) for name in found]
     return {"packages": [*packages, f"hunmin.{RECIPES}"], "package_dir": within, "cmdclass": {"build_py": BuildPy}}
 
 

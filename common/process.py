@@ -53,7 +53,8 @@ def own_package() -> dict[str, str]:
     """Return the variables by which a child imports this very package, and not what a `data.py` in the folder that the
     command is given in would hide it by (before Python 3.11, which does not know the first one, it does).
     """
-    clone = [str(Path(__file__).parents[1])] if __name__ == "common.process" else []  # a wheel's is hunmin.common…
+    # a wheel's is hunmin.common…; a literal "common.process" would be rewritten there
+    clone = [str(Path(__file__).parents[1])] if __name__.split(".")[0] == "common" else []
     # an empty name between two colons would be the current folder
     paths = [*clone, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     return {SAFE_PATH: "1", **({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})}

@@ -52,7 +52,8 @@ class CorpusSettings(Settings):
     is an element of a Slurm array and does its units, and a later command ends the stage. It does not change the
     output."""
     ray_address: str = runtime("auto", min_length=1)
-    """For ray: auto, the cluster this machine belongs to; local, one started here; or the cluster's HOST:PORT."""
+    """Address for the executor ray. auto: the cluster that this machine belongs to. local: a cluster started here. Or
+    the HOST:PORT of a cluster."""
     workers: int | None = runtime(None, ge=1)
     """Number of processes (with ray, of concurrent tasks); None uses all cores. It does not change the output."""
     max_reject_share: float = Field(0.05, ge=0, le=1)

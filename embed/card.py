@@ -11,6 +11,7 @@ from huggingface_hub import ModelCardData
 
 from common.files import HUB
 from common.names import hub_name, pinned_name, shown_name
+from common.nulls import without_nulls
 from common.settings import dump_settings, load_yaml
 from embed.data import TrainingSet
 from embed.settings import EmbedSettings
@@ -64,10 +65,11 @@ def write_card(
         f"| {one['licence']} |"
         for one, given in zip(facts["trained_on"], s["data"], strict=True)
     ]
+    shown = without_nulls(s, EmbedSettings)
     card: str = told["card"].format(
         name=name, base=base, repository=repository, pooling=s["pooling"], max_seq_len=s["max_seq_len"],
         query=f"`{prompts.get('query', '')}`", document=f"`{prompts.get('document', '')}`", sets="\n".join(rows),
-        scores=scores.strip() or told["unscored"], settings=yaml.safe_dump(s, allow_unicode=True, sort_keys=False),
+        scores=scores.strip() or told["unscored"], settings=yaml.safe_dump(shown, allow_unicode=True, sort_keys=False),
     )  # fmt: skip
     return f"---\n{front.to_yaml()}\n---\n\n{card}"
 

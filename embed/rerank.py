@@ -33,7 +33,7 @@ def reranker_settings(s: EmbedSettings) -> EmbedSettings:
     """
     own = s.rerank.model_dump(exclude={"model", "first"})
     tree = {**s.model_dump(), **own, "mini_batch": None, "matryoshka": (), "guide": None}
-    return parse_settings(EmbedSettings, tree, "embed.rerank")
+    return parse_settings(EmbedSettings, tree, "embed.rerank of the recipe")
 
 
 def with_negatives(sets: Sequence[TrainingSet]) -> list[TrainingSet]:

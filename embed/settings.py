@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from common.errors import UserError, nearest
+from common.extras import pip_install
 from common.settings import Settings, load_yaml, runtime
 from pretrain.settings import Wandb
 
@@ -206,7 +207,7 @@ def require(package: str, what: str) -> None:
     """Raise a UserError where a package of the extra `embed`, which `what` needs, is not installed."""
     if not find_spec(package):
         raise UserError(
-            f"{what} needs {package.replace('_', '-')}, which is not installed", remedy="pip install 'hunmin[embed]'"
+            f"{what} needs {package.replace('_', '-')}, which is not installed", remedy=pip_install("embed")
         )
 
 

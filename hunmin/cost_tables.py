@@ -123,7 +123,8 @@ def _time(plan: dict[str, Any]) -> Rows:
         of = f"{units.size(plan['text_bytes'])} of text, at rates measured on one machine"
         rows.append(("corpus, vocabulary, encoding", f"{took} on one core for {of}"))
     if plan["klue_hours"] is not None:
-        rows.append(("KLUE fine-tuning", f"about {units.span(plan['klue_hours'] * 3600)}"))
+        took = units.span(plan["klue_hours"] * 3600)
+        rows.append(("KLUE fine-tuning", took if took.startswith("under") else f"about {took}"))
     if plan["cost"] is not None:
         total, price = units.money(plan["cost"]), units.money(plan["price_per_hour"])
         rows.append(("cost", f"{total}, at {price} an hour for one {plan['device_name']}"))

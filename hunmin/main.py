@@ -46,8 +46,9 @@ class _Group(TyperGroup):
     """A group whose help shows no type beside flags."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        command = super().get_command(ctx, cmd_name)
-        _without_types(command.get_params(ctx) if command else ())
+        command: Any = super().get_command(ctx, cmd_name)
+        for one in (command, *getattr(command, "commands", {}).values()):  # a group in a group, too
+            _without_types(one.get_params(ctx) if one else ())
         return command
 
 

@@ -21,11 +21,11 @@ MODELS: tuple[tuple[str, str, Part], ...] = (
     ("tune", "base", "model"),
     ("embed", "base", "model"),
     ("embed", "guide", "model"),
-    ("embed.mine", "model", "model"),
-    ("embed.mine", "reranker", "model"),
-    ("embed.rerank", "model", "model"),
+    ("embed/mine", "model", "model"),
+    ("embed/mine", "reranker", "model"),
+    ("embed/rerank", "model", "model"),
 )
-"""Settings that may name a model: they keep the name, with its commit."""
+"""Settings that may name a model (section, key, part): they keep the name, with its commit."""
 DATA = (("klue", "data"), ("klue", "benchmarks"), ("decontaminate", "benchmark"))
 """Settings that may name data sets of benchmarks: they become folders in the hub's cache."""
 
@@ -91,7 +91,7 @@ def refuse_unknown_names(recipe: Recipe, ask: bool) -> None:
 
 def _section(tree: dict[str, Any], name: str) -> dict[str, Any]:
     found: Any = tree
-    for part in name.split("."):
+    for part in name.split("/"):
         found = found.get(part) if isinstance(found, dict) else None
     return found if isinstance(found, dict) else {}
 

@@ -36,7 +36,7 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
         UserError: the run would be refused before it does anything.
     """
     refuse_unknown_names(recipe, ask=True)
-    refuse_shared_executor(recipe, first, last)
+    refuse_shared_executor(recipe, first or restart, last)
     verdicts = judge_all(recipe, first, last, restart)
     runs = {verdict.stage.name for verdict in verdicts if not verdict.done}
     if "corpus" in runs:

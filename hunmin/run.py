@@ -117,6 +117,49 @@ def refuse_replacing(
     return given
 
 
+def _refuse_early(
+    recipe: RunSettings, first: str | None, last: str | None, restart: str | None, folder: RunFolder
+) -> tuple[bool, set[str]]:
+    """Return whether several processes share the stage, and the stages whose work may be replaced; raise a UserError
+    where a run is refused before it writes anything."""
+    share = refuse_shared_executor(recipe, first or restart, last)
+    for stage in selected(recipe, first, last):
+        stage.files(recipe)  # refuses names that are personal data before the recipe, which holds them, is written
+    return share, set() if share else refuse_replacing(recipe, first, last, restart, folder)
+
+
+def refuse_as_run(
+    recipe: RunSettings, first: str | None = None, last: str | None = None, restart: str | None = None
+) -> None:
+    """Refuse for a dry run what `run` refuses before its first stage does anything.
+
+    Raises:
+        UserError: as `run`, with the same arguments.
+    """
+    folder = RunFolder(Path(recipe.out))
+    share, _ = _refuse_early(recipe, first, last, restart, folder)
+    if not share:
+        refuse_beginning(recipe, first, last, restart, folder)
+
+
+def refuse_beginning(
+    recipe: RunSettings,
+    first: str | None = None,
+    last: str | None = None,
+    restart: str | None = None,
+    folder: RunFolder | None = None,
+) -> None:
+    """Refuse what the first stage that a run does would refuse as it begins (`Stage.check`).
+
+    Raises:
+        UserError: it would; or as `judge_all`.
+    """
+    undone = (one for one in judge_all(recipe, first, last, restart, folder=folder) if not one.done)
+    begun = next(undone, None)
+    if begun and (begun.stage.name == restart or not begun.resumes):
+        begun.stage.check(recipe, Path(recipe.out))
+
+
 def run(
     recipe: RunSettings,
     first: str | None = None,
@@ -142,12 +185,9 @@ def run(
     """
     works = works or {}
     stages = [replace(stage, work=works.get(stage.name, stage.work)) for stage in selected(recipe, first, last)]
-    share = refuse_shared_executor(recipe, first or restart, last)
-    for stage in stages:
-        stage.files(recipe)  # refuses names that are personal data before the recipe, which holds them, is written
     root = Path(recipe.out)
     folder = RunFolder(root)
-    given = set() if share else refuse_replacing(recipe, first, last, restart, folder)
+    share, given = _refuse_early(recipe, first, last, restart, folder)
     with locked(root, share):
         if share:
             refuse_foreign(folder, stages)

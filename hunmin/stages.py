@@ -71,6 +71,7 @@ class Stage:
         folder: its folder in the run folder.
         after: stages whose output it reads.
         settings: recipe → the settings its output depends on.
+        free: those of them that a finished output only states: it stays as it is when they change.
         files: recipe → paths, folders or globs outside the run that it reads.
         work: does the stage: (recipe, run folder, folder to write) → counts.
         packages: packages whose versions the output depends on.
@@ -94,6 +95,7 @@ class Stage:
     files: Callable[[Any], list[str]] = lambda recipe: []
     packages: tuple[str, ...] = ()
     rules: Callable[[], dict[str, str]] = dict
+    free: tuple[str, ...] = ()
     keeps: Callable[[Any], bool] = lambda recipe: False
     keep: bool = False
     reopen: Callable[[Path], None] | None = None
@@ -318,7 +320,7 @@ STAGES: tuple[Stage, ...] = (
         check=_check_parent,
     ),
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
-          packages=("transformers", "safetensors")),
+          packages=("transformers", "safetensors"), free=("name",)),
     Stage("klue", "klue", ("export",), section_settings("klue"), _klue, _klue_files,
           packages=("torch", "transformers"), section="klue"),
     Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),

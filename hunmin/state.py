@@ -221,8 +221,8 @@ def differences(
 ) -> dict[str, list[str]]:
     """Return what differs from what work was begun with, by kind; kinds without a difference are left out.
 
-    No difference: a setting that an earlier version did not have, at its default, and a file that it took for an input
-    and that is still there, though it is not read.
+    No difference: a setting that an earlier version did not have, at its default, one that is free (`Stage.free`), and
+    a file that it took for an input and that is still there, though it is not read.
 
     Args:
         before: what the work was begun with (`begun_with`); of inputs that it does not know none is another.
@@ -233,8 +233,9 @@ def differences(
     names = [] if inputs is None or was is None else changed_names(was, inputs)
     known = inputs or {}
     model = class_at(stage.kind, [stage.section]) if stage.section else None
+    settings_changed = changed_keys(before["settings"], settings, stage.section, model)
     found = {
-        "setting changed": changed_keys(before["settings"], settings, stage.section, model),
+        "setting changed": [line for line in settings_changed if line.partition(":")[0] not in stage.free],
         RULES: changed_names(before["rules"], stage.rules()),
         "input changed": [
             f"the output of '{name}'"

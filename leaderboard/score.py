@@ -13,6 +13,7 @@ import numpy as np
 
 from common.code import code_hash
 from common.errors import UserError, nearest
+from common.extras import pip_install
 from common.files import atomic_write, sha256_file
 from common.lock import locked
 from common.manifest import package_versions
@@ -41,7 +42,7 @@ def score_model(
         UserError: model, rows or settings do not fit.
     """
     if not find_spec("lm_eval"):
-        raise UserError("lm-eval is not installed", "it scores the models", "pip install 'hunmin[llm]'")
+        raise UserError("lm-eval is not installed", "it scores the models", pip_install("llm"))
     from leaderboard.models import check_decoder, load_model
 
     tasks, absent = _chosen(settings, held_out)

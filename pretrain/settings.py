@@ -43,7 +43,7 @@ class ModelSettings(Settings):
     helps runs of a few hours on a small machine, which learn word order late otherwise."""
 
     modernbert: ModernBertSettings | None = None
-    """What `type: modernbert` alone has; None is the published model's."""
+    """Settings that only `type: modernbert` has. None takes those of the published ModernBERT."""
 
     @model_validator(mode="after")
     def _heads_divide_hidden(self) -> ModelSettings:
@@ -160,8 +160,9 @@ class PretrainSettings(Settings):
     global_batch: int = Field(2048, ge=1)
     """Samples in an optimizer step over all processes (KLUE paper, Table 31)."""
     batch_warmup: BatchWarmupSettings | None = None
-    """Smaller global batches over the first steps: more updates from the same tokens while gradients still agree. None
-    begins with `global_batch`. Learning rate and masking rate go by the step in any case."""
+    """Smaller global batches in the first steps. The gradients of different samples are still similar then, so smaller
+    batches give more updates from the same tokens. None begins with `global_batch`. Learning rate and masking rate go
+    by the step in any case."""
     micro_batch: int = runtime(32, ge=1)
     """Samples that a process computes at once; the global batch is accumulated from these. Choose it by memory. If the
     processes cannot divide the global batch by this size, they use the next smaller size that fits. A run may resume

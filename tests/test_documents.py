@@ -126,6 +126,9 @@ def test_launches_and_plans_are_shown(
     for name in ("recipe.yaml", "my.yaml", "my-model.yaml"):
         (tmp_path / name).write_text(RECIPE)
     (tmp_path / "keys.env").write_text("NAME=value\n")
+    for name in ("texts/a.txt", "klue-benchmark/x.json"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("가")
     given = {tuple(words) for document, words in COMMANDS if document in ENGLISH and not {*words} & {*PLACEHOLDERS}}
     launches = sorted(words for words in given if words[0] == "launch" and len(words) > 2)
     plans = sorted(words for words in given if words[0] == "plan" and len(words) > 1 and "RECIPE" not in words)

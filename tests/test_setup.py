@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import configparser
 import importlib.util
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ BEFORE = '''\
 from data import x
 """
 from data.readers import a, b
+from embed.settings import c
 import json
 from common import errors
 from database import z
@@ -41,6 +43,7 @@ def f():
 '''
 AFTER = (
     BEFORE.replace("from data.readers", "from hunmin.data.readers")
+    .replace("from embed.settings", "from hunmin.embeddings.settings")
     .replace("from common import", "from hunmin.common import")
     .replace("    from pretrain.train", "    from hunmin.pretrain.train")
     .replace('"-m", "pretrain.train"', '"-m", "hunmin.pretrain.train"')
@@ -73,9 +76,32 @@ def test_no_module_of_the_wheel_imports_a_top_level_folder() -> None:
     assert faults == []
 
 
+def test_every_room_of_a_clone_is_in_a_wheel() -> None:
+    clone = configparser.ConfigParser()
+    clone.read(ROOT / "setup.cfg", encoding="utf-8")
+    rooms = [line.rstrip("*") for line in clone["options.packages.find"]["include"].split()]
+    assert sorted(rooms) == sorted([*SETUP.FOLDERS, "hunmin"])
+
+
+def test_no_setting_is_taken_for_a_module() -> None:
+    """`embed.mine` is both; as a key of a recipe it would be rewritten."""
+    named = {
+        node.value
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if SETUP.MODULE.match(f"'{node.value}'") and SETUP._is_module(node.value)
+    }
+    assert named == {
+        "common.errors", "klue.score", "data.units.warm", "pretrain.train", "pretrain.parallel.launch",
+        "pretrain.tuning.train", "embed.train",
+    }  # fmt: skip
+
+
 def test_all_packages_have_their_place() -> None:
     layout = SETUP.wheel_layout()
     files = {path.parent.relative_to(ROOT) for path in SOURCES}
     assert {name.split(".")[0] for name in layout["packages"]} == {"hunmin"}
     here = {Path(*name.split(".")) for name in layout["packages"]}
-    assert here == {Path("hunmin/configs")} | {f if f.parts[0] == "hunmin" else "hunmin" / f for f in files}
+    moved = {Path(*SETUP.PLACES.get(f.parts[0], "hunmin").split("."), *f.parts[1:]) for f in files}
+    assert here == {Path("hunmin/configs")} | moved

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import typer.main
+from rich.text import Text
 
 from hunmin.main import app
 from hunmin.renamed import COMMANDS, OPTIONS
@@ -121,3 +122,11 @@ def test_every_option_says_what_it_is(name: str, command: Any) -> None:
         if not text or text[-1] not in ".…" or longest > 25 or (POSSESSIVES.match(text) and not with_option):
             faults.append(f"{option.name}: {text!r}")
     assert faults == [], name
+
+
+@pytest.mark.parametrize(("name", "command"), commands(), ids=str)
+def test_what_stands_in_brackets_is_shown(name: str, command: Any) -> None:
+    """Rich takes `[klue]` for a style and leaves it out; `\\[klue]` is shown as it is meant."""
+    texts = [command.help, command.epilog, *(getattr(option, "help", "") for option in command.params)]
+    given = [text for text in texts if text]
+    assert [Text.from_markup(text).plain for text in given] == [text.replace("\\[", "[") for text in given], name

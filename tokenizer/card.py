@@ -29,6 +29,7 @@ def write_card(
         facts: sizes.
         held_out: files of text that it was not trained on, a sentence or document a line.
     """
+    stated = {name: value for name, value in settings.items() if value is not None}
     sizes = "\n".join(f"| {name.replace('_', ' ')} | {number:,} |" for name, number in facts.items())
     with atomic_write(folder / CARD) as stream:
         stream.write(
@@ -37,7 +38,7 @@ def write_card(
             f"| | |\n|---|---:|\n{sizes}\n\n"
             f"{_figures(folder, held_out)}\n"
             f"> {EXAMPLE}\n>\n> {show([folder])[-1]['line']}\n\n"
-            f"```yaml\n{yaml.safe_dump(dict(settings), allow_unicode=True, sort_keys=False)}```\n"
+            f"```yaml\n{yaml.safe_dump(stated, allow_unicode=True, sort_keys=False)}```\n"
         )
 
 

@@ -114,7 +114,8 @@ class EncodeSettings(Settings):
     """Where the work is done: local, threads of this process; ray, tasks of a Ray cluster. It never changes the
     output."""
     ray_address: str = runtime("auto", min_length=1)
-    """For ray: auto, the cluster this machine belongs to; local, one started here; or the cluster's HOST:PORT."""
+    """Address for the executor ray. auto: the cluster that this machine belongs to. local: a cluster started here. Or
+    the HOST:PORT of a cluster."""
     workers: int | None = runtime(None, ge=1)
     """Threads (tasks at once with ray), each with some 64 MB of text at a time and a table of words that grows to 0.7
     GB on a large corpus. None = all cores. It does not change the output."""

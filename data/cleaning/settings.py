@@ -21,8 +21,8 @@ class CleanSettings(Settings):
     points. Needs hypua2jamo (`pip install hypua2jamo`)."""
     html: bool = True
     """Remove HTML tags, comments, scripts and styles (counted apart as `html_hidden`), and resolve entities; block tags
-    end a line. Tags that a text only mentions or shows stay: <TIME> where nothing closes it, <link> 요소, all in a text
-    about HTML or XML that is not written in it."""
+    end a line. Tags that a text only mentions or shows stay: a <TIME> that is never closed, a <link> before a word such
+    as 요소, and every tag of a text that is about HTML or XML but not itself marked up."""
     hashtags: bool = True
     """Remove hashtags at the end of a line and anchors of headings ({ #name }). Hashtags are kept if they are words of
     a sentence (#help 채널), complete it (낱말: #강 #산) or are in one line with such hashtags. A single hashtag on its

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.errors import HunminError, UserError
+from common.extras import pip_install
 from data.filters.batch import Batch
 from data.filters.ngram_model import write_model
 from data.filters.quality import KIND, buckets_of
@@ -57,9 +58,7 @@ def train_classifier(good: list[str], bad: list[str]) -> Classifier:
         from sklearn.linear_model import LogisticRegression
         from sklearn.metrics import roc_auc_score
     except ImportError:
-        raise HunminError(
-            "scikit-learn is not installed", "it trains the classifier", "pip install 'hunmin[quality]'"
-        ) from None
+        raise HunminError("scikit-learn is not installed", "it trains the classifier", pip_install("quality")) from None
     texts = [text[:LONGEST] for text in (*good, *bad)]
     labels = np.repeat([1, 0], [len(good), len(bad)])
     held_out = np.concatenate([np.arange(len(kind)) % HELD_OUT_EVERY == 0 for kind in (good, bad)])

@@ -56,8 +56,9 @@ class SourceSettings(Settings):
     """Encoding of the text; auto follows a byte order mark; without one it takes UTF-8, or CP949 if the first text
     beyond ASCII is Korean in CP949 and not valid in UTF-8. Lines that cannot be decoded are quarantined."""
     text_field: str | list[str] = "text"
-    """Field or column that contains the document. Dots lead into nested fields (`body.text`); a list of strings is
-    joined by line ends. The fields of several names (`[title, body]`) are joined by line ends in that order."""
+    """Field or column that contains the document. Dots lead into nested fields (`body.text`). If its value
+    is a list of strings, they are joined by line ends. If several names are given (`[title, body]`), their fields are
+    joined in this order, also by line ends."""
     id_field: str = "id"
     """Field with the document's id; where it is missing the id is made of source and line (or record) number."""
     source_field: str = "source"

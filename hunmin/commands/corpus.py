@@ -20,7 +20,7 @@ In = Annotated[str, typer.Option("--in", help="JSON Lines to read: file, URL, or
 Out = Annotated[str, typer.Option("--out", help="JSON Lines to write: file, or - for stdout; .gz, .bz2, .xz, .zst.")]
 
 
-@app.command(epilog="Example: hunmin corpus build configs/quickstart.yaml --executor ray --ray-address auto")
+@app.command(epilog="Example: hunmin corpus build configs/quickstart.yaml corpus.workers=2")
 def build(
     recipe: RecipePath,
     overrides: Overrides = None,
@@ -67,12 +67,13 @@ def build(
     stats(loaded.out)
 
 
-@app.command(epilog="Example: hunmin corpus plan RECIPE --cores 256")
+@app.command(epilog="Example: hunmin corpus plan configs/quickstart.yaml --cores 256")
 def plan(
     recipe: RecipePath,
     overrides: Overrides = None,
     cores: Annotated[
-        int | None, typer.Option("--cores", min=1, help="Number of cores to estimate for; default: several.")
+        int | None,
+        typer.Option("--cores", min=1, help="Number of cores to estimate for; default: a row each for 1 to 1,024."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -221,7 +222,7 @@ def split(source: In = "-", out: Out = "-", as_json: AsJson = False) -> None:
     report(counts, as_json, out)
 
 
-Texts = Annotated[list[str], typer.Argument(metavar="TEXTS …", help="Files, folders or globs, as in corpus.inputs.")]
+Texts = Annotated[list[str], typer.Argument(metavar="TEXTS", help="Files, folders or globs, as in corpus.inputs.")]
 Model = Annotated[Path, typer.Option("--out", help="Output model file.")]
 
 

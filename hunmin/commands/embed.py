@@ -26,7 +26,7 @@ Out = Annotated[str | None, typer.Option("--out", help="Folder to write; default
 Backend = Literal["onnx", "onnx-int8"]
 
 
-@app.command(epilog="Example: hunmin embed data configs/embed-small.yaml embed.sources='[klue]' embed.base=runs/x")
+@app.command(epilog=r"Example: hunmin embed data configs/embed-small.yaml embed.sources='\[klue]' embed.base=runs/x")
 def data(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Read and check the recipe's data sets: rows, texts that are cut, rows removed, licences, an example each."""
     from embed.base import read_base
@@ -48,7 +48,7 @@ def data(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = Fals
         show("\n".join([f"{one['set']}:", *(" → ".join(row) for row in one["examples"])]) + "\n")
 
 
-@app.command(epilog="Example: hunmin embed train configs/embed-small.yaml embed.sources='[klue]' embed.base=runs/x")
+@app.command(epilog=r"Example: hunmin embed train configs/embed-small.yaml embed.sources='\[klue]' embed.base=runs/x")
 def train(
     recipe: RecipePath,
     overrides: Overrides = None,
@@ -81,7 +81,9 @@ def score(
         list[str] | None, typer.Option("--task", help="Task by mteb's name, repeatable; default: all.")
     ] = None,
     base: Annotated[str | None, typer.Option("--base", help="Encoder before it was tuned, for the table.")] = None,
-    truncate: Annotated[int | None, typer.Option("--truncate", min=1, help="Entries of a vector to keep.")] = None,
+    truncate: Annotated[
+        int | None, typer.Option("--truncate", min=1, help="Entries to keep of each vector; default: all.")
+    ] = None,
     hub: Annotated[bool, typer.Option("--hub", help="Let mteb fetch tasks that have no files in --data.")] = False,
     large: Annotated[bool, typer.Option("--all", help="Score the two tasks of 1.5 million documents, too.")] = False,
     backend: Annotated[
@@ -101,7 +103,9 @@ def score(
     _print_table(found, as_json)
 
 
-@app.command(epilog="Example: hunmin embed mine configs/embed-small.yaml embed.sources='[klue]' embed.mine.negatives=5")
+@app.command(
+    epilog=r"Example: hunmin embed mine configs/embed-small.yaml embed.sources='\[klue]' embed.mine.negatives=5"
+)
 def mine(recipe: RecipePath, overrides: Overrides = None, out: Out = None, as_json: AsJson = False) -> None:
     """Find hard negatives for the recipe's rows: JSON Lines for embed.data, one file a set with queries.
 

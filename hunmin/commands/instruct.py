@@ -17,11 +17,11 @@ from hunmin.commands.run import AsJson, Overrides, RecipePath
 app = typer.Typer(no_args_is_help=True, help="Tune Korean decoders: build instructions, tune, answer.")
 Model = Annotated[
     str,
-    typer.Argument(metavar="MODEL", help="Decoder: folder, run, or name on the hub (OWNER/NAME[@REVISION])."),
+    typer.Argument(metavar="MODEL", help=r"Decoder: folder, run, or name on the hub (OWNER/NAME\[@REVISION])."),
 ]
 
 
-@app.command(epilog="Example: hunmin instruct build configs/quickstart-instruct.yaml instruct.per_use=100")
+@app.command(epilog="Example: hunmin instruct build configs/quickstart-instruct.yaml")
 def build(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Build a recipe's instructions from the data sets in `instruct.data`."""
     from hunmin.instruct.recipe import load_instruct_recipe
@@ -32,7 +32,7 @@ def build(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = Fal
     show(loaded.out, None, 0, as_json)
 
 
-@app.command(epilog="Example: hunmin instruct tune configs/quickstart-instruct.yaml tune.epochs=1 --dry-run")
+@app.command(epilog="Example: hunmin instruct tune configs/quickstart-instruct.yaml --dry-run")
 def tune(
     recipe: RecipePath,
     overrides: Overrides = None,
@@ -49,7 +49,7 @@ def tune(
     from hunmin.instruct.recipe import load_instruct_recipe
     from hunmin.instruct.stages import TUNING
     from hunmin.joint_training import train_together
-    from hunmin.run import require_done
+    from hunmin.run import refuse_as_run, require_done
     from hunmin.run import run as run_recipe
     from pretrain.cost.tuning import plan_tuning
     from pretrain.parallel.world import world_info
@@ -62,6 +62,7 @@ def tune(
     if dry_run:
         plan = plan_tuning(loaded.tune, Path(loaded.out) / "instruct")
         print(json.dumps(plan, ensure_ascii=False, indent=1)) if as_json else print_facts(plan)
+        refuse_as_run(loaded, None, "tune", "tune" if restart else None)
         return
     run_recipe(loaded, last="tune", restart="tune" if restart else None)
 

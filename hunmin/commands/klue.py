@@ -55,7 +55,7 @@ def finetune(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="Encoder: folder, run folder, or name on the hub (OWNER/NAME[@REVISION]).",
+            help=r"Encoder: folder, run folder, or name on the hub (OWNER/NAME\[@REVISION]).",
         ),
     ],
     data: Data,
@@ -229,7 +229,7 @@ def predict(
 def report(
     folders: Annotated[
         list[str],
-        typer.Argument(metavar="RUN...", help="Run folders or output folders of klue finetune, one per model."),
+        typer.Argument(metavar="RUN", help="Run folders or output folders of klue finetune, one per model."),
     ],
     form: Annotated[
         Form,

@@ -58,7 +58,7 @@ def launch(
             "--grace-period",
             min=30,
             max=65535,
-            help="Grace period for the final checkpoint, in seconds; Slurm counts it before the time limit.",
+            help="Seconds to save the final checkpoint after a stop signal; Slurm sends it so long before --time ends.",
         ),
     ] = 300,
     partition: Annotated[str, typer.Option("--partition", help="Slurm partition.")] = "",
@@ -84,7 +84,6 @@ def launch(
 ) -> None:
     """Launch a recipe on a cluster: the corpus on one node, training on all, scores on one."""
     from common.control_characters import escaped
-    from common.errors import HunminError
     from common.progress import say
     from hunmin.launch.checks import check_run, warning
     from hunmin.launch.cluster import Cluster, Job, parse_nodes
@@ -104,8 +103,5 @@ def launch(
     if not dry_run:
         start(launcher, job, launched)
         return
-    try:
-        check_run(launcher, job)
-    except HunminError as error:  # it may be made on another machine than the launch
-        say(f"this machine would refuse it: {error}", style="yellow")
-    print(escaped(show(launched)), end="")
+    print(escaped(show(launched)), end="", flush=True)
+    check_run(launcher, job)

@@ -66,7 +66,7 @@ def tasks() -> None:
 
 @app.command(epilog="Example: hunmin leaderboard report scores/a scores/b --format latex")
 def report(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Output folders of score, or runs.")],
+    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Output folders of score, or runs.")],
     form: Annotated[Form, typer.Option("--format", help="Output format.")] = "markdown",
 ) -> None:
     """Print scores of models beside constant answers and published scores."""
@@ -76,7 +76,7 @@ def report(
 @app.command(epilog="Example: hunmin leaderboard correlate scores/a scores/b published.csv --plot correlation.png")
 def correlate(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Results of score or lm-eval, or CSV: model,task,score.")
+        list[str], typer.Argument(metavar="FILE", help="Results of score or lm-eval, or CSV: model,task,score.")
     ],
     plot: Annotated[str | None, typer.Option("--plot", help="Heat map file: .png, .svg or .pdf.")] = None,
     as_json: AsJson = False,

@@ -23,7 +23,7 @@ CardLanguage = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    app.command("pretrain", epilog="Example: hunmin pretrain configs/quickstart.yaml pretrain.steps=500")(pretrain)
+    app.command("pretrain", epilog="Example: hunmin pretrain configs/quickstart.yaml")(pretrain)
     app.command("card", epilog="Example: hunmin card runs/x --language ko")(card)
     app.command("export", epilog="Example: hunmin export runs/x/pretrain/checkpoints/step-00001000 --out model")(export)
 
@@ -69,10 +69,13 @@ def export(
         bool, typer.Option("--sentence-embeddings", help="Add the files of sentence-transformers, with mean pooling.")
     ] = False,
     onnx: Annotated[
-        bool, typer.Option("--onnx", help="Add an ONNX graph, checked against the model (extra onnx).")
+        bool, typer.Option("--onnx", help="Add an ONNX graph, checked against the model; needs the extra onnx.")
     ] = False,
     int8: Annotated[
-        bool, typer.Option("--int8", help="Quantize the encoder of a MODEL to 8 bits beside its graph, checked.")
+        bool,
+        typer.Option(
+            "--int8", help="With --onnx, of a MODEL: add a graph with 8-bit weights, checked against the model."
+        ),
     ] = False,
     push_to_hub: Annotated[
         str | None, typer.Option("--push-to-hub", metavar="OWNER/NAME", help="Repository on the model hub.")
@@ -89,7 +92,8 @@ def export(
     Of an encoder's folder, MODEL --onnx adds onnx/encoder.onnx to it, and --int8 onnx/encoder_qint8.onnx.
     """
     source = Path(checkpoint)
-    if (model := (source / "config.json").is_file()) and onnx and not (out or push_to_hub):
+    others = sentence_embeddings or public or language or dry_run or dtype != "fp32"
+    if (model := (source / "config.json").is_file()) and onnx and not (out or push_to_hub or others):
         _export_graphs(source, int8, as_json)
         return
     if model or int8 or out is None:

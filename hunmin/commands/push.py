@@ -32,6 +32,10 @@ def push(
     public: Public = False,
     dtype: Annotated[Dtype, typer.Option("--dtype", help="Weight precision of a run or checkpoint.")] = "fp32",
     language: CardLanguage = None,
+    license: Annotated[
+        str | None,
+        typer.Option("--license", help="Licence by the hub's names, e.g. cc-by-sa-4.0; default: the recipe's."),
+    ] = None,
     scores: Annotated[
         str | None, typer.Option("--scores", help="Folder of an embedder's scores; default: MODEL/../scores.")
     ] = None,
@@ -51,17 +55,17 @@ def push(
     if name is None:
         raise UserError(f"{what} has no repository", remedy=f"name one: hunmin push {what} OWNER/NAME")
     if found:
-        url = publish_checkpoint(*found, name, not public, dtype, language, dry_run)
+        url = publish_checkpoint(*found, name, not public, dtype, language, dry_run, license=license)
     elif (folder / "modules.json").is_file():
         from hunmin.hub.embeddings import publish_embeddings
 
         beside = Path(scores) if scores else folder.resolve().parent / "scores"
         table = beside if scores or beside.is_dir() else None
-        url = publish_embeddings(folder, name, table, not public, language or "en", dry_run)
+        url = publish_embeddings(folder, name, table, not public, language or "en", dry_run, license)
     elif (folder / FACTS).is_file():
-        url = publish_finetuned(folder, name, not public, dry_run)
+        url = publish_finetuned(folder, name, not public, dry_run, license)
     elif (folder / "tokenizer.json").is_file() and not (folder / "config.json").is_file():
-        url = publish_tokenizer(folder, name, not public, dry_run)
+        url = publish_tokenizer(folder, name, not public, dry_run, license)
     else:
         raise UserError(
             f"{what} is not a run, checkpoint, tokenizer or fine-tuned model or embedder of Hunmin",

@@ -31,7 +31,9 @@ ENDED = ("finished", "failed")
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    app.command("run", epilog="Example: hunmin run configs/quickstart.yaml pretrain.steps=200 --until export")(run)
+    app.command(
+        "run", epilog="Example: hunmin run configs/quickstart.yaml out=runs/short pretrain.steps=200 --until export"
+    )(run)
     app.command("plan", epilog="Example: hunmin plan configs/klue-roberta-base.yaml --devices 8 --device H100")(plan)
     app.command("sample", epilog="Example: hunmin sample --out runs/sample")(sample)
     app.command("verify", epilog="Example: hunmin verify runs/quickstart")(verify)
@@ -83,9 +85,9 @@ def run(
             described = dry_run_plan(loaded, *asked) if isinstance(loaded, Recipe) else dry_run_instruct(loaded, *asked)
         printing = print_plan if isinstance(loaded, Recipe) else print_instruct_plan
         print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else printing(described)
-        from hunmin.run import refuse_replacing
+        from hunmin.run import refuse_as_run
 
-        refuse_replacing(loaded, first, last, restart)  # the plan shows why
+        refuse_as_run(loaded, first, last, restart)  # the plan shows why
         return
     from hunmin.run_and_publish import run_whole
 
@@ -186,9 +188,7 @@ def sample(
 
 
 def report(
-    folders: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="Run folder; several are compared on one page.")
-    ],
+    folders: Annotated[list[str], typer.Argument(metavar="RUN", help="Run folder; several are compared on one page.")],
     out: Annotated[
         str | None,
         typer.Option("--out", help="File to write; default: RUN/report.html, of several runs comparison.html."),

@@ -55,11 +55,15 @@ def recipes(
         str | None,
         typer.Option("--copy", metavar="NAME", help="Recipe to copy.", autocompletion=completion.builtin),
     ] = None,
-    out: Annotated[str | None, typer.Option("--out", help="Copy to write; default: NAME.yaml.")] = None,
+    out: Annotated[str | None, typer.Option("--out", help="With --copy: file to write; default: NAME.yaml.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the built-in recipes, or copy one to change it."""
     known = builtin_recipes()
+    if out and copy is None:
+        raise UserError(
+            f"--out {out} without --copy", remedy=f"name the recipe: hunmin recipes --copy NAME --out {out}"
+        )
     if copy is None:
         rows = {name: summary(path) for name, path in known.items()}
         if as_json:

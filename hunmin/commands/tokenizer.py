@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.table import Table
@@ -15,7 +15,7 @@ from hunmin.commands.run import AsJson
 app = typer.Typer(no_args_is_help=True, help="Morpheme-aware WordPiece vocabularies: train, extend, compare, show.")
 
 Folders = Annotated[
-    list[str], typer.Argument(metavar="DIR...", help="Tokenizer folders, run folders, or names on the hub.")
+    list[str], typer.Argument(metavar="DIR", help="Tokenizer folders, run folders, or names on the hub.")
 ]
 
 
@@ -23,14 +23,15 @@ Corpus = Annotated[
     str,
     typer.Option("--corpus", help="Training text: corpus folder, file, or glob."),
 ]
-PreTokenizer = Annotated[
-    Literal["morpheme", "kiwi", "none"] | None,
-    typer.Option(
-        "--pretokenizer",
-        help="Word segmentation before training: mecab-ko morphemes, kiwi (an extra), or none.",
-        show_default="morpheme; none for --model unigram",
-    ),
-]
+Segmentation = Literal["morpheme", "kiwi", "none"]
+
+
+def _pretokenizer(default: str) -> Any:
+    """Return the option that says how words are cut; a recipe's class knows its default."""
+    text = "Word segmentation before training: mecab-ko morphemes, kiwi (an extra), or none."
+    return typer.Option("--pretokenizer", help=text, show_default=default)
+
+
 SampleMb = Annotated[float, typer.Option("--sample-mb", help="Sample size in megabytes, balanced over sources.")]
 MinCharacterCount = Annotated[
     int,
@@ -47,7 +48,7 @@ def train(
     corpus: Corpus,
     vocab_size: Annotated[int, typer.Option("--vocab-size", help="Vocabulary size, reached exactly.")],
     out: Out,
-    pretokenizer: PreTokenizer = None,
+    pretokenizer: Annotated[Segmentation | None, _pretokenizer("morpheme; none for --model unigram")] = None,
     model: Annotated[
         Literal["wordpiece", "unigram"],
         typer.Option("--model", help="Model type; unigram is for comparison only, on whole words."),
@@ -122,7 +123,7 @@ def extend(
     vocab_size: Annotated[
         int | None, typer.Option("--vocab-size", help="Total vocabulary size, with --corpus.")
     ] = None,
-    pretokenizer: PreTokenizer = None,
+    pretokenizer: Annotated[Segmentation | None, _pretokenizer("morpheme")] = None,
     sample_mb: SampleMb = 1000.0,
     min_character_count: MinCharacterCount = 20,
     min_pair_count: MinPairCount = 2,

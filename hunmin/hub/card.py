@@ -78,6 +78,18 @@ def metadata(name: str | None = None, rows: Sequence[dict[str, Any]] = (), **fie
     return f"---\n{ModelCardData(language='ko', **scores, **fields).to_yaml()}\n---\n\n"
 
 
+def states_license(card: str) -> bool:
+    """Return whether the metadata of a card name a licence."""
+    return "\nlicense:" in card.partition("\n---\n")[0]
+
+
+def with_license(card: str, license: str) -> str:
+    """Return a card whose metadata name a licence, in place of its own."""
+    front, end, text = card.partition("\n---\n")
+    lines = [line for line in front.split("\n") if not line.startswith("license:")]
+    return "\n".join([*lines, f"license: {json.dumps(license)}"]) + end + text
+
+
 def pairs(rows: Mapping[str, str], names: Mapping[str, str] | None = None) -> str:
     """Return a table of two columns without a head; rows without a value are left out, `names` replace the first."""
     told = {(names or {}).get(name, name): value for name, value in rows.items() if value}

@@ -30,7 +30,7 @@ MTEB = "https://github.com/embeddings-benchmark/mteb"
 
 def publish_embeddings(
     folder: Path, repository: str, scores: Path | None = None, private: bool = True, language: Language = "en",
-    dry_run: bool = False,
+    dry_run: bool = False, license: str | None = None,
 ) -> str | None:  # fmt: skip
     """Push a tuned model with its card and scores and return the repository's address (None of a dry run).
 
@@ -39,6 +39,7 @@ def publish_embeddings(
         repository, private, dry_run: of `hunmin.hub.publish.publish`.
         scores: folder that `embed.score.score_models` wrote for it; None pushes none.
         language: of the card.
+        license: of the model; None: none is stated.
 
     Raises:
         UserError: the folder holds no tuned model, the scores are of other weights, or a file holds a secret or
@@ -59,7 +60,8 @@ def publish_embeddings(
     more = {"model_name": name, "eval_results": index} if index else {}
     facts = json.loads((folder / FACTS).read_bytes())
     files[CARD] = write_card(facts, name, table, language, repository, **more)
-    return send(files, repository, "Sentence embeddings", private, dry_run, (*MODEL, CARD, RESULTS))
+    ours = (*MODEL, CARD, RESULTS)
+    return send(files, repository, "Sentence embeddings", private, dry_run, ours, license=license)
 
 
 def hub_scores(model: Path, scores: Path) -> Iterator[tuple[str, str, list[EvalResult]]]:

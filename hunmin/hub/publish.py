@@ -6,11 +6,11 @@ from collections.abc import Collection
 from pathlib import Path
 
 from common.errors import UserError
-from common.progress import show
-from hunmin.hub.card import Language, metadata, write_card
+from common.progress import say, show
+from hunmin.hub.card import Language, metadata, states_license, with_license, write_card
 from hunmin.hub.facts import read_facts
 from hunmin.hub.private import refuse_private
-from hunmin.hub.push import Files, check_name, describe, push
+from hunmin.hub.push import REFUSALS, Files, check_name, describe, push
 from hunmin.hub.scrub import public_recipe
 from klue.model_folder import BESIDE_TOKENIZER
 from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
@@ -27,6 +27,10 @@ from pretrain.objectives.registry import last_learned
 MODEL_FILES = (*EXPORT_FILES, *TOKENIZER_FILES, *EMBEDDING_FILES, ONNX_FILE)
 """Files of an export that leave for the hub; anything else in its folder stays."""
 CARD, RECIPE, RESULTS = "README.md", "recipe.yaml", "klue/results.jsonl"
+NO_LICENSE = (
+    "warning: the card states no licence: give --license NAME, by the hub's names (cc-by-sa-4.0, say), or set "
+    "hub.license in the recipe"
+)
 FINETUNED = ("config.json", REST, FACTS, *ANY_TOKENIZER, *BESIDE_TOKENIZER, "model*.safetensors*")
 """Files of a fine-tuned model; weights are one file, or parts with their index."""
 
@@ -62,7 +66,7 @@ def refuse_no_encoder(checkpoint: Path) -> None:
 
 def publish(
     folder: Path, run: Path, repository: str, private: bool = True, language: Language | None = None,
-    dry_run: bool = False, checkpoint: Path | None = None,
+    dry_run: bool = False, checkpoint: Path | None = None, license: str | None = None,
 ) -> str | None:  # fmt: skip
     """Push an export with its card, leave the card in it, and return the repository's address (None of a dry run).
 
@@ -74,6 +78,7 @@ def publish(
         language: of the card; None: as the recipe says.
         dry_run: only print what would be pushed, and the card.
         checkpoint: that was exported; None: the last one.
+        license: of the model; None: as the recipe says.
 
     Raises:
         UserError: a file holds a secret or personal data.
@@ -86,18 +91,21 @@ def publish(
         files[RESULTS] = run / RESULTS
     message, ours = f"Step {facts.step:,}, {facts.tokens:,} tokens", (*MODEL_FILES, CARD, RECIPE, RESULTS)
     key = facts.recipe.corpus.pii.key_env
-    url = send(files, repository, message, private, dry_run, ours, f"step-{facts.step}", key)
+    url = send(files, repository, message, private, dry_run, ours, f"step-{facts.step}", key, license)
     if url:
         (folder / CARD).write_text(card, encoding="utf-8")
     return url
 
 
-def publish_tokenizer(folder: Path, repository: str, private: bool = True, dry_run: bool = False) -> str | None:
+def publish_tokenizer(
+    folder: Path, repository: str, private: bool = True, dry_run: bool = False, license: str | None = None
+) -> str | None:
     """Push a tokenizer with its card and return the repository's address (None of a dry run).
 
     Args:
         folder: written by `hunmin tokenizer train`; it holds tokenizer.json.
         repository, private, dry_run: of `publish`.
+        license: of the tokenizer; None: none is stated.
 
     Raises:
         UserError: the folder holds a secret or personal data.
@@ -106,15 +114,18 @@ def publish_tokenizer(folder: Path, repository: str, private: bool = True, dry_r
     files = there(folder, TOKENIZER_FILES)
     if (folder / CARD).is_file():
         files[CARD] = metadata(tags=["hunmin", "tokenizer", "korean"]) + (folder / CARD).read_text("utf-8")
-    return send(files, repository, "Tokenizer", private, dry_run, (*TOKENIZER_FILES, CARD))
+    return send(files, repository, "Tokenizer", private, dry_run, (*TOKENIZER_FILES, CARD), license=license)
 
 
-def publish_finetuned(folder: Path, repository: str, private: bool = True, dry_run: bool = False) -> str | None:
+def publish_finetuned(
+    folder: Path, repository: str, private: bool = True, dry_run: bool = False, license: str | None = None
+) -> str | None:
     """Push a fine-tuned model with its head, labels and card, and return the repository's address (None of a dry run).
 
     Args:
         folder: that `--save-model best` of `hunmin klue finetune` left.
         repository, private, dry_run: of `publish`.
+        license: of the model; None: none is stated.
 
     Raises:
         UserError: the folder holds no fine-tuned model, or a secret or personal data.
@@ -140,7 +151,7 @@ def publish_finetuned(folder: Path, repository: str, private: bool = True, dry_r
     )
     files[CARD] = front + (folder / CARD).read_text("utf-8")
     message, ours = f"Fine-tuned for {job['task']}", (*FINETUNED, CARD)
-    return send(files, repository, message, private, dry_run, ours)
+    return send(files, repository, message, private, dry_run, ours, license=license)
 
 
 def there(folder: Path, names: Collection[str]) -> dict[str, str | Path]:
@@ -150,12 +161,21 @@ def there(folder: Path, names: Collection[str]) -> dict[str, str | Path]:
 
 def send(
     files: Files, repository: str, message: str, private: bool, dry_run: bool, ours: Collection[str],
-    tag: str | None = None, key_variable: str | None = None,
+    tag: str | None = None, key_variable: str | None = None, license: str | None = None,
 ) -> str | None:  # fmt: skip
     """Check the repository's name, and files for secrets, and push them; of a dry run, print them and the card."""
+    from huggingface_hub import get_token
+
     check_name(repository)
+    card = str(files.get(CARD, ""))
+    if license and card:
+        files = {**files, CARD: with_license(card, license)}
+    elif not states_license(card):
+        say(NO_LICENSE, style="yellow")
     refuse_private(files, key_variable)
     if dry_run:
+        if get_token() is None:
+            say(f"warning: there is no token to push to {repository} with: {REFUSALS[401][1]}", style="yellow")
         show(f"{describe(files, repository, tag, private)}\n\n{files.get(CARD, '')}")
         return None
     return push(files, repository, message, tag, private, ours)

@@ -49,6 +49,7 @@ def publish_checkpoint(
     dry_run: bool = False,
     sentence_embeddings: bool = False,
     onnx: bool = False,
+    license: str | None = None,
 ) -> str | None:
     """Export a checkpoint, push it with its card and the run's scores, and return the repository's address.
 
@@ -61,6 +62,7 @@ def publish_checkpoint(
         language: of the card; None takes the recipe's.
         dry_run: print what would be pushed and the card, and return None.
         sentence_embeddings, onnx: of `export_checkpoint`.
+        license: of the model; None takes the recipe's.
 
     Raises:
         UserError: the name is wrong, or the checkpoint is not a masked language model.
@@ -75,7 +77,7 @@ def publish_checkpoint(
     with tempfile.TemporaryDirectory(prefix="push-", dir=place) as folder:
         model = Path(folder) / "model"
         export_checkpoint(checkpoint, model, dtype, sentence_embeddings, onnx)
-        return publish(model, run, repository, private, language, dry_run, checkpoint)
+        return publish(model, run, repository, private, language, dry_run, checkpoint, license)
 
 
 def publish_run(recipe: Recipe) -> None:

@@ -10,11 +10,12 @@ from urllib.parse import urlsplit, urlunsplit
 import yaml
 
 from common.names import pinned_name
+from common.nulls import without_nulls
 from common.settings import dump_settings
 from data.readers import HUB
 from hunmin.recipe import Recipe
 
-PLACES = ("path", "benchmark", "data", "base", "branch_from", "inputs")
+PLACES = ("path", "benchmark", "data", "base", "branch_from", "inputs", "sources")
 """Keys of a recipe whose strings name places: the last name of each stays."""
 NEEDED = (("pretrain", "micro_batch"), ("klue", "published"))
 """Settings that change no result but are part of a recipe that can be run again: the batch is divided by the first, and
@@ -41,6 +42,9 @@ def public_recipe(recipe: Recipe) -> str:
     source = recipe.pretrain.init_from
     if source and not source.startswith(HUB):
         tree["pretrain"]["init_from"] = f"./{last_name(source)}"
+    tree = without_nulls(tree, Recipe)
+    if "klue" in tree:  # left out, it would be klue.data
+        tree["corpus"]["decontaminate"].setdefault("benchmark", None)
     out = re.sub(r"[^\w.-]+", "-", recipe.name).strip(".-") or "run"
     tree = {"name": tree.pop("name"), "out": f"runs/{out}", **tree}
     return HEAD + yaml.safe_dump(tree, allow_unicode=True, sort_keys=False)

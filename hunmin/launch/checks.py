@@ -12,12 +12,17 @@ from pathlib import Path
 from common.control_characters import CONTROL, escaped
 from common.errors import UserError, nearest
 from common.files import expand, is_remote
+from common.progress import say
 from common.secrets import masked_words
+from data.pii import PiiSettings
 from data.readers import HUB
 from hunmin.launch.cluster import Cluster, Job
 from hunmin.pins import refuse_unknown_names
-from hunmin.preflight import refuse_other_model, refuse_shared_executor
-from hunmin.stages import STAGES
+from hunmin.preflight import refuse_moved, refuse_other_model, refuse_repeated_validation, refuse_shared_executor
+from hunmin.recipe import Recipe
+from hunmin.run import refuse_beginning, refuse_replacing
+from hunmin.stages import stages_of
+from hunmin.state import RunFolder
 
 TAKES: dict[str, tuple[str, ...]] = {
     "local": (),
@@ -113,13 +118,16 @@ def _check_words(launcher: str, job: Job) -> None:
 def check_run(launcher: str, job: Job) -> None:
     """Refuse what `hunmin run` refuses before it begins, as far as this machine can know it.
 
-    Pods see other files than it does, and nobody is asked over a network about inputs that are URLs or on the hub.
+    Pods see other files than it does. Of inputs that are URLs or on the hub, the store is asked only where the run
+    folder holds work that was made of them.
 
     Raises:
-        UserError: something that the run reads is not there, or its settings do not go together.
+        UserError: something that the run reads is not there, its settings do not go together, or it would replace work.
     """
     recipe, environment = job.recipe, job.cluster.env_file
     refuse_shared_executor(recipe, None, None)
+    refuse_moved(recipe, job.path, job.overrides)
+    refuse_repeated_validation(recipe)
     if launcher in PODS:
         return
     if environment and not Path(environment).is_file():
@@ -131,10 +139,30 @@ def check_run(launcher: str, job: Job) -> None:
     paths = [(source, source if isinstance(source, str) else source.path) for source in recipe.corpus.inputs]
     here = [source for source, path in paths if not is_remote(path) and not path.startswith(HUB)]
     local = recipe.model_copy(update={"corpus": recipe.corpus.model_copy(update={"inputs": here})})
-    for name in (name for stage in STAGES for name in stage.files(local)):
+    for name in (name for stage in stages_of(recipe) for name in stage.files(local)):
         expand(name)
     refuse_other_model(recipe)
     refuse_unknown_names(recipe, ask=False)
+    if not job.cluster.node:  # node 0 does all but the training
+        _check_work(launcher, recipe)
+
+
+def _check_work(launcher: str, recipe: Recipe) -> None:
+    """Refuse to replace work in the run folder, where there is any: without it, no input is hashed here."""
+    folder, stages, pii = RunFolder(Path(recipe.out)), stages_of(recipe), recipe.corpus.pii
+    if not any(path.exists() for stage in stages for path in (folder.final(stage), folder.partial(stage))):
+        return
+    if not _key_is_here(pii):
+        say(f"warning: {pii.key_env} is not set here: whether finished stages fit the recipe is unchecked", "yellow")
+        return
+    last = None if launcher == "local" else "pretrain"  # what comes after it every other launch does anew (--from)
+    refuse_replacing(recipe, last=last, folder=folder)
+    refuse_beginning(recipe, last=last, folder=folder)
+
+
+def _key_is_here(pii: PiiSettings) -> bool:
+    """Return whether the key of the pseudonyms is known on this machine, or not needed."""
+    return not pii.enabled or pii.key is not None or bool(os.environ.get(pii.key_env))
 
 
 def warning(launcher: str, job: Job) -> str:
@@ -144,7 +172,7 @@ def warning(launcher: str, job: Job) -> str:
         return ""
     if launcher in PODS:
         remedy = "name a Secret that holds it with --env-file (kubernetes), or put it into the runtime's container"
-    elif os.environ.get(pii.key_env):
+    elif _key_is_here(pii):
         return ""
     else:
         remedy = "export it before this command, or put it into a file for --env-file (slurm)"

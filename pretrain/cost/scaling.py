@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 WORTH = 0.8
 """Efficiency below which more devices are not worth their price."""
@@ -49,28 +50,28 @@ def nodes_of(devices: int, in_node: int) -> int:
 
 
 def verdict(rows: Sequence[Row], micro_batch: int) -> str:
-    """Return a sentence about where more devices stop paying.
+    """Return sentences about up to which row of the table more devices pay: the last one of `WORTH` or better.
 
     Args:
-        rows: by rising number of devices, efficiency against the same one.
-        micro_batch: of the recipe.
+        rows: by rising number of devices, efficiency against one; those that cannot share the batch are skipped.
+        micro_batch: of the plan.
     """
-    for before, row in zip([None, *rows], rows, strict=False):
-        if row.efficiency < WORTH and row.micro_batch:
-            why = (
-                f"on {row.devices:,} devices, which wait for each other's gradients, efficiency is {row.efficiency:.1%}"
-            )
-        elif not row.micro_batch:
-            why = f"{row.devices:,} devices cannot share the global batch evenly"
-        elif row.micro_batch < micro_batch:
-            why = (
-                f"on {row.devices:,} devices the global batch no longer divides into micro-batches of {micro_batch} "
-                f"samples; those of {row.micro_batch} may keep a device less busy than this table assumes"
-            )
-        else:
-            continue
-        return f"Scaling pays up to {_devices(before.devices)}: {why}." if before else f"Scaling does not pay: {why}."
-    return f"Scaling pays up to {_devices(rows[-1].devices)}, the last row here, and perhaps beyond."
+    shared = [row for row in rows if row.micro_batch]
+    good = list(takewhile(lambda row: row.efficiency >= WORTH, shared))
+    found = f"Scaling pays up to {_devices(good[-1].devices)}, where efficiency is at least {WORTH:.0%}; "
+    if good != shared:
+        found += f"on {_devices(shared[len(good)].devices)} it is {shared[len(good)].efficiency:.1%}."
+    elif rows[-1].micro_batch:
+        found += "it is the last row here, and more may pay as well."
+    else:
+        found += f"{_devices(rows[-1].devices)} cannot share the global batch evenly."
+    found += " Efficiency is the share of the time in which no device waits for others."
+    if smaller := next((row for row in good if row.micro_batch < micro_batch), None):
+        found += (
+            f" From {_devices(smaller.devices)} on, micro-batches are smaller than {micro_batch} samples "
+            f"({smaller.micro_batch} on {smaller.devices:,}), which may keep a device less busy than assumed here."
+        )
+    return found
 
 
 def _devices(count: int) -> str:

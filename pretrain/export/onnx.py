@@ -16,6 +16,7 @@ from torch import Tensor
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from common.errors import HunminError, UserError
+from common.extras import pip_install
 from pretrain.models.registry import usable_positions
 
 FILE = "onnx/model.onnx"
@@ -57,9 +58,7 @@ def refuse_onnx(dtype: str) -> None:
         )
     for name in ("onnx", "onnxruntime", "onnxscript"):
         if importlib.util.find_spec(name) is None:
-            raise UserError(
-                f"--onnx needs {name}, which is not installed", remedy="pip install -c constraints.txt -e '.[onnx]'"
-            )
+            raise UserError(f"--onnx needs {name}, which is not installed", remedy=pip_install("onnx"))
 
 
 @torch.no_grad()

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch._functorch import config as functorch_config
 
 from common.errors import UserError
+from common.extras import pip_install
 from common.files import atomic_write
 from pretrain.kernels.attention import NAME, unpadded
 from pretrain.models.encoder import MaskedRowsModel
@@ -150,9 +151,7 @@ def use_fp8(model: MaskedRowsModel, device: torch.device, emulate: bool = False)
     try:
         from torchao.float8 import Float8LinearConfig, convert_to_float8_training
     except ImportError:
-        raise UserError(
-            "pretrain.fp8 needs torchao, which is not installed", remedy="pip install -c constraints.txt -e '.[fp8]'"
-        ) from None
+        raise UserError("pretrain.fp8 needs torchao, which is not installed", remedy=pip_install("fp8")) from None
     if not emulate and not (device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 9)):
         raise UserError(
             f"pretrain.fp8 on {device}", "8-bit products need a GPU from Ada or Hopper on", "set pretrain.fp8=false"

@@ -36,8 +36,8 @@ class MaskingSettings(Settings):
     rate: float = Field(0.15, gt=0, lt=1)
     """Share of the ordinary *tokens* of a sample that is predicted (Devlin et al.: 15%)."""
     rate_end: float | None = Field(None, gt=0, lt=1)
-    """The share at the last step, towards which it goes evenly from `rate` at the first (e.g. 0.30 to 0.15);
-    validation always has the last one. None keeps `rate`."""
+    """Masking rate at the last step. The rate changes linearly from `rate` at the first step to this value (e.g. 0.30
+    to 0.15); validation always uses this value. None keeps `rate`."""
     mask_share: float = Field(0.8, ge=0, le=1)
     """Share of the predicted tokens replaced by [MASK]."""
     random_share: float = Field(0.1, ge=0, le=1)

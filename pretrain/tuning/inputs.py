@@ -10,6 +10,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from common.errors import UserError
+from common.extras import pip_install
 from common.names import find
 from pretrain.decoders.load import read_base
 from pretrain.decoders.prompts import read_tokenizer
@@ -32,7 +33,7 @@ def with_lora(model: Any, settings: TuneSettings) -> Any:
     try:
         from peft import LoraConfig, get_peft_model
     except ImportError:
-        raise UserError("tune.lora needs the package peft", remedy="pip install 'hunmin[llm]'") from None
+        raise UserError("tune.lora needs the package peft", remedy=pip_install("llm")) from None
     torch.manual_seed(settings.seed)
     config = LoraConfig(
         r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules="all-linear",

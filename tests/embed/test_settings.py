@@ -35,7 +35,7 @@ def test_wrong_settings(changes: dict[str, Any], message: str) -> None:
 
 
 def test_a_missing_package_is_named_with_its_extra() -> None:
-    with pytest.raises(UserError, match=r"the stage embed needs no-such-package.*\n.*pip install 'hunmin\[embed\]'"):
+    with pytest.raises(UserError, match=r"the stage embed needs no-such-package.*\n.*pip install -c .*\[embed\]"):
         require("no_such_package", "the stage embed")
 
 

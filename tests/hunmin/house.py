@@ -45,7 +45,7 @@ class House:
 
         return work
 
-    def change(self, name: str, **facts: Any) -> None:
+    def change(self, name: str, /, **facts: Any) -> None:
         """Make another stage of one: with other rules, files, …"""
         changed = (replace(one, **facts) if one.name == name else one for one in stages.STAGES)
         self.patch.setattr(stages, "STAGES", tuple(changed))

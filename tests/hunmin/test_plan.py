@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 import torch
+import yaml
 
 from common.errors import UserError
 from hunmin import plan
 from hunmin.cost import cost_plan
+from hunmin.main import run_command
 from hunmin.recipe import Recipe
-from hunmin.run import run
+from hunmin.run import refuse_as_run, run
+from tests.hunmin.house import House
 
 
 @pytest.fixture
@@ -45,3 +48,39 @@ def test_a_dry_run_refuses_what_the_run_refuses(text: dict[str, Any], monkeypatc
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(UserError, match="4 processes on a machine with 2 GPUs"):
         plan.dry_run_plan(four, None, None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (["klue.data=nowhere"], "nothing found at nowhere"),
+        (["corpus.executor=slurm-array", "--restart", "corpus", "--until", "corpus"], "in a run of other stages"),
+    ],
+)
+def test_the_command_and_its_dry_run_end_alike(
+    changes: list[str], told: str, text: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(text))
+    for dry in (["--dry-run"], []):
+        assert run_command(["run", str(tmp_path / "recipe.yaml"), *changes, *dry]) == 2
+        assert told in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_dry_run_makes_the_check_that_the_first_stage_begins_with(house: House) -> None:
+    """A checkpoint to branch from that is not there, say; work that resumes is not checked again."""
+
+    def check(recipe: Recipe, run: Path) -> None:
+        raise UserError("no such parent")
+
+    house.go(last="a")
+    house.change("b", check=check)
+    for ask in (refuse_as_run, run):
+        with pytest.raises(UserError, match="no such parent"):
+            ask(house.recipe())
+    house.change("b", check=lambda recipe, run: None)
+    house.stop("b")
+    house.change("b", check=check)
+    refuse_as_run(house.recipe())
+    with pytest.raises(UserError, match="no such parent"):
+        refuse_as_run(house.recipe(), restart="b")

@@ -149,3 +149,11 @@ def test_a_parent_is_found_where_its_training_was_moved_to(tmp_path: Path, monke
     given.rmdir()
     assert _parent(str(given), Path("run")) == str(Path("run/pretrain.before-10/checkpoints/step-00000020"))
     assert _parent(str(tmp_path / "elsewhere"), run) == str(tmp_path / "elsewhere")
+
+
+def test_a_free_setting_may_change_without_work(house: House) -> None:
+    """The run's name is in the export's recipe; scores of hours do not depend on it."""
+    house.change("b", settings=lambda recipe: {"name": recipe.name, "seed": recipe.seed}, free=("name",))
+    assert house.go() == ["a", "b", "c"]
+    assert house.go(name="a better title") == []
+    assert house.go(seed=7) == ["a", "b", "c"]

@@ -15,6 +15,7 @@ import pytest
 import torch
 import yaml
 from hub_server import TOKEN, Fault, Hub
+from huggingface_hub import ModelCard
 from safetensors.torch import load_file
 
 from hunmin.hub import follow
@@ -278,3 +279,36 @@ def test_a_tokenizer_goes_with_its_card(hub: Hub, run: Path, capsys: pytest.Capt
     assert files["vocab.txt"] == (run / "tokenizer" / "vocab.txt").read_bytes() and b"fertility" in files["README.md"]
     assert not hub.repositories["me/words"].private
     assert run_command(["push", str(run / "corpus"), "me/words"]) == 2
+
+
+def test_licence_title_and_language_are_set_after_a_run_is_finished(
+    hub: Hub, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the command that made it, which does no stage again, or for one upload."""
+    copy = Path(shutil.copytree(run, tmp_path / "run"))
+    recipe, push = str(run.parent / "recipe.yaml"), ["push", str(copy), "me/mini", "--dry-run"]
+    plain = [f"out={copy}", "hub.license=null"]
+    assert run_command(["run", recipe, *plain, "--until", "export"]) == 0 and "begins" not in capsys.readouterr().err
+    assert run_command(push) == 0
+    said = capsys.readouterr()
+    assert "warning: the card states no licence: give --license NAME" in " ".join(said.err.split())
+    assert "license:" not in said.out and "\n# mini\n" in said.out
+
+    given = [f"out={copy}", "hub.license=mit", "name=작은 모델", "hub.language=ko"]
+    assert run_command(["run", recipe, *given, "--until", "export"]) == 0 and "begins" not in capsys.readouterr().err
+    assert run_command(push) == 0
+    said = capsys.readouterr()
+    assert "license: mit\n" in said.out and "\n# 작은 모델\n" in said.out and "## 사용법" in said.out
+    assert "warning" not in said.err
+
+    assert run_command([*push, "--license", "apache-2.0", "--language", "en"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("license:") == 1 and 'license: "apache-2.0"\n' in said and "## How to use it" in said
+    monkeypatch.delenv("HF_TOKEN")
+    assert run_command(push) == 0 and "there is no token to push to me/mini with" in capsys.readouterr().err
+
+
+def test_a_licence_for_what_has_no_recipe(hub: Hub, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["push", str(run / "tokenizer"), "me/words", "--license", "cc0-1.0"]) == 0
+    assert ModelCard(hub.repositories["me/words"].files["README.md"].decode()).data.license == "cc0-1.0"
+    assert "warning" not in capsys.readouterr().err

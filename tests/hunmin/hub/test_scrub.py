@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
+from common.settings import dump_settings
 from hunmin.hub.private import refuse_private
-from hunmin.hub.scrub import base_model, public_recipe
+from hunmin.hub.scrub import bare, base_model, public_recipe
 from hunmin.main import run_command
 from hunmin.recipe import Recipe, load_recipe
 from hunmin.sample import write_sample
@@ -95,7 +96,30 @@ def test_tokens_of_the_user_stay_as_they_are() -> None:
 )
 def test_a_model_of_a_folder_is_no_name_on_the_hub(begun: str | None, base: str | None, shown: str | None) -> None:
     given = recipe(pretrain={"init_from": begun})
-    assert base_model(given) == base and published(given)["pretrain"]["init_from"] == shown
+    assert base_model(given) == base and published(given)["pretrain"].get("init_from") == shown
+
+
+def test_what_is_not_set_is_left_out_and_the_recipe_is_the_same(tmp_path: Path) -> None:
+    """`null` stays where it says something: a limit that is lifted, a benchmark that is not looked for."""
+    for corpus, left in (
+        ({}, {"corpus.decontaminate.benchmark"}),
+        ({"clean": {"max_word_chars": None}}, {"corpus.clean.max_word_chars", "corpus.decontaminate.benchmark"}),
+        ({"decontaminate": {"benchmark": "klue"}}, set()),
+    ):
+        given = recipe(corpus={"inputs": ["a.txt"], "pii": {"enabled": False}, **corpus})
+        tree = published(given)
+        assert nulls(tree) == left
+        (tmp_path / "pub.yaml").write_text(yaml.safe_dump(tree), encoding="utf-8")
+        again = load_recipe(tmp_path / "pub.yaml")
+        for part in ("corpus", "tokenizer", "encode", "pretrain", "klue"):
+            assert dump_settings(getattr(again, part)) == bare(dump_settings(getattr(given, part))), part
+
+
+def nulls(tree: Any, key: str = "") -> set[str]:
+    """The dotted keys of a tree whose value is null."""
+    if isinstance(tree, dict):
+        return {found for name, value in tree.items() for found in nulls(value, f"{key}.{name}".strip("."))}
+    return {key} if tree is None else set()
 
 
 @pytest.fixture(scope="module")

@@ -127,7 +127,10 @@ def test_values_of_kit19s_recipes_say_whose_they_are() -> None:
 def test_a_dry_run_before_anything_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sets").mkdir()
-    assert run_command(["run", "quickstart-instruct", "instruct.data=sets", "tune.base=sets", "--dry-run"]) == 0
+    command = ["run", "quickstart-instruct", "instruct.data=sets", "tune.base=sets", "--dry-run"]
+    assert run_command(command) == 2 and "nothing found at sets" in capsys.readouterr().err  # as the run ends
+    (tmp_path / "sets" / "config.json").write_text("{}")
+    assert run_command(command) == 0
     out = capsys.readouterr().out
     assert all(word in out for word in ("instruct", "tune", "leaderboard", "not done yet", "known when"))
     assert not (tmp_path / "runs").exists()

@@ -12,6 +12,8 @@ from hunmin.launch.checks import check_run, warning
 from hunmin.launch.cluster import Cluster, parse_address, parse_nodes
 from hunmin.launch.start import LAUNCHERS, emit, start
 from hunmin.main import run_command
+from hunmin.recipe import save_recipe
+from tests.hunmin.house import House
 from tests.hunmin.launch.jobs import job_of, refused
 
 KEY = "HUNMIN_PII_KEY"
@@ -148,3 +150,41 @@ def test_a_key_that_does_not_reach_the_run_is_told(here: Path, monkeypatch: pyte
     assert not warning("slurm", job_of(named)) and not warning("kubernetes", job_of(named))
     monkeypatch.setenv(KEY, "0" * 32)
     assert not warning("slurm", job_of(Cluster())) and warning("kubernetes", job_of(pods))
+
+
+@pytest.mark.parametrize("launcher", ["local", "torchrun", "slurm"])
+def test_a_launch_and_its_dry_run_refuse_to_replace_finished_work(
+    launcher: str, house: House, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Training took an hour; the scores after it are made anew by every launch but a local one."""
+    monkeypatch.setenv(KEY, "0" * 32)
+    monkeypatch.setattr("hunmin.replacing.LONG_SECONDS", -1.0)
+    monkeypatch.setattr("hunmin.launch.start.run_child", lambda words: 0)
+    house.change("b", name="pretrain")
+    house.change("c", after=("a", "pretrain"), settings=lambda recipe: {"seeds": recipe.klue.seeds})
+    house.go()
+    save_recipe(house.recipe(), house.folder / "recipe.yaml")
+    command = ["launch", str(house.folder / "recipe.yaml"), "--launcher", launcher]
+    for change, told in (
+        ("pretrain.optimizer.learning_rate=0.0003", "lr: 0.0001 → 0.0003"),
+        ("klue.seeds=3", "seeds: [42] → 3" if launcher == "local" else ""),
+    ):
+        for dry in (["--dry-run"], []):
+            assert run_command([*command, change, *dry]) == (2 if told else 0)
+            said = capsys.readouterr()
+            assert bool(said.out) == bool(dry) and told in said.err
+            assert ("this run would replace" in said.err) == bool(told)
+    monkeypatch.delenv(KEY)
+    assert run_command([*command, "pretrain.optimizer.learning_rate=0.0003", "--dry-run"]) == 0
+    assert f"{KEY} is not set here: whether finished stages fit the recipe is unchecked" in " ".join(
+        capsys.readouterr().err.split()
+    )
+
+
+def test_a_first_launch_reads_no_input(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashing what may be terabytes is for the job, not for the machine that submits it."""
+    monkeypatch.setenv(KEY, "0" * 32)
+    monkeypatch.setattr("hunmin.state.sha256_file", lambda path: pytest.fail("an input was hashed"))
+    save_recipe(house.recipe(), house.folder / "recipe.yaml")
+    (house.run / "launch").mkdir(parents=True)
+    assert run_command(["launch", str(house.folder / "recipe.yaml"), "--launcher", "slurm", "--dry-run"]) == 0

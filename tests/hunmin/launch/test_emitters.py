@@ -190,12 +190,13 @@ def test_several_nodes_need_a_number_and_a_dry_run_writes_nothing(
         "pretrain: {global_batch: 4, micro_batch: 2}\n"
     )
     command = ["launch", str(recipe), "--launcher", "torchrun", "--nodes", "2", "--address", "n0"]
-    assert run_command([*command, "--dry-run"]) == 0
+    assert run_command([*command, "--dry-run"]) == 2
     shown = capfd.readouterr()
     assert "--nnodes=2" in shown.out and not (tmp_path / "run").exists()
-    assert "this machine would refuse it: nothing found at a" in shown.err
+    assert "error: nothing found at a" in shown.err
     for name in ("a", "k"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "x.jsonl").write_text('{"text": "가"}')
     command[2:2] = [f"corpus.inputs=[{tmp_path}/a/*]", f"klue.data={tmp_path}/k"]
+    assert run_command([*command, "--dry-run"]) == 0
     assert run_command(command) == 2 and "--node 0 on the first" in capfd.readouterr().err

@@ -16,16 +16,30 @@ def row(devices: int, micro_batch: int = 64, efficiency: float = 1.0) -> Row:
     return Row(devices, 1, micro_batch, 1.0, efficiency, None, 1e9, True)
 
 
-def test_where_scaling_stops_paying() -> None:
-    rows = [row(1), row(2), row(4)]
-    assert verdict(rows, 64) == "Scaling pays up to 4 devices, the last row here, and perhaps beyond."
-    slow = verdict([*rows, row(8, efficiency=0.79)], 64)
-    assert slow.startswith("Scaling pays up to 4 devices: on 8 devices, which wait") and "79.0%" in slow
-    assert verdict([*rows, row(8, efficiency=0.8)], 64).startswith("Scaling pays up to 8 devices")
-    smaller = verdict([*rows, row(8, 32)], 64)
-    assert "on 8 devices the global batch no longer divides into micro-batches of 64" in smaller and "32" in smaller
-    assert verdict([row(1), row(3, 0, 0.0)], 64).endswith("1 device: 3 devices cannot share the global batch evenly.")
-    assert verdict([row(1, 0)], 64).startswith("Scaling does not pay")
+@pytest.mark.parametrize(
+    ("efficiencies", "most", "told"),  # by number of devices, None: they cannot share the batch
+    [
+        ({1: 1, 2: 0.9, 4: 0.8}, "4 devices", "it is the last row here, and more may pay as well"),
+        ({1: 1, 2: 1, 4: 0.79}, "2 devices", "on 4 devices it is 79.0%"),
+        ({1: 1, 2: 0.7, 4: 0.9}, "1 device", "on 2 devices it is 70.0%"),
+        ({1: 1, 3: None, 4: None}, "1 device", "4 devices cannot share the global batch evenly"),
+        ({1: 1, 3: None, 4: 1}, "4 devices", "it is the last row here, and more may pay as well"),
+    ],
+)
+def test_the_sentence_names_the_last_row_whose_efficiency_is_high(
+    efficiencies: dict[int, float | None], most: str, told: str
+) -> None:
+    rows = [row(n, 64 if found else 0, found or 0.0) for n, found in efficiencies.items()]
+    first, second = verdict(rows, 64).split(". ")
+    assert first == f"Scaling pays up to {most}, where efficiency is at least 80%; {told}"
+    assert second == "Efficiency is the share of the time in which no device waits for others."
+
+
+def test_a_smaller_micro_batch_is_a_note_and_no_end() -> None:
+    """The table shows twice the speed on twice the devices, and so does the sentence."""
+    said = verdict([row(1, 32), row(2, 16), row(4, 8)], 32)
+    assert said.startswith("Scaling pays up to 4 devices,")
+    assert "From 2 devices on, micro-batches are smaller than 32 samples (16 on 2)" in said
 
 
 def test_every_node_has_as_many_devices() -> None:
