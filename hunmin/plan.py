@@ -17,10 +17,15 @@ from data.corpus import corpus_files
 from data.readers import list_files
 from data.units.fields import check_fields
 from hunmin.cost import BYTES_PER_TOKEN, TEXT_RATES, cost_plan, text_bytes
-from hunmin.pins import refuse_unknown_names
-from hunmin.preflight import refuse_shared_executor, refuse_training
+from hunmin.preflight import (
+    refuse_missing,
+    refuse_shared_executor,
+    refuse_training,
+    unfilled_vocabulary,
+    unfit_inputs,
+)
 from hunmin.recipe import Recipe, warnings
-from hunmin.run import judge_all
+from hunmin.run import judge_all, selected
 from hunmin.scores import NOT_SCORED
 from pretrain.callbacks.metrics import read_metrics
 
@@ -35,16 +40,20 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
     Raises:
         UserError: the run would be refused before it does anything.
     """
-    refuse_unknown_names(recipe, ask=True)
     refuse_shared_executor(recipe, first, last)
+    refuse_missing(recipe, [stage.files for stage in selected(recipe, first, last)], ask=True)
     verdicts = judge_all(recipe, first, last, restart)
     runs = {verdict.stage.name for verdict in verdicts if not verdict.done}
+    warned = warnings(recipe)
     if "corpus" in runs:
         check_fields(corpus_files(recipe.corpus))
+        warned += unfit_inputs(recipe.corpus)
     if "pretrain" in runs:
         refuse_training(recipe)
     files = [Path(file.path) for file in list_files(recipe.corpus.inputs)]
     text = text_bytes(recipe) or 0.0
+    if "tokenizer" in runs:
+        warned += unfilled_vocabulary(recipe, text)
     rows = []
     for verdict in verdicts:
         folder = Path(recipe.out) / verdict.stage.folder
@@ -67,7 +76,7 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
         "tokens": recipe.pretrain.tokens,
         "epochs": recipe.pretrain.tokens * BYTES_PER_TOKEN / text if text else None,
         "stages": rows,
-        "warnings": warnings(recipe),
+        "warnings": warned,
         "seconds": round(sum(known), 1),
     }
 

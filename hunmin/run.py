@@ -15,7 +15,7 @@ from common.files import atomic_write, publish_folder, remove_folder, remove_lef
 from common.lock import locked
 from common.manifest import WORK_MARK, Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
-from hunmin.preflight import refuse_shared_executor
+from hunmin.preflight import refuse_missing, refuse_shared_executor
 from hunmin.recipe import RunSettings, save_recipe
 from hunmin.replacing import (
     clear_way,
@@ -143,8 +143,8 @@ def run(
     works = works or {}
     stages = [replace(stage, work=works.get(stage.name, stage.work)) for stage in selected(recipe, first, last)]
     share = refuse_shared_executor(recipe, first or restart, last)
-    for stage in stages:
-        stage.files(recipe)  # refuses names that are personal data before the recipe, which holds them, is written
+    # refuses names that are personal data before the recipe, which holds them, is written
+    refuse_missing(recipe, [stage.files for stage in stages])
     root = Path(recipe.out)
     folder = RunFolder(root)
     given = set() if share else refuse_replacing(recipe, first, last, restart, folder)
