@@ -29,8 +29,8 @@ from hunmin.run import judge_all, selected
 from hunmin.scores import NOT_SCORED
 from pretrain.callbacks.metrics import read_metrics
 
-START_SECONDS = 5
-"""Of a stage, whatever it does."""
+TEXT_START_SECONDS, START_SECONDS = 5.0, 20.0
+"""Of a stage before training, and of training or fine-tuning, whatever it does: processes start, torch is imported."""
 
 
 def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: str | None = None) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def _expected_seconds(recipe: Recipe, stage: str, text: float, resumes: bool) ->
     import torch
 
     if stage in TEXT_RATES:
-        return text / TEXT_RATES[stage] / available_cores() + START_SECONDS
+        return text / TEXT_RATES[stage] / available_cores() + TEXT_START_SECONDS
     if stage == "pretrain":
         p = recipe.pretrain
         if resumes:
@@ -95,11 +95,12 @@ def _expected_seconds(recipe: Recipe, stage: str, text: float, resumes: bool) ->
                 left = p.tokens - p.samples_before(rows[-1]["step"]) * p.max_seq_len
                 return left / max(1.0, statistics.median(row["tokens_per_second"] for row in rows))
         # processes on one CPU share what it does
-        return cost_plan(recipe, p.processes if torch.cuda.is_available() else 1)["hours"] * 3600
+        hours = cost_plan(recipe, p.processes if torch.cuda.is_available() else 1)["hours"]
+        return float(hours * 3600 + START_SECONDS)
     if stage == "klue" and recipe.klue:
         hours = cost_plan(recipe, torch.cuda.device_count() or 1)["klue_hours"]
         return None if hours is None else hours * 3600 + START_SECONDS
-    return 10.0
+    return 0.0 if stage == "klue" else 10.0
 
 
 def print_plan(plan: dict[str, Any]) -> None:
@@ -127,8 +128,9 @@ def print_plan(plan: dict[str, Any]) -> None:
     unknown = [row["stage"] for row in plan["stages"] if row["seconds"] is None]
     out.print(
         f"total: about {duration(plan['seconds'])}" + (f", without {', '.join(unknown)} (unknown)" if unknown else "")
-        + ". Estimated from a matrix product timed here and text rates of one machine; left out: compilation in the "
-        "first run, validation, checkpoints, downloads."
+        + ". Estimated from a matrix product timed here and text rates of one machine, with the start of each stage; "
+        "left out: compilation in the first run (half a minute on two cores, minutes where they are busy; more on a "
+        "GPU), validation, checkpoints, downloads."
     )  # fmt: skip
     for warning in plan["warnings"]:
         out.print(Text(f"warning: {warning}", style="yellow"))

@@ -27,7 +27,20 @@ def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_processes_share_a_cpu(text: dict[str, Any]) -> None:
     one, four = (Recipe.model_validate({**text, "pretrain": {"processes": n}}) for n in (1, 4))
     expected = [plan.dry_run_plan(recipe, None, None)["stages"][3]["seconds"] for recipe in (one, four)]
-    assert expected == [pytest.approx(cost_plan(one)["hours"] * 3600, abs=0.1)] * 2
+    assert expected == [pytest.approx(cost_plan(one)["hours"] * 3600 + 20, abs=0.1)] * 2  # and the start
+
+
+def test_small_inputs_take_the_starts_of_the_stages(
+    text: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """19 bytes of text and a device without end: nothing else is left, and what is not in it is said beside it."""
+    monkeypatch.setattr("pretrain.cost.peak.measured_rate", lambda device=None: 1e30)
+    found = plan.dry_run_plan(Recipe.model_validate(text), None, None)
+    seconds = {row["stage"]: row["seconds"] for row in found["stages"]}
+    assert seconds == {"corpus": 5, "tokenizer": 5, "encode": 5, "pretrain": 20, "export": 10, "klue": 0, "report": 10}
+    plan.print_plan(found)
+    (total,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("total: about 55s")]
+    assert "with the start of each stage" in total and "left out: compilation in the first run" in total
 
 
 def test_a_file_without_the_text_column_is_told_with_its_columns(text: dict[str, Any], tmp_path: Path) -> None:
