@@ -24,14 +24,15 @@ class CorpusSettings(Settings):
     RENAMED: ClassVar[Mapping[str, str]] = {"max_bad_files": "max_bad_file_share"}
 
     inputs: list[str | SourceSettings] = Field(min_length=1)
-    """Paths, folders, globs or URLs; or sources with name, format, field names, licence and rules of their own."""
+    """Paths, folders, globs or URLs; or sources with their own name, format, field names, licence and rules."""
     clean: CleanSettings = CleanSettings()
-    """Cleaning rules for all sources that bring none."""
+    """Cleaning rules for all sources without their own."""
     filters: list[FilterSettings] = Field(default_factory=list)
-    """Which documents are dropped as a whole, filter by filter in this order; the first that refuses a document is the
-    one that drops it. None by default: what is noise to one model is text to another."""
+    """Filters that drop whole documents, applied in this order; a dropped document counts under the first filter that
+    rejects it. None by default, since what is noise depends on the model's purpose."""
     keep_scores: bool = False
-    """Write what the filters measured into the shards, a column a measure (`language_hangul`), to select by later."""
+    """Write what the filters measured into the shards, one column per measure (`language_hangul`), for selecting
+    documents later."""
     pii: PiiSettings = PiiSettings()
     """Pseudonymisation of personal data."""
     decontaminate: DecontaminateSettings = DecontaminateSettings()
@@ -42,27 +43,28 @@ class CorpusSettings(Settings):
     """How often the documents of each source come, and which are held out of training. None takes each once, and leaves
     it to pretraining to hold out samples."""
     shard_mb: float = Field(256, ge=0.001)
-    """Most megabytes (10^6 bytes) of text in a shard; a shard takes a third to a quarter of it on the disk. All shards
-    of a corpus are of about one size (before sentences go as duplicates)."""
+    """Maximum megabytes (10^6 bytes) of text in a shard; on the disk a shard takes a third to a quarter of that. All
+    shards of a corpus have about the same size (before repeated sentences are dropped)."""
     unit_mb: float = Field(8, ge=0.001)
-    """Megabytes of input lines in a work unit: what a kill can lose for each worker."""
+    """Megabytes of input lines in a work unit; a kill loses at most one unit per worker."""
     executor: ExecutorName = runtime("local")
-    """Where the work is done: local, a pool of processes here; ray, tasks of a Ray cluster. slurm-array: this process
+    """Where the work is done. local: processes on this machine. ray: tasks of a Ray cluster. slurm-array: this process
     is an element of a Slurm array and does its units, and a later command ends the stage. It does not change the
     output."""
     ray_address: str = runtime("auto", min_length=1)
     """For ray: auto, the cluster this machine belongs to; local, one started here; or the cluster's HOST:PORT."""
     workers: int | None = runtime(None, ge=1)
-    """Processes (tasks at once with ray); None takes the cores there are. It does not change the output."""
+    """Number of processes (with ray, of concurrent tasks); None uses all cores. It does not change the output."""
     max_reject_share: float = Field(0.05, ge=0, le=1)
     """The run fails when more than this share of the lines is unreadable: a wrong field name or format shows early."""
     max_bad_file_share: float = Field(0.05, ge=0, le=1)
-    """Largest share of bad input files, 0 to 1: damaged ones (cut archives, binary data) and tables without the named
-    column. The run fails beyond it; one bad file of several passes unless this is 0. A bad file is read up to the
-    damage and listed in rejects/files.jsonl. An input without a single good file always ends the run."""
+    """Maximum share of bad input files, 0 to 1: damaged ones (truncated archives, binary data) and tables without the
+    named column. Beyond it the run fails; among several files a single bad one is always tolerated unless this is 0. A
+    damaged file is read up to the damage and listed in rejects/files.jsonl. If no file of an input matches its
+    settings, the run always fails."""
     keep_finished: bool = runtime(False)
-    """A corpus that is finished stays, though the rules it was made by have changed since, with Hunmin or a library.
-    Else it is built again."""
+    """Keep a finished corpus even if its rules have changed since, with a new version of Hunmin or of a library.
+    Otherwise it is built again."""
 
     @field_validator("filters")
     @classmethod

@@ -25,9 +25,9 @@ class PromptSettings(Settings):
     """Texts put before each query and each document. The model saves them, and scoring puts them there too."""
 
     query: str = ""
-    """Put before each query; "" adds nothing."""
+    """Text put before each query; "" adds nothing."""
     document: str = ""
-    """Put before each positive and negative; "" adds nothing."""
+    """Text put before each positive and negative; "" adds nothing."""
 
 
 class EmbedDataSettings(Settings):
@@ -38,7 +38,7 @@ class EmbedDataSettings(Settings):
     use: Use | None = None
     """Built-in set, read from the authors' files in `embed.sources`."""
     split: Literal["train", "dev"] = "train"
-    """Part of a built-in set. Scores on a part that was trained on say nothing."""
+    """Split of a built-in set. Scores on a split that was trained on are meaningless."""
     weight: float = Field(1.0, gt=0)
     """Passes over the set in an epoch: 0.5 takes half of its batches, 2 takes each row twice."""
     prompts: PromptSettings = PromptSettings()
@@ -66,15 +66,16 @@ class MineSettings(Settings):
     """Model that finds candidates: a folder of sentence embeddings, an encoder, a run, or hf:OWNER/NAME@COMMIT. None is
     the model that this recipe has tuned. `rerank score` reorders its ranking."""
     negatives: int = Field(3, ge=1)
-    """Negatives a row. Rows with fewer candidates are left out and counted."""
+    """Negatives per row. Rows with fewer candidates are left out and counted."""
     margin: float = Field(0.05, ge=0, lt=1)
-    """Share of the positive's score by which a negative scores lower. Raise it where negatives are true answers."""
+    """Share of the positive's score by which a negative must score lower. Raise it if true answers are among the
+    negatives."""
     reranker: str | None = None
     """Cross-encoder that scores the candidates: a folder, a run, or hf:OWNER/NAME@COMMIT. None keeps the cosines."""
     max_score: float | None = None
     """Highest score of a negative: a reranker's (0 to 1), else a cosine. None sets no limit."""
     scores: bool = False
-    """Write the scores as well. Such a file trains by `distill`; without scores it trains by ranking."""
+    """Write the scores as well. Rows with scores are trained by `distill`, rows without by ranking."""
 
 
 class RerankSettings(Settings):
@@ -84,11 +85,11 @@ class RerankSettings(Settings):
     """Cross-encoder that `score` and `teach` use: a folder, a run, or hf:OWNER/NAME@COMMIT. None is the one that this
     recipe has tuned."""
     max_seq_len: int = Field(256, ge=8)
-    """Most tokens of query and document together; the longer one is cut."""
+    """Maximum tokens of query and document together; the longer one is truncated."""
     batch: int = Field(32, ge=2)
-    """Pairs in a step over all processes."""
+    """Pairs per step over all processes."""
     learning_rate: float = Field(2e-5, gt=0)
-    """Peak learning rate; it falls to 0 in a line. Models of few weights take up to 1e-3."""
+    """Peak learning rate; it falls linearly to 0. Small models need up to 1e-3."""
     epochs: int = Field(1, ge=1)
     """Passes over the pairs."""
     steps: int | None = Field(None, ge=1)
@@ -104,39 +105,40 @@ class EmbedSettings(Settings):
 
     base: str | None = None
     """Encoder to tune: a transformers folder or hf:OWNER/NAME@COMMIT, loaded without remote code. None is the export of
-    the recipe's own run."""
+    this recipe's run."""
     sources: tuple[str, ...] = ()
-    """Folders of the authors' sets, for `use` and `score`: KLUE's layout, or a folder a set. Subfolders are searched.
-    With a klue section the default is its folders."""
+    """Folders of the authors' sets, for `use` and `score`: KLUE's layout, or one folder per set. Subfolders are
+    searched. If the recipe has a klue section, its folders are the default."""
     data: list[EmbedDataSettings] = Field(min_length=1)
-    """Data sets to tune on. Their batches are mixed in proportion to size × weight; a batch is of one set."""
+    """Data sets to tune on. Their batches are mixed in proportion to size × weight; each batch comes from one set."""
     pooling: Literal["mean", "cls"] = "mean"
     """Vector of a text: the mean over its tokens, or the first token's."""
     max_seq_len: int = Field(128, ge=4)
-    """Most tokens of a text, at most the base's positions; the rest is cut, and cut texts are counted."""
+    """Maximum tokens of a text, at most the base's positions; longer texts are truncated and counted."""
     batch: int = Field(64, ge=2)
-    """Rows in a step over all processes. Ranking learns from every other row of it: raise it as far as time allows."""
+    """Rows per step over all processes. In the ranking loss all other rows are negatives, so make it as large as time
+    allows."""
     mini_batch: int | None = Field(None, ge=1)
     """Texts that a process encodes at once for the cached ranking loss, which gives the same gradients in less memory.
     None keeps the whole batch in memory."""
     learning_rate: float = Field(2e-5, gt=0)
-    """Peak learning rate; it falls to 0 in a line. Models of few weights take up to 1e-3."""
+    """Peak learning rate; it falls linearly to 0. Small models need up to 1e-3."""
     warmup_share: float = Field(0.1, ge=0, lt=1)
     """Share of all steps in which the rate rises from 0."""
     epochs: int = Field(1, ge=1)
-    """Passes over the data sets, weights aside."""
+    """Passes over the data sets, before their weights are applied."""
     steps: int | None = Field(None, ge=1)
     """Optimizer steps, instead of epochs."""
     temperature: float = Field(0.05, gt=0)
     """Temperature of the cosines in the ranking and CoSENT losses, and of `kl`. Lower ones weigh the hardest negatives
     more."""
     matryoshka: tuple[int, ...] = ()
-    """Widths below the hidden size at which cut vectors work, too. Each adds a loss; () trains the full width alone."""
+    """Smaller widths at which truncated vectors shall work too. Each adds a loss; () trains the full width alone."""
     guide: str | None = None
-    """Sentence-transformers model, folder or hf:OWNER/NAME@COMMIT, that drops false negatives: candidates it holds
+    """Sentence-transformers model, folder or hf:OWNER/NAME@COMMIT, that drops false negatives: candidates that it ranks
     closer to the query than the positive."""
     score: tuple[str, ...] = ()
-    """Tasks to score the tuned model on, by mteb's names. Training rows that hold a scored pair are removed."""
+    """Tasks to score the tuned model on, by mteb's names. Training rows that contain a scored pair are removed."""
     mine: MineSettings = runtime(MineSettings())
     """Hard negatives of `hunmin embed mine`: documents close to a query that do not answer it."""
     rerank: RerankSettings = runtime(RerankSettings())
@@ -147,11 +149,11 @@ class EmbedSettings(Settings):
     dtype: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     """Type of the computation; weights are fp32. `auto`: bf16 on a GPU that has it, else fp32."""
     processes: int = runtime(1, ge=1)
-    """Processes on this machine, one a GPU. They share a batch; negatives are gathered from all."""
+    """Processes on this machine, one per GPU. They share a batch, and negatives are gathered from all."""
     threads: int | None = runtime(None, ge=1)
-    """CPU threads a process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
+    """CPU threads per process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
     checkpoint_every: int = runtime(200, ge=1)
-    """Steps between checkpoints: what a kill can cost at most."""
+    """Steps between checkpoints; a kill loses at most this many."""
     keep_last: int = runtime(1, ge=1)
     """Checkpoints kept."""
     log_every: int = runtime(10, ge=1)

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.process import available_cores
 from common.settings import parse_settings
 from embed.settings import EmbedSettings, require
-from pretrain.parallel.job import run_job
+from pretrain.parallel.job import prepare_torch, run_job
 from pretrain.parallel.world import world_info
 from pretrain.train import StopFlag
 
@@ -32,19 +31,12 @@ def tune_embeddings(
     stop, info = StopFlag(), world_info(os.environ)  # before the imports, in whose seconds a signal would end all
     if settings.batch % info.world:
         raise UserError(f"embed.batch ({settings.batch}) must be a multiple of the {info.world} processes")
-    os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"  # a pickle of a checkpoint gives values, and runs nothing
     require("sentence_transformers", "tuning embeddings")
-    import torch
-
-    torch.set_num_threads(settings.threads or max(1, available_cores() // info.local_world))
-    if not torch.cuda.is_available():
-        os.environ.setdefault("DS_ACCELERATOR", "cpu")  # transformers asks DeepSpeed, which would warn
-    if info.world > 1 or torch.cuda.is_available():
-        os.environ.update(info.environment())  # without it the Trainer spreads a lone process over all GPUs
+    prepare_torch(info, settings.threads)
     from embed.rerank import CrossTuner
     from embed.trainer import Tuner, train_to_end
 
-    return train_to_end(settings, base, out, stop, info.rank, info.world, name, CrossTuner if reranker else Tuner)
+    return train_to_end(settings, base, out, stop, info.world, name, CrossTuner if reranker else Tuner)
 
 
 def main(job: str, processes: int = 1) -> int:

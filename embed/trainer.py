@@ -12,12 +12,10 @@ from datasets import Dataset, DatasetDict
 from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from sentence_transformers.base.trainer import BaseTrainer
 from sentence_transformers.sentence_transformer import losses
-from transformers import PrinterCallback
 
-from common.errors import UserError
-from common.files import atomic_write, disk_errors, follow_umask, publish_folder, sha256_file
+from common.files import atomic_write, disk_errors, sha256_file
 from common.names import find
-from common.settings import dump_settings, settings_hash
+from common.settings import dump_settings
 from embed.base import begin_model, load_encoder, load_model, quiet_libraries, read_base
 from embed.batches import Drawn, draw_batches, epoch_batches
 from embed.card import FACTS, facts_of, write_card
@@ -25,10 +23,10 @@ from embed.data import TrainingSet, describe_sets, load_sets
 from embed.sets import set_files
 from embed.settings import EmbedSettings, PromptSettings
 from pretrain.callbacks.checkpoint import library_disk_errors
-from pretrain.callbacks.hf_trainer import Follow, newest_checkpoint
+from pretrain.callbacks.hf_trainer import Follow, WholeCheckpoints, begin_or_resume, publish_tuned, train_or_stop
 from pretrain.export.sentence_embeddings import write_embedding_files
 from pretrain.kernels.precision import resolve_dtype
-from pretrain.train import STOPPED_MARK, StopFlag
+from pretrain.train import StopFlag
 
 FIXED: dict[str, Any] = {
     "num_train_epochs": 1, "save_strategy": "steps", "report_to": [], "log_level": "error", "disable_tqdm": True,
@@ -57,8 +55,8 @@ def loss_of(one: TrainingSet, model: Any, s: EmbedSettings, world: int, guide: A
     return loss
 
 
-class ExactTrainer(BaseTrainer):
-    """The Trainer of drawn batches; its checkpoints hold weights and state alone, and end when all have written."""
+class ExactTrainer(WholeCheckpoints, BaseTrainer):
+    """The Trainer of drawn batches; its checkpoints hold weights and state alone."""
 
     drawn: Drawn
     load_weights: Any
@@ -72,10 +70,6 @@ class ExactTrainer(BaseTrainer):
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
         self.model[0].auto_model.save_pretrained(output_dir)
-
-    def _save_rng_state(self, output_dir: str) -> None:
-        super()._save_rng_state(output_dir)
-        self.accelerator.wait_for_everyone()  # trainer_state.json, written next, says that every file is there
 
     def _load_from_checkpoint(self, checkpoint_path: str) -> None:
         self.model[0].auto_model.load_state_dict(self.load_weights(Path(checkpoint_path)).state_dict())
@@ -126,20 +120,10 @@ def as_datasets(sets: list[TrainingSet]) -> DatasetDict:
     return DatasetDict(found)
 
 
-def publish_tuned(partial: Path, out: Path, facts: dict[str, Any], counts: dict[str, Any]) -> None:
-    """Give a tuned model's folder its facts and its name `out/model`, and write `out/counts.json`."""
-    with atomic_write(partial / FACTS) as stream:
-        json.dump(facts, stream, ensure_ascii=False, indent=1)
-    follow_umask(*partial.glob("*.safetensors"))
-    publish_folder(partial, out / "model", replace=True)
-    with atomic_write(out / "counts.json") as stream:
-        json.dump(counts, stream, ensure_ascii=False, indent=1, sort_keys=True)
-
-
 def train_to_end(
-    s: EmbedSettings, base: Path, out: Path, stop: StopFlag, rank: int, world: int, name: str, kind: Any
+    s: EmbedSettings, base: Path, out: Path, stop: StopFlag, world: int, name: str, kind: Any
 ) -> dict[str, Any] | None:
-    """Return what `embed.train.tune_embeddings` does, in process `rank` of `world`, by a kind of trainer."""
+    """Return what `embed.train.tune_embeddings` does, in one of `world` processes, by a kind of trainer."""
     quiet_libraries()
     facts, tokenizer = read_base(base, s)
     sets = kind.read_sets(s)
@@ -159,37 +143,28 @@ def train_to_end(
         save_steps=s.checkpoint_every, save_total_limit=s.keep_last, logging_steps=s.log_every,
         use_cpu=not torch.cuda.is_available(),
     )  # fmt: skip
-    with arguments.distributed_state.main_process_first():
-        done, checkpoint = newest_checkpoint(folder)
     read = [sha256_file(path) for path in set_files(s)]
-    mark, identity = folder / "run", settings_hash([dump_settings(s), world, read, facts.hash_for("pretrained")])
-    if checkpoint and mark.read_text() != identity:
-        rule = "a run resumes with the settings, data, base and number of processes that it began with"
-        raise UserError(f"{checkpoint} is of another run", rule, "restore them, or remove the folder to begin anew")
+    identity = [dump_settings(s), world, read, facts.hash_for("pretrained")]
+    done, checkpoint = begin_or_resume(arguments, identity, "settings, data, base and number of processes")
     with disk_errors(out), library_disk_errors(out):
-        if rank == 0 and not checkpoint:
-            folder.mkdir(parents=True, exist_ok=True)
-            mark.write_text(identity)
         if done < steps:
             model = kind.begin(base, s, str(arguments.device))
             cure = "lower embed.learning_rate, or compute in fp32 or bf16"
-            follow = Follow("embed", s, out, stop, done, steps, rank == 0, cure)
+            follow = Follow("embed", s, out, stop, done, steps, arguments.process_index == 0, cure)
             kind.drawn, losses_by_set = Drawn(sets, s, steps, world), kind.loss_by_set(sets, model, s, world)
             trainer = kind(model, arguments, as_datasets(sets), callbacks=[follow], loss=losses_by_set)
-            trainer.remove_callback(PrinterCallback)
             torch.manual_seed(s.seed)
-            trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-            if follow.stopped:
-                if rank == 0:
-                    (out / "logs" / STOPPED_MARK).touch()
+            if not train_or_stop(trainer, follow, checkpoint, out):
                 return None
             del model, trainer
         described = describe_sets(sets, tokenizer, s.max_seq_len, 0)
         counts = {"steps": steps, "batch": s.batch, "processes": world, "sets": described}
-        if rank == 0:
+        if arguments.process_index == 0:
             partial, told = out / ".partial", facts_of(s, base, sets)
             shutil.rmtree(partial, ignore_errors=True)
             last = folder / f"checkpoint-{steps}"
             kind.save_folder(partial, last, tokenizer, s, told, name, sets, described)
-            publish_tuned(partial, out, told, counts)
+            with atomic_write(partial / FACTS) as stream:
+                json.dump(told, stream, ensure_ascii=False, indent=1)
+            publish_tuned(partial, out, counts)
     return counts

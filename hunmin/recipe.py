@@ -51,7 +51,7 @@ class RunSettings(Settings):
     out: Annotated[str, AfterValidator(one_line)] = runtime(...)
     """Run folder; each stage has a folder below it."""
     seed: int = 42
-    """Seed of every stage that draws at random and states none of its own."""
+    """Seed of every random stage that has no seed setting of its own."""
 
 
 class Recipe(RunSettings):

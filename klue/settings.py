@@ -35,30 +35,30 @@ class FineTuneSettings(Settings):
     """Peak learning rate of AdamW (eps 1e-8). Authors: 5e-5, MRC and WoS 3e-5; with a large model (hidden ≥ 1024)
     STS, RE and WoS 2e-5, NER 1e-5."""
     global_batch: int | None = Field(None, ge=1)
-    """Examples a step (MRC: windows). Authors: 32, MRC and WoS 16; with a large model RE 16, NER 8."""
+    """Examples per step (MRC: windows). Authors: 32, MRC and WoS 16; with a large model RE 16, NER 8."""
     warmup_share: float | None = Field(None, ge=0, le=1)
     """Share of the steps over which the rate rises linearly; then it falls linearly to 0.
     Authors: 0.1, NER and MRC 0; with a large model 0.2 for YNAT, NLI, RE and DP."""
     weight_decay: float | None = Field(None, ge=0)
     """Decoupled decay of all weights but biases and layer norms. Authors: 0, WoS 0.01."""
     max_seq_len: int | None = Field(None, ge=8)
-    """Tokens an example is cut to, special tokens included; MRC: tokens of a window. Authors: 128, RE and DP 256, NER,
-    MRC and WoS 510. A model of fewer positions reads no more than it has."""
+    """Tokens to which an example is truncated, special tokens included; MRC: tokens of a window. Authors: 128, RE and
+    DP 256, NER, MRC and WoS 510. If the model has fewer positions, their number is the limit."""
     evaluations_per_epoch: int | None = Field(None, ge=1)
-    """How often the dev examples are scored in an epoch, evenly spaced, the last one at its end. Authors: 4."""
+    """How often the dev examples are scored per epoch, at even intervals and at its end. Authors: 4."""
     patience: int | None = Field(None, ge=0)
     """Evaluations without a better score after which training ends early; 0 = never. Authors: STS, NLI and NER 5, all
     other tasks never."""
     dropout: float | None = Field(None, ge=0, lt=1)
-    """Share of the encoder's states, and of what the head reads of them, that is dropped in training, wherever its
-    configuration names one. None, as the authors have it: what the configuration says, which of a model that was
-    pretrained without is 0. The parser's own layers keep their 0.33."""
+    """Dropout of the encoder's states and of the head's input in training, wherever the model's configuration has a
+    dropout. None, as in the authors' code: the configuration's value, which is 0 for a model pretrained without
+    dropout. The parser's own layers keep their 0.33."""
     metric_for_best_model: str | None = None
-    """Metric of the task by which the best evaluation on dev is chosen: a key of its scores (accuracy,
-    rouge_w_as_published …). None takes the authors' metric, of NER, DP and MRC as meant instead of as published, of a
-    large model's DP by LAS instead of UAS."""
+    """Metric by which the best evaluation on dev is chosen: a key of the task's scores (accuracy, rouge_w_as_published
+    …). None takes the authors' metric, with two differences: for NER, DP and MRC it is the score as defined, not as
+    published, and for DP of a large model it is LAS, not UAS."""
     max_train_examples: int | None = Field(None, ge=1)
-    """Train on at most so many examples, the same ones for every seed; None = all."""
+    """Maximum number of train examples, the same ones for every seed; None = all."""
 
 
 class ParsingSettings(FineTuneSettings):
@@ -66,18 +66,18 @@ class ParsingSettings(FineTuneSettings):
 
     pos_tags: bool | None = None
     """Give the parser the gold part of speech of each word's last morpheme, when training and when scoring. Authors:
-    yes. Text from elsewhere has no gold tags: without them the score says what a parser of plain text reaches."""
+    yes. Other text has no gold tags: without them the score shows what a parser of plain text reaches."""
     parser_width: int | None = Field(None, ge=8)
-    """Width of the parser's LSTMs; it scores arcs in two thirds of it and labels in a third. Authors: 768. Over a model
-    that is much narrower, a parser that wide takes most of the time and learns nearly as much from random weights."""
+    """Width of the parser's LSTMs; arcs are scored with two thirds of it and labels with a third. Authors: 768. For a
+    much narrower model, a parser of this width takes most of the time and learns nearly as much from random weights."""
 
 
 class DialogueSettings(FineTuneSettings):
     """How a model is fine-tuned for WoS."""
 
     texts_only: bool | None = None
-    """Learn to write the values of those slots alone that hold a text, the only ones that are written when predicting.
-    Authors: no, the decoder learns `none`, `yes` and so on as well, which is most of the work of a step."""
+    """Train the decoder only on slots whose value is text, since only these are written in prediction. Authors: no, the
+    decoder also learns `none`, `yes` and so on, which is most of the work of a step."""
 
 
 class KlueSettings(Settings):
@@ -87,20 +87,21 @@ class KlueSettings(Settings):
     """Folder with KLUE's files, in the official layout (ynat-v1.1/ynat-v1.1_dev.json …) or as the hub's dataset `klue`
     has them (ynat/validation-00000-of-00001.parquet …); or the data set's name on the hub, klue/klue."""
     benchmarks: str | None = None
-    """Folder, or data set on the hub, with the files of the other suites. KoBEST's in kobest/ (kobest/BoolQ/train.tsv
-    …), those of KoELECTRA's table in a folder a task (korsts/sts-train.tsv …), at the top or in koelectra/.
-    None = `data`."""
+    """Folder, or data set on the hub, with the files of the other suites. KoBEST's files are in kobest/
+    (kobest/BoolQ/train.tsv …). The tasks of KoELECTRA's table have one folder each (korsts/sts-train.tsv …), directly
+    here or in koelectra/. None = `data`."""
     suites: list[str] = Field(["klue"])
     """Suites to run: klue, the eight tasks of KLUE; kobest, the five of KoBEST; koelectra, those of KoELECTRA's table:
-    NSMC, PAWS-X, KorNLI, KorSTS, question pair, KorQuAD 1.0 and hate speech. What they hold is taken out of the corpus
-    as KLUE is."""
+    NSMC, PAWS-X, KorNLI, KorSTS, question pair, KorQuAD 1.0 and hate speech. Their sentences are removed from the
+    corpus, as KLUE's are."""
     tasks: list[str] = Field([], validate_default=True)
-    """Tasks to run, of any suite, with or without its name (sts, klue-sts); by default all of `suites`."""
+    """Tasks to run, of any suite, with or without the suite's name (sts, klue-sts); by default all tasks of
+    `suites`."""
     seeds: int | list[int] = Field([42])
-    """Seeds to fine-tune with, each a job: a list, or a count n for 42, 43, … 41+n. The authors' seed is 42."""
+    """Seeds to fine-tune with, one job per seed: a list, or a number n for 42, 43, … 41+n. The authors' seed is 42."""
     baseline_random: bool = False
-    """Also fine-tune the same architecture from random initialisation, with the same tokenizer, settings and seeds:
-    the difference is what pretraining gives. Off by default, as it doubles the work."""
+    """Also fine-tune the same architecture from random initialisation, with the same tokenizer, settings and seeds: the
+    difference shows what pretraining gains. Off by default, since it doubles the work."""
     training: FineTuneSettings = FineTuneSettings()
     """Changes to the authors' values, for every task."""
     ynat: FineTuneSettings = FineTuneSettings()
@@ -144,26 +145,26 @@ class KlueSettings(Settings):
     hate_speech: FineTuneSettings = FineTuneSettings()
     """Changes for hate speech alone; they go before `training`."""
     search: Literal["none", "small", "grid"] = "none"
-    """Training values to try for every task, initialisation and seed. none: those of the sections above. small: their
-    learning rate as 1e-5, 2e-5, 3e-5 and 5e-5. grid: the paper's 384 sets, of these learning rates, warm-up 0, 0.1,
-    0.2, 0.6, weight decay 0, 0.01, batch 8, 16, 32 and epochs 3, 4, 5, 10. A value that a section names is not varied.
-    The set with the best mean over seeds of the metric of `metric_for_best_model` is reported: chosen on dev, as in
-    the paper."""
+    """Training values to try for every task, initialisation and seed. none: only those of the sections above. small:
+    these with learning rates 1e-5, 2e-5, 3e-5 and 5e-5. grid: the paper's 384 sets, of these learning rates, warm-up 0,
+    0.1, 0.2, 0.6, weight decay 0, 0.01, batch 8, 16, 32 and epochs 3, 4, 5, 10. A value that a section states is not
+    varied. The set with the best mean over seeds of `metric_for_best_model` on dev is reported, as in the paper."""
     keep_head: bool = False
-    """Keep the head of a model that was fine-tuned already, for more training on the same task. Off: the head begins
-    anew from the seed, whatever the model was fine-tuned for."""
+    """Keep the head of a fine-tuned model, for more training on the same task. Off: a new head is drawn from the seed,
+    whatever the model was fine-tuned for."""
     published: bool = runtime(True)
-    """Show the paper's dev rows beside the scores. Turn it off for data that is not the benchmark itself."""
+    """Show the paper's dev scores next to these. Turn it off for data that is not the benchmark itself."""
     save_model: Literal["none", "best"] = runtime("none")
-    """best: every job leaves its model by the best evaluation on dev in jobs/NAME/model, for `hunmin klue predict`,
-    each as large as the model in single precision."""
+    """best: every job saves its model from the best evaluation on dev in jobs/NAME/model, for `hunmin klue predict`.
+    Each is as large as the model in single precision."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Where jobs run: auto = GPUs where there are any. Single precision on CPU, bfloat16 autocast on GPU."""
+    """Where jobs run: auto = on the GPUs, if there are any. Single precision on CPU, bfloat16 autocast on GPU."""
     workers: int | None = runtime(None, ge=0)
-    """Jobs at once; None = as many as fit into the memory of the GPUs, at most 8 on each, else one for every `threads`
-    cores. 0 = no processes for jobs: one after another in the command's own, for a debugger or a profiler."""
+    """Number of concurrent jobs. None = as many as fit into the memory of the GPUs, at most 8 per GPU; without GPUs,
+    one for every `threads` cores. 0 = jobs run one after another in the command's own process, for a debugger or a
+    profiler."""
     threads: int = Field(1, ge=1)
-    """CPU threads a job computes with. Another count may change the last digits, hence no default by host."""
+    """CPU threads per job. Another number may change the last digits, so the default does not depend on the machine."""
 
     @field_validator("suites")
     @classmethod

@@ -16,26 +16,30 @@ class LeaderboardSettings(Settings):
     data: str = ""
     """Folder with the rows: TASK.jsonl, .json, .csv or .parquet, or the authors' files. Shots: TASK.fewshot.*."""
     tasks: tuple[str, ...] = ()
-    """Tasks of the suites to score; none = all whose rows are there. A task named here must have its rows."""
+    """Tasks of the suites to score; none = all tasks that have rows. A task named here must have rows."""
     limit: int | None = Field(None, ge=1)
-    """Rows a task at most, from the first; None = all. For trials: limited scores enter no mean."""
+    """Maximum number of rows per task, the first ones; None = all. For trials only: limited scores are left out of the
+    means."""
     chat_template: bool = False
-    """Whether prompts use the tokenizer's chat template. The suite instruct always takes the layout of tuning."""
+    """Whether prompts use the tokenizer's chat template. The suite instruct always uses the template of tuning."""
     shots: dict[str, Annotated[int, Field(ge=0)]] = Field({}, examples=[{"ko_gsm8k": 5}])
-    """Task → shots, the first ones of its file. Default 0: the board's shots are unpublished."""
+    """Number of shots by task; the first ones of the task's file are used. Default 0, since the leaderboard's numbers
+    are unpublished."""
     max_gen_toks: int | None = Field(None, ge=1)
-    """Tokens an answer at most; None = the task file's. Lower it for models of few positions."""
+    """Maximum tokens per answer; None = the task file's value. Lower it for models with few positions."""
     listed: tuple[str, ...] = LISTED
-    """Tasks whose prompts list the choices, so that letters are scored. Unpublished; GPQA lists them upstream."""
+    """Tasks whose prompts list the choices, so that the choices' letters are scored. The leaderboard's practice is
+    unpublished; upstream, GPQA lists the choices."""
     groups: tuple[tuple[int, ...], ...] = GROUPS
-    """Choices of kornat_social, from 0, that A-SVA merges. Unpublished; by default the two that agree, or disagree."""
+    """Groups of choices of kornat_social (numbered from 0) that A-SVA merges. The official groups are unpublished; by
+    default the two that agree are merged, and the two that disagree."""
     resamples: int = Field(1000, ge=100)
-    """Bootstrap samples of an interval. More make its ends steadier."""
+    """Bootstrap samples of an interval. More samples make its ends more stable."""
     seed: int = 42
-    """Seed of the bootstrap. Nothing else is drawn: answers are greedy, shots are the first ones."""
+    """Seed of the bootstrap. Nothing else is random: answers are greedy, shots are the first ones."""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     """Type of the weights; auto = that of the checkpoint."""
     batch_size: int = runtime(8, ge=1)
-    """Prompts a batch. Raise it until the device's memory is full."""
+    """Prompts per batch. Raise it until the device's memory is full."""
     device: str = runtime("auto")
-    """Device: cpu, cuda, cuda:1 …; auto = a GPU where there is one."""
+    """Device: cpu, cuda, cuda:1 …; auto = a GPU if there is one."""

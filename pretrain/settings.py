@@ -41,17 +41,17 @@ class ModelSettings(Settings):
     heads: int = Field(12, ge=1)
     """Attention heads; must divide `hidden`."""
     feed_forward: int | None = Field(None, ge=1)
-    """Width of the feed-forward layer; None is the original's: 4 × hidden, and 1.5 × hidden of modernbert, whose
-    feed-forward layers have a gate of that width beside it."""
+    """Width of the feed-forward layer; None is the original's: 4 × hidden, or 1.5 × hidden for modernbert, whose
+    feed-forward layers also have a gate of that width."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Dropout of hidden states and attention, 0.1 as in the originals."""
     attention_dropout: float | None = Field(None, ge=0, lt=1)
-    """Dropout of attention alone; None is `dropout`. The fastest attention kernels of a GPU know none: 0 is faster."""
+    """Dropout of attention alone; None is `dropout`. With 0, a GPU can use its fastest attention kernels."""
     initializer_range: float = Field(0.02, gt=0)
     """Standard deviation of the initial weights."""
     initialisation: Literal["original", "local"] = "original"
-    """`original`: all weights at random, as in the originals. `local`: attention begins by looking near, from which a
-    run of hours on a small machine learns word order; at random it takes no note of it for thousands of steps."""
+    """`original`: all weights at random, as in the originals. `local`: attention initially favours nearby tokens. It
+    helps runs of a few hours on a small machine, which learn word order late otherwise."""
 
     modernbert: ModernBertSettings | None = None
     """What `type: modernbert` alone has; None is the published model's."""
@@ -99,8 +99,9 @@ class OptimizerSettings(Settings):
     """Steps of linear warm-up from 0; fewer than all steps of the run."""
     schedule: Literal["linear", "warmup-stable-decay", "warmup-stable-sqrt"] = "linear"
     """After the warm-up: `linear` falls to 0 at the last step (the originals). `warmup-stable-decay` stays at the peak
-    and falls over the last `decay_share` of the steps, so that any checkpoint before is a good start to continue from.
-    `warmup-stable-sqrt` falls as 1 − √progress instead (Hägele et al. 2024: a lower loss than evenly)."""
+    and falls over the last `decay_share` of the steps, so that a branch can start well from any checkpoint before the
+    fall. `warmup-stable-sqrt` falls as 1 − √progress instead (Hägele et al. 2024: a lower loss than with a linear
+    fall)."""
     decay_share: float = Field(0.1, gt=0, le=1)
     """Share of all steps over which the `warmup-stable-…` schedules fall to 0."""
     max_grad_norm: float = Field(1.0, ge=0)
@@ -113,18 +114,18 @@ class FirstPhaseSettings(Settings):
     objective: Literal["mlm", "clm"] = "clm"
     """What is learned first, as `pretrain.objective`."""
     steps: int = Field(ge=1)
-    """Steps of the phase, fewer than all of the run's. Schedules and data continue over its end: the learning rate, and
-    `masking.rate` on its way to `masking.rate_end`, go by the step of the run."""
+    """Steps of the phase, fewer than those of the whole run. Schedules and data continue after its end: the learning
+    rate and the masking rate follow the step of the run."""
 
 
 class BatchWarmupSettings(Settings):
     """Growth of the global batch at the beginning of a run, in even stairs."""
 
     start: int = Field(ge=1)
-    """Samples of the first stair, and by which each one is larger than the one before; must divide `global_batch`, and
-    be a multiple of the micro-batch and of the processes."""
+    """Batch size in samples at the start, and the amount by which it grows each time. It must divide `global_batch`,
+    and be a multiple of the micro-batch and of the number of processes."""
     steps: int = Field(ge=1)
-    """Steps of all stairs together; the last stair is `global_batch` itself, so that 1 is as good as no growth."""
+    """Steps over which the batch grows to `global_batch`; 1 amounts to no growth."""
 
 
 class PretrainSettings(Settings):
@@ -141,16 +142,16 @@ class PretrainSettings(Settings):
     """Shape of the encoder."""
     init_from: str | None = None
     """Model to continue from (further pretraining): a transformers folder, a finished run's folder, or a name on the
-    hub (OWNER/NAME[@REVISION], whose commit the run records). `model` must state its shape, and the tokenizer be its
-    own, or one extended from it. None begins at random."""
+    hub (OWNER/NAME[@REVISION], whose commit the run records). `model` must state its shape, and the tokenizer must be
+    its own or extended from it. None starts from random weights."""
     branch_from: str | None = None
-    """A checkpoint folder to branch from. A new run starts with its weights, its optimizer state and its place in the
-    data, and continues under another learning rate, schedule, number of steps, batch, objective, numeric type or ZeRO
-    stage. After nothing but `clm`, `masking` may differ too. Not with `init_from`."""
+    """Folder of a checkpoint to branch from. The new run starts with its weights, optimizer state and position in the
+    data. It may have another learning rate, schedule, number of steps, batch, objective, numeric type or ZeRO stage. If
+    the earlier run trained with `clm` alone, `masking` may differ too. Not together with `init_from`."""
     objective: Literal["mlm", "mlm+nsp", "clm"] = "mlm"
-    """`mlm`: masked language modelling. `mlm+nsp`: with next-sentence prediction beside it (BERT, KLUE-BERT). `clm`:
-    each token from those before it. A run that ends with it is a first phase, from which one with `mlm` branches: it
-    has no KLUE scores and is not pushed to the hub."""
+    """`mlm`: masked language modelling. `mlm+nsp`: with next-sentence prediction as well (BERT, KLUE-BERT). `clm`: each
+    token is predicted from those before it. A run that ends with `clm` is only a first phase, from which a run with
+    `mlm` branches: it has no KLUE scores and is not pushed to the hub."""
     first_phase: FirstPhaseSettings | None = None
     """Another objective for the first steps. None: one objective from the first step to the last."""
     masking: MaskingSettings = MaskingSettings()
@@ -160,9 +161,9 @@ class PretrainSettings(Settings):
     packing: Literal["full-sentences", "doc-sentences", "contiguous", "packed", "sentence-pairs"] = "full-sentences"
     """`full-sentences`: whole consecutive sentences across documents up to the length (RoBERTa), the rest padded.
     `doc-sentences`: the same, but never across documents (RoBERTa's other variant; more padding). `contiguous`: the
-    running text cut every length − 2 tokens: no padding, no attention mask, cut words unmasked. `packed`: documents,
-    or pieces of long ones, packed into samples by best fit; they do not see each other. `sentence-pairs`: two texts
-    that follow each other or do not, for next-sentence prediction (BERT)."""
+    running text is cut every length − 2 tokens, without padding and attention mask; words that are cut are not masked.
+    `packed`: documents, or pieces of long ones, are packed into samples by best fit, without attention between them.
+    `sentence-pairs`: two texts that follow each other or do not, for next-sentence prediction (BERT)."""
     max_seq_len: int = Field(512, ge=8)
     """Tokens in a sample, [CLS] and [SEP] included."""
     steps: int = Field(1_000_000, ge=1)
@@ -173,58 +174,60 @@ class PretrainSettings(Settings):
     """Smaller global batches over the first steps: more updates from the same tokens while gradients still agree. None
     begins with `global_batch`. Learning rate and masking rate go by the step in any case."""
     micro_batch: int = runtime(32, ge=1)
-    """Samples a process computes at once; the rest of the global batch is accumulated. Set it by memory. Where so many
-    processes cannot share the batch in this size, they take the largest one below. A run may resume with another size,
-    whose dropout is drawn anew and whose losses differ by rounding."""
+    """Samples that a process computes at once; the global batch is accumulated from these. Choose it by memory. If the
+    processes cannot divide the global batch by this size, they use the next smaller size that fits. A run may resume
+    with another size; its dropout masks then differ, and its losses differ by rounding."""
     validation_samples: int = Field(1024, ge=0)
-    """Samples held out of training for the validation loss, always with the same masks; at most a tenth of all. Where
-    the corpus holds out documents (`corpus.mixture`), so many of theirs, and no others."""
+    """Number of samples held out of training for the validation loss, always with the same masks; at most a tenth of
+    all. If the corpus holds out documents (`corpus.mixture`), the samples come from these alone."""
     seed: int = Field(42, ge=0, lt=2**63)
     """Seed of initialisation, order, masks and dropout."""
     dtype: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     """`auto`: bf16 autocast on a GPU that has it, else fp32 (faster than bf16 on most CPUs). `fp16`: autocast for GPUs
-    without bf16, with a dynamic loss scale; a batch whose gradient overflows is skipped and halves it, as happens now
-    and then, so `max_skipped` does not count it. Weights stay fp32."""
+    without bf16, with a dynamic loss scale. A batch whose gradient overflows is skipped and halves the loss scale;
+    `max_skipped` does not count it. Weights stay fp32."""
     compile: bool | None = runtime(None)
-    """Compile the model (torch.compile, static shapes): minutes at the start, and other rounding, for speed after.
-    None: on GPUs, but not at ZeRO stage 3, whose fetching of weights cuts the model into pieces."""
+    """Compile the model (torch.compile, static shapes). This takes minutes at the start and rounds differently, but
+    training is faster. None: on GPUs, except at ZeRO stage 3, which fetches weights in between and so cannot be
+    compiled as a whole."""
     fp8: bool = False
     """Compute the feed-forward layers' matrix products in 8 bits (torchao, an extra), on GPUs from Ada and Hopper on,
     with coarser rounding. At width 768 it was slower on an H200: try it from 1,024 on."""
     grad_reduce_dtype: Literal["fp32", "bf16"] = "fp32"
-    """Numbers in which gradients are averaged over the processes. `bf16` halves what is sent, for networks that hold a
-    run back (`hunmin plan` says by how much), with gradients of 8 significant bits."""
+    """Numeric type in which gradients are averaged over the processes. `bf16` halves what is sent, but leaves gradients
+    8 significant bits. Use it if the network slows a run down (`hunmin plan` says by how much)."""
     bucket_cap_mb: int | None = runtime(None, ge=1)
-    """MB of gradients (fp32) that are averaged at a time. None: an eighth of the model's, 25 to 200. Larger ones suit
-    networks of high latency; smaller ones leave earlier, beside the backward pass."""
+    """MB of gradients (fp32) that are averaged at a time. None: an eighth of all gradients, but at least 25 and at most
+    200. Larger values suit networks of high latency; smaller ones are sent earlier, during the backward pass."""
     gradient_checkpointing: bool = runtime(False)
     """Compute the layers again in the backward pass instead of keeping them: less memory for more time, the same
     result."""
     engine: Literal["auto", "deepspeed", "torch"] = runtime("auto")
-    """What computes and averages gradients over the processes. `auto`: torch's DistributedDataParallel at ZeRO stage
-    0, DeepSpeed at stages 1 to 3, which torch has not."""
+    """What computes and averages gradients over the processes. `auto`: torch's DistributedDataParallel at ZeRO stage 0,
+    DeepSpeed at stages 1 to 3."""
     zero_stage: Literal[0, 1, 2, 3] = runtime(0)
-    """DeepSpeed ZeRO stage, what is shared over the processes instead of replicated: 1 the optimizer state, 2 the
-    gradients too, 3 the weights too. Checkpoints hold the state whole, so any stage continues from those of another."""
+    """DeepSpeed ZeRO stage: what is sharded over the processes instead of replicated. 1: the optimizer state, 2: the
+    gradients too, 3: the weights too. Checkpoints contain the whole state, so a run can resume at another stage."""
     spike: float = runtime(2.0, gt=1)
     """A global batch whose loss is more than this many times the running mean is skipped, like one without a finite
     loss."""
     max_skipped: int = runtime(10, ge=0)
-    """Skipped batches after which the run stops: the fault is then not in single batches."""
+    """Number of skipped batches after which the run stops, since the cause is then not a single bad batch."""
     checkpoint_every: int = runtime(1000, ge=1)
-    """Steps between checkpoints: what a kill can cost at most."""
+    """Steps between checkpoints; a kill loses at most this many."""
     keep_last: int = runtime(2, ge=1)
     """Checkpoints kept; older ones are removed once a newer one is complete."""
     keep_every: int | None = runtime(None, ge=1)
-    """Steps of which every multiple's checkpoint is kept for good, for curves over the run; None keeps none."""
+    """Checkpoints at multiples of this many steps are kept permanently, for example for curves over the run; None keeps
+    none."""
     validate_every: int = runtime(1000, ge=1)
     """Steps between validation losses."""
     log_every: int = runtime(50, ge=1)
     """Steps between two lines of metrics."""
     processes: int = runtime(1, ge=1)
-    """Training processes on this machine (one a GPU; on a CPU one is best)."""
+    """Training processes on this machine (one per GPU; on a CPU one is best)."""
     threads: int | None = runtime(None, ge=1)
-    """CPU threads a process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
+    """CPU threads per process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
     wandb: Wandb = runtime("auto")
     """`auto`: online when logged in, else offline; metrics go to JSON Lines in any case."""
     wandb_project: str = runtime("hunmin")

@@ -47,15 +47,15 @@ HEAD = (
     "[한국어](recipe.ko.md)",
     "<!-- Written by scripts/recipe_reference.py from the settings' docstrings; edit those. -->",
     """\
-Every setting of a recipe, from the classes that read it. A recipe is YAML with these sections, one below the other; on
-the command line the same setting is `key=value` with dots: `pretrain.optimizer.learning_rate=2e-4`. An unknown key or a
-value out of its range is an error that names the key, the rule and the nearest known name. Rules between several
-settings (`micro_batch` and `global_batch`, say) are told by the error as well: `hunmin run RECIPE --dry-run` checks
-it all.""",
+Every setting of a recipe, generated from the code that reads it. A recipe is a YAML file with the sections below.
+On the command line, give a setting as `key=value` with dots: `pretrain.optimizer.learning_rate=2e-4`. An unknown
+key or a value out of range is an error that names the key, the rule and the nearest known name. Rules between
+settings (such as `micro_batch` and `global_batch`) are checked too; `hunmin run RECIPE --dry-run` checks
+everything.""",
     """\
-*Free* settings change how the work is done and not what comes out: they may have another value when a run resumes. Any
-other value that changes redoes its stage and those that read it; training that it does not fit is moved aside, not
-deleted (`tests/hunmin/test_run.py`). *required* means that there is no default.""",
+*Free* settings change how the work is done but not the output: they may have another value when a run resumes. If
+any other setting changes, its stage and the stages that read its output run again. The previous training is then
+moved to another folder, not deleted (`tests/hunmin/test_run.py`). *required* means that there is no default.""",
 )
 
 DECODER = """\

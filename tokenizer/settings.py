@@ -23,39 +23,40 @@ class TokenizerSettings(Settings):
     RENAMED: ClassVar[Mapping[str, str]] = {"max_length": "max_seq_len"}
 
     vocab_size: int = Field(default=32_000, ge=32)
-    """Entries of the vocabulary, special tokens and unused slots included: reached exactly (KLUE: 32,000)."""
+    """Exact number of entries in the vocabulary, special tokens and unused slots included (KLUE: 32,000)."""
     base: str | None = None
     """WordPiece tokenizer to start from: its folder, a run's folder, or a name on the hub (OWNER/NAME[@REVISION]; see
-    `pretrain.init_from`). Taken as it is where `vocab_size` is its size, extended on the corpus where `vocab_size` is
-    larger. Its special tokens stay. None trains a new one."""
+    `pretrain.init_from`). It is used unchanged if `vocab_size` is its size, and extended on the corpus if `vocab_size`
+    is larger. Its special tokens stay. None trains a new tokenizer."""
     model: Literal["wordpiece", "unigram"] = "wordpiece"
     """WordPiece, which this project trains models with; or sentencepiece's unigram model (an extra) to compare with."""
     pretokenizer: Literal["morpheme", "kiwi", "none"] = "morpheme"
-    """What cuts words before training: mecab-ko morphemes (KLUE's way), kiwi's (an extra), or nothing (the baseline).
-    Encoding never needs an analyser."""
+    """How words are split before training: into mecab-ko's morphemes (as for KLUE), into kiwi's (an extra), or not at
+    all (the baseline). Encoding never needs an analyser."""
     min_character_count: int = Field(default=20, ge=1)
-    """A character seen at least this often in the sample gets both its forms (x and ##x), whatever its merges are
-    worth; words with a rarer one become [UNK]. Each costs two entries."""
+    """A character seen at least this often in the sample gets both its forms (x and ##x) as entries, however rarely it
+    is merged. A word with a rarer character becomes [UNK]."""
     min_pair_count: int = Field(default=2, ge=1)
-    """Two pieces are merged only if they stand side by side at least this often. In a sample of more pieces than
-    `tokenizer.wordpiece.FEED_LIMIT` counts are scaled down, and it is about the scaled ones."""
+    """Minimum frequency of a pair of adjacent pieces that is merged. If the sample has more pieces than
+    `tokenizer.wordpiece.FEED_LIMIT`, counts are scaled down, and the minimum applies to the scaled counts."""
     sample_mb: float = Field(default=1000.0, gt=0)
-    """Megabytes (10^6 bytes of UTF-8) of the corpus to train on. A larger corpus is sampled by document, seeded, and
-    balanced: small sources are taken whole before a large one gets more than they. One document in a hundred (some
-    2 MB at most) is never trained on, so that the card's figures are of text the vocabulary has not seen."""
+    """Megabytes (10^6 bytes of UTF-8) of the corpus to train on. From a larger corpus, documents are sampled with the
+    seed so that sources are balanced: small sources are used completely before a large one gets more than they have.
+    One document in a hundred (about 2 MB at most) is never trained on; the card's figures are measured on these."""
     special: Literal["roberta", "bert"] = "roberta"
     """Order of the special tokens: roberta [CLS]0 [PAD]1 [SEP]2 [UNK]3 [MASK]4, bert [PAD]0 [UNK]1 [CLS]2 [SEP]3
     [MASK]4; bert also makes the tokenizer return token_type_ids."""
     unused: int = Field(default=0, ge=0)
     """Slots [unused0], [unused1] ... after the special tokens, for tokens added later without resizing the model."""
     user_tokens: list[str] = Field(default=[])
-    """Tokens that are never cut, after the unused slots: marks that your text uses, say <URL>; without whitespace."""
+    """Tokens that are never split, such as markers in your text (<URL>); without whitespace. Their entries follow the
+    unused slots."""
     max_seq_len: int = Field(default=512, ge=8)
     """Maximum input length in tokens, saved as model_max_length."""
     seed: int = 42
     """Seed of the sample."""
     workers: int | None = runtime(None, ge=1)
-    """Processes that count and segment; None = one a core. Never changes the vocabulary."""
+    """Processes that count and segment; None = one per core. It does not change the vocabulary."""
 
     @field_validator("user_tokens")
     @classmethod
@@ -115,5 +116,5 @@ class EncodeSettings(Settings):
     ray_address: str = runtime("auto", min_length=1)
     """For ray: auto, the cluster this machine belongs to; local, one started here; or the cluster's HOST:PORT."""
     workers: int | None = runtime(None, ge=1)
-    """Threads (tasks at once with ray), each with some 64 MB of text at a time and a table of words that grows to
-    0.7 GB on a large corpus. None = all cores. Never changes the output."""
+    """Threads (tasks at once with ray), each with some 64 MB of text at a time and a table of words that grows to 0.7
+    GB on a large corpus. None = all cores. It does not change the output."""

@@ -32,7 +32,7 @@ class DecontaminateSettings(Settings):
     """Whether benchmark sentences are removed at all."""
     benchmark: str | list[str] | None = None
     """Folders, files or globs of the benchmarks; None = the recipe's klue.data, and the folders of the tasks of other
-    suites that it scores. Without either nothing is decontaminated, which is warned of."""
+    suites that it scores. Without either, nothing is decontaminated, and a warning says so."""
 
     @property
     def benchmarks(self) -> list[str]:
@@ -45,7 +45,7 @@ class DecontaminateSettings(Settings):
         return self.enabled and bool(self.benchmarks)
 
     rules: list[Rule] = Field(default=list(RULES))
-    """Which rules apply; a sentence goes when any of them says so."""
+    """Which rules apply; a sentence is removed if any of them finds it."""
     threshold: float = Field(default=0.8, gt=0, le=1)
     """Words: a hit when BM25(corpus sentence, d) / BM25(d, d) reaches this for a benchmark sentence d. 0.8 still finds
     78% of the copies with one word replaced, at 0.0015% false alarms; 0.7 finds 94%, at 0.023%; 0.9 finds 23%."""
@@ -54,14 +54,14 @@ class DecontaminateSettings(Settings):
     to 0.85 copies with one particle changed are found in 95% instead of 86%, at 0.003% false alarms. 0.8 gains half
     a point more, doubles the false alarms and costs a fifth of the speed."""
     min_words: int = Field(default=4, ge=1)
-    """Benchmark sentences with fewer distinct words are not compared by words: two or three common words turn up
-    in innocent sentences (3: 0.004% false alarms), and rule embedded finds whole copies of them."""
+    """Benchmark sentences with fewer distinct words are not compared by words: two or three common words occur in
+    unrelated sentences (3: 0.004% false alarms), and rule embedded finds whole copies of them."""
     min_bigrams: int = Field(default=8, ge=1)
     """Benchmark sentences of a single word, or with fewer distinct bigrams, are not compared by bigrams. With 6 there
     are eight times as many false alarms; 12 loses a fifth of the short sentences with a changed particle."""
     spread: float = Field(default=1.5, ge=1)
-    """Words and bigrams: the share must be reached within so many times the benchmark sentence's own length (in words,
-    in bigrams) of the corpus sentence. Long sentences hold almost any words somewhere."""
+    """Words and bigrams: the ratio must be reached within a window of the corpus sentence that is this many times as
+    long (in words, in bigrams) as the benchmark sentence. Long sentences contain almost any words somewhere."""
     exact_min_characters: int = Field(default=1, ge=1)
     """Shortest benchmark sentence, in letters and digits, that an exact match removes."""
     exact_min_passage_characters: int = Field(default=8, ge=1)

@@ -24,7 +24,7 @@ class LanguageSettings(Settings):
     """Drop documents that are not Korean, or are code."""
 
     min_hangul: float = Field(0.3, ge=0, le=1)
-    """Least share of Hangul among the letters. A document without letters has none."""
+    """Minimum share of Hangul among the letters. In a document without letters it counts as 0."""
     max_code_lines: float | None = Field(0.7, ge=0, le=1)
     """Largest share of lines that look like code: hardly any Hangul, and brackets, operators or a semicolon at the end.
     None switches the rule off."""

@@ -16,20 +16,20 @@ class LengthSettings(Settings):
     """Drop documents that are too short or too long, or whose sentences or words are."""
 
     min_chars: int = Field(10, ge=0)
-    """Shortest document in characters. 10 takes out what holds no statement (좋아요, ㅋㅋㅋ) and leaves short comments;
-    for pages of the web 200 is usual."""
+    """Shortest document in characters. 10 drops documents that state nothing (좋아요, ㅋㅋㅋ) and keeps short comments;
+    for web pages 200 is usual."""
     max_chars: int | None = Field(None, ge=1)
     """Longest document in characters; None keeps books whole."""
     min_word_chars: float = Field(1.5, ge=0)
-    """Least characters of a word (eojeol) on average: below, letters stand apart (안 녕 하 세 요)."""
+    """Minimum mean number of characters per word (eojeol); text below it has its letters separated (안 녕 하 세 요)."""
     max_word_chars: float | None = Field(15, gt=0)
-    """Most characters of a word on average: above, the text has no spaces, or holds addresses and codes. Korean prose
-    has 2.5 to 5."""
+    """Maximum mean number of characters per word; text above it has no spaces, or consists of addresses and codes.
+    Korean prose has 2.5 to 5."""
     min_sentence_chars: float | None = Field(None, gt=0)
-    """Least characters of a sentence on average. None does not split sentences for it, which takes longer than all
-    else here."""
+    """Minimum mean number of characters per sentence. None saves the splitting into sentences, which takes longer than
+    everything else in this filter."""
     max_sentence_chars: float | None = Field(None, gt=0)
-    """Most characters of a sentence on average: lists and tables without stops."""
+    """Maximum mean number of characters per sentence; above it are lists and tables without full stops."""
 
     @property
     def measures(self) -> tuple[Measure, ...]:

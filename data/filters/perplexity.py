@@ -26,10 +26,11 @@ class PerplexitySettings(Settings):
     model: str = Field(min_length=1)
     """File that `hunmin corpus train-perplexity` wrote."""
     max_perplexity: float | None = Field(None, gt=1)
-    """Largest perplexity of a character. None takes the model's own: 1.5 times what one in a thousand documents held
-    out of its training is above."""
+    """Maximum perplexity per character. None takes the bound stored with the model: 1.5 times the perplexity that one
+    in a thousand documents held out of its training exceeds."""
     min_chars: int = Field(50, ge=1)
-    """Shorter documents (characters, a run of blanks being one) are not judged: their perplexity says little."""
+    """Shorter documents (in characters; a run of blanks counts as one) are not filtered, because their perplexity says
+    little."""
 
     def load(self) -> PerplexityFilter:
         """Return the filter with its model read.

@@ -28,13 +28,13 @@ RUNS = (3, 4)
 
 
 class QualitySettings(Settings):
-    """Drop documents that a classifier takes for bad ones."""
+    """Drop documents that a classifier considers bad."""
 
     model: str = Field(min_length=1)
     """File that `hunmin corpus train-quality` wrote."""
     min_good: float = Field(0.1, ge=0, le=1)
-    """Least probability of being good. 0.1 drops what the classifier is sure of: what it has not learned is near 0.5,
-    and a corpus of good texts alone narrows what a model knows."""
+    """Minimum probability of being good. 0.1 drops only what the classifier is sure is bad: text of a kind that it has
+    not learned is near 0.5, and a corpus of good texts alone narrows what a model knows."""
 
     def load(self) -> QualityFilter:
         """Return the filter with its model read.

@@ -24,17 +24,18 @@ class RepetitionSettings(Settings):
     """Drop documents that repeat themselves: lines, runs of words, or one character."""
 
     max_duplicate_lines: float | None = Field(0.5, ge=0, le=1)
-    """Largest share of lines that stood in the document before; None switches the rule off, here and below."""
+    """Maximum share of lines that have occurred before in the document; None switches the rule off, here and below."""
     max_duplicate_line_characters: float | None = Field(0.2, ge=0, le=1)
-    """Largest share of the characters of lines that stands in such lines."""
+    """Maximum share of characters that are in such lines."""
     max_top_ngrams: dict[int, float] = Field(default_factory=lambda: {2: 0.3, 3: 0.27, 4: 0.25})
-    """n → largest share of characters in the one run of n words that takes most of the text."""
+    """n → maximum share of characters that are in the run of n words that takes up most of the text."""
     max_duplicate_ngrams: dict[int, float] = Field(
         default_factory=lambda: {5: 0.33, 6: 0.31, 7: 0.29, 8: 0.27, 9: 0.25, 10: 0.23}
     )
-    """n → largest share of characters in runs of n words that stood in the document before."""
+    """n → maximum share of characters that are in runs of n words that have occurred before in the document."""
     min_words: int = Field(30, ge=1)
-    """Documents with fewer words are not judged by runs of words: in a short text two equal words are much of it."""
+    """Documents with fewer words are not judged by runs of words, because two equal words make up much of a short
+    text."""
     max_character_runs: float | None = Field(0.3, ge=0, le=1)
     """Largest share of characters that are the third or a later one in a run of the same (ㅋㅋㅋㅋ, !!!!, -----)."""
 

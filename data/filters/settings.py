@@ -24,9 +24,10 @@ class FilterSettings(Settings):
     """A filter, named by its kind: `{length: {min_chars: 50}}`; `length` or `{length: }` takes its defaults."""
 
     name: str | None = Field(None, pattern="^[a-z][a-z0-9_]*$")
-    """Name in the statistics and of the columns of scores, where one kind stands twice; None takes the kind's."""
+    """Name in the statistics and in the columns of scores. It is needed if one kind of filter is used twice; None takes
+    the name of the kind."""
     drop: bool = True
-    """Drop what the filter refuses. False only takes the scores (`corpus.keep_scores`) and drops nothing."""
+    """Drop what the filter rejects. False only measures (for `corpus.keep_scores`) and drops nothing."""
     licence: LicenceSettings | None = None
     """By licence."""
     length: LengthSettings | None = None

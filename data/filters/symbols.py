@@ -20,7 +20,7 @@ FEW_LINES = 5
 
 
 class SymbolsSettings(Settings):
-    """Drop documents that are hardly more than signs, lists, or lines that break off."""
+    """Drop documents that consist mostly of symbols, lists, or lines that break off."""
 
     max_symbols: float | None = Field(0.4, ge=0, le=1)
     """Largest share of characters (blanks not counted) that are neither letters nor digits; None switches the rule off,
@@ -29,7 +29,7 @@ class SymbolsSettings(Settings):
     """Largest share of lines that begin with the sign of a list (-, •, ※ …), of documents of five lines and more."""
     max_ellipsis_lines: float | None = Field(0.7, ge=0, le=1)
     """Largest share of lines that end in an ellipsis (…, ...), of documents of five lines and more: teasers that lead
-    to other pages. Comments end so, too, but not most of them."""
+    to other pages. Some comments end like this too, but not most."""
 
     @property
     def measures(self) -> tuple[Measure, ...]:

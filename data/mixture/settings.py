@@ -13,13 +13,13 @@ class SourceShare(Settings):
     """How much of one source is trained on."""
 
     weight: float = Field(1, gt=0)
-    """Factor of the source's share of the text: 2 makes it twice as large beside the other sources."""
+    """Factor of the source's share of the text: 2 makes it twice as large relative to the other sources."""
     max_mb: float | None = Field(None, gt=0)
-    """Most megabytes (10^6 bytes of UTF-8, as `hunmin corpus stats` has them) of its text that are used, in whole
-    documents drawn at random; its share goes by what is left. None uses all."""
+    """Maximum megabytes (10^6 bytes of UTF-8, as in `hunmin corpus stats`) of the source that are used, in whole
+    documents drawn at random. The source's share is then computed from this amount. None uses all."""
     epochs: float | None = Field(None, ge=0, le=MOST_COPIES)
-    """How often its documents come in one pass over the corpus, whatever `alpha`: 3 is three times, 0.25 a quarter of
-    them once, 0 none at all. None leaves it to `alpha` and `weight`."""
+    """How often the documents of the source are used per epoch, whatever `alpha` is: 3 uses each three times, 0.25 uses
+    a quarter of them once, 0 uses none. None leaves it to `alpha` and `weight`."""
 
     @model_validator(mode="after")
     def _one_rule(self) -> SourceShare:
@@ -38,17 +38,17 @@ class MixtureSettings(Settings):
     """
 
     alpha: float = Field(1, ge=0, le=1)
-    """Exponent of temperature sampling: of sources of n bytes each gets a share of the text as weight · n^alpha, all of
-    them together as much as there is. 1 keeps the proportions as they are, 0 makes all sources (of one weight) equally
+    """Exponent of temperature sampling: a source of n bytes gets a share of the text proportional to weight · n^alpha;
+    the total amount of text stays the same. 1 keeps the proportions, 0 makes all sources of the same weight equally
     large. XLM-R and mT5 take 0.3 over languages, XLM 0.5; the temperature of other papers is 1 / alpha."""
     max_epochs: float = Field(4, ge=1, le=MOST_COPIES)
-    """Most copies of a document in a pass that `alpha` and `weight` give a source; what it would have got beyond goes
-    to the others (UniMax). Up to 4 repetitions are nearly as good as new text (Muennighoff et al. 2023), and the passes
-    of a training multiply them."""
+    """Maximum number of times that `alpha` and `weight` may use a document per epoch; what exceeds it goes to the other
+    sources (UniMax). Up to 4 repetitions are nearly as good as new text (Muennighoff et al. 2023). Several epochs of
+    training multiply the repetitions."""
     sources: dict[str, SourceShare] = Field(default_factory=dict)
     """Sources that are treated otherwise, by their names as `hunmin corpus stats` shows them."""
     held_out: float = Field(0.005, ge=0, le=0.1)
-    """Share of the documents that are never trained on, for the validation loss; each is drawn by itself. 0 leaves it
-    to pretraining to hold out samples, which it can where no document comes twice."""
+    """Share of the documents that are never trained on, for the validation loss; each document is drawn independently.
+    With 0, pretraining itself holds out samples, which it can if no document is used twice."""
     seed: int = Field(42, ge=0, lt=2**63)
-    """Seed of all draws: a document's depend on it, its source and its id."""
+    """Seed of all draws. The draws of a document depend on this seed, its source and its id."""

@@ -22,15 +22,15 @@ class PiiSettings(Settings):
     """Which personal data is replaced, and by which key."""
 
     enabled: bool = True
-    """Replace personal data by pseudonyms. Default on: a corpus of web text holds some in about 1% of its sentences."""
+    """Replace personal data by pseudonyms. On by default: about 1% of the sentences in web text contain some."""
 
     types: list[str] = Field(default_factory=lambda: list(PII_TYPES))
     """Types to replace, by name. Default all 16. Types left out are still recognised (a telephone number left out is
-    not taken for an account) but stay in the text. NAME (of people, beside a label or a title) and NICKNAME (beside a
-    label, or in a messenger) are replaced only where they stand here."""
+    not taken for an account) but stay in the text. NAME (of people, next to a label or a title) and NICKNAME (next to a
+    label, or in a messenger) are replaced only if they are listed here."""
 
     key_env: str = runtime("HUNMIN_PII_KEY")
-    """Name of the environment variable that holds the key. It comes before `key`."""
+    """Name of the environment variable that contains the key. It takes precedence over `key`."""
 
     key: str | None = secret(None)
     """A key written in the recipe. Only for samples and tests: who has the recipe can then test guesses against the

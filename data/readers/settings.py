@@ -43,20 +43,21 @@ class SourceSettings(Settings):
     name: str | None = None
     """Name written into the `source` column; None takes the record's own source field, else the file's name."""
     format: Format = "auto"
-    """How documents stand in the files; auto goes by the file's name, else by its first bytes.
+    """Format of the files; auto detects it from the file's name, else from its first bytes.
 
-    jsonl: an object a line. json: an array of objects, or objects one after another. text: a document a line.
-    paragraphs: documents separated by blank lines, as in CC-100 (never chosen by auto). csv, tsv: a row a document,
-    the first row names the columns (csv: between commas, semicolons or tabs). parquet, sqlite, hf: a row a document.
-    nikl: the JSON of the MODU corpora (`document[].paragraph[].form`, `document[].utterance[].form`). namuwiki: the
-    Namuwiki dump. mediawiki: a pages-articles XML dump. wikitext: articles under lines `= Title =`. html, markdown: a
-    file a document. po: gettext, a translation a document. conllu: treebanks, by their `# text =` lines."""
+    jsonl: one object per line. json: an array of objects, or objects one after another. text: one document per line.
+    paragraphs: documents separated by blank lines, as in CC-100 (never chosen by auto). csv, tsv: one document per
+    row, the first row names the columns (csv: between commas, semicolons or tabs). parquet, sqlite, hf: one document
+    per row. nikl: the JSON of the MODU corpora (`document[].paragraph[].form`, `document[].utterance[].form`).
+    namuwiki: the Namuwiki dump. mediawiki: a pages-articles XML dump. wikitext: articles under lines `= Title =`.
+    html, markdown: one document per file. po: gettext, one document per translation. conllu: treebanks; the `# text
+    =` lines are read."""
     encoding: Encoding = "auto"
-    """Encoding of the text; auto takes a byte order mark, else UTF-8, else CP949 where the first text that is not
-    ASCII is Korean in CP949 and not in UTF-8. Lines that cannot be decoded are quarantined."""
+    """Encoding of the text; auto follows a byte order mark; without one it takes UTF-8, or CP949 if the first text
+    beyond ASCII is Korean in CP949 and not valid in UTF-8. Lines that cannot be decoded are quarantined."""
     text_field: str | list[str] = "text"
-    """Field or column that holds the document; dots lead into nested fields (`body.text`), a list of strings is joined
-    by line ends. Several names (`[title, body]`) are joined by line ends, in that order."""
+    """Field or column that contains the document. Dots lead into nested fields (`body.text`); a list of strings is
+    joined by line ends. The fields of several names (`[title, body]`) are joined by line ends in that order."""
     id_field: str = "id"
     """Field with the document's id; where it is missing the id is made of source and line (or record) number."""
     source_field: str = "source"
@@ -68,10 +69,10 @@ class SourceSettings(Settings):
     records_field: str | None = None
     """For json: key of the array with the records, where the file is one object (`{"data": [...]}`)."""
     quoting: bool | None = None
-    """For tsv: whether fields may be quoted as in CSV. None goes by the first megabyte: NSMC is not quoted, and holds
-    quotes that are text; tables saved by a spreadsheet are."""
+    """For tsv: whether fields may be quoted as in CSV. None decides by the first megabyte: NSMC is not quoted, but its
+    text contains quotes; tables saved by a spreadsheet are quoted."""
     table: str | None = None
-    """For sqlite: table to read; None takes the only one."""
+    """For sqlite: table to read; None if the file has only one."""
     clean: CleanSettings | None = None
     """Cleaning rules for this source in place of the corpus-wide ones (web and news: `{min_sentence_chars: 200}`)."""
 

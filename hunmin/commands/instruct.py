@@ -51,8 +51,8 @@ def tune(
     from hunmin.joint_training import train_together
     from hunmin.run import require_done
     from hunmin.run import run as run_recipe
+    from pretrain.cost.tuning import plan_tuning
     from pretrain.parallel.world import world_info
-    from pretrain.tuning.plan import plan_tuning
 
     loaded = load_instruct_recipe(recipe, overrides or [], section="tune")
     if world_info(os.environ).world > 1 and not dry_run:
@@ -106,7 +106,7 @@ def answer(
     from data.instruct.layout import user_message
     from hunmin.instruct.stages import decoder_folder
     from leaderboard.rows import read_rows
-    from pretrain.tuning.answer import answer as answers
+    from pretrain.decoders.answer import answer as answers
 
     if (prompt is None) == (given is None) or (given is None) != (out is None):
         raise UserError("give --prompt TEXT, or --in FILE with --out FILE")

@@ -11,21 +11,22 @@ class HubSettings(Settings):
     """Uploads to the model hub. Nothing of it changes what is trained or scored."""
 
     repository: str | None = runtime(None)
-    """OWNER/NAME that a finished run is pushed to; None: nothing is."""
+    """OWNER/NAME to which a finished run is pushed; None pushes nothing."""
     private: bool = runtime(True)
-    """Whether a repository that is made for it is seen by its owner alone."""
+    """Create the repository as private."""
     every: int | None = runtime(None, ge=1)
-    """While it trains, push checkpoints whose step is a multiple of this, each with a tag step-N; None: the last."""
+    """During training, push each checkpoint whose step is a multiple of this, with a tag step-N; None pushes only the
+    last one."""
     dtype: Literal["fp32", "bf16", "fp16"] = runtime("fp32")
-    """Of the weights that are pushed."""
+    """Numeric type of the pushed weights."""
     language: Literal["en", "ko"] = runtime("en")
-    """Of the card."""
+    """Language of the card."""
     license: str | None = runtime(None)
     """Licence of the model, by the hub's names, such as cc-by-sa-4.0."""
     source_licenses: dict[str, str] = runtime({})
-    """Source of the corpus → its licence."""
+    """Licence of each source of the corpus, by the source's name."""
     note: str = runtime("")
-    """Markdown that stands at the beginning of the card."""
+    """Markdown text for the beginning of the card."""
     commits: dict[str, str] = runtime({})
-    """Name on the hub in this recipe (OWNER/NAME, OWNER/NAME@REVISION) → commit that it stands for. Hunmin writes it
-    into the run's recipe.yaml, so that a resumed run reads the same files; change it to move to another commit."""
+    """Commit for each name on the hub in this recipe (OWNER/NAME, OWNER/NAME@REVISION). Hunmin writes it into the run's
+    recipe.yaml, so that a resumed run reads the same files; change it to move to another commit."""

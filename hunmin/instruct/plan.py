@@ -20,7 +20,7 @@ def dry_run_instruct(recipe: InstructRecipe, *asked: str | None) -> dict[str, An
     """Return {"out", "stages": what would run and why, "tuning": what training takes, None before `instruct` is done};
     `asked` are `--from`, `--until`, `--restart`.
     """
-    from pretrain.tuning.plan import plan_tuning
+    from pretrain.cost.tuning import plan_tuning
 
     rows = [{"stage": one.stage.name, "runs": not one.done, "why": one.why} for one in judge_all(recipe, *asked)]
     built = Path(recipe.out) / "instruct"

@@ -31,8 +31,8 @@ class CommitSettings(Settings):
     """Commits of the names on the hub that a recipe holds."""
 
     commits: dict[str, str] = runtime({})
-    """Name on the hub in this recipe (OWNER/NAME, OWNER/NAME@REVISION) → commit that it stands for. Hunmin writes it
-    into the run's recipe.yaml, so that a resumed run reads the same files; change it to move to another commit."""
+    """Commit for each name on the hub in this recipe (OWNER/NAME, OWNER/NAME@REVISION). Hunmin writes it into the run's
+    recipe.yaml, so that a resumed run reads the same files; change it to move to another commit."""
 
 
 class BoardSettings(LeaderboardSettings):

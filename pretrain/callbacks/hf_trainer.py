@@ -1,4 +1,4 @@
-"""What accompanies transformers' Trainer: metrics, progress, stops that all processes agree on, its checkpoints."""
+"""What accompanies transformers' Trainer: metrics, progress, stops that all processes agree on, exact resuming."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import TrainerCallback
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
-from common.errors import HunminError
+from common.errors import HunminError, UserError
+from common.files import atomic_write, disk_errors, follow_umask, publish_folder
 from common.progress import ProgressBar
-from common.settings import dump_settings
+from common.settings import dump_settings, settings_hash
 from pretrain.callbacks.metrics import MetricsLog
-from pretrain.train import StopFlag
+from pretrain.train import STOPPED_MARK, StopFlag
 
 
 class Follow(TrainerCallback):
@@ -66,6 +67,16 @@ class Follow(TrainerCallback):
             self.log.close()
 
 
+class WholeCheckpoints(Trainer):
+    """The Trainer, whose checkpoints end when all processes have written."""
+
+    control: Any
+
+    def _save_rng_state(self, output_dir: str) -> None:
+        super()._save_rng_state(output_dir)
+        self.accelerator.wait_for_everyone()  # trainer_state.json, written next, says that every file is there
+
+
 def newest_checkpoint(folder: Path) -> tuple[int, Path | None]:
     """Return steps and folder of the newest whole checkpoint, (0, None) without one; unfinished ones are removed."""
     whole: list[tuple[int, Path]] = []
@@ -75,3 +86,44 @@ def newest_checkpoint(folder: Path) -> tuple[int, Path | None]:
         except (OSError, ValueError, KeyError, TypeError):
             shutil.rmtree(path, ignore_errors=True)
     return max(whole, default=(0, None))
+
+
+def begin_or_resume(arguments: TrainingArguments, identity: object, fixed: str) -> tuple[int, Path | None]:
+    """Return steps and folder of the checkpoint to resume from, (0, None) at a start, which is marked.
+
+    Args:
+        arguments: of the Trainer.
+        identity: what a resumed run must share with its beginning, as JSON values.
+        fixed: its parts in words.
+
+    Raises:
+        UserError: the checkpoint is of a run with another identity.
+    """
+    folder, own = Path(arguments.output_dir), settings_hash(identity)
+    with arguments.distributed_state.main_process_first():
+        done, checkpoint = newest_checkpoint(folder)
+    if checkpoint and (folder / "run").read_text() != own:
+        rule = f"a run resumes with the {fixed} that it began with"
+        raise UserError(f"{checkpoint} is of another run", rule, "restore them, or remove the folder to begin anew")
+    if arguments.process_index == 0 and not checkpoint:
+        with disk_errors(folder.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "run").write_text(own)
+    return done, checkpoint
+
+
+def train_or_stop(trainer: Trainer, follow: Follow, checkpoint: Path | None, out: Path) -> bool:
+    """Train from a checkpoint to the end; return False where a stop was asked for, whose state is saved."""
+    trainer.remove_callback(PrinterCallback)
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    if follow.stopped and follow.log:
+        (out / "logs" / STOPPED_MARK).touch()
+    return not follow.stopped
+
+
+def publish_tuned(partial: Path, out: Path, counts: dict[str, Any]) -> None:
+    """Give a tuned model's folder its name `out/model`, and write `out/counts.json`."""
+    follow_umask(*partial.glob("*.safetensors"))
+    publish_folder(partial, out / "model", replace=True)
+    with atomic_write(out / "counts.json") as stream:
+        json.dump(counts, stream, ensure_ascii=False, indent=1, sort_keys=True)

@@ -24,7 +24,7 @@ class ModernBertSettings(Settings):
     """Attention of `type: modernbert`; the defaults are the published ModernBERT's."""
 
     window: int = Field(128, ge=2)
-    """Window of the layers with local attention, in tokens: each token sees itself and half of it on either side."""
+    """Window of the layers with local attention, in tokens: each token sees itself and half a window on either side."""
     global_every: int = Field(3, ge=1)
     """Every n-th layer has global attention, beginning with the first; the others are local. 1: all are global."""
     global_theta: float = Field(160_000.0, gt=0)

@@ -26,12 +26,13 @@ class MaskingSettings(Settings):
     """`dynamic`: new masks each epoch (RoBERTa). `static`: masks drawn once, for `dupe_factor` copies of the corpus
     (BERT, KLUE-BERT)."""
     dupe_factor: int = Field(10, ge=1)
-    """Copies of the corpus under static masking, each with masks (and sentence pairs) of its own (BERT's code: 10)."""
+    """Copies of the corpus under static masking, each with its own masks (and sentence pairs); BERT's code has 10."""
     whole_word: bool = True
     """Mask all pieces of a word together (a piece without ## and the ## pieces after it)."""
     max_word_tokens: int | None = Field(None, ge=1)
-    """Most tokens of a word that are masked: of a longer one (a URL, say) a span of so many, drawn anywhere in it. None
-    masks every word whole; one with more tokens than a sample's share is then never masked."""
+    """Maximum number of tokens masked in one word. In a longer word (such as a URL), a span of this length is masked,
+    at a random place. None masks every word as a whole; a word with more tokens than the sample's masking budget is
+    then never masked."""
     rate: float = Field(0.15, gt=0, lt=1)
     """Share of the ordinary *tokens* of a sample that is predicted (Devlin et al.: 15%)."""
     rate_end: float | None = Field(None, gt=0, lt=1)

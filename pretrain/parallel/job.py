@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -10,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import HunminError, UserError
-from common.process import die_with_parent
+from common.process import available_cores, die_with_parent
 from common.progress import say
 from pretrain.parallel.launch import ignore_stops, launch
+from pretrain.parallel.world import WorldInfo
 
 
 def run_job(
@@ -44,3 +46,21 @@ def run_job(
             raise
         say(str(UserError(f"the device's memory does not hold {what}", remedy=cure)), style="red")
         return UserError.exit_code
+
+
+def prepare_torch(info: WorldInfo, threads: int | None, grouped: bool = False) -> None:
+    """Set what torch and the Trainer read at their start: threads, the process group, how pickles are read.
+
+    Args:
+        info: this process among all.
+        threads: CPU threads of a process; None divides the cores.
+        grouped: whether a lone process on a CPU is a group, too (DeepSpeed).
+    """
+    os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"  # a pickle of a checkpoint gives values, and runs nothing
+    import torch
+
+    torch.set_num_threads(threads or max(1, available_cores() // info.local_world))
+    if not torch.cuda.is_available():
+        os.environ.setdefault("DS_ACCELERATOR", "cpu")  # transformers asks DeepSpeed, which would warn
+    if grouped or info.world > 1 or torch.cuda.is_available():
+        os.environ.update(info.environment())  # without it the Trainer spreads a lone process over all GPUs

@@ -9,12 +9,13 @@ from pathlib import Path
 import yaml
 from safetensors.torch import load_file
 
-from common.files import atomic_write, follow_umask, publish_folder
+from common.files import atomic_write, publish_folder
 from common.names import pinned_name, shown_name
 from common.settings import dump_settings, load_yaml
+from pretrain.callbacks.hf_trainer import publish_tuned
+from pretrain.decoders.load import load_model
 from pretrain.kernels.precision import half_type
-from pretrain.tuning.base import load_model, with_lora
-from pretrain.tuning.plan import Inputs
+from pretrain.tuning.inputs import Inputs, with_lora
 from pretrain.tuning.settings import TuneSettings
 
 ADAPTER = "adapter_model.safetensors"
@@ -50,9 +51,6 @@ def save_model(s: TuneSettings, inputs: Inputs, checkpoint: Path, out: Path) -> 
         settings=yaml.safe_dump({**dump_settings(s), "base": pinned or name}, allow_unicode=True, sort_keys=False),
     )  # fmt: skip
     (partial / "README.md").write_text(card, encoding="utf-8")
-    follow_umask(*partial.glob("*.safetensors"))
-    publish_folder(partial, out / "model", replace=True)
     with atomic_write(out / "rejects" / "examples.jsonl") as stream:
         stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in inputs.rejects)
-    with atomic_write(out / "counts.json") as stream:
-        json.dump(inputs.counts, stream, ensure_ascii=False, indent=1, sort_keys=True)
+    publish_tuned(partial, out, inputs.counts)

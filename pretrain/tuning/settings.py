@@ -15,7 +15,7 @@ class LoraSettings(Settings):
     """LoRA: small matrices beside every linear layer but the head are trained, the base's weights are not."""
 
     rank: int = Field(16, ge=1)
-    """Rank of the matrices. Higher ones learn more and take more memory."""
+    """Rank of the matrices. A higher rank learns more and takes more memory."""
     alpha: int = Field(32, ge=1)
     """Scale of what the matrices add: alpha / rank. Twice the rank is usual."""
     dropout: float = Field(0.05, ge=0, lt=1)
@@ -28,7 +28,7 @@ class TuneOptimizerSettings(Settings):
     RENAMED: ClassVar[Mapping[str, str]] = {"lr": "learning_rate"}
 
     learning_rate: float = Field(5e-5, gt=0)
-    """Peak learning rate. LoRA takes about ten times that of all weights."""
+    """Peak learning rate. LoRA needs about ten times the rate for tuning all weights."""
     beta1: float = Field(0.9, ge=0, lt=1)
     """Adam β1."""
     beta2: float = Field(0.999, ge=0, lt=1)
@@ -36,9 +36,9 @@ class TuneOptimizerSettings(Settings):
     weight_decay: float = Field(0.0, ge=0)
     """Decoupled weight decay; biases and norms have none."""
     warmup_share: float = Field(0.03, ge=0, lt=1)
-    """Share of all steps in which the rate rises from 0. Raise it where the loss spikes at the start."""
+    """Share of all steps in which the rate rises from 0. Raise it if the loss spikes at the start."""
     schedule: Literal["linear", "cosine", "constant_with_warmup"] = "linear"
-    """Learning rate after the warm-up: falls to 0 in a line or a half cosine, or stays."""
+    """Learning rate after the warm-up: it falls to 0 linearly or as a half cosine, or stays constant."""
     max_grad_norm: float = Field(1.0, ge=0)
     """Largest gradient norm; 0 clips nothing."""
 
@@ -51,7 +51,7 @@ class TuneSettings(Settings):
     base: str
     """Model to tune: a transformers folder or hf:OWNER/NAME@COMMIT, loaded without remote code."""
     max_seq_len: int = Field(1024, ge=8)
-    """Most tokens of an example, end mark included, at most the base's positions; longer ones are quarantined."""
+    """Maximum tokens of an example, end token included, at most the base's positions; longer ones are quarantined."""
     lora: LoraSettings | None = None
     """LoRA; None trains all weights."""
     epochs: int = Field(2, ge=1)
@@ -59,8 +59,8 @@ class TuneSettings(Settings):
     global_batch: int = Field(128, ge=1)
     """Examples in an optimizer step over all processes."""
     micro_batch: int = Field(4, ge=1)
-    """Examples of like length that a process computes at once; the rest of the global batch is accumulated. Set it by
-    memory. It decides which examples share a step, so another one gives another model."""
+    """Examples of similar length that a process computes at once; the global batch is accumulated from these. Choose it
+    by memory. It decides which examples share a step, so another value gives another model."""
     optimizer: TuneOptimizerSettings = TuneOptimizerSettings()
     """Optimizer and learning-rate schedule."""
     seed: int = Field(42, ge=0, lt=2**32)
@@ -71,14 +71,14 @@ class TuneSettings(Settings):
     gradient_checkpointing: bool = runtime(False)
     """Recompute layers in the backward pass: less memory, a third more time."""
     zero_stage: Literal[0, 1, 2, 3] = runtime(0)
-    """DeepSpeed ZeRO stage, what processes share: 1 optimizer state, 2 gradients too, 3 weights too. A run resumes with
-    the stage and the number of processes that it began with."""
+    """DeepSpeed ZeRO stage: what is sharded over the processes. 1: the optimizer state, 2: the gradients too, 3: the
+    weights too. A run must resume with the stage and the number of processes that it began with."""
     processes: int = runtime(1, ge=1)
-    """Processes on this machine, one a GPU; torchrun and srun bring their own number."""
+    """Processes on this machine, one per GPU; torchrun and srun set the number themselves."""
     threads: int | None = runtime(None, ge=1)
-    """CPU threads a process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
+    """CPU threads per process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
     checkpoint_every: int = runtime(200, ge=1)
-    """Steps between checkpoints: what a kill can cost at most."""
+    """Steps between checkpoints; a kill loses at most this many."""
     keep_last: int = runtime(2, ge=1)
     """Checkpoints kept."""
     log_every: int = runtime(10, ge=1)

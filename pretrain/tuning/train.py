@@ -1,7 +1,4 @@
-"""Tune: one process of a run. Started as `python -m pretrain.tuning.train JOB.json`, alone, by torchrun or by srun.
-
-`python -m pretrain.tuning.train PROCESSES JOB.json` starts so many processes on this machine.
-"""
+"""Tune: one process of a run, `python -m pretrain.tuning.train [PROCESSES] JOB.json`, alone, by torchrun or by srun."""
 
 from __future__ import annotations
 
@@ -11,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.process import available_cores
 from common.settings import parse_settings
-from pretrain.parallel.job import run_job
+from pretrain.parallel.job import prepare_torch, run_job
 from pretrain.parallel.world import world_info
 from pretrain.train import StopFlag
 from pretrain.tuning.settings import TuneSettings
@@ -31,17 +27,10 @@ def tune(settings: TuneSettings, instructions: Path, out: Path) -> dict[str, Any
     stop, info = StopFlag(), world_info(os.environ)  # before the imports, in whose seconds a signal would end all
     if fault := settings.batch_fault(info.world):
         raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
-    os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"  # a pickle of a checkpoint gives values, and runs nothing
-    import torch
-
-    torch.set_num_threads(settings.threads or max(1, available_cores() // info.local_world))
-    if not torch.cuda.is_available():
-        os.environ.setdefault("DS_ACCELERATOR", "cpu")  # transformers asks DeepSpeed, which would warn
-    if info.world > 1 or settings.zero_stage or torch.cuda.is_available():
-        os.environ.update(info.environment())  # without it the Trainer spreads a lone process over all GPUs
+    prepare_torch(info, settings.threads, bool(settings.zero_stage))
     from pretrain.tuning.trainer import train_to_end
 
-    return train_to_end(settings, instructions, out, stop, info.rank, info.world)
+    return train_to_end(settings, instructions, out, stop, info.world)
 
 
 def main(job: str, processes: int = 1) -> int:

@@ -7,29 +7,27 @@ from pkgutil import resolve_name
 from typing import Any
 
 import torch
-from transformers import PrinterCallback, Trainer, TrainingArguments
+from transformers import TrainingArguments
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 from transformers.utils.logging import disable_progress_bar
 
 from common.errors import UserError
 from common.files import disk_errors, sha256_file
-from common.settings import dump_settings, load_yaml, settings_hash
+from common.settings import dump_settings, load_yaml
 from pretrain.callbacks.checkpoint import library_disk_errors
-from pretrain.callbacks.hf_trainer import Follow, newest_checkpoint
+from pretrain.callbacks.hf_trainer import Follow, WholeCheckpoints, begin_or_resume, train_or_stop
+from pretrain.decoders.load import load_model
 from pretrain.kernels.precision import half_type, resolve_dtype
 from pretrain.models.encoder import recompute_layers
-from pretrain.train import STOPPED_MARK, StopFlag
-from pretrain.tuning import base
+from pretrain.train import StopFlag
 from pretrain.tuning.encode import arguments_of
-from pretrain.tuning.plan import Inputs
+from pretrain.tuning.inputs import Inputs, beginning, with_lora
 from pretrain.tuning.save import save_model
 from pretrain.tuning.settings import TuneSettings
 
 
-class Tuner(Trainer):
-    """The Trainer, whose held-out loss is by tokens and by use, and whose checkpoints end when all have written."""
-
-    control: Any
+class Tuner(WholeCheckpoints):
+    """The Trainer, whose held-out loss is by tokens and by use."""
 
     @torch.no_grad()
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
@@ -51,62 +49,43 @@ class Tuner(Trainer):
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
 
-    def _save_rng_state(self, output_dir: str) -> None:
-        super()._save_rng_state(output_dir)
-        self.accelerator.wait_for_everyone()  # trainer_state.json, written next, says that every file is there
 
-
-def train_to_end(
-    s: TuneSettings, instructions: Path, out: Path, stop: StopFlag, rank: int, world: int
-) -> dict[str, Any] | None:
-    """Return what `pretrain.tuning.train.tune` does, in process `rank` of `world`."""
+def train_to_end(s: TuneSettings, instructions: Path, out: Path, stop: StopFlag, world: int) -> dict[str, Any] | None:
+    """Return what `pretrain.tuning.train.tune` does, in one of `world` processes."""
     disable_progress_bar()
     inputs, folder, o, dtype = Inputs(s, instructions), out / "checkpoints", s.optimizer, resolve_dtype(s.dtype)
     steps, fixed = inputs.counts["steps"], load_yaml(Path(__file__).with_name("trainer.yaml"))
     stage = {"stage": s.zero_stage, "stage3_gather_16bit_weights_on_model_save": True}
     arguments = TrainingArguments(  # it meets the other processes
-        **fixed["arguments"], output_dir=str(folder), num_train_epochs=s.epochs, seed=s.seed,
-        learning_rate=o.learning_rate,
-        adam_beta1=o.beta1, adam_beta2=o.beta2, weight_decay=o.weight_decay, max_grad_norm=o.max_grad_norm,
+        **fixed["arguments"], output_dir=str(folder), num_train_epochs=s.epochs, max_grad_norm=o.max_grad_norm,
+        learning_rate=o.learning_rate, adam_beta1=o.beta1, adam_beta2=o.beta2, weight_decay=o.weight_decay,
         lr_scheduler_type=o.schedule, warmup_steps=o.warmup_share, bf16=dtype == "bf16", fp16=dtype == "fp16",
-        save_steps=s.checkpoint_every, save_total_limit=s.keep_last, logging_steps=s.log_every,
+        save_steps=s.checkpoint_every, save_total_limit=s.keep_last, logging_steps=s.log_every, seed=s.seed,
         gradient_accumulation_steps=s.global_batch // (s.micro_batch * world), use_cpu=not torch.cuda.is_available(),
         eval_strategy="steps" if inputs.held_out_batches else "no", eval_steps=inputs.batches.steps,
         deepspeed={**fixed["deepspeed"], "zero_optimization": stage} if s.zero_stage else None,
     )  # fmt: skip
-    with arguments.distributed_state.main_process_first():
-        done, checkpoint = newest_checkpoint(folder)
-    mark, identity = folder / "run", [dump_settings(s), world, s.zero_stage, sha256_file(instructions / "train.jsonl")]
-    if checkpoint and mark.read_text() != settings_hash(identity):
-        rule = "a run resumes with the settings, examples, ZeRO stage and number of processes that it began with"
-        raise UserError(f"{checkpoint} is of another run", rule, "restore them, or remove the folder to begin anew")
+    identity = [dump_settings(s), world, s.zero_stage, sha256_file(instructions / "train.jsonl")]
+    done, checkpoint = begin_or_resume(arguments, identity, "settings, examples, ZeRO stage and number of processes")
     if s.zero_stage:  # classes in DeepSpeed's checkpoints: as all pickles, these are read with weights_only
         torch.serialization.add_safe_globals([resolve_name(name) for name in fixed["safe"]])
     with disk_errors(out), library_disk_errors(out):
-        if rank == 0 and not checkpoint:
-            folder.mkdir(parents=True, exist_ok=True)
-            mark.write_text(settings_hash(identity))
         if done < steps:
-            model = base.load_model(base.beginning(inputs.base, checkpoint, s), half_type(s.dtype) if s.lora else None)
+            model = load_model(beginning(inputs.base, checkpoint, s), half_type(s.dtype) if s.lora else None)
             if s.gradient_checkpointing:
                 recompute_layers(model)
             cure = "lower tune.optimizer.learning_rate, or compute in fp32"
-            follow = Follow("tune", s, out, stop, done, steps, rank == 0, cure)
+            follow = Follow("tune", s, out, stop, done, steps, arguments.process_index == 0, cure)
             trainer = Tuner(
-                base.with_lora(model, s), arguments, lambda items: dict(*items), inputs.batches,
+                with_lora(model, s), arguments, lambda items: dict(*items), inputs.batches,
                 inputs.held_out_batches, callbacks=[follow],
             )  # fmt: skip
-            trainer.remove_callback(PrinterCallback)
             if not trainer.model_accepts_loss_kwargs:
-                what = f"{type(model).__name__} takes no num_items_in_batch"
-                raise UserError(what, "the loss is by tokens of a step")
-            trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-            if follow.stopped:
-                if rank == 0:
-                    (out / "logs" / STOPPED_MARK).touch()
+                raise UserError(f"{type(model).__name__} takes no num_items_in_batch", "the loss is by a step's tokens")
+            if not train_or_stop(trainer, follow, checkpoint, out):
                 return None
             del model, trainer
         unset_hf_deepspeed_config()  # it would part the weights that are loaded now
-        if rank == 0:
+        if arguments.process_index == 0:
             save_model(s, inputs, folder / f"checkpoint-{steps}", out)
     return inputs.counts

@@ -14,7 +14,7 @@ from transformers import BertConfig, BertForMaskedLM, GPTNeoXModel
 
 from common.errors import UserError
 from common.settings import parse_settings
-from pretrain.tuning.base import load_model, read_base
+from pretrain.decoders.load import load_model, read_base
 from pretrain.tuning.settings import TuneSettings
 
 

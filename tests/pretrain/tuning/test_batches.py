@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM
 
-from pretrain.tuning.encode import Example, Examples, MicroBatches, read_tokenizer
+from pretrain.decoders.prompts import read_tokenizer
+from pretrain.tuning.encode import Example, Examples, MicroBatches
 
 
 def examples_of(lengths: list[int]) -> list[Example]:

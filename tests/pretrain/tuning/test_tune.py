@@ -17,9 +17,10 @@ from common.errors import HunminError, UserError
 from common.settings import parse_settings
 from pretrain.callbacks.hf_trainer import newest_checkpoint
 from pretrain.callbacks.metrics import read_metrics
-from pretrain.tuning.answer import answer
-from pretrain.tuning.encode import Examples, read_tokenizer
-from pretrain.tuning.plan import plan_tuning
+from pretrain.cost.tuning import plan_tuning
+from pretrain.decoders.answer import answer
+from pretrain.decoders.prompts import read_tokenizer
+from pretrain.tuning.encode import Examples
 from pretrain.tuning.settings import TuneSettings
 from pretrain.tuning.train import main
 
@@ -73,7 +74,7 @@ def test_without_the_guard_renamed_weights_stay_the_bases(
     bases: dict[str, Path], run: Any, whole: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The guard is needed as long as this holds; where it no longer does, the Trainer has been fixed."""
-    monkeypatch.setattr("pretrain.tuning.base.beginning", lambda base, checkpoint, settings: base)
+    monkeypatch.setattr("pretrain.tuning.trainer.beginning", lambda base, checkpoint, settings: base)
     for kind in ("gpt_neox", "llama"):
         run(bases[kind], tmp_path / kind, stop_at=SECOND_EPOCH)
         run(bases[kind], tmp_path / kind)

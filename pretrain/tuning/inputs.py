@@ -1,4 +1,4 @@
-"""A tuning run before it begins: base, micro-batches, counts; for a dry run the bytes of a device, too."""
+"""What a tuning run begins with: base, LoRA, micro-batches, counts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,34 @@ from transformers import AutoModelForCausalLM
 
 from common.errors import UserError
 from common.names import find
-from pretrain.kernels.precision import half_type
-from pretrain.tuning.base import read_base, with_lora
-from pretrain.tuning.encode import Examples, MicroBatches, read_tokenizer
+from pretrain.decoders.load import read_base
+from pretrain.decoders.prompts import read_tokenizer
+from pretrain.tuning.encode import Examples, MicroBatches
 from pretrain.tuning.settings import TuneSettings
+
+
+def beginning(base: Path, checkpoint: Path | None, settings: TuneSettings) -> Path:
+    """Return the folder whose weights a model is made with: at a resume of all weights that is the checkpoint.
+
+    The Trainer then loads raw names; weights that transformers renames (GPT-NeoX, Solar Open) would stay the base's.
+    """
+    return base if checkpoint is None or settings.lora else checkpoint
+
+
+def with_lora(model: Any, settings: TuneSettings) -> Any:
+    """Return a model with LoRA, the rest frozen, where the settings have it; raises UserError without peft."""
+    if (lora := settings.lora) is None:
+        return model
+    try:
+        from peft import LoraConfig, get_peft_model
+    except ImportError:
+        raise UserError("tune.lora needs the package peft", remedy="pip install 'hunmin[llm]'") from None
+    torch.manual_seed(settings.seed)
+    config = LoraConfig(
+        r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )  # fmt: skip
+    return get_peft_model(model, config)
 
 
 class Inputs:
@@ -29,8 +53,8 @@ class Inputs:
         if not kept:
             raise UserError(f"none of {len(self.train.rejects)} examples is left to train on", "see tune.max_seq_len")
         self.batches = MicroBatches(kept, s.micro_batch, s.global_batch // s.micro_batch, s.seed)
-        by_use = groupby(sorted(self.held_out.kept, key=lambda x: (x.use, len(x.ids))), key=lambda x: x.use)
-        groups = [list(group) for _, group in by_use]
+        held_out = sorted(self.held_out.kept, key=lambda x: (x.use, len(x.ids)))
+        groups = [list(group) for _, group in groupby(held_out, key=lambda x: x.use)]
         self.held_out_batches = [of[n : n + s.micro_batch] for of in groups for n in range(0, len(of), s.micro_batch)]
         with torch.device("meta"):
             weights = list(with_lora(AutoModelForCausalLM.from_config(self.config), s).parameters())
@@ -40,28 +64,3 @@ class Inputs:
             "epochs": s.epochs, "steps": self.batches.steps * s.epochs, "parameters": sum(w.numel() for w in weights),
             "trained_parameters": sum(weight.numel() for weight in weights if weight.requires_grad),
         }  # fmt: skip
-
-
-def plan_tuning(settings: TuneSettings, instructions: Path) -> dict[str, Any]:
-    """Return a run's examples, tokens of an epoch, steps, parameters and bytes of a device; nothing is trained.
-
-    Activations are an estimate: 17 values of a layer's width a token, or one with gradient checkpointing, and logits.
-
-    Raises:
-        UserError: as `Inputs`.
-    """
-    s, inputs = settings, Inputs(settings, instructions)
-    counts, config = inputs.counts, inputs.config.get_text_config()
-    trained, frozen = counts["trained_parameters"], counts["parameters"] - counts["trained_parameters"]
-    wide = 2 if half_type(s.dtype) else 4
-    kept = wide if s.zero_stage else 4  # DeepSpeed has a master of each trained weight beside it
-    shared = [s.processes if s.zero_stage >= stage else 1 for stage in range(4)]
-    layers = config.num_hidden_layers * (1 if s.gradient_checkpointing else 17)
-    values = wide * layers * config.hidden_size + (8 + wide) * config.vocab_size
-    parts = {
-        "weights": (wide * frozen + kept * trained) // shared[3],
-        "gradients": kept * trained // shared[2],
-        "optimizer": (8 + 4 * bool(s.zero_stage)) * trained // shared[1],
-        "activations": s.micro_batch * max(len(one.ids) for one in inputs.train.kept) * values,
-    }
-    return {**counts, "bytes": {**parts, "total": sum(parts.values())}}

@@ -9,9 +9,9 @@ import torch
 from transformers import pipeline
 
 from common.names import find
+from pretrain.decoders.load import load_model, read_base
+from pretrain.decoders.prompts import encode, prompt_of, read_tokenizer
 from pretrain.kernels.precision import half_type
-from pretrain.tuning.base import load_model, read_base
-from pretrain.tuning.encode import encode, prompt_of, read_tokenizer
 
 
 def answer(

@@ -1,4 +1,4 @@
-"""The base: what can be tuned, its weights at a start and at a resume, LoRA beside them."""
+"""A causal decoder of transformers: what is taken, and its weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from transformers.models.auto import modeling_auto as known
 
 from common.errors import UserError
 from common.names import shown_name
-from pretrain.tuning.settings import TuneSettings
 
 RULE = "a base is a decoder with its head (GPT-NeoX, Llama, Qwen, Gemma …) that transformers loads without remote code"
 
@@ -37,14 +36,6 @@ def read_base(folder: Path, length: int, what: str = "tune.max_seq_len") -> Any:
     return config
 
 
-def beginning(base: Path, checkpoint: Path | None, settings: TuneSettings) -> Path:
-    """Return the folder whose weights a model is made with: at a resume of all weights that is the checkpoint.
-
-    The Trainer then loads raw names; weights that transformers renames (GPT-NeoX, Solar Open) would stay the base's.
-    """
-    return base if checkpoint is None or settings.lora else checkpoint
-
-
 def load_model(folder: Path, dtype: torch.dtype | None) -> Any:
     """Return the decoder in a folder, in fp32 where no type is given; raises UserError where weights are missing."""
     model, info = AutoModelForCausalLM.from_pretrained(
@@ -53,19 +44,3 @@ def load_model(folder: Path, dtype: torch.dtype | None) -> Any:
     if lacking := ", ".join(sorted(info["missing_keys"])[:3]):
         raise UserError(f"{shown_name(folder)} lacks weights: {lacking}", "none begins at random", "fetch it again")
     return model
-
-
-def with_lora(model: Any, settings: TuneSettings) -> Any:
-    """Return a model with LoRA, the rest frozen, where the settings have it; raises UserError without peft."""
-    if (lora := settings.lora) is None:
-        return model
-    try:
-        from peft import LoraConfig, get_peft_model
-    except ImportError:
-        raise UserError("tune.lora needs the package peft", remedy="pip install 'hunmin[llm]'") from None
-    torch.manual_seed(settings.seed)
-    config = LoraConfig(
-        r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules="all-linear",
-        task_type="CAUSAL_LM",
-    )  # fmt: skip
-    return get_peft_model(model, config)

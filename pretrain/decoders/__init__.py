@@ -1,0 +1,1 @@
+"""Decoders: which ones are taken, how they are prompted, what they answer."""
