@@ -68,7 +68,7 @@ def raise_together(errors: Sequence[UserError], problem: str) -> None:
             raise error
         return
     lines = [f"  - {told}" + (f"\n    fix:  {one.remedy}" if one.remedy else "") for told, one in different.items()]
-    together = UserError(f"{len(different)} {problem}:\n" + "\n".join(lines), remedy="fix each of them")
+    together = UserError(f"{len(different)} {problem}:\n" + "\n".join(lines))
     together.parts = tuple(different.values())
     raise together
 
