@@ -2,10 +2,10 @@
 
 Run in a process of its own, since a device type is registered for good:
 
-    python tests/pretrain/tpu_stand_in.py KIND TOKENS TOKENIZER PLANS
+    python tests/pretrain/tpu_stand_in.py TOKENS TOKENIZER PLANS KIND …
 
-It takes steps and prints, as JSON: what the host read, the device types of all tensors, and how many operators were
-called with shapes, types or numbers that had not been seen before, by step. An XLA device compiles each of those.
+It takes steps with samples of each kind and prints, as JSON: what the host read, and the operators that were called
+with shapes, types or numbers that had not been seen before, by step. An XLA device compiles each of those.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from torch.utils.backend_registration import _DummyBackendModule, _setup_private
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 
 from tests.pretrain.spy import HOST_READS  # noqa: E402 - found by the path that is set first
+
+HELD: list[torch.library.Library] = []
+"""Their rules end with them."""
 
 
 class Backend(_DummyBackendModule):
@@ -50,13 +53,11 @@ class Watch(TorchDispatchMode):
         self.keys: set[Any] = set()
         self.new: list[str] = []
         self.reads: list[str] = []
-        self.kinds: set[str] = set()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
         leaves = tree_flatten((args, kwargs))[0]
         tensors = [leaf for leaf in leaves + tree_flatten(out)[0] if isinstance(leaf, torch.Tensor)]
-        self.kinds |= {tensor.device.type for tensor in tensors}
         if str(func) in HOST_READS and any(tensor.device.type == "tpu" for tensor in tensors):
             self.reads.append(str(func))
         if any(tensor.device.type == "tpu" for tensor in tensors):
@@ -89,18 +90,24 @@ def _move(model: torch.nn.Module, device: torch.device) -> None:
             module._buffers[name] = torch.empty(buffer.shape, dtype=buffer.dtype, device=device)
 
 
-def main(samples: str, tokens: Path, tokenizer: Path, plans: Path) -> None:
-    """Take steps of a run on the stand-in and print what was seen."""
+def register() -> None:
+    """Make the device type known to torch."""
     _setup_privateuseone_for_python_backend("tpu", Backend())
     # a number made on the host is copied with its value, even where no other tensor has one
     library = torch.library.Library("aten", "IMPL")
+    HELD.append(library)
     library.impl("empty_strided", lambda size, stride, **kinds: _empty(size, kinds["dtype"]), "PrivateUse1")
     # which torch gives shapes to with a number as the learning rate, and not with a tensor
     library.impl("_fused_adamw_.tensor_lr", lambda *_, **__: None, "Meta")
     everything = torch.library.Library("_", "IMPL")  # autocast has no rules for the stand-in: all stays in fp32
+    HELD.append(everything)
     everything.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
     library.impl("_copy_from", lambda source, target, non_blocking=False: target, "PrivateUse1")
+    torch.nn.Module.to = lambda self, *_, **__: self  # type: ignore[method-assign,assignment]  # it is there already
 
+
+def seen(samples: str, tokens: Path, tokenizer: Path, plans: Path) -> dict[str, Any]:
+    """Return what was seen in steps with samples of a kind."""
     from pretrain.batches.loader import Loader, plan_samples
     from pretrain.callbacks.guard import StepGuard
     from pretrain.kernels.compile import speed_up
@@ -114,9 +121,9 @@ def main(samples: str, tokens: Path, tokenizer: Path, plans: Path) -> None:
 
     device = torch.device("tpu")
     settings = small_run(samples, compile=False)
+    plans.mkdir()
     plan_samples(settings, tokens, plans)
     shards = TokenShards(tokens)
-    torch.nn.Module.to = lambda self, *_, **__: self  # type: ignore[method-assign,assignment]  # it is there already
     hf_model = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
     model = MaskedRowsModel(hf_model, half_type(settings.dtype))
     speed_up(model, settings, device)
@@ -134,13 +141,10 @@ def main(samples: str, tokens: Path, tokenizer: Path, plans: Path) -> None:
         watch.new.clear()
     with shapes, watch:
         trainer.validate(0)
-    print(
-        json.dumps(
-            {"accelerator": accelerator(), "half": str(model.half), "reads": watch.reads, "kinds": sorted(watch.kinds),
-             "new": by_step}
-        )
-    )  # fmt: skip
+    return {"accelerator": accelerator(), "half": str(model.half), "reads": watch.reads, "new": by_step}
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4]))
+    register()
+    folders = [Path(name) for name in sys.argv[1:4]]
+    print(json.dumps({kind: seen(kind, *folders[:2], folders[2] / kind) for kind in sys.argv[4:]}))
