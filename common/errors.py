@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from common.secrets import masked
 
 EXIT_FAILED = 1
@@ -20,6 +22,8 @@ class HunminError(Exception):
     """
 
     exit_code = EXIT_FAILED
+    parts: tuple[HunminError, ...] = ()
+    """Errors that this one stands for; see `raise_together`."""
 
     def __init__(self, problem: str, rule: str = "", remedy: str = "") -> None:
         # they are printed, written to logs and told to other processes
@@ -46,6 +50,27 @@ class UserError(HunminError):
     """The program was used wrongly (recipe, arguments, input): exit code 2."""
 
     exit_code = EXIT_MISUSED
+
+
+def raise_together(errors: Sequence[UserError], problem: str) -> None:
+    """Raise errors as one: a single one as it is, several as a list, each with its fix; without any, do nothing.
+
+    Args:
+        errors: those of the same problem count once.
+        problem: what the list is of, after its number.
+
+    Raises:
+        UserError: there is an error.
+    """
+    different = {one.problem: one for error in errors for one in error.parts or (error,)}
+    if len(different) < 2:
+        for error in errors:
+            raise error
+        return
+    lines = [f"  - {told}" + (f"\n    fix:  {one.remedy}" if one.remedy else "") for told, one in different.items()]
+    together = UserError(f"{len(different)} {problem}:\n" + "\n".join(lines))
+    together.parts = tuple(different.values())
+    raise together
 
 
 class DiskFullError(HunminError):

@@ -28,6 +28,9 @@ class Settings(BaseModel):
     RENAMED: ClassVar[Mapping[str, str]] = {}
     """Name that a setting had in earlier versions → its name. A recipe with the old one is refused and told the name;
     what a finished stage or a checkpoint was made with counts as the same setting (`with_new_names`)."""
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {}
+    """Name that a setting has in other libraries → its name. A recipe with the other one is refused and told the name.
+    """
 
 
 S = TypeVar("S", bound=Settings)
@@ -232,11 +235,13 @@ def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | Non
     if options is not None and key:
         key = _option(key, options)
     if item["type"] == "extra_forbidden":
-        if new := _renamed(class_at(model, location[:-1])).get(str(location[-1])):
+        kind = class_at(model, location[:-1])
+        if new := _renamed(kind).get(str(location[-1])):
             renamed = ".".join(map(str, [*location[:-1], new]))
             return f"unknown key '{key}': it is now '{renamed if options is None else _option(renamed, options)}'"
-        fields = _fields_at(model, location[:-1])
-        return f"unknown key '{key}'{nearest(str(location[-1]), fields)}"
+        if meant := kind and issubclass(kind, Settings) and kind.ELSEWHERE.get(str(location[-1])):
+            return f"unknown key '{key}' (did you mean '{meant}'?)"
+        return f"unknown key '{key}'{nearest(str(location[-1]), list(kind.model_fields) if kind else [])}"
     if item["type"] == "missing":
         return f"'{key}' is missing: give it in the recipe or as {key}=VALUE"
     message = _spelled(str(item["msg"]).removeprefix("Value error, "), model, location, options)

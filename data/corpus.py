@@ -341,4 +341,5 @@ def _finish(out: Path) -> Counters:
         "benchmark_sentences": sum(sum(rules.values()) for rules in statistics["decontamination"].values()),
         "duplicates": statistics["duplicates"],
         "rejects": sum(statistics["rejects"].values()),
+        "quarantined_files": sum(statistics["damaged"].values()),
     }

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from common.errors import HunminError, UserError
+from common.extras import require
 from common.files import atomic_write
 from embed.base import begin_model, load_encoder, load_model
-from embed.settings import GRAPHS, MEASURED, EmbedSettings, require
+from embed.settings import GRAPHS, MEASURED, EmbedSettings
 from klue.model_folder import read_model_folder
 from pretrain.export import check, onnx
 
@@ -38,7 +39,7 @@ def export_encoder(folder: Path, int8: bool = False) -> dict[str, Any]:
         HunminError: a graph gives other vectors than the model; no graph is left then.
     """
     onnx.refuse_onnx("fp32")
-    require("sentence_transformers", "hunmin export MODEL --onnx")
+    require("sentence_transformers", "hunmin export MODEL --onnx", "embed")
     longest, encoder = read_model_folder(folder).max_positions, load_encoder(folder).eval()
     if (folder / "modules.json").is_file():
         model = load_model(folder, "cpu").float()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from common.errors import UserError, nearest
-from common.extras import pip_install
+from common.extras import require
 from common.settings import Settings, load_yaml, runtime
 from pretrain.settings import Wandb
 
@@ -203,14 +202,6 @@ MEASURED = "onnx/measured.json"
 """Size, speed and smallest cosine of each graph, beside them."""
 
 
-def require(package: str, what: str) -> None:
-    """Raise a UserError where a package of the extra `embed`, which `what` needs, is not installed."""
-    if not find_spec(package):
-        raise UserError(
-            f"{what} needs {package.replace('_', '-')}, which is not installed", remedy=pip_install("embed")
-        )
-
-
 def require_mteb() -> None:
     """Raise a UserError where mteb cannot score: an older Python, or no mteb."""
     if sys.version_info < (3, 11):
@@ -218,4 +209,4 @@ def require_mteb() -> None:
         raise UserError(
             f"mteb, which scores embeddings, needs Python 3.11; this is {version}", remedy="use a newer one"
         )
-    require("mteb", "scoring embeddings")
+    require("mteb", "scoring embeddings", "embed")

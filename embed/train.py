@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
+from common.extras import require
 from common.settings import parse_settings
-from embed.settings import EmbedSettings, require
+from embed.settings import EmbedSettings
 from pretrain.parallel.job import prepare_torch, run_job
 from pretrain.parallel.world import world_info
 from pretrain.train import StopFlag
@@ -31,7 +32,7 @@ def tune_embeddings(
     stop, info = StopFlag(), world_info(os.environ)  # before the imports, in whose seconds a signal would end all
     if settings.batch % info.world:
         raise UserError(f"embed.batch ({settings.batch}) must be a multiple of the {info.world} processes")
-    require("sentence_transformers", "tuning embeddings")
+    require("sentence_transformers", "tuning embeddings", "embed")
     prepare_torch(info, settings.threads)
     from embed.rerank import CrossTuner
     from embed.trainer import Tuner, train_to_end

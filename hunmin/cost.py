@@ -10,7 +10,7 @@ from common.files import is_remote
 from data.plan import RATES
 from data.readers import HUB, list_files
 from hunmin.klue_cost import klue_seconds
-from hunmin.preflight import refuse_shared_executor, refuse_training
+from hunmin.preflight import refuse_shared_executor, refuse_training, unfilled_vocabulary, unfit_inputs
 from hunmin.recipe import NOT_NAMED, Recipe, warnings
 from hunmin.stages import STAGES, stage_named
 from pretrain.cost.communication import NETWORK
@@ -87,7 +87,7 @@ def cost_plan(
         "text_core_hours": None if text is None else sum(text / rate for rate in TEXT_RATES.values()) / 3600,
         "epochs_about": None if not text else p.tokens * BYTES_PER_TOKEN / text,
         "klue_hours": None if fine is None else fine / 3600,
-        "notes": advice(p, vocab_size, where, cost) + _not_here(recipe),
+        "notes": advice(p, vocab_size, where, cost) + _not_here(recipe) + _inputs(recipe, text),
     }
 
 
@@ -149,6 +149,17 @@ def _is_elsewhere(recipe: Recipe) -> bool:
     """Return whether inputs are not named, or would have to be asked for over a network."""
     inputs = [source if isinstance(source, str) else source.path for source in recipe.corpus.inputs]
     return any(path == NOT_NAMED or is_remote(path) or path.startswith(HUB) for path in inputs)
+
+
+def _inputs(recipe: Recipe, text: float | None) -> list[str]:
+    """Return a line for what the stages before training would not take of inputs of so many bytes of text."""
+    if text is None:
+        return []
+    try:
+        found = unfit_inputs(recipe.corpus) + unfilled_vocabulary(recipe, text)
+    except UserError as error:
+        found = [f"the stage 'corpus' would be refused: {error.problem}"]
+    return [f"Warning: {one}." for one in found]
 
 
 def _not_here(recipe: Recipe) -> list[str]:

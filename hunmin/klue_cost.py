@@ -14,6 +14,10 @@ SHARE = 0.5
 """Speed of a fine-tuning by that of pretraining: smaller batches, a head, texts of different lengths."""
 
 
+JOB_SECONDS = 2
+"""Of a fine-tuning, whatever its data: its process, its model."""
+
+
 def klue_seconds(recipe: Recipe, flops_per_second: float) -> float | None:
     """Return about how many seconds the stage takes; None where it is left out, or its data is not on this machine.
 
@@ -29,7 +33,7 @@ def klue_seconds(recipe: Recipe, flops_per_second: float) -> float | None:
     if klue is None or klue.data == NOT_NAMED:
         return None
     per_token = flops_per_token(p, recipe.tokenizer.vocab_size, head=False)
-    flops, runs = 0.0, len(klue.seed_list) * (2 if klue.baseline_random else 1)
+    flops, jobs, runs = 0.0, 0, len(klue.seed_list) * (2 if klue.baseline_random else 1)
     for name in klue.tasks:
         task = get_task(name)
         try:
@@ -38,9 +42,10 @@ def klue_seconds(recipe: Recipe, flops_per_second: float) -> float | None:
             return None
         for values in tried_values(klue, task, p.model.hidden):
             train, dev = (_tokens(examples, values.max_seq_len) for examples in (splits.train, splits.dev))
+            jobs += runs
             looks = values.evaluations_per_epoch / 3  # forward alone is a third of a training step
             flops += runs * values.epochs * (train + looks * dev) * per_token
-    return flops / (SHARE * flops_per_second)
+    return flops / (SHARE * flops_per_second) + jobs * JOB_SECONDS
 
 
 def _tokens(examples: Sequence[Example], longest: int) -> float:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from math import inf
 from pathlib import Path
 from typing import Literal
 
-from common.files import atomic_write
+from common.errors import UserError
+from common.files import HUB, atomic_write, human_size, is_remote
 
 Size = Literal["small", "base"]
 
@@ -29,7 +31,8 @@ corpus:
 SIZES = {
     "small": """\
 tokenizer:
-  vocab_size: 32000          # entries; lower it for less than some 100 MB of text
+  vocab_size: {vocab_size}   # entries{sized}
+  min_character_count: {rare}   # words with a character that is seen less often become [UNK]
 
 pretrain:
   model: {layers: 3, hidden: 192, heads: 3, dropout: 0.0, initializer_range: 0.05, initialisation: local}
@@ -47,7 +50,8 @@ pretrain:
 """,
     "base": """\
 tokenizer:
-  vocab_size: 32000          # entries
+  vocab_size: {vocab_size}   # entries{sized}
+  min_character_count: {rare}   # words with a character that is seen less often become [UNK]
 
 pretrain:
   model: {type: roberta, layers: 12, hidden: 768, heads: 12}
@@ -86,7 +90,7 @@ NOT_SCORED = """\
 
 
 def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | None) -> None:
-    """Write a recipe, after it was read as `hunmin run` would.
+    """Write a recipe, with a vocabulary that suits the text, after it was read as `hunmin run` would.
 
     Args:
         path: file to write.
@@ -98,8 +102,16 @@ def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | N
         UserError: an answer is not a valid value.
     """
     from hunmin.recipe import load_recipe  # loads pydantic, which completion does without
+    from tokenizer.fitting import fitting_character_count, fitting_size
 
-    values = {"file": str(path), "name": name}
+    known = _text_bytes(text)
+    values = {
+        "file": str(path),
+        "name": name,
+        "vocab_size": str(fitting_size(known or inf)),
+        "sized": f", for {human_size(known)} of text" if known else "; less text fills fewer: docs/tokenizer.md",
+        "rare": str(fitting_character_count(known or inf)),
+    }
     written = {"quoted": name, "out": f"runs/{name}", "text": text, "klue": klue}
     values |= {key: json.dumps(value, ensure_ascii=False) for key, value in written.items()}
     scored = SCORED[size] if klue else NOT_SCORED
@@ -110,3 +122,16 @@ def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | N
         stream.write(recipe)
         stream.flush()
         load_recipe(stream.name)
+
+
+def _text_bytes(text: list[str]) -> float | None:
+    """Return about how many bytes of text the inputs hold; None where they are not here, or not all of them."""
+    from data.readers import list_files
+    from data.units.survey import estimated_text
+
+    if any(is_remote(path) or path.startswith(HUB) for path in text):
+        return None
+    try:
+        return estimated_text(list_files(list(text)))
+    except UserError:  # told by the run
+        return None

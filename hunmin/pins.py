@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.compressed import COMPRESSED
-from common.errors import UserError
+from common.errors import UserError, raise_together
 from common.files import HUB, suffix_of
 from common.names import COMMIT, Part, commit_of, fetch_command, find, find_here, hub_name, with_prefix
 from common.settings import load_yaml
@@ -26,6 +26,7 @@ MODELS: tuple[tuple[str, str, Part], ...] = (
     ("embed/rerank", "model", "model"),
 )
 """Settings that may name a model (section, key, part): they keep the name, with its commit."""
+MISSING = "inputs of the recipe are not there, or cannot be used"
 DATA = (("klue", "data"), ("klue", "benchmarks"), ("decontaminate", "benchmark"))
 """Settings that may name data sets of benchmarks: they become folders in the hub's cache."""
 
@@ -69,7 +70,7 @@ def refuse_unknown_names(recipe: Recipe, ask: bool) -> None:
         ask: ask the hub of what is not in the cache.
 
     Raises:
-        UserError: there is one.
+        UserError: there are any; all of them are named.
     """
     klue = recipe.klue.inputs if recipe.klue else []
     named: list[tuple[str | None, Part]] = [
@@ -77,16 +78,21 @@ def refuse_unknown_names(recipe: Recipe, ask: bool) -> None:
         *((one, "model") for one in ((recipe.embed.base, recipe.embed.guide) if recipe.embed else ())),
         *((name, "dataset") for name in [*klue, *recipe.corpus.decontaminate.benchmarks]),
     ]  # fmt: skip
+    unknown = []
     for name, part in named:
-        hub = hub_name(with_prefix(name) if part != "dataset" else name) if name else None
-        if hub is None or find_here(hub.name, part):
-            continue
-        if not ask:
-            raise UserError(
-                f"{name} is neither a path here nor in the hub's cache", "what a run reads is there when it begins",
-                f"fix it; or fetch it: {fetch_command(hub, part)}",
-            )  # fmt: skip
-        commit_of(hub, part)
+        try:
+            hub = hub_name(with_prefix(name) if part != "dataset" else name) if name else None
+            if hub is None or find_here(hub.name, part):
+                continue
+            if not ask:
+                raise UserError(
+                    f"{name} is neither a path here nor in the hub's cache", "what a run reads is there when it begins",
+                    f"fix it; or fetch it: {fetch_command(hub, part)}",
+                )  # fmt: skip
+            commit_of(hub, part)
+        except UserError as error:
+            unknown.append(error)
+    raise_together(unknown, MISSING)
 
 
 def _section(tree: dict[str, Any], name: str) -> dict[str, Any]:

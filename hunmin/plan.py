@@ -17,15 +17,20 @@ from data.corpus import corpus_files
 from data.readers import list_files
 from data.units.fields import check_fields
 from hunmin.cost import BYTES_PER_TOKEN, TEXT_RATES, cost_plan, text_bytes
-from hunmin.pins import refuse_unknown_names
-from hunmin.preflight import refuse_shared_executor, refuse_training
+from hunmin.preflight import (
+    refuse_missing,
+    refuse_shared_executor,
+    refuse_training,
+    unfilled_vocabulary,
+    unfit_inputs,
+)
 from hunmin.recipe import Recipe, warnings
-from hunmin.run import judge_all
+from hunmin.run import judge_all, selected
 from hunmin.scores import NOT_SCORED
 from pretrain.callbacks.metrics import read_metrics
 
-START_SECONDS = 5
-"""Of a stage, whatever it does."""
+TEXT_START_SECONDS, START_SECONDS = 5.0, 20.0
+"""Of a stage before training, and of training or fine-tuning, whatever it does: processes start, torch is imported."""
 
 
 def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: str | None = None) -> dict[str, Any]:
@@ -35,16 +40,20 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
     Raises:
         UserError: the run would be refused before it does anything.
     """
-    refuse_unknown_names(recipe, ask=True)
     refuse_shared_executor(recipe, first or restart, last)
+    refuse_missing(recipe, [stage.files for stage in selected(recipe, first, last)], ask=True)
     verdicts = judge_all(recipe, first, last, restart)
     runs = {verdict.stage.name for verdict in verdicts if not verdict.done}
+    warned = warnings(recipe)
     if "corpus" in runs:
         check_fields(corpus_files(recipe.corpus))
+        warned += unfit_inputs(recipe.corpus)
     if "pretrain" in runs:
         refuse_training(recipe)
     files = [Path(file.path) for file in list_files(recipe.corpus.inputs)]
     text = text_bytes(recipe) or 0.0
+    if "tokenizer" in runs:
+        warned += unfilled_vocabulary(recipe, text)
     rows = []
     for verdict in verdicts:
         folder = Path(recipe.out) / verdict.stage.folder
@@ -67,7 +76,7 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
         "tokens": recipe.pretrain.tokens,
         "epochs": recipe.pretrain.tokens * BYTES_PER_TOKEN / text if text else None,
         "stages": rows,
-        "warnings": warnings(recipe),
+        "warnings": warned,
         "seconds": round(sum(known), 1),
     }
 
@@ -76,7 +85,7 @@ def _expected_seconds(recipe: Recipe, stage: str, text: float, resumes: bool) ->
     import torch
 
     if stage in TEXT_RATES:
-        return text / TEXT_RATES[stage] / available_cores() + START_SECONDS
+        return text / TEXT_RATES[stage] / available_cores() + TEXT_START_SECONDS
     if stage == "pretrain":
         p = recipe.pretrain
         if resumes:
@@ -86,11 +95,12 @@ def _expected_seconds(recipe: Recipe, stage: str, text: float, resumes: bool) ->
                 left = p.tokens - p.samples_before(rows[-1]["step"]) * p.max_seq_len
                 return left / max(1.0, statistics.median(row["tokens_per_second"] for row in rows))
         # processes on one CPU share what it does
-        return cost_plan(recipe, p.processes if torch.cuda.is_available() else 1)["hours"] * 3600
+        hours = cost_plan(recipe, p.processes if torch.cuda.is_available() else 1)["hours"]
+        return float(hours * 3600 + START_SECONDS)
     if stage == "klue" and recipe.klue:
         hours = cost_plan(recipe, torch.cuda.device_count() or 1)["klue_hours"]
         return None if hours is None else hours * 3600 + START_SECONDS
-    return 10.0
+    return 0.0 if stage == "klue" else 10.0
 
 
 def print_plan(plan: dict[str, Any]) -> None:
@@ -118,8 +128,9 @@ def print_plan(plan: dict[str, Any]) -> None:
     unknown = [row["stage"] for row in plan["stages"] if row["seconds"] is None]
     out.print(
         f"total: about {duration(plan['seconds'])}" + (f", without {', '.join(unknown)} (unknown)" if unknown else "")
-        + ". Estimated from a matrix product timed here and text rates of one machine; left out: compilation in the "
-        "first run, validation, checkpoints, downloads."
+        + ". Estimated from a matrix product timed here and text rates of one machine, with the start of each stage; "
+        "left out: compilation in the first run (half a minute on two cores, minutes where they are busy; more on a "
+        "GPU), validation, checkpoints, downloads."
     )  # fmt: skip
     for warning in plan["warnings"]:
         out.print(Text(f"warning: {warning}", style="yellow"))

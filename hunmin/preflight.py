@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from common.errors import UserError
+from common.errors import UserError, raise_together
+from common.files import human_size
 from common.lock import LOCK
 from common.names import find_here, with_prefix
+from data.corpus import CorpusSettings, corpus_files
+from data.units.fields import unfit_files
+from data.units.set_aside import SetAside
+from hunmin.pins import MISSING, refuse_unknown_names
 from hunmin.recipe import Recipe, RunSettings, is_resolved_recipe
+from tokenizer.fitting import fitting_size, is_too_large
 
 SHARED_STAGE = "corpus"
 """The stage that several processes can do together in one run folder."""
@@ -31,6 +39,56 @@ def refuse_shared_executor(recipe: RunSettings, first: str | None, last: str | N
             f"submit hunmin corpus build RECIPE --executor {executor}; then run the recipe with corpus.executor=local",
         )
     return share
+
+
+def refuse_missing(recipe: RunSettings, reads: Iterable[Callable[[Any], list[str]]], ask: bool = False) -> None:
+    """Refuse a recipe of which something that it reads is not there, or cannot be used; all of it is named.
+
+    Args:
+        reads: of each stage, what gives the files that it reads.
+        ask: also ask the hub of names that are not in its cache.
+
+    Raises:
+        UserError: there is such a thing.
+    """
+    checks: list[Callable[[Any], object]] = [partial(refuse_unknown_names, ask=True)] if ask else []
+    refused = []
+    for check in [*checks, *reads]:
+        try:
+            check(recipe)
+        except UserError as error:
+            refused.append(error)
+    raise_together(refused, MISSING)
+
+
+def unfit_inputs(settings: CorpusSettings) -> list[str]:
+    """Return a warning for each input file that a run would quarantine because it lacks the columns or fields that the
+    recipe names; of many files of a kind some are looked into.
+
+    Raises:
+        UserError: they are more than `max_bad_file_share` allows; or as `corpus_files`.
+    """
+    files = corpus_files(settings)
+    set_aside = SetAside(len(files), settings.max_bad_file_share)
+    found = []
+    for file, error in unfit_files(files):
+        set_aside.add(file.path, error.reason, tell=False)
+        found.append(
+            f"{error.problem} and will be quarantined: {error.rule}. Take it out of the input {file.settings.path}; to "
+            f"read it, add an entry of its own to corpus.inputs: {{path: {file.path}, text_field: COLUMN}}"
+        )
+    return found
+
+
+def unfilled_vocabulary(recipe: Recipe, text_bytes: float | None) -> list[str]:
+    """Return a warning where a text is too small for the vocabulary that is to be trained on it."""
+    size = recipe.tokenizer.vocab_size
+    if recipe.tokenizer.base or not text_bytes or not is_too_large(size, text_bytes):
+        return []
+    return [
+        f"tokenizer.vocab_size={size} is large for {human_size(text_bytes)} of text, which yields too few entries or "
+        f"many that occur a few times: set tokenizer.vocab_size={fitting_size(text_bytes)}, or give more text"
+    ]
 
 
 def refuse_moved(recipe: RunSettings, path: str, overrides: Sequence[str]) -> None:

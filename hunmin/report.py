@@ -148,6 +148,10 @@ def stage_line(name: str, counts: dict[str, Any], validation: dict[str, Any], wo
                 duplicates=f"{counts['duplicates']['documents'] + counts['duplicates'].get('near', 0):,}",
                 personal=f"{counts['pii']:,}",
             )  # fmt: skip
+            if files := counts.get("quarantined_files"):
+                removed += "; " + words(
+                    "{files} input files quarantined, see corpus/rejects/files.jsonl", files=f"{files:,}"
+                )
             return f"{size}; {removed}"
         case "tokenizer" if counts:
             return words("{count} entries", count=f"{counts['vocab_size']:,}")

@@ -15,7 +15,7 @@ from common.files import atomic_write, publish_folder, remove_folder, remove_lef
 from common.lock import locked
 from common.manifest import WORK_MARK, Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
-from hunmin.preflight import refuse_shared_executor
+from hunmin.preflight import refuse_missing, refuse_shared_executor
 from hunmin.recipe import RunSettings, save_recipe
 from hunmin.replacing import (
     clear_way,
@@ -123,8 +123,8 @@ def _refuse_early(
     """Return whether several processes share the stage, and the stages whose work may be replaced; raise a UserError
     where a run is refused before it writes anything."""
     share = refuse_shared_executor(recipe, first or restart, last)
-    for stage in selected(recipe, first, last):
-        stage.files(recipe)  # refuses names that are personal data before the recipe, which holds them, is written
+    # names that are personal data are refused before the recipe, which holds them, is written
+    refuse_missing(recipe, [stage.files for stage in selected(recipe, first, last)])
     return share, set() if share else refuse_replacing(recipe, first, last, restart, folder)
 
 

@@ -66,7 +66,11 @@ def check_reading(task: Task, examples: Sequence[Example], tokenizer: Any, folde
             ids = tokenizer(word, add_special_tokens=False)["input_ids"]
             yield ids, [(0, len(word))] * len(ids)
 
-    check_share(unread_share(pieces, unknown, texts), f"the tokenizer in {folder}", task.title)
+    check_share(
+        unread_share(pieces, unknown, texts), f"the tokenizer in {folder}", task.title,
+        "pretrain on text with these characters and a lower tokenizer.min_character_count; with tokenizer.base, also "
+        "with a tokenizer.vocab_size above the base's",
+    )  # fmt: skip
 
 
 def make_features(

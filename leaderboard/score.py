@@ -5,7 +5,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stderr, redirect_stdout, suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from common.code import code_hash
 from common.errors import UserError, nearest
-from common.extras import pip_install
+from common.extras import require
 from common.files import atomic_write, sha256_file
 from common.lock import locked
 from common.manifest import package_versions
@@ -41,8 +40,7 @@ def score_model(
     Raises:
         UserError: model, rows or settings do not fit.
     """
-    if not find_spec("lm_eval"):
-        raise UserError("lm-eval is not installed", "it scores the models", pip_install("llm"))
+    require("lm_eval", "hunmin leaderboard score", "llm")
     from leaderboard.models import check_decoder, load_model
 
     tasks, absent = _chosen(settings, held_out)

@@ -21,6 +21,17 @@ Wandb = Annotated[
 class ModelSettings(Settings):
     """Shape of the encoder; the defaults are RoBERTa-base (KLUE paper, section 4; Liu et al. 2019, Table 9)."""
 
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {
+        "model_type": "type",
+        "num_hidden_layers": "layers",
+        "hidden_size": "hidden",
+        "num_attention_heads": "heads",
+        "intermediate": "feed_forward",
+        "intermediate_size": "feed_forward",
+        "hidden_dropout_prob": "dropout",
+        "attention_probs_dropout_prob": "attention_dropout",
+    }
+
     type: Literal["roberta", "bert", "modernbert"] = "roberta"
     """Model class of transformers."""
     layers: int = Field(12, ge=1)

@@ -71,17 +71,42 @@ def check_tokenizer(tokenizer: Tokenizer, texts: Sequence[str], name: str, of: s
     def pieces(words: list[str]) -> Iterable[tuple[Sequence[int], Sequence[tuple[int, int]]]]:
         return ((found.ids, found.offsets) for found in tokenizer.encode_batch(words, add_special_tokens=False))
 
-    known = unknown_id(tokenizer)
-    check_share(unread_share(pieces, () if known is None else (known,), sample(texts)), name, of)
+    known, some = unknown_id(tokenizer), sample(texts)
+    check_share(
+        unread_share(pieces, () if known is None else (known,), some), name, of,
+        f"set tokenizer.min_character_count={fitting_count(some)} (words with rarer characters become [UNK]); with "
+        "tokenizer.base, also a tokenizer.vocab_size above the base's",
+    )  # fmt: skip
 
 
-def check_share(share: float, name: str, of: str) -> None:
+def fitting_count(texts: Iterable[str]) -> int:
+    """Return the highest `min_character_count` by which at most `TOLD` of the characters would be in words with a
+    rarer character, if a vocabulary were trained on these texts.
+    """
+    words = Counter(chain.from_iterable(text.split() for text in texts))
+    characters: Counter[str] = Counter()
+    for word, count in words.items():
+        for character in word:
+            characters[character] += count
+    rarest: Counter[int] = Counter()  # occurrences of a word's rarest character → characters of such words
+    for word, count in words.items():
+        rarest[min(characters[character] for character in word)] += count * len(word)
+    unread, most = 0, TOLD * rarest.total()
+    for occurrences in sorted(rarest):
+        unread += rarest[occurrences]
+        if unread > most:
+            return occurrences
+    return 1
+
+
+def check_share(share: float, name: str, of: str, remedy: str) -> None:
     """Refuse a tokenizer that cannot read more than `REFUSED` of a text; tell of one that cannot read `TOLD`.
 
     Args:
         share: see `unread_share`.
         name: what the tokenizer is called in messages.
         of: what the text is called.
+        remedy: what to do about characters that it should have.
 
     Raises:
         UserError: it is refused.
@@ -94,4 +119,4 @@ def check_share(share: float, name: str, of: str) -> None:
             "(without one BERT's tokenizer takes Hangul apart)",
         )
     if share > TOLD:
-        say(f"{name} cannot read {share:.1%} of the characters of {of}", style="yellow")
+        say(f"warning: {name} cannot read {share:.1%} of the characters of {of}; fix: {remedy}", style="yellow")

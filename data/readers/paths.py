@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain, count
 
-from common.errors import UserError
+from common.errors import UserError, raise_together
 from common.files import HUB, expand, stem, suffix_of
 from common.secrets import masked_urls
 from data.nfc import nfc
@@ -24,15 +24,20 @@ def list_files(inputs: list[str | SourceSettings]) -> list[InputFile]:
     before it that tell files of one stem apart.
 
     Raises:
-        UserError: an input stands for no file, or for a file of a format that is not read.
+        UserError: inputs stand for no file, or for a file of a format that is not read; all of them are named.
     """
     found: list[tuple[str, SourceSettings, str]] = []
+    refused: list[UserError] = []
     for entry in inputs:
         source = SourceSettings(path=entry) if isinstance(entry, str) else entry
-        paths = [source.path] if source.path.startswith(HUB) else expand(source.path)
-        for path in paths:
-            _refuse_unread(path, source)
-            found.append((path, source, f"{source.name}/" if source.name and len(paths) > 1 else source.name or ""))
+        try:
+            paths = [source.path] if source.path.startswith(HUB) else expand(source.path)
+            for path in paths:
+                _refuse_unread(path, source)
+                found.append((path, source, f"{source.name}/" if source.name and len(paths) > 1 else source.name or ""))
+        except UserError as error:
+            refused.append(error)
+    raise_together(refused, "inputs cannot be read")
     labels = _labels([(masked_urls(path), source, begin) for path, source, begin in found])  # they stand in ids
     return [InputFile(path, label, source) for (path, source, _), label in zip(found, labels, strict=True)]
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from common.errors import HunminError, UserError
+from common.files import suffix_of
 from data.readers import (
     Block,
     Format,
@@ -37,7 +38,7 @@ def check_fields(files: Sequence[InputFile]) -> None:
         inputs.setdefault(id(file.settings), []).append(file)
     for alike in inputs.values():
         misfit: UnfitInputError | None = None
-        for file in alike[:: max(1, len(alike) // SAMPLED_FILES)]:
+        for file in _spread(alike):
             found = _misfit(file)
             if found is None:
                 break
@@ -51,6 +52,22 @@ def check_fields(files: Sequence[InputFile]) -> None:
                 )
             if misfit:
                 raise misfit
+
+
+def unfit_files(files: Sequence[InputFile]) -> list[tuple[InputFile, UnfitInputError]]:
+    """Return the files without the columns or fields that hold the documents, and what is wrong with each; of the files
+    of an input with the same ending up to `SAMPLED_FILES` are looked into.
+    """
+    kinds: dict[tuple[int, str], list[InputFile]] = {}
+    for file in files:
+        kinds.setdefault((id(file.settings), suffix_of(file.path)), []).append(file)
+    sampled = [file for alike in kinds.values() for file in _spread(alike)]
+    return [(file, found) for file in sampled if (found := _misfit(file))]
+
+
+def _spread(files: Sequence[InputFile]) -> Sequence[InputFile]:
+    """Return up to `SAMPLED_FILES` files, evenly spread."""
+    return files[:: -(-len(files) // SAMPLED_FILES)]
 
 
 def _misfit(file: InputFile) -> UnfitInputError | None:

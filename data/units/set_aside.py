@@ -26,8 +26,13 @@ class SetAside:
         self._most = max(int(share * files), 1 if share and files > 1 else 0)
         self._reasons: dict[str, str] = {}
 
-    def add(self, path: str, reason: str) -> None:
+    def add(self, path: str, reason: str, tell: bool = True) -> None:
         """Note a file and say so; nothing where it is noted already.
+
+        Args:
+            path: of the file.
+            reason: what is wrong with it.
+            tell: whether it is said.
 
         Raises:
             TooManyDamagedError: it is one too many.
@@ -35,7 +40,8 @@ class SetAside:
         if path in self._reasons:
             return
         self._reasons[path] = reason
-        say(f"quarantined from there on: {path} {reason}", style="yellow")
+        if tell:
+            say(f"quarantined from there on: {path} {reason}", style="yellow")
         if len(self._reasons) > self._most:
             named = [f"  - {name} {why}" for name, why in self._reasons.items()]
             more = [f"  - and {len(named) - SHOWN} more"] if len(named) > SHOWN else []

@@ -162,10 +162,10 @@ def rerank_teach(recipe: RecipePath, overrides: Overrides = None, out: Out = Non
 
 
 def _loaded(recipe: str, overrides: list[str] | None) -> WithEmbed:
-    from embed.settings import require
+    from common.extras import require
     from hunmin.embed.recipe import load_embed_recipe
 
-    require("sentence_transformers", "this command")
+    require("sentence_transformers", "this command", "embed")
     from embed.base import quiet_libraries
 
     quiet_libraries()

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from common.extras import require
 from common.names import find
-from embed.settings import EmbedSettings, require, require_mteb
+from embed.settings import EmbedSettings, require_mteb
 from hunmin.embed.recipe import EmbedRecipe, WithEmbed
 from hunmin.recipe import Recipe
 from hunmin.stages import Counts, Stage, model_files, section_settings, steps_done, train_in_processes, write_job
@@ -62,7 +63,7 @@ def _check(recipe: WithEmbed, run: Path) -> None:
     """Refuse before unfinished work is moved aside: a wrong row, a base that cannot be tuned, a missing package."""
     from embed.data import load_sets
 
-    require("sentence_transformers", "the stage embed")
+    require("sentence_transformers", "the stage embed", "embed")
     if settings_of(recipe).score:
         require_mteb()
     load_sets(settings_of(recipe))

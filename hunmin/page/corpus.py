@@ -40,6 +40,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
         "rules": sorted({rule for rules in tasks.values() for rule in rules}),
         "tasks": [(name, tasks[name]) for name, _ in by_count(sums)],
         "filters": _filters(found),
+        "quarantined": [(one["file"], words.said(one["reason"])) for one in facts.quarantined[:MOST_SOURCES]],
     }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from common.settings import load_yaml, parse_settings, with_new_names
+from data.corpus import DAMAGED
 from data.statistics.table import load_statistics
 from hunmin.embed.facts import EmbedFacts, read_embed
 from hunmin.page.curves import Metrics, read_curves
@@ -91,6 +92,8 @@ class Facts:
     """When the newest stage ended, or else when training started, UTC."""
     commit: str | None = None
     """Of Hunmin's sources, where they were a clone."""
+    quarantined: list[dict[str, Any]] = field(default_factory=list)
+    """{"source", "file", "reason"} of the input files that the corpus lacks, whole or from some place on."""
     text: list[dict[str, Any]] = field(default_factory=list)
     """Documents of the corpus, where they are asked for; see `hunmin.page.samples`."""
 
@@ -141,6 +144,7 @@ def read_facts(run: Path, now: float) -> Facts:
         last_sign=written,
         date=last.get("time") or next((one.get("time") for one in reversed(training.starts)), None),
         commit=last.get("commit"),
+        quarantined=read_metrics(corpus / DAMAGED),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import warnings
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from torch import Tensor
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from common.errors import HunminError, UserError
-from common.extras import pip_install
+from common.extras import require
 from pretrain.models.registry import usable_positions
 
 FILE = "onnx/model.onnx"
@@ -57,8 +56,7 @@ def refuse_onnx(dtype: str) -> None:
             "an ONNX graph of 16-bit weights", "the graph is written in fp32", "leave out --dtype or --onnx"
         )
     for name in ("onnx", "onnxruntime", "onnxscript"):
-        if importlib.util.find_spec(name) is None:
-            raise UserError(f"--onnx needs {name}, which is not installed", remedy=pip_install("onnx"))
+        require(name, "--onnx", "onnx")
 
 
 @torch.no_grad()

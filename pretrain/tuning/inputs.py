@@ -10,7 +10,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from common.errors import UserError
-from common.extras import pip_install
+from common.extras import require
 from common.names import find
 from pretrain.decoders.load import read_base
 from pretrain.decoders.prompts import read_tokenizer
@@ -30,16 +30,12 @@ def with_lora(model: Any, settings: TuneSettings) -> Any:
     """Return a model with LoRA, the rest frozen, where the settings have it; raises UserError without peft."""
     if (lora := settings.lora) is None:
         return model
-    try:
-        from peft import LoraConfig, get_peft_model
-    except ImportError:
-        raise UserError("tune.lora needs the package peft", remedy=pip_install("llm")) from None
+    require("peft", "tune.lora", "llm")
+    from peft import LoraConfig, get_peft_model
+
     torch.manual_seed(settings.seed)
-    config = LoraConfig(
-        r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules="all-linear",
-        task_type="CAUSAL_LM",
-    )  # fmt: skip
-    return get_peft_model(model, config)
+    shape: Any = {"r": lora.rank, "lora_alpha": lora.alpha, "lora_dropout": lora.dropout}
+    return get_peft_model(model, LoraConfig(**shape, target_modules="all-linear", task_type="CAUSAL_LM"))
 
 
 class Inputs:

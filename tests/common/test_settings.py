@@ -125,6 +125,19 @@ def test_an_earlier_name_of_a_setting_is_refused_with_that_of_now() -> None:
         parse_settings(Renamed, {"rate": 1}, "r", options={})
 
 
+class Shape(Settings):
+    ELSEWHERE = {"intermediate": "feed_forward"}  # noqa: RUF012
+    feed_forward: int = 4
+    initializer_range: float = 0.02
+
+
+def test_another_librarys_name_of_a_setting_is_refused_with_the_settings() -> None:
+    with pytest.raises(UserError, match=r"unknown key 'intermediate' \(did you mean 'feed_forward'\?\)"):
+        parse_settings(Shape, {"intermediate": 1}, "r")
+    with pytest.raises(UserError, match=r"unknown key 'feed_forwrad' \(did you mean 'feed_forward'\?\)"):
+        parse_settings(Shape, {"feed_forwrad": 1}, "r")
+
+
 def test_work_of_an_earlier_version_counts_by_the_names_of_now() -> None:
     before = {"training": {"rate": 1e-4}, "several": [{"rate": 1}, {"rate": 2}]}
     after = {"training": {"learning_rate": 1e-4}, "several": [{"learning_rate": 1}, {"learning_rate": 2}]}

@@ -11,8 +11,9 @@ import pytest
 from tiny_encoders import write_encoder
 
 from common.errors import UserError
+from common.extras import require
 from common.settings import parse_settings
-from embed.settings import EmbedSettings, require
+from embed.settings import EmbedSettings
 
 DATA = [{"use": "korsts"}]
 BAD = [
@@ -36,7 +37,7 @@ def test_wrong_settings(changes: dict[str, Any], message: str) -> None:
 
 def test_a_missing_package_is_named_with_its_extra() -> None:
     with pytest.raises(UserError, match=r"the stage embed needs no-such-package.*\n.*pip install -c .*\[embed\]"):
-        require("no_such_package", "the stage embed")
+        require("no_such_package", "the stage embed", "embed")
 
 
 def test_bases_that_cannot_be_tuned(base: Path, tmp_path: Path) -> None:

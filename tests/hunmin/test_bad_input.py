@@ -44,6 +44,7 @@ def said(capfd: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
     [
         (["run", "{recipe}", "pretrain.optimizer.rate=1"], "unknown key 'pretrain.optimizer.rate'"),
         (["run", "{recipe}", "pretrain.step=1"], "did you mean 'steps'?"),
+        (["run", "{recipe}", "pretrain.model.intermediate=64"], "did you mean 'feed_forward'?"),
         (["run", "{recipe}", "pretrain.global_batch=100", "pretrain.micro_batch=32"],
          "pretrain.global_batch (100) must be divisible by"),
         (["launch", "{recipe}", "--launcher", "slurn"], "unknown launcher 'slurn' (did you mean 'slurm'?)"),

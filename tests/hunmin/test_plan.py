@@ -30,7 +30,67 @@ def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_processes_share_a_cpu(text: dict[str, Any]) -> None:
     one, four = (Recipe.model_validate({**text, "pretrain": {"processes": n}}) for n in (1, 4))
     expected = [plan.dry_run_plan(recipe, None, None)["stages"][3]["seconds"] for recipe in (one, four)]
-    assert expected == [pytest.approx(cost_plan(one)["hours"] * 3600, abs=0.1)] * 2
+    assert expected == [pytest.approx(cost_plan(one)["hours"] * 3600 + 20, abs=0.1)] * 2  # and the start
+
+
+def test_small_inputs_take_the_starts_of_the_stages(
+    text: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """19 bytes of text and a device without end: nothing else is left, and what is not in it is said beside it."""
+    monkeypatch.setattr("pretrain.cost.peak.measured_rate", lambda device=None: 1e30)
+    found = plan.dry_run_plan(Recipe.model_validate(text), None, None)
+    seconds = {row["stage"]: row["seconds"] for row in found["stages"]}
+    assert seconds == {"corpus": 5, "tokenizer": 5, "encode": 5, "pretrain": 20, "export": 10, "klue": 0, "report": 10}
+    plan.print_plan(found)
+    (total,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("total: about 55s")]
+    assert "with the start of each stage" in total and "left out: compilation in the first run" in total
+
+
+def test_a_file_without_the_text_column_is_told_with_its_columns(text: dict[str, Any], tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.txt").write_text("가나다")
+    (tmp_path / "posts.csv").write_text("title,body\n가,나\n")
+    text["corpus"]["inputs"] = [str(tmp_path / "*.*")]
+    recipe = Recipe.model_validate({**text, "tokenizer": {"vocab_size": 100}})
+    notes = (plan.dry_run_plan(recipe, None, None)["warnings"], cost_plan(recipe)["notes"])
+    for said in notes:
+        (one,) = [line for line in said if "posts.csv" in line]
+        assert "has no column 'text' and will be quarantined" in one and "columns are title, body" in one
+        assert f"{{path: {tmp_path / 'posts.csv'}, text_field: COLUMN}}" in one
+    (tmp_path / "more.csv").write_text("title,body\n가,나\n")  # one of several may be bad, two of six not
+    for ask in (plan.dry_run_plan, run):
+        with pytest.raises(UserError, match="2 of 6 inputs are damaged or do not fit their settings"):
+            ask(recipe, None, "corpus")  # type: ignore[operator]
+    assert any("2 of 6 inputs" in line for line in cost_plan(recipe)["notes"])
+
+
+def test_a_vocabulary_that_a_text_does_not_fill_is_told(text: dict[str, Any]) -> None:
+    """19 bytes of text: 2,000 entries suit them, and more than twice as many are told of."""
+    for tokenizer, told in (({}, True), ({"vocab_size": 4_001}, True), ({"vocab_size": 4_000}, False)):
+        recipe = Recipe.model_validate({**text, "tokenizer": tokenizer})
+        for said in (plan.dry_run_plan(recipe, None, None)["warnings"], cost_plan(recipe)["notes"]):
+            found = [line for line in said if "set tokenizer.vocab_size=2000" in line]
+            assert len(found) == told
+    text["corpus"]["inputs"] = ["hf:someone/news"]  # nobody is asked
+    assert not any("vocab_size" in line for line in cost_plan(Recipe.model_validate(text))["notes"])
+
+
+def test_all_that_is_missing_is_named_at_once(text: dict[str, Any], tmp_path: Path) -> None:
+    text["corpus"]["inputs"] += ["gone/*.txt", "lost.jsonl"]
+    gone = str(tmp_path / "no-model")
+    missing = {**text, "klue": {"data": "./no-klue"}, "tokenizer": {"base": gone}, "pretrain": {"init_from": gone}}
+    recipe = Recipe.model_validate(missing)
+    for ask in (plan.dry_run_plan, run):
+        with pytest.raises(UserError) as caught:
+            ask(recipe, None, None)  # type: ignore[operator]
+        said = str(caught.value)
+        assert said.startswith("4 inputs of the recipe are not there, or cannot be used:\n")
+        for name in ("gone/*.txt", "lost.jsonl", "no-klue", gone):
+            assert said.count(f"  - nothing found at {name}\n") == 1 or name == "no-klue"
+        assert said.count("no-klue") == 1 and said.count("    fix:  check the path") == 4
+    with pytest.raises(UserError, match=r"^nothing found at lost.jsonl\n"):  # one is told as before
+        text["corpus"]["inputs"].remove("gone/*.txt")
+        plan.dry_run_plan(Recipe.model_validate(text), None, None)
 
 
 def test_a_dry_run_refuses_what_the_run_refuses(text: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,27 @@ def test_a_new_recipe_can_be_run(size: str, klue: list[str]) -> None:
     assert "{" not in "".join(line for line in text.splitlines() if line.startswith("#")) and "HUNMIN_PII_KEY" in text
 
 
+@pytest.mark.parametrize(
+    ("megabytes", "size", "rare"),
+    [(0.2, 2_000, 5), (1, 4_000, 5), (3, 8_000, 20), (90, 16_000, 20), (100, 32_000, 20), (900, 32_000, 20)],
+)
+def test_the_vocabulary_suits_the_text(megabytes: float, size: int, rare: int) -> None:
+    """As `docs/tokenizer.md` has it."""
+    for name in ("a.txt", "b.txt"):
+        with Path(name).open("wb") as file:
+            file.truncate(int(megabytes * 500_000))  # sparse, and not read
+    assert run_command(["init", "--text", "*.txt"]) == 0
+    tokenizer = load_recipe("recipe.yaml").tokenizer
+    assert (tokenizer.vocab_size, tokenizer.min_character_count) == (size, rare)
+    assert f"for {megabytes:.1f} MB of text" in Path("recipe.yaml").read_text() or megabytes < 1
+
+
+@pytest.mark.parametrize("text", ["gone/*.txt", "hf:someone/news", "https://127.0.0.1:9/a.txt"])
+def test_the_vocabulary_of_text_that_is_not_here_is_the_papers(text: str) -> None:
+    assert run_command(["init", "--text", text]) == 0
+    assert load_recipe("recipe.yaml").tokenizer.vocab_size == 32_000
+
+
 def test_nothing_is_overwritten_and_nothing_asked_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     Path("recipe.yaml").write_text("mine")
     assert run_command(["init", "--text", "x"]) == 2 and run_command(["init", "--out", "new.yaml"]) == 2

@@ -213,8 +213,8 @@ def test_a_tokenizer_that_ends_prompts_is_refused(tiny: Path, tmp_path: Path) ->
 
 
 def test_without_the_extra(tiny: Path, nine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leaderboard.score.find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"hunmin\[llm\]"):
+    monkeypatch.setattr("common.extras.find_spec", lambda name: None)
+    with pytest.raises(UserError, match=r"needs lm-eval, which is not installed\n.*\[llm\]"):
         score_model(settings(data=str(nine)), tiny, tmp_path)
 
 

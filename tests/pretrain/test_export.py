@@ -8,6 +8,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -344,7 +345,6 @@ def test_an_onnx_graph_tells_nothing_of_the_machine(
 def test_a_graph_that_cannot_be_made_is_refused_before_any_work(
     missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pretrain.export import onnx
 
     def work(checkpoint: Path) -> None:
         raise AssertionError("it has begun")
@@ -352,8 +352,7 @@ def test_a_graph_that_cannot_be_made_is_refused_before_any_work(
     monkeypatch.setattr("pretrain.export.checkpoint.load_checkpoint", work)
     with pytest.raises(UserError, match="16-bit"):
         export_checkpoint(tmp_path, tmp_path / "model", "bf16", onnx=True)
-    real = onnx.importlib.util.find_spec
-    monkeypatch.setattr(onnx.importlib.util, "find_spec", lambda name: None if name == missing else real(name))
+    monkeypatch.setattr("common.extras.find_spec", lambda name: None if name == missing else find_spec(name))
     with pytest.raises(UserError, match=f"needs {missing}, which is not installed"):
         export_checkpoint(tmp_path, tmp_path / "model", onnx=True)
 

@@ -4,7 +4,7 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from common.errors import UserError
-from tokenizer.coverage import check_share, check_tokenizer, sample
+from tokenizer.coverage import check_share, check_tokenizer, fitting_count, sample
 
 TEXT = ["가나 다라", "가나 2026"]  # 10 characters that are no space
 
@@ -27,8 +27,23 @@ def test_a_vocabulary_that_knows_every_character_goes_through(capsys: pytest.Cap
 
 
 def test_a_share_below_the_bound_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    # 다라 is one unknown word: 2 of the 10 characters
-    assert "T cannot read 20.0% of the characters of the text" in told(wordpiece("가나026"), capsys)
+    # 다라 is one unknown word: 2 of the 10 characters; each of the two stands 20 times in the text
+    said = told(wordpiece("가나026"), capsys)
+    assert "T cannot read 20.0% of the characters of the text" in said
+    assert "set tokenizer.min_character_count=20 " in said
+
+
+@pytest.mark.parametrize(
+    ("texts", "count"),
+    [
+        (["가" * 97, "나", "나", "다"], 2),  # 다 is 1% of the characters, 나 2%: at 3 both are unread
+        (["가" * 98, "나", "나"], 98),  # 2% may be unread
+        (["가나", *["가" * 10] * 8], 1),  # 가나 is one word, 2 of 82 characters
+        ([], 1),
+    ],
+)
+def test_the_count_that_leaves_enough_of_a_text(texts: list[str], count: int) -> None:
+    assert fitting_count(texts) == count
 
 
 @pytest.mark.parametrize(
@@ -54,12 +69,12 @@ def test_bytes_read_everything(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_bounds(capsys: pytest.CaptureFixture[str]) -> None:
-    check_share(0.02, "T", "it")
+    check_share(0.02, "T", "it", "do this")
     assert not capsys.readouterr().err
-    check_share(0.30, "T", "it")
-    assert "30.0%" in capsys.readouterr().err
+    check_share(0.30, "T", "it", "do this")
+    assert "30.0% of the characters of it; fix: do this" in capsys.readouterr().err
     with pytest.raises(UserError):
-        check_share(0.31, "T", "it")
+        check_share(0.31, "T", "it", "do this")
 
 
 def test_a_sample_is_spread_over_the_texts() -> None:

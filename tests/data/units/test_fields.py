@@ -11,7 +11,7 @@ import pytest
 
 from common.errors import UserError
 from data.corpus import build_corpus, corpus_files
-from data.units.fields import check_fields
+from data.units.fields import SAMPLED_FILES, check_fields, unfit_files
 
 from ..building import settings
 
@@ -53,3 +53,17 @@ def test_a_folder_fits_when_one_of_its_files_does(tmp_path: Path) -> None:
     (tmp_path / "in" / "2.csv").unlink()
     with pytest.raises(UserError, match=r"no file of .* can be read as it is said"):
         check_fields(corpus_files(settings(str(tmp_path / "in"))))
+
+
+def test_single_files_without_the_column_are_named_with_the_columns_they_have(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(3 * SAMPLED_FILES):  # the kinds of files are looked into one by one
+        (tmp_path / "in" / f"{number:03}.txt").write_text("가나다")
+    bad = [write(tmp_path / "in" / f"odd{suffix}") for suffix in (".csv", ".jsonl", ".parquet")]
+    write(tmp_path / "in" / "good.csv", "text")
+    (tmp_path / "in" / "torn.parquet").write_bytes(b"PAR1 and no more")  # damaged, which the run says
+    found = unfit_files(corpus_files(settings(str(tmp_path / "in"))))
+    assert sorted(file.path for file, _ in found) == [str(path) for path in bad]
+    for _, error in found:
+        assert error.reason == "has no column 'text'" and "columns are id, body" in error.rule
+    assert unfit_files(corpus_files(settings(str(tmp_path / "in" / "good.csv")))) == []

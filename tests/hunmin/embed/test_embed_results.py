@@ -81,7 +81,7 @@ def test_models_that_are_missing(
     for folder, message in ((cross, "head of a fine-tuned"),
                             (write_encoder(tmp_path / "causal", is_decoder=True), "holds a decoder")):  # fmt: skip
         assert message in refused(capsys, "rerank", "train", str(recipe), f"base={folder}", "rerank.max_seq_len=16")
-    monkeypatch.setattr("embed.settings.find_spec", lambda name: None)
+    monkeypatch.setattr("common.extras.find_spec", lambda name: None)
     for command in (["mine"], ["rerank", "train"], ["rerank", "score"], ["rerank", "teach"]):
         told = refused(capsys, *command, str(recipe), f"rerank.model={cross}")
         assert "needs sentence-transformers, which is not installed" in told and "[embed]" in told

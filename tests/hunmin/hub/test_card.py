@@ -133,7 +133,8 @@ STATISTICS = {
         "code": {"share": {"web": {"documents": 1}}},
     },
     "cleaning": {"html": {"hits": 9, "characters": 1234}, "blanks": {"hits": 1, "characters": 0}},
-    "dropped": {"too short": 6, "not text": 1}, "skipped": {"redirect": 8}, "damaged": {"is cut short": 2},
+    "dropped": {"too short": 6, "not text": 1}, "skipped": {"redirect": 8},
+    "damaged": {"is cut short": 2, "has no column 'text'": 7},
 }  # fmt: skip
 
 
@@ -143,11 +144,11 @@ STATISTICS = {
         ("en", (
             "cut out by the rules of cleaning, in characters | html 1,234 |",
             "documents dropped by filters | length 12, code 1 |", "or of nothing but what the rules cut out | 7 |",
-            "passed over | 8 |", "as far as they are whole | 2 |",
+            "passed over | 8 |", "without the columns that the recipe names | 9 |",
         )),
         ("ko", (
             "| 정제 규칙으로 지운 글자 수 | html 1,234 |", "| 필터로 제외한 문서 | length 12, code 1 |",
-            "제외한 문서 | 7 |", "건너뛴 레코드 | 8 |", "손상된 곳 앞까지만 읽은 파일 | 2 |",
+            "제외한 문서 | 7 |", "건너뛴 레코드 | 8 |", "가리키는 열이 없음 | 9 |",
         )),
     ],
 )  # fmt: skip

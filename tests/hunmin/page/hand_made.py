@@ -104,9 +104,12 @@ class HandMade:
             "damaged": {"is damaged or cut short: no end mark": 1},
         }
         self.write("corpus/statistics.json", statistics)
+        cut = {"source": "web", "file": "web.jsonl.gz", "reason": "is damaged or cut short: no end mark"}
+        self.write("corpus/rejects/files.jsonl", [cut])
         self.write("corpus/hits.jsonl", [{"task": "ynat"}] * 6 + [{"task": "klue-sts"}] * 11)
         counts = {"sentences": 400, "documents": 40, "bytes": 4_000_000, "words": 4000, "benchmark_sentences": 17,
-                  "pii": 15, "duplicates": {"documents": 6, "near": 0}, "rejects": 2}  # fmt: skip
+                  "pii": 15, "duplicates": {"documents": 6, "near": 0}, "rejects": 2,
+                  "quarantined_files": 1}  # fmt: skip
         self.finish("corpus", counts, 65.0)
 
     def vocabulary(self) -> None:

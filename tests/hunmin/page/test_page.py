@@ -128,6 +128,9 @@ def test_corpus(whole: Path) -> None:
         ["no document: redirect", "8"], ["document: too short", "4"],
         ["duplicate: documents", "6"],
     ]  # fmt: skip
+    assert cells(page, "Input files quarantined") == [
+        ["file", "reason"], ["web.jsonl.gz", "is damaged or cut short: no end mark"],
+    ]  # fmt: skip
     lengths = cells(page, "Length of documents in characters")
     assert lengths[1:] == [["50–99", "30", "75.0%"], ["100–199", "10", "25.0%"]]
 
@@ -478,6 +481,7 @@ def test_the_command_prints_what_there_is_and_where(
     assert run_command(["report", str(run.path)]) == 0
     out = capfd.readouterr().out
     assert "not running; the next stage is tokenizer" in out and "400 sentences in 40 documents" in out
+    assert "1 input files quarantined, see corpus/rejects/files.jsonl" in out
     assert f"page:   {run.path / 'report.html'}" in out
     written = {path for path in run.path.rglob("*") if path.is_file()} - before.keys()
     assert written == {run.path / "report.html"} and all(path.read_bytes() == text for path, text in before.items())
