@@ -92,3 +92,9 @@ def test_every_direct_dependency_is_pinned() -> None:
         line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line
     }
     assert not {name for name in names if name} - pinned
+
+
+def test_no_merge_is_half_done() -> None:
+    marks = re.compile(r"^(<{7}|>{7}) ", re.MULTILINE)
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("configs/*.yaml"), *ROOT.glob("scripts/*")]
+    assert [str(path) for path in [*FILES, *pages] if path.is_file() and marks.search(path.read_text("utf-8"))] == []
