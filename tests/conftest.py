@@ -6,6 +6,11 @@ import os
 import signal
 
 import pytest
+from hypothesis import settings
+
+# a busy machine takes its time
+settings.register_profile("house", deadline=None)
+settings.load_profile("house")
 
 # what is claimed to the bit holds on CPUs: kernels of a GPU add up in no fixed order; `make gpu-tests` asks for its own
 if "HUNMIN_GPU_TESTS" not in os.environ:

@@ -22,7 +22,7 @@ class CleanSettings(Settings):
     html: bool = True
     """Remove HTML tags, comments, scripts and styles (counted apart as `html_hidden`), and resolve entities; block tags
     end a line. Tags that a text only mentions or shows stay: a <TIME> that is never closed, a <link> before a word such
-    as 요소, and every tag of a text that is about HTML or XML but not itself marked up."""
+    as 요소. A text about HTML or XML that is not itself marked up keeps all its tags."""
     hashtags: bool = True
     """Remove hashtags at the end of a line and anchors of headings ({ #name }). Hashtags are kept if they are words of
     a sentence (#help 채널), complete it (낱말: #강 #산) or are in one line with such hashtags. A single hashtag on its

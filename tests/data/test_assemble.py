@@ -112,7 +112,7 @@ def test_nothing_to_assemble(tmp_path):
 NO_RULES = {name: False for name, field in CleanSettings.model_fields.items() if field.annotation is bool}
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.text('가나다.요! \n"(한국어1', min_size=1, max_size=80), min_size=1, max_size=8))
 def test_the_sentences_of_a_document_joined_are_the_document(tmp_path_factory, texts):
     """Where no rule takes anything out, no character gets lost and none moves, from the input to the shards."""

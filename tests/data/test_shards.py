@@ -47,7 +47,7 @@ def test_round_trip_in_order_and_by_column(tmp_path):
     assert batches[0].schema.names == ["sentences"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     sentences=st.lists(st.lists(st.text("가나 다a\U0001f600", max_size=40), min_size=1, max_size=5), max_size=30),
     cuts=st.lists(st.integers(0, 30), max_size=6),

@@ -26,7 +26,7 @@ def ranked(rows: Any, name: str = "r", weight: float = 1.0) -> TrainingSet:
 
 
 @given(ROWS, ROWS, st.integers(2, 6), st.integers(0, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_duplicate_and_no_second_positive(first: Any, second: Any, size: int, seed: int) -> None:
     sets = [ranked(first, "a"), ranked(second, "b", 0.5)]
     known = {(row[0], row[1]) for one in sets for row in one.texts}

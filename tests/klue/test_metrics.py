@@ -32,7 +32,7 @@ def test_macro_f1_leaves_out_labels_that_occur_nowhere():
     assert macro_f1(["a", "b"], ["a", "b"]) == 100.0
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(pairs)
 def test_macro_f1_and_accuracy_equal_sklearn(items):
     gold, found = zip(*items, strict=True)
@@ -45,7 +45,7 @@ def test_pearsonr_by_hand():
     assert pearsonr([1, 2, 3], [0, 3, 3]) == pytest.approx(100 * 3 / math.sqrt(12))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(ratings, ratings), min_size=3, max_size=50))
 def test_pearsonr_equals_scipy(items):
     gold, found = zip(*items, strict=True)
@@ -64,7 +64,7 @@ def test_similarity_f1_by_hand_and_in_double_precision():
     assert similarity_f1([1.0, 2.0], [0.0, 2.9]) == 0.0
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(ratings, ratings), min_size=1, max_size=50))
 def test_similarity_f1_equals_sklearn(items):
     gold, found = zip(*items, strict=True)

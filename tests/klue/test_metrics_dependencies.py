@@ -53,7 +53,7 @@ def test_one_wrong_head_of_22496_gives_94_1168():
 WORD = st.tuples(st.integers(0, 4), st.integers(0, 4), *[st.sampled_from(LABELS[11:])] * 2)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.lists(WORD, min_size=1, max_size=8), min_size=1, max_size=4))
 def test_uas_and_las_equal_sklearn(sentences):
     columns = [list(zip(*words, strict=True)) for words in sentences]

@@ -33,7 +33,7 @@ def test_by_hand(gold, found, joint, turns, whole):
     assert scored(gold, found) == pytest.approx((joint, 100 * turns, 100 * whole))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(states, states), min_size=1, max_size=10))
 def test_slot_f1_is_the_mean_of_the_single_turns(pairs):
     gold, found = zip(*pairs, strict=True)

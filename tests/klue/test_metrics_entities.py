@@ -45,7 +45,7 @@ def test_entity_spans(labels, spans):
     assert entity_spans(labels.split()) == spans
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(FEW), max_size=12))
 def test_entity_spans_equal_seqeval(labels):
     expected = [(entity.start, entity.end, entity.tag) for entity in Tokens(labels, IOB2).entities]
@@ -83,7 +83,7 @@ def test_characters_by_hand():
     assert scored(["O", "O"], ["O", "B-PS"])["character_macro_f1"] == pytest.approx(100 * (10 / 11 + 11) / 13)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.one_of(sentence_pairs(FEW), sentence_pairs(LABELS)))
 def test_scores_equal_those_of_seqeval_and_sklearn(pairs):
     """The authors read all sentences as one, with an O on each side of every sentence."""

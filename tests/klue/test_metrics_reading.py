@@ -1,7 +1,7 @@
 import difflib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from klue.metrics.reading import exact_match, longest_common_run, normalise, overlap_f1, rouge_w
@@ -56,7 +56,6 @@ def test_empty_answers():
     assert exact_match([[], [], ["..."], ["가"]], ["", "가", "!", ""]) == 50.0
 
 
-@settings(deadline=None)
 @given(texts, texts)
 def test_longest_common_run_equals_difflib(first, second):
     assert longest_common_run(first, second) == difflib_run(first, second, autojunk=True)

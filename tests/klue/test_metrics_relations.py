@@ -30,7 +30,7 @@ def test_micro_f1_by_hand():
     assert micro_f1([NO_RELATION], [NO_RELATION], LABELS) == 0.0
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(labels, labels), min_size=1, max_size=40))
 def test_micro_f1_equals_sklearn(pairs):
     gold, found = zip(*pairs, strict=True)
@@ -59,7 +59,7 @@ def test_auprc_of_a_label_without_examples_is_a_half():
     assert auprc(["a", "a"], probabilities, ["a", "b"]) == pytest.approx(100 * (1 + 0.5) / 2)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.lists(labels, min_size=1, max_size=40).flatmap(
         lambda gold: st.tuples(

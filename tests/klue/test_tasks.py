@@ -159,7 +159,7 @@ def test_predictions_of_the_wrong_form(task, label, prediction, message):
 # NER
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(st.sampled_from("가나다 A漢."), min_size=1, max_size=20), st.data())
 def test_any_cutting_that_keeps_entity_starts_keeps_the_labels(text, data):
     """Tokens of several characters give back all labels where no entity starts inside one."""

@@ -16,7 +16,7 @@ from tests.klue.test_tasks import features_of
 MRC = TASKS["klue-mrc"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(1, 900), st.integers(1, 400))
 def test_every_token_has_most_context_in_exactly_one_window(tokens, room):
     windows = _windows(tokens, room)

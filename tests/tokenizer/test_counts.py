@@ -12,7 +12,7 @@ from tokenizer.counts import Counts, read_facts, write_counts
 COUNTS = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), st.integers(1, 10**12))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(parts=st.lists(COUNTS, min_size=1, max_size=4), partitions=st.integers(1, 9))
 def test_the_sums_are_those_of_all_files(tmp_path_factory, parts, partitions):
     folder = tmp_path_factory.mktemp("counts")

@@ -39,7 +39,7 @@ def encoder(tokenizer_folder: Path) -> Encoder:
     return Encoder(load_tokenizer(tokenizer_folder), tokenizer_folder)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(documents=st.lists(st.lists(SENTENCE, max_size=4), max_size=4))
 def test_ids_and_boundaries_equal_hf_on_any_text(encoder: Encoder, documents: list[list[str]]) -> None:
     batch = encoder.encode(lists(documents))
@@ -75,7 +75,7 @@ def test_threads_share_an_encoder(encoder: Encoder) -> None:
         assert batch.tokens_T.tolist() == encoder.encode(lists(texts)).tokens_T.tolist()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(sentence=SENTENCE)
 def test_text_never_gives_a_special_id_but_unk(encoder: Encoder, sentence: str) -> None:
     batch = encoder.encode(lists([[sentence]]))

@@ -12,13 +12,13 @@ from common.errors import UserError
 from tokenizer.morphemes import count_pieces, kiwi_morphemes, mark, morpheme_spans, morphemes
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1, max_size=20))
 def test_surfaces_give_back_any_word(word: str) -> None:
     assert "".join(morphemes(word)) == word
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet="가나다은는을를이했갔습니다😀 a1.", max_size=40))
 def test_spans_are_sorted_and_cover_all_but_blanks(text: str) -> None:
     spans = morpheme_spans(text)

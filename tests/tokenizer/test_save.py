@@ -35,7 +35,7 @@ KNOWN = st.lists(
 """Text without [UNK]."""
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(text=ANY | KNOWN.map("".join) | st.lists(KNOWN.map("".join) | ANY, max_size=4).map("".join))
 def test_auto_tokenizer_gives_the_encoders_ids_on_any_text(auto, tokenizer_folder: Path, text: str) -> None:  # type: ignore[no-untyped-def]
     encoder = Encoder(load_tokenizer(tokenizer_folder), tokenizer_folder)
@@ -44,7 +44,7 @@ def test_auto_tokenizer_gives_the_encoders_ids_on_any_text(auto, tokenizer_folde
     assert ours == [*theirs, auto.sep_token_id] or (not ours and not theirs)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(text=ANY | KNOWN.map("".join) | st.text("학교에서 e\u0301漢\u1112\u1161\u11ab.\u200b", max_size=30))
 def test_offsets_rise_and_cover_all_that_is_not_taken_out(tokenizer_folder: Path, text: str) -> None:
     """Of composed text: where NFC joins characters, the library's offsets name the first of them."""
@@ -59,7 +59,7 @@ def test_offsets_rise_and_cover_all_that_is_not_taken_out(tokenizer_folder: Path
     assert not normalizer().normalize_str(left).split()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(text=KNOWN.map("".join))
 def test_decoding_gives_back_the_words_of_the_normalised_text(auto, text: str) -> None:  # type: ignore[no-untyped-def]
     """Exactly: the words that the pipeline sees, a blank between them."""

@@ -32,7 +32,7 @@ def texts(table: UnitTable, rows_W: np.ndarray) -> list[str]:
     return [units[row] for row in rows_W]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet=st.one_of(st.sampled_from(" \n가힣나각.#[]_aZ09~"), st.characters(codec="utf-8")), max_size=60))
 def test_units_are_plain_words_or_whole_eojeol(text: str) -> None:
     expected = []

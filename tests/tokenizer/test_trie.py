@@ -21,7 +21,7 @@ def encode(trie: WordPieceTrie, words: list[str], wanted: list[bool] | None = No
     return [part.tolist() for part in np.split(ids_T, np.cumsum(counts_R)[:-1])]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(entries=ENTRIES, words=st.lists(WORD, min_size=1, max_size=10), longest=st.integers(1, 9))
 def test_ids_equal_hf_for_any_vocabulary(entries: list[tuple[bool, str]], words: list[str], longest: int) -> None:
     names = dict.fromkeys(["[UNK]", *("##" * continued + text for continued, text in entries)])

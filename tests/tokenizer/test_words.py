@@ -41,7 +41,7 @@ def total(parts: Iterable[dict[str, int]]) -> Counter[str]:
     return found
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=50))
 def test_words_are_those_of_the_whole_pipeline(text: str) -> None:
     whole = [word for word, _ in pre_tokenizer().pre_tokenize_str(normalizer().normalize_str(text))]

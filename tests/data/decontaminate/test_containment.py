@@ -16,7 +16,7 @@ WORDS = st.lists(st.sampled_from(list("가나다라마바사아자차")), max_si
 LONG = st.lists(st.sampled_from(list("가나다라마바사")), min_size=20, max_size=80).map(" ".join)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(
     st.lists(WORDS, max_size=10),
     st.lists(WORDS, max_size=10) | st.lists(LONG, min_size=1, max_size=3),

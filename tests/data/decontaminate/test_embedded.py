@@ -16,7 +16,7 @@ def search(benchmark: list[str], queries: list[str], shortest: int = 1) -> list[
     return search_embedded(index, hash_words(fold_sentences(queries))).tolist()
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(WORDS, max_size=8), st.lists(WORDS, max_size=8), st.integers(1, 4))
 def test_decisions_equal_the_definition(benchmark: list[str], queries: list[str], shortest: int) -> None:
     def slow(query: str) -> int:

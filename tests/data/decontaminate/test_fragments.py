@@ -22,7 +22,7 @@ def search(texts: list[str], queries: list[str], threshold: float = 0.8, shortes
     return search_fragments(index, text.letters_L, text.first_letter_N)
 
 
-@hypothesis_settings(deadline=None, max_examples=150)
+@hypothesis_settings(max_examples=150)
 @given(
     st.lists(st.text("가나", max_size=90), min_size=1, max_size=4),
     st.lists(st.tuples(st.integers(0, 60), st.integers(0, 90), st.text("가나", max_size=15)), max_size=6),

@@ -18,7 +18,7 @@ KEYS = st.sets(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(KEYS, KEYS)
 def test_slots_are_ranks(inside: set[int], others: set[int]) -> None:
     keys = np.array(sorted(inside), np.uint64)

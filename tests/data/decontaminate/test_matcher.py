@@ -75,7 +75,7 @@ TEXT = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.builds(BenchmarkSentence, st.sampled_from("ab"), st.sampled_from("123"), TEXT, st.booleans()), max_size=8

@@ -26,7 +26,7 @@ def words_of(text, n: int) -> list[str]:  # type: ignore[no-untyped-def]
     return ["".join(map(chr, text.letters_L[a:b])) for a, b in pairwise(starts)]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(TEXTS)
 def test_words_equal_the_definition(sentences: list[str]) -> None:
     text = fold_sentences(sentences)
@@ -35,7 +35,7 @@ def test_words_equal_the_definition(sentences: list[str]) -> None:
         assert words_of(text, n) == folded_words(sentence)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(TEXTS)
 def test_hashes_are_equal_where_the_terms_are(sentences: list[str]) -> None:
     text = fold_sentences(sentences)
@@ -56,7 +56,7 @@ def test_hashes_are_equal_where_the_terms_are(sentences: list[str]) -> None:
         assert len(set(zip(keys, hashes.tolist(), strict=True))) == len(set(keys)) == len(set(hashes.tolist()))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(TEXTS, st.randoms(use_true_random=False))
 def test_taken_sentences_are_as_if_folded_alone(sentences: list[str], random: Random) -> None:
     chosen = np.array([random.random() < 0.5 for _ in sentences], bool)

@@ -78,7 +78,7 @@ def test_a_chain_of_small_changes_does_not_lose_its_far_end():
     assert jaccard(chain[0], chain[-1]) < 0.3
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(1, 9), st.integers(1, 50), st.integers(0, 1000))
 def test_shares_and_batches_make_no_difference(cut, compared, seed):
     texts = planted(24, (0.0, 0.01, 0.03, 0.08), seed)

@@ -97,7 +97,7 @@ SENTENCE = st.sampled_from([f"{n}번 문장이 여기에 있다." for n in range
 DOCUMENTS = st.lists(st.lists(st.lists(SENTENCE, min_size=1, max_size=3), min_size=1, max_size=3), max_size=9)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(documents=DOCUMENTS, cuts=st.lists(st.integers(0, 9), max_size=3))
 def test_the_cut_into_parts_makes_no_difference_and_nothing_is_lost(tmp_path_factory, documents, cuts):
     named = {f"d{n}": paragraphs for n, paragraphs in enumerate(documents)}

@@ -71,7 +71,7 @@ def test_nothing(tmp_path):
 TEXTS = st.lists(st.integers(0, 40).map(str), max_size=25)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(contents=st.lists(TEXTS, max_size=7), group=st.integers(1, 4), partition=st.sampled_from([1, 3, 10, 10**6]))
 def test_it_is_what_one_look_at_all_keys_gives(tmp_path_factory, contents, group, partition):
     folder = tmp_path_factory.mktemp("exact")

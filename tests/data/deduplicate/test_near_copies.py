@@ -73,7 +73,7 @@ def mixed(count: int, seed: int) -> list[str]:
     return texts + random.Random(seed).sample(texts, count // 3)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(
     seed=st.integers(0, 999),
     cuts=st.lists(st.integers(0, 40), max_size=6),

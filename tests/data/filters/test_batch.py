@@ -4,7 +4,7 @@ import sys
 import unicodedata
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from data.filters.characters import BLANK, CLASSES, DIGIT, HANGUL, LAST, LETTER
@@ -14,7 +14,6 @@ from .filtering import batch_of
 TEXTS = st.lists(st.text(st.sampled_from("가나다 a1\n\t\u3000\u00a0.😀ㅋ"), max_size=40), max_size=5)
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_words_are_as_split_cuts(texts):
     words = batch_of(texts).words
@@ -26,7 +25,6 @@ def test_words_are_as_split_cuts(texts):
     assert [numbers[word] for word in flat] == words.hashes.tolist() and len(set(numbers.values())) == len(numbers)
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_lines_are_stripped_and_none_is_blank(texts):
     batch = batch_of(texts)

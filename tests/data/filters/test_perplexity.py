@@ -73,7 +73,7 @@ WORDS = st.text("가나다라", min_size=1, max_size=4)
 TEXTS = st.lists(st.lists(WORDS, min_size=1, max_size=6).map(" ".join), min_size=1, max_size=12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @example(["가가가"], ["나"], (1,) * 5, 5)  # fewer symbols than the order
 @given(TEXTS, TEXTS, st.sampled_from([(1,) * 5, (1, 1, 2, 2, 2), (1, 2, 3, 3, 3)]), st.integers(2, 5))
 def test_perplexities_are_those_of_the_formula(texts, others, kept_from, order):
@@ -85,7 +85,7 @@ def test_perplexities_are_those_of_the_formula(texts, others, kept_from, order):
     assert found.tolist() == pytest.approx([slow.perplexity(text) for text in others], rel=1e-5)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(TEXTS, st.text("가나다라마 ", max_size=6))
 def test_probabilities_of_all_characters_sum_to_one(texts, history):
     slow = SlowModel(texts, 4, (1, 1, 2, 2))

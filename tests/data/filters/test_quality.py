@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from common.errors import UserError
@@ -30,7 +30,6 @@ def slow_features(text: str) -> list[tuple]:
     return found
 
 
-@settings(deadline=None)
 @given(st.lists(st.text("가나abc \n", max_size=30), min_size=1, max_size=6))
 def test_features_are_words_pairs_and_runs(texts):
     """Each feature has one bucket, and different ones different buckets, in every document alike."""

@@ -47,7 +47,7 @@ def slow_runs(text: str) -> tuple[int, int]:
     return sum(place >= 2 and text[place - 2] == text[place - 1] == text[place] for place in solid), len(solid)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(st.lists(st.sampled_from(["가", "나다", "라마바", "ㅋㅋㅋㅋ", "\n"]), max_size=40), max_size=4))
 def test_the_fast_shares_are_the_slow_ones(documents):
     texts = [" ".join(words) for words in documents]

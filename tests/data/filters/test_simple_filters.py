@@ -1,7 +1,7 @@
 """Length, symbols, language and licence: scores counted by hand."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from .filtering import scores
@@ -55,7 +55,6 @@ def test_code_is_code(line):
     assert scores({"language": {}}, [line])["code_lines"] == [1]
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from("가a1 \n;=(ㅋ漢"), max_size=60))
 def test_the_share_of_hangul_is_that_of_a_slow_count(text):
     letters = [one for one in text if one.isalpha()]

@@ -130,7 +130,7 @@ def texts_of(row: Row) -> set[str]:
     return {exact_key(f"{text} ") for n in range(600) if (text := sentence(n)) in f"{row.instruction}\n{row.input}"}
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 1)), min_size=8, max_size=60),
     st.integers(0, 25),

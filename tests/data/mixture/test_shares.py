@@ -10,7 +10,6 @@ import orjson
 import pytest
 import xxhash
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from common.errors import UserError
@@ -164,7 +163,6 @@ def test_all_held_out_is_refused(tmp_path):
         assemble([part], tmp_path / "o", tmp_path, DeduplicateSettings(), 1, run, mixture=MixtureSettings(held_out=0.1))
 
 
-@examples(deadline=None)
 @given(st.floats(0, 20), st.integers(0, 2**63 - 1))
 def test_copies_are_the_rate_on_average_and_next_to_it(rate, seed):
     ids = [str(number) for number in range(500)]

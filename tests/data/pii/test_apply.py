@@ -15,7 +15,7 @@ TEXTS = [case.text for case in COMMON] + NOTHING
 MIXES = st.lists(st.sampled_from(TEXTS) | st.text(max_size=10), max_size=5).map("\n".join)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(MIXES)
 def test_replacements_rebuild_the_text(text: str) -> None:
     out, replacements = Pseudonymizer(KEY).apply(text)
@@ -27,7 +27,7 @@ def test_replacements_rebuild_the_text(text: str) -> None:
     assert [(r.start, r.end, r.type) for r in replacements] == [tuple(span) for span in find_spans(text)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(MIXES)
 def test_no_original_is_found_again(text: str) -> None:
     out, _ = Pseudonymizer(KEY).apply(text)
@@ -36,7 +36,7 @@ def test_no_original_is_found_again(text: str) -> None:
     assert not originals & left
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(MIXES, max_size=6))
 def test_many_is_one_by_one_and_any_process_agrees(texts: list[str]) -> None:
     first, second = Pseudonymizer(KEY), pickle.loads(pickle.dumps(Pseudonymizer(KEY)))

@@ -85,7 +85,7 @@ def test_every_label_and_value_with_every_joint_and_end(kind: str) -> None:
 LINES = [line for case in BESIDE for line in case.text.split("\n")]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(
     st.lists(st.sampled_from(LINES) | st.text("0123456789-. /가나번호계좌여권M*", max_size=12), max_size=3).map(
         " ".join

@@ -49,7 +49,7 @@ def test_cells_of_a_row_are_found_beside_each_other(joint: str) -> None:
     assert [span.type for span in spans] == ["RRN", "TEL", "FRN", "TEL", "CARD"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.sampled_from(PIECES) | st.text(max_size=12), max_size=6),
     st.sampled_from([" ", "\n", ", ", "\r\n", "가"]),
@@ -70,7 +70,7 @@ def test_gate_changes_nothing(pieces: list[str], joint: str) -> None:
     )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=3).map("\n".join), max_size=8))
 def test_many_is_one_by_one(texts: list[str]) -> None:
     assert find_many(texts) == [find_spans(text) for text in texts]

@@ -23,7 +23,7 @@ FORMS = [case.text for case in OTHERWISE]
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_relaxation(name: str) -> None:
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(st.lists(st.sampled_from(PIECES + FORMS) | st.text(ALPHABET, max_size=25), max_size=4).map("".join))
     def check(line: str) -> None:
         if BY_NAME[name].pattern.search(line):
@@ -34,7 +34,7 @@ def test_relaxation(name: str) -> None:
 
 @pytest.mark.parametrize("name", FINDERS)
 def test_relaxation_of_other_ways_of_writing(name: str) -> None:
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(
         st.lists(st.sampled_from(FORMS) | st.text(ALPHABET + "공일이삼사오at골뱅이", max_size=25), max_size=4).map(
             "".join
@@ -47,7 +47,7 @@ def test_relaxation_of_other_ways_of_writing(name: str) -> None:
     check()
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.lists(st.sampled_from(FORMS + PIECES), max_size=3).map(" ".join))
 def test_folding_without_its_gate_finds_nothing_more(line: str) -> None:
     line = line.replace("\n", " ").replace("\r", " ")

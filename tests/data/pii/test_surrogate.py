@@ -4,7 +4,7 @@ import re
 from ipaddress import ip_address, ip_network
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from data.pii import checks
@@ -65,7 +65,6 @@ def test_one_site_one_host() -> None:
     assert len(hosts) == 1
 
 
-@settings(deadline=None)
 @given(KEYS)
 def test_nobody_has_it(key: bytes) -> None:
     for name, value in VALUES:

@@ -100,7 +100,7 @@ def test_a_stray_quote_takes_one_row_of_many(tmp_path, closed):
 
 
 @given(st.text('",\nab', max_size=60), st.integers(1, 20), st.integers(4, 30))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_stray_quotes_are_the_same_in_blocks_of_any_size(tmp_path, source, block_bytes, read_bytes):
     path = tmp_path / "a.csv"
     path.write_text("n,text\n" + source)

@@ -42,7 +42,7 @@ def ranged(path: Path, size: int, step: int = 1, **fields):
 LINES = st.lists(st.sampled_from(["", " ", "가나다", "x" * 30, "한글 문장 하나.", '{"text": "글"}', "\r"]), max_size=25)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     lines=LINES,
     last=st.sampled_from(["", "\n", "끝"]),

@@ -74,7 +74,7 @@ def test_every_format_of_text_is_here():
 
 @pytest.mark.parametrize("format", MAKE)
 @given(rows=LINES, block_bytes=st.integers(1, 300), read_bytes=st.integers(100, 400))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_blocks_of_any_size_hold_the_same(tmp_path, format, rows, block_bytes, read_bytes):
     path = tmp_path / "a"
     path.write_text(MAKE[format](rows), encoding="utf-8")
@@ -85,7 +85,7 @@ def test_blocks_of_any_size_hold_the_same(tmp_path, format, rows, block_bytes, r
 
 @pytest.mark.parametrize("format", MAKE)
 @given(rows=LINES, place=st.integers(0, 24), block_bytes=st.integers(1, 300), read_bytes=st.integers(100, 200))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_record_that_is_too_long_is_one_reject_wherever_it_stands(
     tmp_path, format, rows, place, block_bytes, read_bytes
 ):
@@ -101,7 +101,7 @@ def test_a_record_that_is_too_long_is_one_reject_wherever_it_stands(
 
 @pytest.mark.parametrize("format", MAKE)
 @given(noise=st.binary(max_size=12), place=st.floats(0, 1), cut=st.booleans(), rows=LINES)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_noise_in_a_file_or_an_early_end_is_no_traceback(tmp_path, format, noise, place, cut, rows):
     path = tmp_path / "a"
     content = MAKE[format](rows).encode()
@@ -173,7 +173,7 @@ def test_an_error_while_reading_is_one_clear_error(tmp_path, monkeypatch):
     group=st.integers(1, 20),
     block_bytes=st.integers(1, 3000),
 )
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_tables_read_by_reference_hold_the_same_in_blocks_of_any_size(tmp_path, rows, group, block_bytes):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"n": range(len(rows)), "text": pa.array(rows, pa.string())}), path, row_group_size=group)

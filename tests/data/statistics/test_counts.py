@@ -1,7 +1,7 @@
 """Statistics: counted from shards, merged."""
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from data.shards import SCHEMA, write_shard
@@ -14,7 +14,6 @@ DOCUMENTS = st.lists(
 )
 
 
-@settings(deadline=None)  # the first call compiles
 @given(DOCUMENTS)
 def test_shard_statistics_agree_with_a_slow_count(tmp_path_factory, documents):
     path = tmp_path_factory.mktemp("statistics") / "shard.parquet"

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from data.statistics.strings import count_strings, count_words
@@ -11,7 +11,6 @@ BLANKS = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u200a\u2028\u2029\
 NO_BLANKS = "a가ㅋ\u200b\u200c\u3001\u1681\u2060\xa1\ufeff\U0001f600"
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.text(BLANKS + NO_BLANKS, max_size=30), max_size=8), st.integers(0, 8))
 def test_strings_are_counted_as_python_counts_them(texts, skip):
     values = pa.array(texts, pa.string())[skip:]

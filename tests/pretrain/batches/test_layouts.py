@@ -22,7 +22,7 @@ def offsets(documents: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     return sentences, np.cumsum([0, *map(sum, sizes)])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(DOCUMENTS, st.integers(8, 60))
 def test_documents_apart_hold_every_token_once_and_fit(documents: list[list[int]], length: int) -> None:
     sentences, ends = offsets(documents)
@@ -39,7 +39,7 @@ def test_documents_apart_hold_every_token_once_and_fit(documents: list[list[int]
         assert layout.lengths.sum() == len(seen) + 2 * sum(len(layout.spans(n)) for n in range(len(layout)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(DOCUMENTS, st.integers(8, 60))
 def test_only_what_is_longer_than_a_sample_is_cut(documents: list[list[int]], length: int) -> None:
     sentences, ends = offsets(documents)
@@ -69,7 +69,7 @@ def slow_best_fit(sizes: list[int], length: int) -> list[int]:
     return left
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=60), st.integers(8, 40))
 def test_packing_is_best_fit(sizes: list[int], length: int) -> None:
     _, ends = offsets([[size] for size in sizes])
@@ -87,7 +87,7 @@ def test_packing_wastes_little_of_texts_of_usual_sizes() -> None:
     assert 1 - layout.lengths.sum() / (512 * len(layout)) < 0.01
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(DOCUMENTS, st.integers(8, 60))
 def test_running_text_is_held_once(documents: list[list[int]], length: int) -> None:
     sentences, ends = offsets(documents)

@@ -59,7 +59,7 @@ def predicted(batch: MaskedBatch, b: int) -> list[int]:
     return [int(t) for t, label in zip(batch.rows_BM[b], batch.labels_BM[b], strict=True) if label != IGNORE]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.integers(0, 20), st.sampled_from([0.05, 0.15, 0.4]))
 def test_only_whole_words_within_the_token_budget(seed: int, padding: int, rate: float) -> None:
     ids = make_ids(seed, 4, 48, padding)
@@ -111,7 +111,7 @@ def slow_mask(row: np.ndarray, bits: Iterator[int], rate: float, limit: int) -> 
     return out, sorted(chosen)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 10**6), st.integers(0, 20), st.sampled_from([0.05, 0.15, 0.4]), st.integers(1, 6), st.booleans())
 def test_masks_are_those_of_a_slow_oracle(seed: int, padding: int, rate: float, limit: int, limited: bool) -> None:
     ids = make_ids(seed, 4, 48, padding)
@@ -268,7 +268,7 @@ def test_samples_and_seeds_far_apart_share_no_masks(apart: int) -> None:
     assert not (near.rows_BM == far.rows_BM).all(1).any() and not (near.rows_BM == other.rows_BM).all(1).any()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.sampled_from([0.05, 0.15, 0.4]), st.integers(1, 6))
 def test_of_a_long_word_one_span_is_masked(seed: int, rate: float, limit: int) -> None:
     ids = make_ids(seed, 4, 96)

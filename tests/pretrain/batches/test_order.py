@@ -11,7 +11,7 @@ from pretrain.batches.order import SampleOrder, permute
 from pretrain.batches.random_numbers import key_of
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(1, 3000), st.integers(0, 2**63))
 def test_permute_is_a_permutation(size: int, key: int) -> None:
     out = permute(np.arange(size), size, key)

@@ -29,7 +29,7 @@ STATIC = {"kind": "static", "dupe_factor": 3}
 RUN = PretrainSettings(model=SHAPE, objective="mlm+nsp", packing="sentence-pairs", masking=STATIC, **BATCHES)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(DOCUMENTS, st.integers(5, 60), st.integers(0, 2**60), st.sampled_from([0.0, 0.1, 1.0]))
 def test_every_token_stands_once_in_a_first_text_or_what_follows_it(
     documents: list[list[int]], room: int, key: int, short: float

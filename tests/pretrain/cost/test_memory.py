@@ -124,7 +124,7 @@ def test_deepspeed_keeps_and_averages_as_much_as_is_reckoned() -> None:
     parameters_=st.integers(10**6, 10**10),
     kind=st.sampled_from(["gpu", "tpu", "cpu"]),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_higher_stage_never_holds_more_state(devices: int, parameters_: int, kind: Any) -> None:
     states = [
         memory(run(zero_stage=stage), V, parameters_, devices, Arithmetic(kind, 2, False), "deepspeed").state
@@ -134,7 +134,7 @@ def test_a_higher_stage_never_holds_more_state(devices: int, parameters_: int, k
 
 
 @given(room=st.floats(1e9, 2e11), devices=st.sampled_from([1, 2, 8, 64]), stage=st.integers(0, 3), again=st.booleans())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_largest_micro_batch_fits_and_the_next_does_not(room: float, devices: int, stage: int, again: bool) -> None:
     asked = run(zero_stage=stage)
     fits, divides = largest_micro_batch(asked, V, P, devices, COMPILED, "deepspeed", room, again)

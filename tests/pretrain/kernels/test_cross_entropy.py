@@ -36,7 +36,7 @@ def by_torch(
     return loss, int((logits.argmax(-1) == labels).sum())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     rows=st.integers(0, 30),
     hidden=st.integers(1, 9),

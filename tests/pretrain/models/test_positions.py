@@ -24,7 +24,7 @@ def helix(rows: int, frequencies: list[float], hidden: int, seed: int, noise: fl
     return torch.from_numpy(table + noise * generator.normal(size=table.shape))
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(turns=st.lists(st.integers(1, 20), min_size=1, max_size=4, unique=True), seed=st.integers(0, 1000))
 def test_a_helix_goes_on_as_its_formula(turns: list[int], seed: int) -> None:
     """Whole turns over the known rows: their mean is then that of the helix."""

@@ -20,7 +20,7 @@ def examples_of(lengths: list[int]) -> list[Example]:
 
 
 @given(st.lists(st.integers(2, 40), min_size=1, max_size=80), st.integers(1, 8), st.integers(1, 8), st.integers(0, 9))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_every_example_is_in_one_of_whole_steps(lengths: list[int], size: int, per_step: int, seed: int) -> None:
     batches = MicroBatches(examples_of(lengths), size, per_step, seed)
     everyone = np.concatenate(batches.drawn)
