@@ -18,18 +18,15 @@ class LeaderboardSettings(Settings):
     tasks: tuple[str, ...] = ()
     """Tasks of the suites to score; none = all tasks that have rows. A task named here must have rows."""
     limit: int | None = Field(None, ge=1)
-    """Maximum number of rows per task, the first ones; None = all. For trials only: limited scores are left out of the
-    means."""
+    """Maximum rows per task, the first ones; None = all. For trials only: limited scores are not in the means."""
     chat_template: bool = False
     """Whether prompts use the tokenizer's chat template. The suite instruct always uses the template of tuning."""
     shots: dict[str, Annotated[int, Field(ge=0)]] = Field({}, examples=[{"ko_gsm8k": 5}])
-    """Number of shots by task; the first ones of the task's file are used. Default 0, since the leaderboard's numbers
-    are unpublished."""
+    """Number of shots by task, the first ones of its file. Default 0: the leaderboard's numbers are unpublished."""
     max_gen_toks: int | None = Field(None, ge=1)
     """Maximum tokens per answer; None = the task file's value. Lower it for models with few positions."""
     listed: tuple[str, ...] = LISTED
-    """Tasks whose prompts list the choices, so that the choices' letters are scored. The leaderboard's practice is
-    unpublished; upstream, GPQA lists the choices."""
+    """Tasks whose prompts list the choices, so that letters are scored. The leaderboard's own list is unpublished."""
     groups: tuple[tuple[int, ...], ...] = GROUPS
     """Groups of choices of kornat_social (numbered from 0) that A-SVA merges. The official groups are unpublished; by
     default the two that agree are merged, and the two that disagree."""
