@@ -110,10 +110,11 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
     """
     saved = read_metadata(checkpoint)
     if saved is None:
+        whole = sorted(path.name for path in checkpoint.parent.glob("step-*") if read_metadata(path) is not None)
         raise UserError(
             f"{checkpoint} is not a whole checkpoint",
             "a checkpoint folder holds complete.json and the files it lists",
-            "choose another step-* folder",
+            f"choose another step-* folder{': ' if whole else ''}{', '.join(whole)}",
         )
     check_format(checkpoint, saved)
     if damaged_files(checkpoint, saved):
