@@ -62,7 +62,7 @@ def test_a_new_user_gets_to_the_end(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     for expected in ("TEL", "posts", "KLUE-NER", "KLUE-NLI"):  # the page says that they are seen
         assert expected in done.stdout, expected
-    assert "정반대" in done.stdout  # among the words that fill the mask
+    assert "'반대'" in done.stdout  # among the words that fill the mask
     klue = json.loads((place / "runs/my-first/klue/summary.json").read_bytes())
     character = {row["init"]: row["best"]["character_macro_f1"]["mean"] for row in klue}
     assert character["pretrained"] > character["random"]
