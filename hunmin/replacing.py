@@ -87,6 +87,8 @@ def refuse_loss(folder: RunFolder, verdicts: Sequence[Verdict], given: Collectio
         if verdict.done or verdict.resumes or not changes or verdict.stage.name in given:
             continue
         for held in _held(folder, verdict):
+            if held == folder.final(verdict.stage) and verdict.grows and not share:
+                continue
             seconds = work_seconds(folder, verdict.stage, held)
             if seconds is None or seconds > LONG_SECONDS:
                 own = verdict.begun if held == folder.partial(verdict.stage) else ()

@@ -244,7 +244,7 @@ def _do(folder: RunFolder, recipe: RunSettings, stage: Stage, verdict: Verdict |
     if verdict:
         for name in stage.after:
             folder.check_outputs(stage_named(name, recipe), stage.unread)
-    inputs = _begin(folder, recipe, stage, settings, anew) if verdict else None
+    inputs = _begin(folder, recipe, stage, settings, anew, verdict.grows) if verdict else None
     if inputs is None or not folder.is_finished(stage, begun_with(stage, settings, inputs)):
         partial.mkdir(parents=True, exist_ok=True)
         counts = stage.work(recipe, folder.path, partial)
@@ -271,7 +271,7 @@ def _do(folder: RunFolder, recipe: RunSettings, stage: Stage, verdict: Verdict |
 
 
 def _begin(
-    folder: RunFolder, recipe: RunSettings, stage: Stage, settings: dict[str, Any], anew: bool
+    folder: RunFolder, recipe: RunSettings, stage: Stage, settings: dict[str, Any], anew: bool, grows: bool
 ) -> dict[str, str]:
     """Make the unfinished folder ready for these settings and inputs, and return the inputs."""
     inputs = folder.inputs(recipe, stage)
@@ -297,6 +297,9 @@ def _begin(
                 set_aside(stage, partial, final, f"{stage.name}: unfinished work {why}")
             else:
                 remove_folder(partial)
+    if begins and grows:
+        folder.check_outputs(stage)
+        stage.take_over(final, partial)
     partial.mkdir(parents=True, exist_ok=True)
     if not goes_on:  # else it stays, with the time of the beginning
         _write_mark(partial, mark)

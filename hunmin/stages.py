@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from common.errors import HunminError, UserError, nearest
 from common.files import atomic_write, expand
 from common.manifest import read_manifest
@@ -23,6 +25,7 @@ from data.rules import OF_CORPUS, rules_of
 from hunmin.builtin_recipes import refuse_without_sample
 from hunmin.recipe import Recipe, RunSettings
 from klue.examples import task_files
+from klue.settings import KlueSettings
 from klue.tasks import TASKS
 from pretrain.train import JOB, STOPPED_MARK
 from tokenizer.encode import encode_corpus
@@ -80,6 +83,8 @@ class Stage:
         keep: whether an output that no longer fits the recipe is moved aside instead of replaced.
         reopen: makes an unfinished folder of other settings or inputs fit to continue in, for a stage that knows its
             finished work by its content; without it such a folder is deleted (or moved aside).
+        includes: whether all work of a finished output is part of the recipe's: (recipe, the output's settings).
+        take_over: copies the work of such an output into a new folder: (finished folder, new folder).
         section: the recipe's section that `settings` is, "" where it is none.
         kind: class of the recipes that have the stage.
         unread: patterns of the files of stages before it that it does not read.
@@ -99,6 +104,8 @@ class Stage:
     keeps: Callable[[Any], bool] = lambda recipe: False
     keep: bool = False
     reopen: Callable[[Path], None] | None = None
+    includes: Callable[[Any, dict[str, Any]], bool] = lambda recipe, earlier: False
+    take_over: Callable[[Path, Path], None] = lambda final, partial: None
     section: str = ""
     kind: type[RunSettings] = Recipe
     unread: tuple[str, ...] = ()
@@ -291,6 +298,19 @@ def _klue(recipe: Recipe, run: Path, out: Path) -> Counts:
     return counts
 
 
+def _klue_includes(recipe: Recipe, earlier: dict[str, Any]) -> bool:
+    try:
+        return recipe.klue is not None and recipe.klue.includes(KlueSettings(**earlier))
+    except ValidationError:  # of a stage that was skipped, or of a version with other settings
+        return False
+
+
+def _take_over_jobs(final: Path, partial: Path) -> None:
+    from klue.finished import take_over  # it brings the readers along, which not every command needs
+
+    take_over(final, partial)
+
+
 def _report(recipe: Recipe, run: Path, out: Path) -> Counts:
     from hunmin.report import write_report
 
@@ -322,7 +342,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
           packages=("transformers", "safetensors"), free=("name",)),
     Stage("klue", "klue", ("export",), section_settings("klue"), _klue, _klue_files,
-          packages=("torch", "transformers"), section="klue"),
+          packages=("torch", "transformers"), section="klue", includes=_klue_includes, take_over=_take_over_jobs),
     Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
           lambda recipe: {"name": recipe.name, "published": recipe.published}, _report, packages=("matplotlib",),
           unread=("shards/*", "*.bin", "*.safetensors")),

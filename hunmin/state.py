@@ -42,6 +42,8 @@ class Verdict:
     """The same of an unfinished attempt beside a finished output."""
     missing: bool = False
     """An output is missing or cut short."""
+    grows: bool = False
+    """The finished output is taken over: all of its work is part of the new one."""
     roots: tuple[str, ...] = ()
     """Why the work that is there would be replaced: the changes of this stage and of those before it. A missing output
     is one of a stage that `keep`s its work; another one is made again, to the same bytes."""
@@ -187,12 +189,20 @@ def judge(
     resumes = mark is not None and inputs is not None and not begun
     changes = differences(stage, _mark_of(manifest), settings, inputs) if manifest else begun
 
+    grows = (
+        manifest is not None
+        and inputs is not None
+        and not force
+        and manifest.inputs.items() <= inputs.items()
+        and stage.includes(recipe, manifest.settings)
+    )
+
     def verdict(why: str, changes: dict[str, list[str]] | None = None, missing: bool = False) -> Verdict:
         lines = listed(stage, changes or {}, manifest is not None)
         own = (*lines, why) if missing and stage.keep else lines
         roots = tuple(dict.fromkeys([*own, *(root for before in upstream for root in before.roots)]))
         beside = listed(stage, begun, False) if manifest else ()
-        return Verdict(stage, False, why, resumes, lines, beside, missing, roots)
+        return Verdict(stage, False, why, resumes, lines, beside, missing, grows, roots)
 
     if manifest is None:
         if inputs is not None and folder.is_finished(stage, begun_with(stage, settings, inputs)):
@@ -208,6 +218,8 @@ def judge(
         why = _reason(changes, ())
         if RULES in changes and not changes.get("setting changed"):
             why += f"; {stage.name}.keep_finished=true leaves it as it is"
+        if grows:
+            why += "; what is finished is kept"
         return verdict(why, changes)
     if upstream:
         return verdict(_reason({}, names))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,16 @@ def finished_row(job: Job) -> dict[str, Any] | None:
         return None
     # one that is to leave its model and has not is done again
     return row if not job.save_model or (Path(job.out) / "model" / "klue.json").is_file() else None
+
+
+def take_over(earlier: Path, out: Path) -> None:
+    """Copy the finished jobs of an earlier stage's folder into a new one, which appears whole or not at all."""
+    copy = out.with_name(f".{out.name}.tmp")
+    shutil.rmtree(copy, ignore_errors=True)
+    for name in ("jobs", "logs"):
+        if (earlier / name).is_dir():
+            shutil.copytree(earlier / name, copy / name)
+    copy.rename(out)
 
 
 def write_results(

@@ -208,6 +208,20 @@ class KlueSettings(Settings):
         other = TASKS[task].transfer
         return (TASKS[other], self.folder_of(other)) if other else None
 
+    def includes(self, earlier: KlueSettings) -> bool:
+        """Return whether every job of earlier settings is one of these settings, too: they add tasks, seeds or the
+        random baseline, if anything."""
+        kept = set(earlier.tasks)
+        sections = {TASKS[name].key for name in TASKS} - {TASKS[name].key for name in kept}
+        free = ("suites", "tasks", "seeds", "baseline_random", "benchmarks", *sections)
+        return (
+            self.model_copy(update={name: getattr(earlier, name) for name in free}) == earlier
+            and kept <= set(self.tasks)
+            and set(earlier.seed_list) <= set(self.seed_list)
+            and earlier.baseline_random <= self.baseline_random
+            and all(self.folder_of(name) == earlier.folder_of(name) for name in kept)
+        )
+
     @property
     def inputs(self) -> list[str]:
         """Return the folders with the tasks' data: `data`, and of suites beside KLUE the folder of each task, also of a

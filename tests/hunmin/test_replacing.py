@@ -268,6 +268,35 @@ def test_a_run_does_not_read_what_it_writes(tmp_path: Path) -> None:
     assert files(f"{run}/*.txt", run) == [f"{run}/mine.txt"], "what lies beside it is the user's own"
 
 
+# --- finished work that is part of the new one
+
+
+def test_finished_work_that_the_new_settings_include_is_taken_over(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finished(house, "a").change(
+        "a",
+        includes=lambda recipe, earlier: recipe.seed > earlier["x"],
+        take_over=lambda final, partial: shutil.copytree(final, partial),
+    )
+    house.refused("x: 42 → 7", "--restart a", seed=7)
+    assert house.go(seed=43, last="a") == ["a+"]  # nothing was asked
+    assert "setting changed: x: 42 → 43; what is finished is kept" in capsys.readouterr().err
+    assert (house.run / "a" / "result").read_text() == "a 43"
+    make_long(house, "a")
+    assert house.go(seed=44, last="a", restart="a") == ["a"]  # asked for from its beginning
+    make_long(house, "a")
+    flip(house.run / "a" / "result")
+    house.refused("make it again with --from a", seed=45)
+    assert house.go(seed=45, last="a", first="a") == ["a"]
+
+
+def test_taken_over_work_of_other_inputs_is_none(house: House) -> None:
+    finished(house, "a").change("a", includes=lambda recipe, earlier: True)
+    (house.folder / "input.txt").write_text("other")
+    house.refused("input.txt", "--restart a", seed=43)
+
+
 # --- elements of an array
 
 ARRAY: dict[str, Any] = {"corpus": {"inputs": ["x"], "executor": "slurm-array"}, "last": "a"}

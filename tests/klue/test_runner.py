@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from common.errors import HunminError, UserError
+from common.manifest import WORK_MARK
 from common.slurm_array import ArrayElement, ShareDone
 from hunmin.main import run_command
 from klue import runner
+from klue.finished import take_over
 from klue.runner import plan_stage, run_klue
 from klue.score import score
 from klue.settings import KlueSettings
@@ -156,6 +158,23 @@ def test_another_task_redoes_nothing_and_results_are_of_all_commands(benchmark, 
     assert counts["jobs"] == 1 and [(entry["task"], entry["n"]) for entry in counts["scores"]] == [("klue-sts", 1)]
     assert first["scores"] == json.loads((out / "summary.json").read_text())[:1]
     assert "not in the results" not in capfd.readouterr().err
+
+
+def test_a_stage_with_more_seeds_takes_the_finished_jobs_over(benchmark, tiny_roberta, tmp_path, did):
+    earlier, later, anew = (tmp_path / name for name in ("earlier", "later", "anew"))
+    run_klue(settings(benchmark), tiny_roberta, earlier)
+    later.mkdir()  # as a run leaves it
+    (tmp_path / ".later.tmp" / "jobs").mkdir(parents=True)  # of one that was killed
+    take_over(earlier, later)
+    (later / WORK_MARK).touch()
+    more = settings(benchmark, seeds=2)
+    did.clear()
+    run_klue(more, tiny_roberta, later)
+    assert did == [f"{name}-pretrained-43" for name in SENTENCE_TASKS]
+    run_klue(more, tiny_roberta, anew)
+    assert contents(later) == {**contents(anew), WORK_MARK: b""}
+    names = sorted(path.name for path in later.glob("logs/*"))
+    assert names == sorted(path.name for path in anew.glob("logs/*"))
 
 
 def test_results_of_another_model_or_of_other_data_are_counted_and_left_out(

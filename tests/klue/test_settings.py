@@ -93,3 +93,30 @@ def test_earlier_names_of_settings_are_refused_with_those_of_now(tmp_path):
 def test_fingerprints_keep_the_earlier_names():
     values = resolve_training(KlueSettings(data="d"), TASKS["ynat"], 768).values
     assert (values["batch_size"], values["max_length"]) == (32, 128) and not {"global_batch", "max_seq_len"} & {*values}
+
+
+@pytest.mark.parametrize(
+    ("changes", "kept"),
+    [
+        ({}, True),
+        ({"seeds": [7, 42]}, True),
+        ({"tasks": ["ynat", "nli", "sts"], "sts": {"epochs": 9}, "baseline_random": True}, True),
+        ({"tasks": ["ynat", "nli", "copa"], "benchmarks": "b", "copa": {"epochs": 9}}, True),
+        ({"seeds": [7]}, False),
+        ({"tasks": ["ynat"]}, False),
+        ({"nli": {"epochs": 9}}, False),
+        ({"training": {"epochs": 9}}, False),
+        ({"threads": 2}, False),
+        ({"data": "b"}, False),
+    ],
+)
+def test_more_seeds_and_tasks_include_the_earlier_jobs(changes, kept):
+    given = {"data": "d", "tasks": ["ynat", "nli"]}
+    assert KlueSettings(**given | changes).includes(KlueSettings(**given)) is kept
+
+
+def test_settings_include_no_jobs_of_a_baseline_or_folder_they_lack():
+    random = KlueSettings(data="d", baseline_random=True)
+    assert not KlueSettings(data="d").includes(random)
+    copa = KlueSettings(data="d", benchmarks="b", tasks=["copa"])
+    assert not KlueSettings(data="d", benchmarks="c", tasks=["copa"]).includes(copa)
