@@ -10,11 +10,12 @@ from common.files import is_remote
 from data.plan import RATES
 from data.readers import HUB, list_files
 from hunmin.klue_cost import klue_seconds
-from hunmin.preflight import refuse_shared_executor, refuse_training, unfilled_vocabulary, unfit_inputs
+from hunmin.preflight import fit_to_text, refuse_shared_executor, refuse_training, unfit_inputs
 from hunmin.recipe import NOT_NAMED, Recipe, warnings
 from hunmin.stages import STAGES, stage_named
 from pretrain.cost.communication import NETWORK
 from pretrain.cost.devices import Named, named_device
+from pretrain.cost.epochs import epochs_of
 from pretrain.cost.run import Machines, advice, refuse_settings, run_cost
 from pretrain.cost.scaling import nodes_of
 from tokenizer.shards import META, TokenShards
@@ -24,8 +25,6 @@ TEXT_RATES = {"corpus": RATES["unit"], "tokenizer": 1.5e6, "encode": 47e6}
 of an AMD EPYC (`docs/performance.md`); of the vocabulary's training assumed, and low."""
 UNPACKED = 4
 """Bytes of text in a byte of a packed file."""
-BYTES_PER_TOKEN = 4.7
-"""Of Korean UTF-8 text in a vocabulary of 32,000 entries; of the embedded sample 4.8."""
 PACKED = (".gz", ".zst", ".bz2", ".xz", ".zip", ".7z", ".parquet")
 
 
@@ -85,7 +84,7 @@ def cost_plan(
         "price_per_hour": price,
         "text_bytes": text,
         "text_core_hours": None if text is None else sum(text / rate for rate in TEXT_RATES.values()) / 3600,
-        "epochs_about": None if not text else p.tokens * BYTES_PER_TOKEN / text,
+        "epochs_about": None if not text else epochs_of(p.tokens, text),
         "klue_hours": None if fine is None else fine / 3600,
         "notes": advice(p, vocab_size, where, cost) + _not_here(recipe) + _inputs(recipe, text),
     }
@@ -156,7 +155,7 @@ def _inputs(recipe: Recipe, text: float | None) -> list[str]:
     if text is None:
         return []
     try:
-        found = unfit_inputs(recipe.corpus) + unfilled_vocabulary(recipe, text)
+        found = unfit_inputs(recipe.corpus) + fit_to_text(recipe, text)
     except UserError as error:
         found = [f"the stage 'corpus' would be refused: {error.problem}"]
     return [f"Warning: {one}." for one in found]

@@ -39,11 +39,11 @@ pretrain:
   masking: {rate: 0.3}       # a small model that sees each text once or twice learns more at 0.3 than at 0.15
   packing: contiguous        # no padding
   max_seq_len: 64            # tokens
-  steps: 4500                # global_batch × max_seq_len × steps = tokens: hunmin plan {file} shows them
+  steps: {steps}   # {epochs}global_batch × max_seq_len × steps = tokens: hunmin plan {file} shows them
   global_batch: 64
   micro_batch: 64            # lower it when memory runs out
   validation_samples: 512
-  optimizer: {learning_rate: 2.0e-3, warmup_steps: 200}
+  optimizer: {learning_rate: 2.0e-3, warmup_steps: {warmup}}
   checkpoint_every: 400
   validate_every: 1000
   log_every: 50
@@ -57,16 +57,19 @@ pretrain:
   model: {type: roberta, layers: 12, hidden: 768, heads: 12}
   packing: full-sentences
   max_seq_len: 512           # tokens
-  steps: 100000              # global_batch × max_seq_len × steps = tokens: hunmin plan {file} --device H100 shows them
+  steps: {steps}   # {epochs}global_batch × max_seq_len × steps = tokens: hunmin plan {file} --device H100 shows them
   global_batch: 2048
   micro_batch: 64            # lower it when memory runs out
   validation_samples: 4096
-  optimizer: {learning_rate: 1.0e-4, warmup_steps: 6000}
+  optimizer: {learning_rate: 1.0e-4, warmup_steps: {warmup}}
   checkpoint_every: 1000
   validate_every: 5000
   log_every: 100
 """,
 }
+
+STEPS = {"small": (4500, 200, 64 * 64), "base": (100_000, 6000, 2048 * 512)}
+"""Steps, warm-up steps and tokens per step; fewer steps for little text."""
 
 SCORED = {
     "small": """\
@@ -90,7 +93,7 @@ NOT_SCORED = """\
 
 
 def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | None) -> None:
-    """Write a recipe, with a vocabulary that suits the text, after it was read as `hunmin run` would.
+    """Write a recipe, with a vocabulary and steps that suit the text, after it was read as `hunmin run` would.
 
     Args:
         path: file to write.
@@ -102,14 +105,20 @@ def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | N
         UserError: an answer is not a valid value.
     """
     from hunmin.recipe import load_recipe  # loads pydantic, which completion does without
+    from pretrain.cost.epochs import EPOCHS, fitting_steps
     from tokenizer.fitting import fitting_character_count, fitting_size
 
     known = _text_bytes(text)
+    full, warmup, tokens = STEPS[size]
+    steps = fitting_steps(known or inf, tokens, full)
     values = {
         "file": str(path),
         "name": name,
         "vocab_size": str(fitting_size(known or inf)),
         "sized": f", for {human_size(known)} of text" if known else "; less text fills fewer: docs/tokenizer.md",
+        "steps": str(steps),
+        "epochs": f"about {EPOCHS} epochs of this text; " if steps < full else "",
+        "warmup": str(warmup * steps // full),
         "rare": str(fitting_character_count(known or inf)),
     }
     written = {"quoted": name, "out": f"runs/{name}", "text": text, "klue": klue}

@@ -16,18 +16,19 @@ from common.progress import console, duration, short_number
 from data.corpus import corpus_files
 from data.readers import list_files
 from data.units.fields import check_fields
-from hunmin.cost import BYTES_PER_TOKEN, TEXT_RATES, cost_plan, text_bytes
+from hunmin.cost import TEXT_RATES, cost_plan, text_bytes
 from hunmin.preflight import (
+    fit_to_text,
     refuse_missing,
     refuse_shared_executor,
     refuse_training,
-    unfilled_vocabulary,
     unfit_inputs,
 )
 from hunmin.recipe import Recipe, warnings
 from hunmin.run import judge_all, selected
 from hunmin.scores import NOT_SCORED
 from pretrain.callbacks.metrics import read_metrics
+from pretrain.cost.epochs import epochs_of
 
 TEXT_START_SECONDS, START_SECONDS = 5.0, 20.0
 """Of a stage before training, and of training or fine-tuning, whatever it does: processes start, torch is imported."""
@@ -53,7 +54,7 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
     files = [Path(file.path) for file in list_files(recipe.corpus.inputs)]
     text = text_bytes(recipe) or 0.0
     if "tokenizer" in runs:
-        warned += unfilled_vocabulary(recipe, text)
+        warned += fit_to_text(recipe, text)
     rows = []
     for verdict in verdicts:
         folder = Path(recipe.out) / verdict.stage.folder
@@ -74,7 +75,7 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
         "out": recipe.out,
         "input_bytes": sum(path.stat().st_size for path in files if path.is_file()),
         "tokens": recipe.pretrain.tokens,
-        "epochs": recipe.pretrain.tokens * BYTES_PER_TOKEN / text if text else None,
+        "epochs": epochs_of(recipe.pretrain.tokens, text) if text else None,
         "stages": rows,
         "warnings": warned,
         "seconds": round(sum(known), 1),

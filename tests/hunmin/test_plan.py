@@ -75,6 +75,19 @@ def test_a_vocabulary_that_a_text_does_not_fill_is_told(text: dict[str, Any]) ->
     assert not any("vocab_size" in line for line in cost_plan(Recipe.model_validate(text))["notes"])
 
 
+def test_a_text_that_is_read_more_than_a_hundred_times_is_told_of(text: dict[str, Any], tmp_path: Path) -> None:
+    """512 tokens a step, of 4.7 bytes each: 235 steps read 5,656 bytes a hundred times."""
+    size = (tmp_path / "a.jsonl").stat().st_size
+    training = {"global_batch": 2, "micro_batch": 1, "max_seq_len": 256, "packing": "contiguous"}
+    (tmp_path / "b.txt").write_bytes(b"a" * (5656 - size))
+    text["corpus"]["inputs"].append(str(tmp_path / "b.txt"))
+    for steps, told in ((235, False), (236, True), (4000, True)):
+        pretrain = {**training, "steps": steps, "optimizer": {"warmup_steps": 2}}
+        recipe = Recipe.model_validate({**text, "pretrain": pretrain})
+        for said in (plan.dry_run_plan(recipe, None, None)["warnings"], cost_plan(recipe)["notes"]):
+            assert len([line for line in said if "times; BERT's" in line and "set pretrain.steps=100" in line]) == told
+
+
 def test_all_that_is_missing_is_named_at_once(text: dict[str, Any], tmp_path: Path) -> None:
     text["corpus"]["inputs"] += ["gone/*.txt", "lost.jsonl"]
     gone = str(tmp_path / "no-model")
