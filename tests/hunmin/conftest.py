@@ -27,7 +27,8 @@ def _short_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def mini_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with `sample`, `recipe.yaml` and its finished `run`: one for all processes of the tests.
+    """Return a folder with `sample`, `recipe.yaml` and its finished `run`: one for all processes of the tests, and for
+    all commands that are given the same folder HUNMIN_MINI_RUN, as `.ci/run` does.
 
     It is read only: a test that changes something copies it, or writes beside it (`mini.write_further`).
     """
@@ -36,7 +37,8 @@ def mini_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from hunmin.main import run_command
 
     base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "mini"
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = Path(os.environ.get("HUNMIN_MINI_RUN", base)) / "mini"
     with FileLock(f"{folder}.lock"):
         if not (folder / "run" / "report.html").exists():
             folder.mkdir(exist_ok=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -43,7 +45,9 @@ def folder(mini_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as the page assumes it: recipe.yaml, whose run is beside it, and the benchmark's files."""
     folder = tmp_path_factory.mktemp("연구 폴더")
     path = write_further(mini_run, folder, max_seq_len=128)
-    (folder / "klue-benchmark").symlink_to(mini_run / "sample" / "klue")
+    shutil.copytree(mini_run / "sample" / "klue", folder / "klue-benchmark")
+    (train,) = folder.glob("klue-benchmark/klue-nli-*/*_train.json")
+    train.write_text(json.dumps(json.loads(train.read_text("utf-8"))[:64]), encoding="utf-8")
     recipe = yaml.safe_load(path.read_text("utf-8"))
     path.write_text(yaml.safe_dump(recipe | {"out": "run"}), encoding="utf-8")
     return folder

@@ -91,7 +91,8 @@ atexit.register(note)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("engine", "zero"), [("torch", 0), pytest.param("deepspeed", 1, marks=pytest.mark.drill), ("deepspeed", 3)]
+    ("engine", "zero"),
+    [("torch", 0), *(pytest.param("deepspeed", stage, marks=pytest.mark.drill) for stage in (1, 3))],
 )
 def test_four_processes_resume_to_the_same_bytes(
     engine: str, zero: int, tmp_path: Path, tokens: Path, tokenizer: Path

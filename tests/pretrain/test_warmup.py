@@ -20,7 +20,7 @@ from pretrain.callbacks.metrics import read_metrics
 from pretrain.settings import BatchWarmupSettings, PretrainSettings
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import RUN, finish, kill_when, losses, start, train
+from training_runs import RUN, kill_when, losses, start, train
 
 GROWING: dict[str, Any] = {
     "model": {**RUN["model"], "dropout": 0.1},
@@ -89,11 +89,13 @@ def test_processes_that_cannot_share_a_small_batch_are_refused(tmp_path: Path, t
     ):
         PretrainSettings(**{**RUN, "micro_batch": 2, "batch_warmup": {"start": 6, "steps": 5}})
     # a launcher that the settings know nothing of
-    first = start(tmp_path, tokens, tokenizer, **{**GROWING, "batch_warmup": {"start": 2, "steps": 9}, "steps": 6})
-    assert finish(first)[0] == 0
-    command = [sys.executable, "-m", "pretrain.parallel.launch", "3", str(tmp_path / "logs" / "job.json")]
+    odd = {**GROWING, "micro_batch": 1, "batch_warmup": {"start": 1, "steps": 9}}
+    paths = {"tokens": str(tokens), "tokenizer": str(tokenizer), "out": str(tmp_path)}
+    job = tmp_path / "job.json"
+    job.write_text(json.dumps({"settings": {**RUN, **odd}, **paths}))
+    command = [sys.executable, "-m", "pretrain.parallel.launch", "2", str(job)]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
-    assert done.returncode == 2 and "batch_warmup.start (2) must be divisible by" in done.stderr
+    assert done.returncode == 2 and "batch_warmup.start (1) must be divisible by" in done.stderr
     assert "Traceback" not in done.stderr
 
 

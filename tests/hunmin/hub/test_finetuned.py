@@ -21,7 +21,7 @@ def jobs(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("scores")
     words = ["klue", "finetune", str(run / "export"), "--data", str(run.parent / "sample" / "klue"), "--out", str(out),
              "--task", "ynat", "--baseline-random", "--save-model", "best",
-             "training.max_seq_len=32", "training.epochs=1", "training.max_train_examples=32"]  # fmt: skip
+             "workers=0", "training.max_seq_len=32", "training.epochs=1", "training.max_train_examples=32"]  # fmt: skip
     assert run_command(words) == 0
     return out / "jobs"
 

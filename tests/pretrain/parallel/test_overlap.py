@@ -106,7 +106,7 @@ def watched(out: Path, tokens: Path, tokenizer: Path, changes: dict[str, Any], w
         ("by layers", 0),
         pytest.param("by layers", 1, marks=pytest.mark.drill),
         pytest.param("by layers", 2, marks=pytest.mark.drill),
-        ("as a whole", 0),
+        pytest.param("as a whole", 0, marks=pytest.mark.drill),
     ],
 )
 def test_the_last_layers_are_sent_before_the_first_is_reached(
