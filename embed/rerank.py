@@ -23,6 +23,7 @@ from embed.mine import query_sets, write_rows
 from embed.scored import SCORED, read_scored
 from embed.settings import RETRIEVAL, EmbedSettings, PromptSettings, require_mteb
 from embed.trainer import ExactTrainer
+from pretrain.export.old_names import save_beside
 
 
 def reranker_settings(s: EmbedSettings) -> EmbedSettings:
@@ -100,7 +101,7 @@ class CrossTuner(ExactTrainer, CrossEncoderTrainer):
         """Write a checkpoint as a cross-encoder without a card, and count the pairs that it cuts."""
         load_head(checkpoint).save_pretrained(folder)
         tokenizer.model_max_length = s.max_seq_len  # where CrossEncoder cuts
-        tokenizer.save_pretrained(folder)
+        save_beside(tokenizer, folder)
         for told, one in zip(described, sets, strict=True):
             pairs = tokenizer(*map(list, zip(*one.texts, strict=True)), return_attention_mask=False, verbose=False)
             told |= {"texts": len(one.texts), "cut": sum(len(ids) > s.max_seq_len for ids in pairs["input_ids"])}

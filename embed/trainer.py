@@ -24,6 +24,7 @@ from embed.sets import set_files
 from embed.settings import EmbedSettings, PromptSettings
 from pretrain.callbacks.checkpoint import library_disk_errors
 from pretrain.callbacks.hf_trainer import Follow, WholeCheckpoints, begin_or_resume, publish_tuned, train_or_stop
+from pretrain.export.old_names import save_beside
 from pretrain.export.sentence_embeddings import write_embedding_files
 from pretrain.kernels.precision import resolve_dtype
 from pretrain.train import StopFlag
@@ -87,7 +88,7 @@ def write_model(folder: Path, checkpoint: Path, tokenizer: Any, s: EmbedSettings
     """Write an encoder as sentence-transformers of any version, vLLM, TEI and llama.cpp read it."""
     encoder = load_encoder(checkpoint)
     encoder.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    save_beside(tokenizer, folder)
     prompts = s.prompts.model_dump() if s.prompts != PromptSettings() else {}
     write_embedding_files(folder, encoder.config.hidden_size, s.max_seq_len, s.pooling, prompts)
 

@@ -19,6 +19,7 @@ from klue.model_folder import BESIDE_TOKENIZER, HEAD_FILE, TOKENIZER_FILES
 from klue.plan import Job
 from klue.tasks import get_task
 from klue.tasks.base import Task
+from pretrain.export.old_names import add_old_names
 
 FACTS, REST = "klue.json", HEAD_FILE
 _PLACES = ("model", "features", "out", "history")
@@ -45,6 +46,7 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
     for name in (*TOKENIZER_FILES, *BESIDE_TOKENIZER):
         if (Path(job.model) / name).is_file():
             shutil.copyfile(Path(job.model) / name, folder / name)
+    add_old_names(folder)
     # where it was made is not published
     facts = {
         "job": {**job.model_dump(), **dict.fromkeys(_PLACES, "")},

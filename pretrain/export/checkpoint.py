@@ -25,6 +25,7 @@ from pretrain.callbacks.checkpoint import (
     read_metadata,
 )
 from pretrain.export.check import check_folder
+from pretrain.export.old_names import add_old_names
 from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.onnx import check_onnx, refuse_onnx, write_onnx
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
@@ -80,6 +81,7 @@ def save_hf_model(
             with atomic_write(configuration) as stream:
                 json.dump(settings, stream, ensure_ascii=False, indent=1, sort_keys=True)
                 stream.write("\n")
+        add_old_names(temporary)
     try:
         check(temporary)
     except BaseException:

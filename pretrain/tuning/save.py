@@ -14,6 +14,7 @@ from common.names import pinned_name, shown_name
 from common.settings import dump_settings, load_yaml
 from pretrain.callbacks.hf_trainer import publish_tuned
 from pretrain.decoders.load import load_model
+from pretrain.export.old_names import save_beside
 from pretrain.kernels.precision import half_type
 from pretrain.tuning.inputs import Inputs, with_lora
 from pretrain.tuning.settings import TuneSettings
@@ -43,7 +44,7 @@ def save_model(s: TuneSettings, inputs: Inputs, checkpoint: Path, out: Path) -> 
         model = model.merge_and_unload()
     model.config.use_cache = True  # the Trainer has turned it off
     model.to(half_type(s.dtype)).save_pretrained(partial)
-    inputs.tokenizer.save_pretrained(partial)
+    save_beside(inputs.tokenizer, partial)
     card = load_yaml(Path(__file__).with_name("card.yaml"))["card"].format(
         name=name, base_model=f"base_model: {name}\n" if pinned else "", counts=inputs.counts,
         sets="\n".join(f"| {of} | {licence} | {n:,} |" for (of, licence), n in sorted(inputs.train.sets.items())),
