@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from common.errors import UserError
-from common.settings import Settings, runtime
+from common.settings import Settings, dump_settings, runtime
 from klue.tasks import SUITE_OF, TASKS, canonical, names_of, problem_with, problem_with_suite, suite_folder
 from klue.tasks.base import LARGE_FROM_HIDDEN, Task
 
@@ -215,7 +215,8 @@ class KlueSettings(Settings):
         sections = {TASKS[name].key for name in TASKS} - {TASKS[name].key for name in kept}
         free = ("suites", "tasks", "seeds", "baseline_random", "benchmarks", *sections)
         return (
-            self.model_copy(update={name: getattr(earlier, name) for name in free}) == earlier
+            dump_settings(self.model_copy(update={name: getattr(earlier, name) for name in free}))
+            == dump_settings(earlier)
             and kept <= set(self.tasks)
             and set(earlier.seed_list) <= set(self.seed_list)
             and earlier.baseline_random <= self.baseline_random

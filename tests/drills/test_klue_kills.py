@@ -127,9 +127,9 @@ def test_kills_of_the_runner(begin: Callable[..., Command], straight: Path, tmp_
     done: dict[str, tuple[int, int]] = {}
     for number in range(RUNNER_KILLS):
         command = begin(out)
-        if number % 2:  # every other kill comes while jobs run, the rest any time
-            wait_for(command.running)
-        time.sleep(draw.uniform(0, LONGEST))
+        if number % 2:  # every other kill comes soon after a job is done, the rest any time
+            wait_for(lambda known=len(done): len(writings(out)) > known)
+        time.sleep(draw.uniform(0, LONGEST / (1 + 4 * (number % 2))))
         os.kill(command.process.pid, signal.SIGKILL)
         code, _ = command.end()
         assert code == -signal.SIGKILL

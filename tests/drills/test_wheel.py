@@ -18,8 +18,6 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("common", "configs", "data", "docs", "hunmin", "klue", "pretrain", "tokenizer")
-FILES = ("setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "constraints.txt")
 BUILD = "import setuptools.build_meta as b, sys; print(getattr(b, sys.argv[1])(sys.argv[2]))"
 pytestmark = pytest.mark.drill
 
@@ -34,9 +32,8 @@ def run(words: list[str], folder: Path, **variables: str) -> subprocess.Complete
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with the source distribution and the wheel that was made of it."""
     tree, out = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("dist")
-    for name in SOURCES:
-        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in FILES:
+    for name in subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).splitlines():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tree / name)
     done = run([sys.executable, "-c", BUILD, "build_sdist", str(out)], tree)
     assert done.returncode == 0, done.stderr

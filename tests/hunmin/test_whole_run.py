@@ -129,6 +129,29 @@ def test_watch_scores_each_checkpoint_once(mini_run: Path, capfd: pytest.Capture
     assert run_command(["klue", "watch", str(mini_run / "sample")]) == 2 and "no run folder" in capfd.readouterr().err
 
 
+def test_a_further_task_keeps_the_finished_jobs(
+    mini_run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hunmin.replacing.LONG_SECONDS", 60.0)
+    run, tasks = tmp_path / "run", json.dumps([*TASKS, "klue-sts"])
+    shutil.copytree(mini_run / "run", run)
+    with (run / "logs" / "timing.jsonl").open("a") as stream:
+        stream.write(json.dumps({"stage": "klue", "seconds": 600, "since_begin": 600}) + "\n")
+    before = {path: path.stat().st_mtime_ns for path in (run / "klue").glob("jobs/*/result.json")}
+    command = ["run", str(mini_run / "recipe.yaml"), f"out={run}", f"klue.tasks={tasks}", "klue.workers=0"]
+    assert run_command(command) == 0
+    said = capfd.readouterr().err
+    assert "what is finished is kept" in said and f"{2 * len(TASKS)} of 8 jobs are finished already" in said
+    after = {path: path.stat().st_mtime_ns for path in (run / "klue").glob("jobs/*/result.json")}
+    assert len(after) == 8 and before.items() <= after.items()  # copied, not made again
+    rows = json.loads((run / "report" / "report.json").read_bytes())["klue"]
+    assert {row["task"] for row in rows} == {*TASKS, "klue-sts"}
+    with (run / "logs" / "timing.jsonl").open("a") as stream:
+        stream.write(json.dumps({"stage": "klue", "seconds": 600, "since_begin": 600}) + "\n")
+    fewer = [*command[:3], "klue.tasks=[ynat]"]
+    assert run_command(fewer) == 2 and "klue.tasks" in capfd.readouterr().err
+
+
 def test_other_runtime_settings_redo_nothing(mini_run: Path, capfd: pytest.CaptureFixture[str]) -> None:
     def stages_to_run(*changes: str) -> list[str]:
         assert run_command(["run", str(mini_run / "recipe.yaml"), *changes, "--dry-run", "--json"]) == 0

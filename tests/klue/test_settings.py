@@ -99,7 +99,7 @@ def test_fingerprints_keep_the_earlier_names():
     ("changes", "kept"),
     [
         ({}, True),
-        ({"seeds": [7, 42]}, True),
+        ({"seeds": [7, 42], "published": False, "workers": 3}, True),
         ({"tasks": ["ynat", "nli", "sts"], "sts": {"epochs": 9}, "baseline_random": True}, True),
         ({"tasks": ["ynat", "nli", "copa"], "benchmarks": "b", "copa": {"epochs": 9}}, True),
         ({"seeds": [7]}, False),
