@@ -196,7 +196,7 @@ def test_saved_predictions_score_what_the_report_says(
 def test_a_published_model_is_trained_further_with_more_words(mini_run: Path) -> None:
     """Its export and tokenizer are all that is needed; the first validation loss is near its last, and ids stay."""
     first, second = mini_run / "run", mini_run / "further"
-    shutil.copytree(first / "corpus", second / "corpus")  # no setting of it changes
+    shutil.copytree(first / "corpus", second / "corpus", dirs_exist_ok=True)  # no setting of it changes
     changes = [
         f"out={second}",
         f"tokenizer.base={first / 'export'}",
@@ -243,7 +243,7 @@ def test_klue_bert_shrunk_runs_from_tokens_to_scores(mini_run: Path) -> None:
         "out": str(mini_run / "bert"),
     }
     for name in ("corpus", "tokenizer"):  # their settings are the small run's
-        shutil.copytree(mini_run / "run" / name, mini_run / "bert" / name)
+        shutil.copytree(mini_run / "run" / name, mini_run / "bert" / name, dirs_exist_ok=True)
     recipe = Path(__file__).parents[2] / "configs" / "klue-bert-base.yaml"
     assert run_command(["run", str(recipe), *[f"{key}={json.dumps(value)}" for key, value in shrunk.items()]]) == 0
     config = json.loads((mini_run / "bert" / "export" / "config.json").read_bytes())
