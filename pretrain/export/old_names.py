@@ -39,7 +39,7 @@ def old_config(config: dict[str, Any]) -> dict[str, Any]:
     """Return a model's configuration with the old names of its rotary positions and layers."""
     rope = config.get("rope_parameters") or {}
     kinds = config.get("layer_types") or []
-    if config.get("model_type") == "modernbert":
+    if {"full_attention", "sliding_attention"} <= rope.keys():  # ModernBERT's names
         thetas = {name: rope.get(kind, {}).get("rope_theta") for kind, name in
                   (("full_attention", "global_rope_theta"), ("sliding_attention", "local_rope_theta"))}  # fmt: skip
         wide = [layer for layer, kind in enumerate(kinds) if kind == "full_attention"]
