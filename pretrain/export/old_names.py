@@ -40,14 +40,12 @@ def old_config(config: dict[str, Any]) -> dict[str, Any]:
     rope = config.get("rope_parameters") or {}
     kinds = config.get("layer_types") or []
     if {"full_attention", "sliding_attention"} <= rope.keys():  # ModernBERT's names
-        thetas = {name: rope.get(kind, {}).get("rope_theta") for kind, name in
-                  (("full_attention", "global_rope_theta"), ("sliding_attention", "local_rope_theta"))}  # fmt: skip
+        named = (("global_rope_theta", "full_attention"), ("local_rope_theta", "sliding_attention"))
+        thetas = {name: rope[kind]["rope_theta"] for name, kind in named}
         wide = [layer for layer, kind in enumerate(kinds) if kind == "full_attention"]
         every = wide[1] if len(wide) > 1 else max(1, len(kinds))
         periodic = wide == list(range(0, len(kinds), every))
-        return config | {name: theta for name, theta in thetas.items() if theta} | (
-            {"global_attn_every_n_layers": every} if periodic else {}
-        )  # fmt: skip
+        return config | thetas | ({"global_attn_every_n_layers": every} if periodic else {})
     if "rope_theta" not in rope:  # none, or some for each kind of layers, which the old names cannot say
         return config
     theta, share = rope["rope_theta"], rope.get("partial_rotary_factor")
