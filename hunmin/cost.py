@@ -10,7 +10,13 @@ from common.files import is_remote
 from data.plan import RATES
 from data.readers import HUB, list_files
 from hunmin.klue_cost import klue_seconds
-from hunmin.preflight import fit_to_text, refuse_shared_executor, refuse_training, unfit_inputs
+from hunmin.preflight import (
+    refuse_shared_executor,
+    refuse_training,
+    repeated_text,
+    unfilled_vocabulary,
+    unfit_inputs,
+)
 from hunmin.recipe import NOT_NAMED, Recipe, warnings
 from hunmin.stages import STAGES, stage_named
 from pretrain.cost.communication import NETWORK
@@ -155,7 +161,7 @@ def _inputs(recipe: Recipe, text: float | None) -> list[str]:
     if text is None:
         return []
     try:
-        found = unfit_inputs(recipe.corpus) + fit_to_text(recipe, text)
+        found = unfit_inputs(recipe.corpus) + unfilled_vocabulary(recipe, text) + repeated_text(recipe.pretrain, text)
     except UserError as error:
         found = [f"the stage 'corpus' would be refused: {error.problem}"]
     return [f"Warning: {one}." for one in found]

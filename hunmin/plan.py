@@ -18,10 +18,11 @@ from data.readers import list_files
 from data.units.fields import check_fields
 from hunmin.cost import TEXT_RATES, cost_plan, text_bytes
 from hunmin.preflight import (
-    fit_to_text,
     refuse_missing,
     refuse_shared_executor,
     refuse_training,
+    repeated_text,
+    unfilled_vocabulary,
     unfit_inputs,
 )
 from hunmin.recipe import Recipe, warnings
@@ -54,7 +55,9 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
     files = [Path(file.path) for file in list_files(recipe.corpus.inputs)]
     text = text_bytes(recipe) or 0.0
     if "tokenizer" in runs:
-        warned += fit_to_text(recipe, text)
+        warned += unfilled_vocabulary(recipe, text)
+    if "pretrain" in runs:
+        warned += repeated_text(recipe.pretrain, text)
     rows = []
     for verdict in verdicts:
         folder = Path(recipe.out) / verdict.stage.folder

@@ -17,6 +17,7 @@ from data.units.set_aside import SetAside
 from hunmin.pins import MISSING, refuse_unknown_names
 from hunmin.recipe import Recipe, RunSettings, is_resolved_recipe
 from pretrain.cost.epochs import EPOCHS, MANY, epochs_of, fitting_steps
+from pretrain.settings import PretrainSettings
 from tokenizer.fitting import fitting_size, is_too_large
 
 SHARED_STAGE = "corpus"
@@ -81,23 +82,26 @@ def unfit_inputs(settings: CorpusSettings) -> list[str]:
     return found
 
 
-def fit_to_text(recipe: Recipe, text_bytes: float | None) -> list[str]:
-    """Return a warning where a text is too small for the vocabulary to train on it, or for the steps to train."""
-    if not text_bytes:
+def unfilled_vocabulary(recipe: Recipe, text_bytes: float | None) -> list[str]:
+    """Return a warning where a text is too small for the vocabulary that is to be trained on it."""
+    size = recipe.tokenizer.vocab_size
+    if recipe.tokenizer.base or not text_bytes or not is_too_large(size, text_bytes):
         return []
-    size, p, found = recipe.tokenizer.vocab_size, recipe.pretrain, []
-    if not recipe.tokenizer.base and is_too_large(size, text_bytes):
-        found.append(
-            f"tokenizer.vocab_size={size} is large for {human_size(text_bytes)} of text, which yields too few entries "
-            f"or many that occur a few times: set tokenizer.vocab_size={fitting_size(text_bytes)}, or give more text"
-        )
-    if (epochs := epochs_of(p.tokens, text_bytes)) > MANY:
-        steps = fitting_steps(text_bytes, p.tokens // p.steps, p.steps)
-        found.append(
-            f"pretrain.steps={p.steps} reads {human_size(text_bytes)} of text about {epochs:,.0f} times; BERT's were "
-            f"about {EPOCHS} epochs: set pretrain.steps={steps}, or give more text"
-        )
-    return found
+    return [
+        f"tokenizer.vocab_size={size} is large for {human_size(text_bytes)} of text, which yields too few entries or "
+        f"many that occur a few times: set tokenizer.vocab_size={fitting_size(text_bytes)}, or give more text"
+    ]
+
+
+def repeated_text(settings: PretrainSettings, text_bytes: float | None) -> list[str]:
+    """Return a warning where training reads a text more than `MANY` times."""
+    if not text_bytes or (epochs := epochs_of(settings.tokens, text_bytes)) <= MANY:
+        return []
+    steps = fitting_steps(text_bytes, settings.tokens // settings.steps, settings.steps)
+    return [
+        f"pretrain.steps={settings.steps} reads {human_size(text_bytes)} of text about {epochs:,.0f} times; BERT was "
+        f"trained for about {EPOCHS} epochs: set pretrain.steps={steps}, or give more text"
+    ]
 
 
 def refuse_moved(recipe: RunSettings, path: str, overrides: Sequence[str]) -> None:

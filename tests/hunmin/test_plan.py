@@ -85,7 +85,9 @@ def test_a_text_that_is_read_more_than_a_hundred_times_is_told_of(text: dict[str
         pretrain = {**training, "steps": steps, "optimizer": {"warmup_steps": 2}}
         recipe = Recipe.model_validate({**text, "pretrain": pretrain})
         for said in (plan.dry_run_plan(recipe, None, None)["warnings"], cost_plan(recipe)["notes"]):
-            assert len([line for line in said if "times; BERT's" in line and "set pretrain.steps=100" in line]) == told
+            assert (
+                len([line for line in said if "times; BERT was" in line and "set pretrain.steps=100" in line]) == told
+            )
 
 
 def test_all_that_is_missing_is_named_at_once(text: dict[str, Any], tmp_path: Path) -> None:

@@ -295,6 +295,7 @@ def test_taken_over_work_of_other_inputs_is_none(house: House) -> None:
     finished(house, "a").change("a", includes=lambda recipe, earlier: True)
     (house.folder / "input.txt").write_text("other")
     house.refused("input.txt", "--restart a", seed=43)
+    assert (house.run / "a" / "result").read_text() == "a 42"
 
 
 # --- elements of an array
