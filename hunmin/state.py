@@ -193,6 +193,7 @@ def judge(
         manifest is not None
         and inputs is not None
         and not force
+        and bool(changes)
         and manifest.inputs.items() <= inputs.items()
         and stage.includes(recipe, manifest.settings)
     )

@@ -291,6 +291,13 @@ def test_finished_work_that_the_new_settings_include_is_taken_over(
     assert house.go(seed=45, last="a", first="a") == ["a"]
 
 
+def test_work_that_lost_a_file_is_made_again_not_taken_over(house: House) -> None:
+    house.go()
+    house.change("a", includes=lambda recipe, earlier: True, take_over=lambda final, partial: None)
+    (house.run / "a" / "result").unlink()
+    assert house.go(last="a") == ["a"] and (house.run / "a" / "result").read_text() == "a 42"
+
+
 def test_taken_over_work_of_other_inputs_is_none(house: House) -> None:
     finished(house, "a").change("a", includes=lambda recipe, earlier: True)
     (house.folder / "input.txt").write_text("other")
