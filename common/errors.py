@@ -81,5 +81,5 @@ def nearest(word: str, known: list[str]) -> str:
     """Return " (did you mean 'X'?)" for the known word closest to `word`, or "" if none is close."""
     import difflib
 
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word, known, n=1)
     return f" (did you mean '{close[0]}'?)" if close else ""

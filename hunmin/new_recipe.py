@@ -36,7 +36,7 @@ tokenizer:
 
 pretrain:
   model: {layers: 3, hidden: 192, heads: 3, dropout: 0.0, initializer_range: 0.05, initialisation: local}
-  masking: {rate: 0.3}       # a small model that sees each text once or twice learns more at 0.3 than at 0.15
+  masking: {rate: 0.3}       # a small model in a short run learns more at 0.3 than at 0.15
   packing: contiguous        # no padding
   max_seq_len: 64            # tokens
   steps: {steps}   # {epochs}global_batch × max_seq_len × steps = tokens: hunmin plan {file} shows them
