@@ -74,7 +74,7 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("embed/data.py", "(read.score - low) / (high - low)", "read.score"),
     ("embed/data.py", 'if leak == "pair":', "if False:"),
     ("embed/trainer.py", "gather, cache = world > 1,", "gather, cache = False,"),
-    ("embed/trainer.py", "checkpoint and mark.read_text() != identity", "False"),
+    ("embed/trainer.py", "for path in set_files(s)]", "for path in []]"),
     ("embed/onnx.py", 'if not one["cosine"] >= LEAST_COSINE:', "if False:"),
     ("leaderboard/correlate.py", "if not score.limited]", "]"),
     ("leaderboard/correlate.py", "rankdata(pair, axis=1)", "rankdata(pair).reshape(2, -1)"),
