@@ -95,9 +95,9 @@ def _amount(value: float) -> str:
 
 
 def short_number(value: float) -> str:
-    """Return a number in at most five characters: 950, 12.3k, 4.5M."""
-    for limit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= limit:
+    """Return a number in at most six characters: 950, 12.3k, 4.5M, 1.0T."""
+    for limit, suffix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= limit * 0.99995:
             return f"{value / limit:.1f}{suffix}"
     return f"{value:.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
 

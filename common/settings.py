@@ -95,7 +95,7 @@ def _parse_yaml(text: str) -> Any:
     """Return the data in a YAML text.
 
     Raises:
-        yaml.YAMLError: it is not YAML, has tags that would make other objects, or is nested too deeply or too large.
+        yaml.YAMLError: it is not YAML, has a key twice or tags that would make other objects, or is too deep or large.
     """
     loader = _Loader(text)
     try:
@@ -107,13 +107,24 @@ def _parse_yaml(text: str) -> Any:
         return loader.construct_document(node)
     except RecursionError:
         raise yaml.YAMLError("it is nested too deeply") from None
+    except (ValueError, AttributeError) as error:  # of a tag that does not fit its value (!!int x)
+        raise yaml.YAMLError(str(error)) from None
     finally:
         loader.dispose()
 
 
 def _values_in(node: Any, known: dict[int, int]) -> int:
-    """Return how many values a node of YAML stands for; `known` gets those of the nodes in it."""
+    """Return how many values a node of YAML stands for; `known` gets those of the nodes in it.
+
+    Raises:
+        yaml.YAMLError: a mapping has a key twice, of which YAML would keep the last without a word.
+    """
     if id(node) not in known:
+        seen = set()
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                raise yaml.MarkedYAMLError(problem=f"the key '{key.value}' is given twice", problem_mark=key.start_mark)
+            seen.add(key.value if isinstance(key, yaml.ScalarNode) else None)
         known[id(node)] = 1  # of one that holds itself, too
         items = [] if isinstance(node.value, str) else node.value
         inner = [part for item in items for part in (item if isinstance(item, tuple) else (item,))]
@@ -230,7 +241,10 @@ def parse_settings(
 
 
 def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | None) -> str:
-    location = [part for part in item["loc"] if isinstance(part, int) or not str(part)[:1].isupper()]
+    *outer, last = item["loc"] or ("",)
+    location = [part for part in outer if isinstance(part, int) or not str(part)[:1].isupper()]  # without classes
+    if item["type"] == "extra_forbidden" or not str(last)[:1].isupper():
+        location += [last] if item["loc"] else []
     key = ".".join(str(part) for part in location)
     if options is not None and key:
         key = _option(key, options)

@@ -82,6 +82,7 @@ def cost_plan(
     fine = klue_seconds(recipe, cost["flops_per_second"] * where.devices / where.nodes)  # on one node
     return {
         **cost,
+        "packing": p.packing,
         "device": device or "this machine",
         "device_name": named.name,
         "device_kind": named.device.kind,

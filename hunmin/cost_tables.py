@@ -61,7 +61,7 @@ def _run(plan: dict[str, Any]) -> Rows:
 
 def _epochs(plan: dict[str, Any]) -> str:
     if plan["epoch_tokens"]:
-        return f"{plan['epochs']:,.1f}"
+        return f"{plan['epochs']:,.1f}" + " at most" * (plan["packing"] != "contiguous")  # less with padding
     about = plan["epochs_about"]
     return f"about {about:,.0f}, by {units.size(plan['text_bytes'])} of text" if about else UNKNOWN
 

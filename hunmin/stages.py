@@ -268,7 +268,7 @@ def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
     from hunmin.hub.scrub import public_recipe
     from pretrain.export.run import export_run
 
-    counts = export_run(recipe.pretrain, run / "pretrain", out)
+    counts = export_run(run / "pretrain", out)
     with atomic_write(out / "hunmin-recipe.yaml") as stream:  # as it may be seen: people upload this folder as it is
         stream.write(public_recipe(recipe))
     return counts

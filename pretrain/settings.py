@@ -348,5 +348,5 @@ class PretrainSettings(Settings):
 
 def _largest_divisor(global_batch: int, processes: int, at_most: int) -> int:
     """Return the largest micro-batch, of at most so many samples, that so many processes can share the batch in."""
-    fits = [m for m in range(1, at_most + 1) if global_batch % (m * processes) == 0]
+    fits = [m for m in range(1, min(at_most, global_batch) + 1) if global_batch % (m * processes) == 0]
     return fits[-1] if fits else 1

@@ -75,6 +75,7 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
         and not (Path(text_path).is_file() or Path(text_path).is_dir())
     ):
         raise UserError(f"{text_path} is no file", "the text is read twice", "write it into a file first")
+    tokenizers = [load_tokenizer(find(folder, "tokenizer")) for folder in dirs]
     eojeols: Counter[str] = Counter()
     for line in _lines(text_path):
         eojeols.update(line)
@@ -83,8 +84,7 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
     characters = sum(len(eojeol) * count for eojeol, count in eojeols.items())
     gold = _gold_cuts(_lines(text_path), max(1, -(-characters // BOUNDARY_CHARACTERS)))
     rows = []
-    for folder in dirs:
-        tokenizer = load_tokenizer(find(folder, "tokenizer"))
+    for folder, tokenizer in zip(dirs, tokenizers, strict=True):
         figures = _figures(tokenizer, eojeols, gold)
         rows.append({"tokenizer": str(folder), "vocab_size": tokenizer.get_vocab_size(), **figures})
     return rows

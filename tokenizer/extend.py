@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from tokenizers import Tokenizer
 
@@ -185,6 +186,7 @@ def _whole(base: Tokenizer, word: str, folder: str | Path) -> str:
     Raises:
         UserError: it would see more than one, or none.
     """
+    word = normalize("NFC", word)  # as corpora are; of decomposed Hangul, a base without NFC would take each letter
     prefix, text = (CONTINUATION, word[len(CONTINUATION) :]) if word.startswith(CONTINUATION) else ("", word)
     normalized = base.normalizer.normalize_str(text) if base.normalizer else text
     seen = (

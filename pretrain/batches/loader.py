@@ -14,7 +14,7 @@ from common.errors import HunminError
 from pretrain.batches.inputs import RECTANGLES, InputForm, MicroBatch, prepare
 from pretrain.batches.masking import VALIDATION_EPOCH, MaskTable
 from pretrain.batches.order import SampleOrder
-from pretrain.batches.plans import plan_samples, read_by_ordinary_tokens, read_parts
+from pretrain.batches.plans import copies, plan_samples, read_by_ordinary_tokens, read_parts
 from pretrain.batches.predictions import IGNORE, MaskedBatch
 from pretrain.batches.samples import Batch, SampleSet
 from pretrain.objectives.objective import Corpus, Objective
@@ -102,8 +102,11 @@ class Loader:
 
     @property
     def epochs(self) -> float:
-        """How often each training sample has been seen when the run ends, by those it branches from too."""
-        return (self.first_sample + self.settings.samples_before(self.settings.steps)) / self.order.size
+        """How often the corpus has been seen when the run ends, by those it branches from too."""
+        seen = (self.first_sample + self.settings.samples_before(self.settings.steps)) / self.order.size
+        return seen * (
+            copies(self.settings) if self.pairs else 1
+        )  # static pairs: an epoch of the order holds all copies
 
     def objective(self, step: int) -> Objective:
         """Return what is learned from global batch `step`."""

@@ -1,6 +1,7 @@
 """Which batches may change the weights, and by how much: decided on the device, so that the host waits for nothing.
 
-A batch is skipped when its loss is not finite, spikes above the running mean, or has a gradient that is not finite. In
+A batch is skipped when its loss is not finite, spikes above the running mean, or has a gradient that is not finite; one
+in which nothing is predicted, which short texts may give, changes nothing and counts as no fault. In
 fp16 a gradient that is not finite halves the loss scale instead of counting against the batch.
 """
 
@@ -96,15 +97,16 @@ class StepGuard:
             norm: of the gradient of the scaled loss.
         """
         norm = norm / self.scale
-        sound = loss.isfinite() & ~(loss > self._spike * self._average)  # no mean yet (NaN): nothing spikes
+        empty = (loss == 0) & (norm == 0)
+        sound = ~empty & loss.isfinite() & ~(loss > self._spike * self._average)  # no mean yet (NaN): nothing spikes
         accepted = sound & norm.isfinite()
         overflow = sound & ~accepted & (self.scale > 1)
-        fault = ~(accepted | overflow)
+        fault = ~(accepted | overflow | empty)
         divisor = self.scale.clone()
         if self._clip:
             divisor *= ((norm + 1e-6) / self._clip).clamp(min=1)  # as torch.nn.utils.clip_grad_norm_ has it
         moved = torch.where(self._average.isnan(), loss, self._average + (loss - self._average) / AVERAGED)
-        self._average = torch.where(accepted, moved, self._average)
+        self._average = torch.where(accepted & (loss != 0), moved, self._average)
         self._skipped = torch.where(fault & (self._places == self._faults), step, self._skipped)
         self._faults += fault
         self._overflows += overflow

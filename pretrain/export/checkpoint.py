@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from secrets import token_hex
 from typing import Literal
 
 import torch
@@ -14,7 +15,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write, disk_errors, follow_umask
+from common.files import atomic_write, disk_errors, follow_umask, publish_folder
 from pretrain.callbacks.checkpoint import (
     TOKENIZER_FILES,
     check_format,
@@ -61,8 +62,7 @@ def save_hf_model(
         check: raises if something is wrong with the folder; it has another name until then.
     """
     out = out.resolve() if out.is_symlink() else out.absolute()
-    temporary = out.with_name(f".{out.name}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)
+    temporary = out.with_name(f".{out.name}.{token_hex(4)}.tmp")  # another process may write the same
     with disk_errors(out), library_disk_errors(out):
         temporary.mkdir(parents=True)
         model.save_pretrained(temporary)
@@ -87,8 +87,7 @@ def save_hf_model(
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    shutil.rmtree(out, ignore_errors=True)
-    temporary.rename(out)
+    publish_folder(temporary, out, replace=True)
 
 
 def load_hf_model(

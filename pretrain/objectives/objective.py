@@ -145,8 +145,9 @@ class Objective(ABC):
         return sums["loss"] / batch.expected
 
     def judged(self, totals: Mapping[str, Tensor]) -> Tensor:
-        """Return the loss by which a step is judged, from the totals of all processes: a predicted token's."""
-        return totals["loss"] / totals["predicted"]
+        """Return the loss by which a step is judged, from the totals of all processes: a predicted token's; 0 where
+        nothing is predicted."""
+        return totals["loss"] / totals["predicted"].clamp(min=1)
 
     def figures(self, totals: Mapping[str, float]) -> dict[str, float]:
         """Return what the log says of totals: loss and accuracy of a predicted token."""

@@ -40,6 +40,10 @@ def test_an_unknown_key_names_the_nearest_at_any_depth() -> None:
         parse_settings(Outer, {"name": "x", "inner": {"learnin_rate": 1}}, "r.yaml")
     with pytest.raises(UserError, match=r"unknown key 'parts.0.lerning_rate' \(did you mean 'learning_rate'\?\)"):
         parse_settings(Outer, {"name": "x", "parts": [{"lerning_rate": 1}]}, "r.yaml")
+    with pytest.raises(UserError, match=r"unknown key 'Name' \(did you mean 'name'\?\)"):
+        parse_settings(Outer, {"name": "x", "Name": "y"}, "r.yaml")
+    with pytest.raises(UserError, match=r"unknown key 'inner.Workers' \(did you mean 'workers'\?\)"):
+        parse_settings(Outer, {"name": "x", "inner": {"Workers": 2}}, "r.yaml")
 
 
 def test_a_bad_value_is_shown_with_its_rule_and_a_missing_one_with_the_remedy() -> None:
@@ -159,6 +163,24 @@ def test_yaml_files_that_cannot_be_recipes(tmp_path: Path) -> None:
     (tmp_path / "code").write_text("a: !!python/object/apply:os.system ['true']")
     with pytest.raises(UserError, match="not valid YAML"):
         load_yaml(tmp_path / "code")
+
+
+def test_a_key_given_twice_is_refused(tmp_path: Path) -> None:
+    """YAML would keep the last, and the first section would be lost without a word."""
+    (tmp_path / "r.yaml").write_text("pretrain: {steps: 1}\nout: a\npretrain: {layers: 2}\n")
+    with pytest.raises(UserError, match=r"(?s)'pretrain' is given twice.*line 3"):
+        load_yaml(tmp_path / "r.yaml")
+    (tmp_path / "r.yaml").write_text("x: &x {b: 1}\ny: {<<: *x, b: 2}\n")  # a merged key may be given anew
+    assert load_yaml(tmp_path / "r.yaml")["y"] == {"b": 2}
+
+
+@pytest.mark.parametrize("value", ["!!int x", "!!float x", "!!timestamp x", "9" * 5000])
+def test_a_value_that_its_tag_does_not_fit_is_one_message(value: str, tmp_path: Path) -> None:
+    (tmp_path / "r.yaml").write_text(f"a: {value}\n")
+    with pytest.raises(UserError, match="not valid YAML"):
+        load_yaml(tmp_path / "r.yaml")
+    with pytest.raises(UserError, match="not a YAML value"):
+        apply_overrides({}, [f"a={value}"])
 
 
 @pytest.mark.parametrize("value", ["2026-11-22", "2026-02-30", "2020-13-45", "2026-11-22 10:00:00"])

@@ -15,12 +15,13 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
+from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedModel, pipeline
 
 from common.errors import HunminError, UserError
 from pretrain.callbacks.checkpoint import complete_checkpoints
 from pretrain.export import Dtype, export_checkpoint, is_export_of, load_checkpoint, save_hf_model, sentence_embeddings
 from pretrain.export import check as export_check
+from pretrain.export import checkpoint as checkpoint_module
 from pretrain.export.check import check_folder
 from pretrain.export.sentence_embeddings import check_sentence_embeddings
 from pretrain.models.encoder import build_config, build_model
@@ -82,6 +83,25 @@ def test_whoever_may_read_the_folder_may_read_its_files(checkpoint: Path, tmp_pa
     paths = [tmp_path / "model", *(tmp_path / "model").rglob("*")]
     modes = {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in paths}
     assert modes == {path.name: oct(0o777 & ~mask if path.is_dir() else mode) for path in paths}
+
+
+def test_two_exports_into_one_folder_leave_a_whole_one(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the first is checked, a second begins and ends."""
+    again = [lambda: export_checkpoint(checkpoint, tmp_path / "model")]
+    check = checkpoint_module.check_folder
+
+    def interrupted(folder: Path, model: PreTrainedModel) -> None:
+        check(folder, model)
+        if again:
+            again.pop()()
+
+    monkeypatch.setattr(checkpoint_module, "check_folder", interrupted)
+    export_checkpoint(checkpoint, tmp_path / "model")
+    export_checkpoint(checkpoint, tmp_path / "other")
+    files = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("model", "other")]
+    assert files[0] == files[1] and {path.name for path in tmp_path.iterdir()} == {"model", "other"}
 
 
 def test_exports_are_the_same_bytes(checkpoint: Path, tmp_path: Path) -> None:

@@ -93,6 +93,11 @@ def test_a_text_in_another_encoding_is_refused(tokenizer_folder: Path, tmp_path:
         compare([tokenizer_folder], tmp_path / "t.txt")
 
 
+def test_a_folder_that_is_none_is_refused_before_the_text_is_read(tokenizer_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"nowhere"):
+        compare([tokenizer_folder, tmp_path / "nowhere"], tmp_path / "text-that-is-not-there.txt")
+
+
 def test_small_figures_are_told_apart() -> None:
     assert [shown(figure) for figure in (0.0, 0.000364, 0.000441, 0.01, 2.0245)] == [
         "0.0000", "0.000364", "0.000441", "0.0100", "2.0245",

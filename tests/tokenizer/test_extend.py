@@ -161,6 +161,20 @@ def test_a_base_that_changes_words_takes_only_named_ones(
     assert load_tokenizer(out).encode("AZURE", add_special_tokens=False).tokens == ["azure"]
 
 
+def test_a_word_of_decomposed_letters_is_that_of_corpora(tokenizer_folder: Path, tmp_path: Path) -> None:
+    tree = json.loads((tokenizer_folder / "tokenizer.json").read_text(encoding="utf-8"))
+    tree["normalizer"] = {
+        "type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": False,
+        "lowercase": False,
+    }  # fmt: skip
+    (tmp_path / "base").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "base" / "tokenizer.json").write_text(json.dumps(tree), encoding="utf-8")
+    decomposed = "\u1102\u116c\u110c\u1169\u11af\u110c\u116e\u11bc"
+    extend_tokenizer(tmp_path / "base", tmp_path / "out", [decomposed])
+    assert load_tokenizer(tmp_path / "out").encode("뇌졸중", add_special_tokens=False).tokens == ["뇌졸중"]
+
+
 def test_characters_alone_that_do_not_fit_are_refused(tokenizer_folder: Path, tmp_path: Path) -> None:
     """Taken up to the room, they would be the first by code point, without their forms inside words."""
     text = tmp_path / "rare.txt"

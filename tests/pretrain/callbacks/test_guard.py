@@ -80,6 +80,15 @@ def test_every_step_is_judged_by_the_rules_and_a_resumed_guard_goes_on(steps: li
             guard = StepGuard(settings(), True, CPU, figures._asdict())
 
 
+def test_a_batch_in_which_nothing_is_predicted_changes_nothing_and_is_no_fault() -> None:
+    guard = StepGuard(settings(), True, CPU)
+    judged(guard, 0, 2.0)
+    before = guard.figures()
+    assert judged(guard, 1, 0.0, 0.0)[1]
+    assert guard.figures() == before._replace(gradient_norm=0.0)
+    assert not judged(guard, 2, 2.0)[1]
+
+
 def test_clipping_is_that_of_torch() -> None:
     gradient = torch.randn(100, generator=torch.Generator().manual_seed(0)) * 3
     weight = torch.nn.Parameter(torch.zeros(100))
