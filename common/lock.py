@@ -37,3 +37,15 @@ def locked(folder: Path, share: bool = False) -> Iterator[None]:
         except OSError:
             say(f"the file system of {folder} knows no locks: run one command at a time in it", style="yellow")
         yield
+
+
+def is_locked(folder: Path) -> bool:
+    """Return whether a process holds the lock of a folder."""
+    try:
+        with (folder / LOCK).open("rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # no lock, or a file system that knows none
+        return False
+    return False

@@ -15,6 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from common.errors import UserError, nearest
+from common.safe_yaml import parse_yaml
 from common.secrets import masked_urls
 
 
@@ -71,65 +72,12 @@ def _dump_value(value: Any, drop: str) -> Any:
     return masked_urls(value) if isinstance(value, str) else value
 
 
-class _Loader(yaml.SafeLoader):
-    """The safe loader, for which a date is a string like any other: no setting is one."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-
 PLAIN_WITH_HASH = re.compile(r"(?![\s\[{\"'])(?:\S.*)?(?<!\S)#")
 """A value that YAML would end at a comment: neither quoted, nor a list or a mapping."""
 
 
 WRITTEN_KEY = re.compile(r"(\bkey\s*:\s*)\S.*")
 """The key of the pseudonyms in a recipe."""
-MOST_YAML_VALUES = 100_000
-"""Values in a YAML text, each alias counted as all that it stands for; the longest recipes have some hundred."""
-
-
-def _parse_yaml(text: str) -> Any:
-    """Return the data in a YAML text.
-
-    Raises:
-        yaml.YAMLError: it is not YAML, has a key twice or tags that would make other objects, or is too deep or large.
-    """
-    loader = _Loader(text)
-    try:
-        node = loader.get_single_node()
-        if node is None:
-            return None
-        if _values_in(node, {}) > MOST_YAML_VALUES:
-            raise yaml.YAMLError(f"it stands for more than {MOST_YAML_VALUES:,} values")
-        return loader.construct_document(node)
-    except RecursionError:
-        raise yaml.YAMLError("it is nested too deeply") from None
-    except (ValueError, AttributeError) as error:  # of a tag that does not fit its value (!!int x)
-        raise yaml.YAMLError(str(error)) from None
-    finally:
-        loader.dispose()
-
-
-def _values_in(node: Any, known: dict[int, int]) -> int:
-    """Return how many values a node of YAML stands for; `known` gets those of the nodes in it.
-
-    Raises:
-        yaml.YAMLError: a mapping has a key twice, of which YAML would keep the last without a word.
-    """
-    if id(node) not in known:
-        seen = set()
-        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
-            if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key '{key.value}' is given twice", problem_mark=key.start_mark)
-            seen.add(key.value if isinstance(key, yaml.ScalarNode) else None)
-        known[id(node)] = 1  # of one that holds itself, too
-        items = [] if isinstance(node.value, str) else node.value
-        inner = [part for item in items for part in (item if isinstance(item, tuple) else (item,))]
-        known[id(node)] = 1 + sum(_values_in(part, known) for part in inner)
-    return known[id(node)]
 
 
 def load_yaml(path: str | Path) -> dict[str, Any]:
@@ -151,7 +99,7 @@ def load_yaml(path: str | Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise UserError(f"{path} is not UTF-8", "a recipe is a UTF-8 YAML file", "convert the file") from None
     try:
-        loaded = _parse_yaml(text)
+        loaded = parse_yaml(text)
     except yaml.YAMLError as error:
         told = WRITTEN_KEY.sub(r"\1***", str(error))  # it shows the line
         raise UserError(f"{path} is not valid YAML: {told}", remedy="fix the line named above") from None
@@ -187,7 +135,7 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
             raise UserError(f"'{key}' runs through a value that is not a section", "a dotted key names sections")
         try:
             # a word on the command line has no comments: YAML would cut it at a # without saying so
-            node[leaf] = text if PLAIN_WITH_HASH.match(text) else _parse_yaml(text)
+            node[leaf] = text if PLAIN_WITH_HASH.match(text) else parse_yaml(text)
         except yaml.YAMLError:
             raise UserError(f"'{text}' in '{override}' is not a YAML value", remedy="quote it") from None
     return tree
@@ -258,7 +206,8 @@ def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | Non
         return f"unknown key '{key}'{nearest(str(location[-1]), list(kind.model_fields) if kind else [])}"
     if item["type"] == "missing":
         return f"'{key}' is missing: give it in the recipe or as {key}=VALUE"
-    message = _spelled(str(item["msg"]).removeprefix("Value error, "), model, location, options)
+    said = str(item["msg"]).removeprefix("Value error, ").replace("a valid tuple", "a list")
+    message = _spelled(said.replace("a valid dictionary", "a mapping"), model, location, options)
     if isinstance(item["input"], (dict, list)) or not key:
         return f"{key}: {message}" if key else message
     return f"{key} = {item['input']!r}: {message}"

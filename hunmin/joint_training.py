@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,13 +37,16 @@ def _pretrain(job: dict[str, Any], told: str, process: Process) -> Counts | None
 PRETRAINING = Training("pretrain", "encode", training_job, _pretrain)
 
 
-def train_together(recipe: RunSettings, path: str, restart: bool = False, training: Training = PRETRAINING) -> None:
+def train_together(
+    recipe: RunSettings, given: Sequence[str], restart: bool = False, training: Training = PRETRAINING
+) -> None:
     """Do the training stage as one of several processes; all of a run call it, and the first one leads.
 
     It alone looks at the stages, writes the job and publishes the stage's folder. The others train what it tells them,
     and nothing where the stage is done already.
 
     Args:
+        given: the recipe's file and the overrides, as on the command line.
         restart: begin anew; what is there is moved aside.
 
     Raises:
@@ -60,7 +63,7 @@ def train_together(recipe: RunSettings, path: str, restart: bool = False, traini
     with following(recipe, Path(recipe.out)) if process.first and isinstance(recipe, Recipe) else nullcontext():
         with process.monitor:
             if process.first:
-                require_done(recipe, training.before, path)
+                require_done(recipe, training.before, given)
                 stopped = _lead(recipe, process, restart, training)
             elif job := process.on_first(TOLD, dict[str, Any]):
                 stopped = training.train(job, TOLD, process) is None

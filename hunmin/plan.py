@@ -104,7 +104,7 @@ def _expected_seconds(recipe: Recipe, stage: str, text: float, resumes: bool) ->
     if stage == "klue" and recipe.klue:
         hours = cost_plan(recipe, torch.cuda.device_count() or 1)["klue_hours"]
         return None if hours is None else hours * 3600 + START_SECONDS
-    return 0.0 if stage == "klue" else 10.0
+    return None if stage == "embed" else 0.0 if stage == "klue" else 10.0
 
 
 def print_plan(plan: dict[str, Any]) -> None:

@@ -194,11 +194,13 @@ def refuse_instructions(tree: dict[str, Any], path: Path) -> None:
     """Raise a UserError where a recipe has no corpus, for the commands that work on an encoder's whole run."""
     if is_of_embeddings(tree):
         raise UserError(
-            f"{path} is a recipe of sentence embeddings, which only `hunmin run`, `embed` and `verify` read"
+            f"{path} is a recipe of sentence embeddings, which only `hunmin run`, `embed` and `verify` read",
+            remedy="to publish or score its model, name the folder embed/model of its run",
         )
     if is_of_instructions(tree):
         raise UserError(
-            f"{path} is a recipe of instruction tuning, which only `hunmin run`, `instruct` and `verify` read"
+            f"{path} is a recipe of instruction tuning, which only `hunmin run`, `instruct` and `verify` read",
+            remedy="to ask or score its model, name the folder tune/model of its run",
         )
 
 

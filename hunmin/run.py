@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from common.files import atomic_write, publish_folder, remove_folder, remove_lef
 from common.lock import locked
 from common.manifest import WORK_MARK, Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
+from common.secrets import masked_words
 from hunmin.preflight import refuse_missing, refuse_shared_executor
 from hunmin.recipe import RunSettings, save_recipe
 from hunmin.replacing import (
@@ -125,7 +127,11 @@ def _refuse_early(
     share = refuse_shared_executor(recipe, first or restart, last)
     # names that are personal data are refused before the recipe, which holds them, is written
     refuse_missing(recipe, [stage.files for stage in selected(recipe, first, last)])
-    return share, set() if share else refuse_replacing(recipe, first, last, restart, folder)
+    if share:
+        return True, set()
+    given = refuse_replacing(recipe, first, last, restart, folder)
+    refuse_beginning(recipe, first, last, restart, folder)
+    return False, given
 
 
 def refuse_as_run(
@@ -136,10 +142,7 @@ def refuse_as_run(
     Raises:
         UserError: as `run`, with the same arguments.
     """
-    folder = RunFolder(Path(recipe.out))
-    share, _ = _refuse_early(recipe, first, last, restart, folder)
-    if not share:
-        refuse_beginning(recipe, first, last, restart, folder)
+    _refuse_early(recipe, first, last, restart, RunFolder(Path(recipe.out)))
 
 
 def refuse_beginning(
@@ -216,8 +219,11 @@ def run(
     return verdicts
 
 
-def require_done(recipe: RunSettings, last: str, path: str) -> None:
+def require_done(recipe: RunSettings, last: str, given: Sequence[str]) -> None:
     """Refuse a run in which a stage up to `last` is not done.
+
+    Args:
+        given: the recipe's file and the overrides, as on the command line.
 
     Raises:
         UserError: one is not.
@@ -227,7 +233,7 @@ def require_done(recipe: RunSettings, last: str, path: str) -> None:
             raise UserError(
                 f"stage '{verdict.stage.name}' is not done ({verdict.why})",
                 f"the next one reads what the stages up to '{last}' have made",
-                f"hunmin run {path} --until {last}",
+                f"hunmin run {shlex.join(masked_words(given))} --until {last}",
             )
 
 

@@ -22,7 +22,9 @@ from data.benchmark import benchmark_files
 from data.corpus import build_corpus, corpus_files, reopen_corpus
 from data.pii import key_fingerprint, resolve_key
 from data.rules import OF_CORPUS, rules_of
+from data.units.fields import check_fields
 from hunmin.builtin_recipes import refuse_without_sample
+from hunmin.preflight import unfit_inputs
 from hunmin.recipe import Recipe, RunSettings
 from klue.examples import task_files
 from klue.settings import KlueSettings
@@ -138,6 +140,11 @@ def _corpus_files(recipe: Recipe) -> list[str]:
     benchmarks = _here(recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else [])
     models = [one.model for one in recipe.corpus.filters if one.model]
     return [*files, *(name for benchmark in benchmarks for name in benchmark_files(str(benchmark))), *models]
+
+
+def _check_inputs(recipe: Recipe, run: Path) -> None:
+    check_fields(corpus_files(recipe.corpus))
+    unfit_inputs(recipe.corpus)
 
 
 def _refuse_own(recipe: Recipe, files: list[str]) -> None:
@@ -322,6 +329,7 @@ STAGES: tuple[Stage, ...] = (
         "corpus", "corpus", (), _corpus_settings, lambda recipe, run, out: build_corpus(recipe.corpus, out),
         _corpus_files, packages=("pyarrow", "google-re2", "numba"), rules=lambda: rules_of(OF_CORPUS),
         keeps=lambda recipe: recipe.corpus.keep_finished, reopen=reopen_corpus, section="corpus",
+        check=_check_inputs,
     ),
     Stage(
         "tokenizer", "tokenizer", ("corpus",), section_settings("tokenizer"), _tokenizer,
@@ -344,8 +352,8 @@ STAGES: tuple[Stage, ...] = (
     Stage("klue", "klue", ("export",), section_settings("klue"), _klue, _klue_files,
           packages=("torch", "transformers"), section="klue", includes=_klue_includes, take_over=_take_over_jobs),
     Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
-          lambda recipe: {"name": recipe.name, "published": recipe.published}, _report, packages=("matplotlib",),
-          unread=("shards/*", "*.bin", "*.safetensors")),
+          lambda recipe: {"name": recipe.name, "seed": recipe.seed, "published": recipe.published}, _report,
+          packages=("matplotlib",), unread=("shards/*", "*.bin", "*.safetensors")),
 )  # fmt: skip
 
 
@@ -354,12 +362,7 @@ def stages_of(recipe: RunSettings) -> tuple[Stage, ...]:
     from hunmin.embed.recipe import EmbedRecipe
 
     if isinstance(recipe, Recipe):
-        if recipe.embed is None:
-            return STAGES
-        from hunmin.embed.stages import AFTER_EXPORT
-
-        at = STAGES.index(stage_named("export")) + 1
-        return (*STAGES[:at], AFTER_EXPORT, *STAGES[at:])
+        return encoder_stages(recipe.embed is not None)
     if isinstance(recipe, EmbedRecipe):
         from hunmin.embed.stages import ALONE
 
@@ -367,6 +370,20 @@ def stages_of(recipe: RunSettings) -> tuple[Stage, ...]:
     from hunmin.instruct.stages import INSTRUCT_STAGES
 
     return INSTRUCT_STAGES
+
+
+def encoder_stages(embeds: bool) -> tuple[Stage, ...]:
+    """Return the stages from raw text to KLUE scores, in order.
+
+    Args:
+        embeds: whether the recipe tunes sentence embeddings as well.
+    """
+    if not embeds:
+        return STAGES
+    from hunmin.embed.stages import AFTER_EXPORT
+
+    at = STAGES.index(stage_named("export")) + 1
+    return (*STAGES[:at], AFTER_EXPORT, *STAGES[at:])
 
 
 def stage_named(name: str, recipe: RunSettings | None = None) -> Stage:

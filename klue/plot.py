@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -67,8 +68,6 @@ def draw_confusion(found: Sequence[tuple[str, list[str], np.ndarray]], path: Pat
         found: title, labels, and counts (gold, predicted) each, see `klue.breakdown.confusion`.
     """
     most = max(len(names) for _, names, _ in found)
-    if any(not name.isascii() for _, names, _ in found for name in names) and not _hangul():
-        say(f"{path}: no font with Hangul is installed (one of {', '.join(HANGUL)})", style="yellow")
     heights = [1.2 + 0.28 * most] * math.ceil(len(found) / 2)
     figure, axes = _panels(len(found), heights, columns=2, width=1.8 + 0.3 * most)
     for panel, (title, names, counts) in zip(axes, found, strict=False):
@@ -151,7 +150,10 @@ def _hangul() -> list[str]:
 def _save(figure: Any, path: Path) -> None:
     from matplotlib import pyplot
 
-    figure.tight_layout()
-    with atomic_write(path, "wb") as stream:
-        figure.savefig(stream, format="png", metadata={"Software": None})
+    with warnings.catch_warnings(record=True) as caught:
+        figure.tight_layout()
+        with atomic_write(path, "wb") as stream:
+            figure.savefig(stream, format="png", metadata={"Software": None})
     pyplot.close(figure)
+    if any("missing from font" in str(one.message) for one in caught):
+        say(f"{path}: no font with Hangul is installed (one of {', '.join(HANGUL)})", style="yellow")

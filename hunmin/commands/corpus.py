@@ -198,8 +198,9 @@ def decontaminate(
     as_json: AsJson = False,
 ) -> None:
     """Remove sentences found in a benchmark: reads {"id", "text"}, one sentence per line."""
-    if hits == out:
-        raise UserError(f"--out and --hits are both {hits}", "the lines kept and the hits are two outputs")
+    for option, other in (("--out", out), ("--in", source)):
+        if hits == other or (other != "-" and Path(hits).resolve() == Path(other).resolve()):
+            raise UserError(f"{option} and --hits are both {hits}", "the hits have a file of their own", "name another")
     from data.commands import decontaminate_stream
     from data.decontaminate import DecontaminateSettings
 
@@ -233,6 +234,7 @@ def train_perplexity(texts: Texts, out: Model, as_json: AsJson = False) -> None:
     from data.filter_models.texts import cleaned_texts
     from data.filters.ngram_model import save_ngrams
 
+    _refuse_other_file(out)
     found = train_ngrams(cleaned_texts(texts))
     save_ngrams(out, *found)
     _report_model(found.facts, as_json)
@@ -249,9 +251,25 @@ def train_quality(
     from data.filter_models.classifier import save_classifier, train_classifier
     from data.filter_models.texts import cleaned_texts
 
+    _refuse_other_file(out)
     found = train_classifier(cleaned_texts(good), cleaned_texts(bad))
     save_classifier(out, found)
     _report_model(found.facts, as_json)
+
+
+def _refuse_other_file(out: Path) -> None:
+    """Raise a UserError where a file would be replaced that is no filter's model."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(out), "np") as opened:
+            own = "model" in (opened.metadata() or {})
+    except (SafetensorError, OSError):
+        own = not out.exists()
+    if not own:
+        raise UserError(
+            f"{out} exists and is no filter model", "a result replaces only its own kind", "name another file"
+        )
 
 
 def _report_model(facts: dict[str, object], as_json: bool) -> None:

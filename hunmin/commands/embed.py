@@ -65,7 +65,7 @@ def train(
         raise UserError(what, "it starts its processes itself, on one machine", f"set embed.processes={world}")
     loaded = load_embed_recipe(recipe, overrides or [])
     if isinstance(loaded, Recipe):
-        require_done(loaded, "export", recipe)
+        require_done(loaded, "export", [recipe, *(overrides or [])])
     run(loaded, last="embed", restart="embed" if restart else None)
     print_scores(loaded.out)
 

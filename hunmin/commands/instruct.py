@@ -56,9 +56,9 @@ def tune(
 
     loaded = load_instruct_recipe(recipe, overrides or [], section="tune")
     if world_info(os.environ).world > 1 and not dry_run:
-        train_together(loaded, recipe, restart, TUNING)
+        train_together(loaded, [recipe, *(overrides or [])], restart, TUNING)
         return
-    require_done(loaded, "instruct", recipe)
+    require_done(loaded, "instruct", [recipe, *(overrides or [])])
     if dry_run:
         plan = plan_tuning(loaded.tune, Path(loaded.out) / "instruct")
         print(json.dumps(plan, ensure_ascii=False, indent=1)) if as_json else print_facts(plan)

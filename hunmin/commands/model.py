@@ -50,9 +50,9 @@ def pretrain(
     loaded = load_recipe(recipe, overrides or [], fetch=True, section="pretrain")
     refuse_moved(loaded, recipe, overrides or [])
     if world_info(os.environ).world > 1:
-        train_together(loaded, recipe, restart)
+        train_together(loaded, [recipe, *(overrides or [])], restart)
         return
-    require_done(loaded, "encode", recipe)
+    require_done(loaded, "encode", [recipe, *(overrides or [])])
     with following(loaded, Path(loaded.out)):
         run_recipe(loaded, last="pretrain", restart="pretrain" if restart else None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from pathlib import Path
 from typing import Annotated
@@ -146,6 +147,9 @@ def plan(
     from hunmin.cost_tables import print_cost
     from hunmin.recipe import load_recipe
 
+    for option, value in (("--network", network), ("--price", price), ("--mfu", mfu)):
+        if value is not None and not math.isfinite(value):
+            raise UserError(f"{option} {value}", "it is a finite number", "give another")
     loaded = load_recipe(recipe, overrides or [], without_data=True)
     refuse_full_node(devices, device)
     described = cost_plan(loaded, devices * (nodes or 1), device, nodes, network, price, mfu)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -47,7 +48,7 @@ def init(
             raise UserError("no text is named", remedy="hunmin init --text 'texts/*.jsonl'")
         text = [typer.prompt("Your text (files, folder, glob or URL)", err=True)]
     new_recipe(path, text, name or path.stem, size, klue)
-    say(f"{out}: written. Check it: hunmin run {out} --dry-run", style="green")
+    say(f"{out}: written. Check it: hunmin run {shlex.quote(out)} --dry-run", style="green")
 
 
 def recipes(

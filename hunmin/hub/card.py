@@ -106,11 +106,12 @@ def fenced(content: str, language: str) -> str:
 def _training(facts: Facts) -> dict[str, Any]:
     """Return the values of the model, of its training and of what to mind."""
     s, work, pii = facts.recipe.pretrain, facts.work, facts.recipe.corpus.pii
-    parameters, o, m = facts.counts["export"].get("parameters"), s.optimizer, s.model
+    o, m, entries = s.optimizer, s.model, facts.counts["tokenizer"].get("vocab_size", 0)
+    parameters = facts.counts["export"].get("parameters") or ARCHITECTURES[m.type].parameters(m, entries, s.max_seq_len)
     devices = [f"{a if a == b else f'{a}–{b}'} × {md(device)}" for device, (a, b) in work.devices.items()]
     return {
         "kind": ARCHITECTURES[m.type].label,
-        "size": short_number(parameters) if parameters else "?",
+        "size": short_number(parameters),
         "tokens": short_number(facts.tokens),
         "all_tokens": f"{facts.tokens:,}",
         "step": f"{facts.step:,}",
@@ -118,7 +119,7 @@ def _training(facts: Facts) -> dict[str, Any]:
         "layers": f"{m.layers}",
         "hidden": f"{m.hidden} ({m.heads} × {m.hidden // m.heads})",
         "length": f"{s.max_seq_len}",
-        "entries": f"{facts.counts['tokenizer'].get('vocab_size', 0):,}",
+        "entries": f"{entries:,}",
         "objective": ", then ".join(f"{name} ({end - first:,} steps)" for name, first, end in s.phases)
         if s.first_phase
         else s.objective,
@@ -161,8 +162,10 @@ def _corpus(facts: Facts) -> dict[str, Any]:
         title: sum(one["documents"] for sources in measures.values() for one in sources.values())
         for title, measures in statistics.get("filters", {}).items()
     }
+    given = [one for one in facts.recipe.corpus.inputs if not isinstance(one, str)]
+    licences = {one.name: one.licence for one in given if one.name and one.licence}
     sources = [
-        [md(name), *_amounts(of["kept"]), md(facts.recipe.hub.source_licenses.get(name, ""))]
+        [md(name), *_amounts(of["kept"]), md(facts.recipe.hub.source_licenses.get(name) or licences.get(name, ""))]
         for name, of in statistics.get("sources", {}).items()
     ]
     return {

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from common.errors import EXIT_FAILED, HunminError
+from common.lock import is_locked
 from common.process import own_package
 from common.progress import say
 from hunmin.hub.push import EXPORTS, steps_pushed
@@ -46,7 +47,7 @@ def following(recipe: Recipe, run: Path, look_every: float = LOOK_EVERY, last: b
     if not recipe.hub.repository:
         yield
         return
-    for left in (run / "logs").glob(f"{EXPORTS}*"):  # a killed command's
+    for left in () if is_locked(run) else (run / "logs").glob(f"{EXPORTS}*"):  # a killed command's
         shutil.rmtree(left, ignore_errors=True)
     follower = _Follower(recipe, run)
     end = threading.Event()

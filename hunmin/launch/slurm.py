@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import re
 import shlex
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 from markupsafe import Markup
 
 from common.errors import UserError
+from common.files import HUB, is_remote
+from hunmin.builtin_recipes import recipe_file
 from hunmin.launch.cluster import FILES, RANK_LOGS, Job, Launch, Step
 from hunmin.launch.fill import fill
 
@@ -53,12 +56,34 @@ def _script(job: Job, name: str, words: tuple[str, ...]) -> str:
     replaced = [
         ours for ours, users in REPLACED.items() if any(re.match(rf"(?:{users})(?:[=\s\d]|$)", one) for one in own)
     ]
-    folders = {"output": job.run / OUTPUT, "here": Path.cwd()}
+    mounts = ",".join(map(str, [Path.cwd(), *_outside(job)]))
+    folders = {"output": job.run / OUTPUT, "here": Path.cwd(), "mounts": mounts}
     # a % in a path is Slurm's own sign
     patterns = {"output_pattern": job.run / OUTPUT, "rank_pattern": job.run / RANK_LOGS}
     doubled = {key: str(path).replace("%", "%%") for key, path in patterns.items()}
     return fill("slurm.sh", {**job.values, **folders, **doubled, "job": name, "command": words, "replaced": replaced,
                              "own": list(map(_own, own)), "sbatch": _sbatch})  # fmt: skip
+
+
+def _outside(job: Job) -> list[Path]:
+    """Return the folders outside the working directory that a run reads or writes, which a container must be given."""
+    recipe = job.recipe
+    named = [one if isinstance(one, str) else one.path for one in recipe.corpus.inputs]
+    named += recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else []
+    named += recipe.klue.inputs if recipe.klue else []
+    named += [one for one in (recipe.tokenizer.base, recipe.pretrain.init_from, recipe.pretrain.branch_from) if one]
+    local = [_absolute(one) for one in named if not is_remote(one) and not one.startswith(HUB)]
+    folders = {_absolute(job.run), _absolute(recipe_file(job.path)).parent}
+    for place in local:
+        while any(sign in str(place) for sign in "*?["):
+            place = place.parent
+        folders.add(place if place.is_dir() else place.parent)
+    return sorted(one for one in folders if not one.is_relative_to(Path.cwd()))
+
+
+def _absolute(place: str | Path) -> Path:
+    """Return a place from the root on, links as they are named."""
+    return Path(os.path.normpath(Path.cwd() / place))
 
 
 def _sbatch(value: object) -> Markup:

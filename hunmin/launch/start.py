@@ -16,7 +16,7 @@ from hunmin.launch.cluster import RANK_LOGS, Job, Launch, Step
 from hunmin.launch.waiting import first_node, wait_for_shards
 
 LAUNCHERS: dict[str, Callable[[Job], Launch]] = {
-    "local": lambda job: Launch((Step("here", (*job.hunmin("run"), f"pretrain.processes={job.cluster.devices}")),)),
+    "local": lambda job: Launch((Step("here", (*job.hunmin("run"), *_processes(job))),)),
     "torchrun": partial(torchrun.on_every_node, "torchrun"),
     "deepspeed": partial(torchrun.on_every_node, "deepspeed"),
     "slurm": slurm.launch,
@@ -24,6 +24,11 @@ LAUNCHERS: dict[str, Callable[[Job], Launch]] = {
     "kubeflow": kubernetes.trainjob,
     "xla": partial(torchrun.on_every_node, "xla"),
 }
+
+
+def _processes(job: Job) -> list[str]:
+    """Return the override for as many processes as devices are asked for; the recipe says else."""
+    return [f"pretrain.processes={job.cluster.devices}"] if job.cluster.devices > 1 else []
 
 
 def emit(launcher: str, job: Job) -> Launch:

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from common.lock import is_locked
 from common.settings import load_yaml, parse_settings, with_new_names
 from data.corpus import DAMAGED
 from data.statistics.table import load_statistics
 from hunmin.embed.facts import EmbedFacts, read_embed
 from hunmin.page.curves import Metrics, read_curves
-from hunmin.page.stages import FRESH, RunState, StageFacts, is_locked, last_written, read_stages, run_state
+from hunmin.page.stages import FRESH, RunState, StageFacts, last_written, read_stages, run_state
 from hunmin.recipe import Recipe, recipe_of
 from hunmin.report import contamination
 from hunmin.stages import TIMING
@@ -126,7 +127,7 @@ def read_facts(run: Path, now: float) -> Facts:
     if stopped or _json(folder / "logs" / HEARTBEAT).get("state") == "failed":
         active = is_locked(run)  # what was written last was its end
     training = read_training(folder)
-    stages = read_stages(run, active)
+    stages = read_stages(run, active, bool(recipe.get("embed")))
     state = run_state(stages, active, stopped, training.heartbeat)
     corpus, times = run / "corpus", read_metrics(run / TIMING)
     last = times[-1] if times else {}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from common.lock import LOCK
 from common.manifest import Manifest, read_manifest
-from hunmin.stages import STAGES, stage_times
+from hunmin.stages import encoder_stages, stage_times
 
 StageState = Literal["done", "outdated", "under way", "unfinished", "waiting"]
 RunState = Literal["finished", "running", "stopped", "failed", "not running"]
@@ -31,17 +29,18 @@ class StageFacts:
     versions: dict[str, str] = field(default_factory=dict)
 
 
-def read_stages(run: Path, active: bool) -> list[StageFacts]:
+def read_stages(run: Path, active: bool, embeds: bool) -> list[StageFacts]:
     """Return the stages of a run in order.
 
     Args:
         run: run folder.
         active: whether a command is at work in it.
+        embeds: whether its recipe tunes sentence embeddings.
     """
     times = stage_times(run)
     manifests: dict[str, Manifest | None] = {}
     found: dict[str, StageFacts] = {}
-    for stage in STAGES:
+    for stage in encoder_stages(embeds):
         manifest = manifests[stage.name] = read_manifest(run / stage.folder)
         state: StageState = "done"
         if (run / f"{stage.folder}.partial").is_dir():
@@ -61,26 +60,13 @@ def read_stages(run: Path, active: bool) -> list[StageFacts]:
     return list(found.values())
 
 
-def is_locked(run: Path) -> bool:
-    """Return whether a process holds the lock of a run folder."""
-    try:
-        with (run / LOCK).open("rb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # no lock, or a file system that knows none
-        return False
-    return False
-
-
 def last_written(run: Path) -> float | None:
     """Return when a log of an unfinished stage was written last, in seconds since 1970, or None where there is none."""
     times = []
-    for stage in STAGES:
-        for pattern in ("*", "logs/*", "jobs/*"):
-            for path in (run / f"{stage.folder}.partial").glob(pattern):
-                with suppress(OSError):  # it has just been renamed
-                    times.append(path.stat().st_mtime)
+    for pattern in ("*", "logs/*", "jobs/*"):
+        for path in run.glob(f"*.partial/{pattern}"):
+            with suppress(OSError):  # it has just been renamed
+                times.append(path.stat().st_mtime)
     return max(times, default=None)
 
 

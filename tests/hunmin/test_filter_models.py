@@ -57,3 +57,5 @@ def test_mistakes_are_told_without_a_traceback(tmp_path, capsys):
     assert run_command(["corpus", "train-perplexity", str(tmp_path / "none"), "--out", str(tmp_path / "p")]) == 2
     assert run_command(["corpus", "train-perplexity", str(tmp_path / "a.txt"), "--out", str(tmp_path / "p")]) == 2
     assert "too few" in capsys.readouterr().err and not (tmp_path / "p").exists()
+    assert run_command(["corpus", "train-perplexity", str(tmp_path / "a.txt"), "--out", str(tmp_path / "a.txt")]) == 2
+    assert "is no filter model" in capsys.readouterr().err and (tmp_path / "a.txt").read_text("utf-8") == "글\n"

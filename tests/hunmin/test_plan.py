@@ -130,12 +130,14 @@ def test_a_dry_run_refuses_what_the_run_refuses(text: dict[str, Any], monkeypatc
     [
         (["klue.data=nowhere"], "nothing found at nowhere"),
         (["corpus.executor=slurm-array", "--restart", "corpus", "--until", "corpus"], "in a run of other stages"),
+        (["corpus.inputs=[other.jsonl]", "--until", "corpus"], "has no column 'text'"),
     ],
 )
 def test_the_command_and_its_dry_run_end_alike(
     changes: list[str], told: str, text: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(text))
+    Path("other.jsonl").write_text('{"body": "글이 있다."}\n', "utf-8")
     for dry in (["--dry-run"], []):
         assert run_command(["run", str(tmp_path / "recipe.yaml"), *changes, *dry]) == 2
         assert told in capsys.readouterr().err

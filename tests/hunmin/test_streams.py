@@ -129,9 +129,22 @@ def test_misuse(tmp_path: Path, capfd: pytest.CaptureFixture[str], options: list
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "other.jsonl"]
 
 
-def test_one_output_for_two_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["corpus", "decontaminate", "--benchmark", str(tmp_path), "--hits", "-"]) == 2
-    assert "two outputs" in capfd.readouterr().err
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--hits", "-"], "--out and --hits are both -"),
+        (["--hits", "{tmp}/./in.jsonl"], "--in and --hits are both"),
+        (["--out", "{tmp}/out.jsonl", "--hits", "{tmp}/../{name}/out.jsonl"], "--out and --hits are both"),
+    ],
+)
+def test_one_file_for_two_is_refused(
+    given: list[str], told: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = write(tmp_path / "in.jsonl", {"id": "1", "text": "갔다."})
+    before = Path(source).read_bytes()
+    chosen = [option.format(tmp=tmp_path, name=tmp_path.name) for option in given]
+    assert run_command(["corpus", "decontaminate", "--benchmark", str(tmp_path), "--in", source, *chosen]) == 2
+    assert told in capfd.readouterr().err and Path(source).read_bytes() == before
 
 
 def start(*arguments: str) -> subprocess.Popen[bytes]:

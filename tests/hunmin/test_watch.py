@@ -132,6 +132,14 @@ def test_scores_by_other_settings_are_left_out(run: Run) -> None:
     assert run.rows() == [(10, 64.0), (20, 74.0)]  # 30 has only the first settings' scores
 
 
+def test_a_folder_whose_name_is_a_number(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(run.folder.parent)
+    (run.folder.parent / "2026").symlink_to(run.folder)
+    run.broken.clear()
+    module.watch(Path("2026"), ["klue.training.epochs=1"], True, 1)
+    assert run.did == [10, 20, 30]
+
+
 def test_two_commands_do_not_watch_one_run(run: Run) -> None:
     with locked(run.out), pytest.raises(UserError, match="another command is at work"):
         run.go()

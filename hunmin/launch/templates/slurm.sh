@@ -62,7 +62,7 @@ srun --kill-on-bad-exit=1 --cpu-bind=none \
     --ntasks=1 \
 {% endif %}
 {% if image %}
-    --container-image={{ image }} --container-mounts={{ here }} --container-workdir={{ here }} \
+    --container-image={{ image }} --container-mounts={{ mounts }} --container-workdir={{ here }} \
 {% endif %}
     {{ command }} &
 step=$!

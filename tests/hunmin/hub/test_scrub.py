@@ -80,6 +80,17 @@ def test_a_recipe_without_paths_keys_and_names() -> None:
     assert not any(word in text for word in ("hong", "/home", "/mnt", KEY, "hub"))
 
 
+def test_folders_of_models_and_benchmarks_are_cut_too() -> None:
+    tree = {"klue": {"benchmarks": "clients/acme/bench"}, "corpus": {"filters": [{"perplexity": {"model": "a/q.bin"}}]},
+            "embed": {"guide": "a/b/guide", "mine": {"model": "hf:o/n@c", "reranker": "x/y"}},
+            "pretrain": {"model": {"type": "bert"}}}  # fmt: skip
+    assert bare(tree) == {
+        "klue": {"benchmarks": "bench"}, "corpus": {"filters": [{"perplexity": {"model": "q.bin"}}]},
+        "embed": {"guide": "guide", "mine": {"model": "hf:o/n@c", "reranker": "y"}},
+        "pretrain": {"model": {"type": "bert"}},
+    }  # fmt: skip
+
+
 def test_tokens_of_the_user_stay_as_they_are() -> None:
     tokens = ["</s>", "~~", "/x/", "..."]
     assert published(recipe(tokenizer={"user_tokens": tokens[:2]}))["tokenizer"]["user_tokens"] == tokens[:2]

@@ -44,6 +44,7 @@ def test_node_0_alone_does_what_comes_before_and_after(launcher: str) -> None:
     hunmin = "env PYTHONSAFEPATH=1 python -m hunmin.main run recipe.yaml seed=7 'name=My Run'"
     assert [str(steps[0]), str(steps[-1])] == [f"{hunmin} --until encode", f"{hunmin} --from export"]
     assert [*map(str, emitted("local").steps)] == [f"{hunmin} pretrain.processes=2"]
+    assert [*map(str, emit("local", job_of(Cluster(), processes=2)).steps)] == [hunmin]  # as the recipe says
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -181,6 +183,21 @@ def test_what_the_users_lines_exclude_is_left_out(lines: tuple[str, ...], gone: 
     before, after = options_of("train"), options_of("train", scheduler_options=lines)
     assert set(before) - set(after) == gone
     assert " ".join(after).endswith(" ".join(lines))  # of an option given twice, sbatch takes the last
+
+
+def test_a_container_is_given_the_folders_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("here", "recipes", "texts/news", "klue", "run"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "texts" / "a.txt").touch()
+    monkeypatch.chdir(tmp_path / "here")
+    job = job_of(Cluster(1, 8, image="hunmin:1"), path="../recipes/r.yaml", out=str(tmp_path / "run"))
+    inputs = [f"{tmp_path}/texts/news/*.jsonl", f"{tmp_path}/texts/a.txt", "mine.txt", "s3://b/k", "hf:a/b"]
+    corpus = job.recipe.corpus.model_copy(update={"inputs": inputs})
+    klue = job.recipe.klue and job.recipe.klue.model_copy(update={"data": f"{tmp_path}/klue"})
+    job = replace(job, recipe=job.recipe.model_copy(update={"corpus": corpus, "klue": klue}))
+    (mounts,) = {found for text in emit("slurm", job).files.values() for found in re.findall(r"-mounts=(\S+)", text)}
+    wanted = ("here", "klue", "recipes", "run", "texts", "texts/news")
+    assert mounts.split(",") == [f"{tmp_path}/{name}" for name in wanted]
 
 
 def test_a_line_may_be_for_one_job() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,10 @@ import pytest
 from hand_made import LINES, SENTENCES, HandMade, line, result, run_with_all
 from selectolax.lexbor import LexborHTMLParser
 
-from common.lock import locked
+from common.lock import is_locked, locked
 from hunmin.main import run_command
 from hunmin.page.facts import read_facts
 from hunmin.page.page import render, write_page
-from hunmin.page.stages import is_locked
 
 NOW = 2_000_000_000.0
 """2033-05-18 03:33:20 UTC."""
@@ -350,6 +350,15 @@ def test_embeddings(whole: Path, tmp_path: Path) -> None:
     assert charts(page)["Loss of the embeddings"]["lines"][0]["values"] == [3.5, 1.25]
     assert "1 of 20 tasks of MTEB(kor, v2)" in words(page.css_first("#embeddings"))
     assert page_of(encoded(tmp_path / "other").path).css_first("#embeddings") is None
+
+
+def test_a_run_whose_embeddings_are_not_done_is_not_finished(whole: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(whole, tmp_path / "copy"))
+    (run / "recipe.yaml").write_text((run / "recipe.yaml").read_text("utf-8") + "embed: {data: [{use: klue-nli}]}\n")
+    shutil.rmtree(run / "embed", ignore_errors=True)
+    facts = read_facts(run, NOW)
+    assert [stage.name for stage in facts.stages][4:6] == ["export", "embed"]
+    assert facts.state == "not running" and facts.stage("embed").state == "waiting"
 
 
 def test_a_run_that_trains(tmp_path: Path) -> None:

@@ -1,0 +1,61 @@
+"""YAML as recipes hold it: plain values, a date as the text that it is, each key once, no text that grows when read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+MOST_YAML_VALUES = 100_000
+"""Values in a YAML text, each alias counted as all that it stands for; the longest recipes have some hundred."""
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, for which a date is a string like any other: no setting is one."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def parse_yaml(text: str) -> Any:
+    """Return the data in a YAML text.
+
+    Raises:
+        yaml.YAMLError: it is not YAML, has a key twice or tags that would make other objects, or is too deep or large.
+    """
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        if _values_in(node, {}) > MOST_YAML_VALUES:
+            raise yaml.YAMLError(f"it stands for more than {MOST_YAML_VALUES:,} values")
+        return loader.construct_document(node)
+    except RecursionError:
+        raise yaml.YAMLError("it is nested too deeply") from None
+    except (ValueError, AttributeError) as error:  # of a tag that does not fit its value (!!int x)
+        raise yaml.YAMLError(str(error)) from None
+    finally:
+        loader.dispose()
+
+
+def _values_in(node: Any, known: dict[int, int]) -> int:
+    """Return how many values a node of YAML stands for; `known` gets those of the nodes in it.
+
+    Raises:
+        yaml.YAMLError: a mapping has a key twice, of which YAML would keep the last without a word.
+    """
+    if id(node) not in known:
+        seen = set()
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                raise yaml.MarkedYAMLError(problem=f"the key '{key.value}' is given twice", problem_mark=key.start_mark)
+            seen.add(key.value if isinstance(key, yaml.ScalarNode) else None)
+        known[id(node)] = 1  # of one that holds itself, too
+        items = [] if isinstance(node.value, str) else node.value
+        inner = [part for item in items for part in (item if isinstance(item, tuple) else (item,))]
+        known[id(node)] = 1 + sum(_values_in(part, known) for part in inner)
+    return known[id(node)]
