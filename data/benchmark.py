@@ -8,7 +8,8 @@ A file is recognised by what it holds, not by its name, so train, dev and test f
     klue-nli   premise and hypothesis                 klue-mrc  the question; the context, sentence by sentence
     klue-ner   as klue-dp, without <...:PS> marks     wos       every utterance
 
-KorQuAD is as klue-mrc; the tables of KoBEST, KorSTS and others: see data/benchmark_tables.py.
+KorQuAD is as klue-mrc. Of other sets with a question (KMMLU, ARC) the choices and the passage count, too. The tables
+of KoBEST, KorSTS and others: see data/benchmark_tables.py.
 """
 
 from __future__ import annotations
@@ -30,8 +31,12 @@ from data.splitting import split_sentences
 LAYOUTS = (
     "a benchmark file is KLUE's own JSON or TSV, its hub Parquet, a table of KoBEST or of KoELECTRA's table, "
     "or JSON Lines with "
-    '{"text", optional "guid" or "id", optional "task"}'
+    '{"text", optional "guid" or "id", optional "task"} or {"question", optional choices and passage}'
 )
+_PASSAGES = ("context", "context_preview", "paragraph", "passage")
+_CHOICES = ("A", "B", "C", "D", "E", "choices", "options")
+_NO_TEXT = ("id", "guid", "task", "answer", "answers", "label", "labels", "source", "category", "subject")
+"""Fields beside a question: of its passage, of its choices, and those that hold no text of the benchmark's."""
 REMEDY = "move the file out of the benchmark folder, or convert it to JSON Lines"
 
 
@@ -251,13 +256,10 @@ def _texts(record: dict[str, Any], stem: str, contexts: set[str]) -> tuple[str, 
         return "klue-nli", [record["premise"], record["hypothesis"]], []
     if "sentence1" in record and "sentence2" in record:
         return "klue-sts", [record["sentence1"], record["sentence2"]], []
+    if "premise" in record and "alternative_1" in record:
+        return "kobest-copa", [record["premise"], record["alternative_1"], _text_at(record, "alternative_2")], []
     if "question" in record:
-        context = _text_at(record, "context") or _text_at(record, "context_preview").removesuffix("...")
-        task = "korquad" if stem.lower().startswith("korquad") else "klue-mrc"
-        if context in contexts:
-            return task, [record["question"]], []
-        contexts.add(context)
-        return task, [record["question"]], split_sentences(context)
+        return _question(record, stem, contexts)
     if "sentence" in record:
         if "subject_entity" in record:
             return "klue-re", [record["sentence"]], []
@@ -267,11 +269,37 @@ def _texts(record: dict[str, Any], stem: str, contexts: set[str]) -> tuple[str, 
             return "klue-dp", [record["sentence"]], []
     if "text" in record:
         return str(record.get("task") or stem), [record["text"]], []
+    if "title" in record and "comment" in record:
+        return stem, [record["title"], record["comment"]], []
     if "title" in record:
         return "ynat", [record["title"]], []
     raise _NotRecognisedError(
         "a record with none of the known fields: " + ", ".join(sorted(name[:40] for name in record)[:8])
     )
+
+
+def _question(record: dict[str, Any], stem: str, contexts: set[str]) -> tuple[str, list[Any], list[Any]]:
+    """Return the same of a record with a question: MRC, or a question with choices, a passage or both."""
+    choices = [one for name in _CHOICES for one in _strings(record.get(name))]
+    passages = [name for name in _PASSAGES if name in record]
+    known = {"question", *_PASSAGES, *_CHOICES, *_NO_TEXT}
+    others = sorted(name[:40] for name, value in record.items() if _strings(value) and name.lower() not in known)
+    if others and not choices and not passages:
+        raise _NotRecognisedError("a question beside fields that are not known: " + ", ".join(others[:8]))
+    task = str(record.get("task") or stem)
+    if {"context", "context_preview"} & set(passages):
+        task = "korquad" if stem.lower().startswith("korquad") else "klue-mrc"
+    context = next(filter(None, (_text_at(record, name) for name in passages)), "").removesuffix("...")
+    if context in contexts:
+        return task, [record["question"], *choices], []
+    contexts.add(context)
+    return task, [record["question"], *choices], split_sentences(context)
+
+
+def _strings(value: Any) -> list[str]:
+    """Return the strings that a field holds: itself, those of a list, or those under "text" (ARC)."""
+    value = value.get("text") if isinstance(value, dict) else value
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
 
 
 def _text_at(record: dict[str, Any], name: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import xxhash
 from common.errors import UserError
 from data.cleaning import clean
 from data.corpus import FILTERED, corpus_files
-from data.readers import Document, parse_block, read_blocks
+from data.readers import DamagedInputError, read_documents
 from data.settings import CorpusSettings
 
 Row = dict[str, Any]
@@ -49,7 +51,8 @@ def dropped_examples(corpus: Path, most: int) -> list[Row]:
 def texts_of(rows: list[Row], settings: CorpusSettings) -> Iterator[tuple[Row, str]]:
     """Yield dropped documents with their cleaned texts, read again from the inputs, in the order of these.
 
-    A document whose id held personal data has another name in the list, and is not found.
+    A document whose id held personal data has another name in the list, and is not found. Where several documents of a
+    source have one id, a note in brackets says so in place of the text.
 
     Args:
         rows: from `dropped_examples`.
@@ -61,12 +64,15 @@ def texts_of(rows: list[Row], settings: CorpusSettings) -> Iterator[tuple[Row, s
     wanted: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         wanted.setdefault((row["source"], row["id"]), []).append(row)
+    counts: Counter[tuple[str, str]] = Counter()
+    texts: dict[tuple[str, str], str] = {}
     for file in corpus_files(settings):
-        rules = file.settings.clean or settings.clean
-        for format, block in read_blocks(file, BLOCK_BYTES):
-            for item in parse_block(file, format, block):
-                if isinstance(item, Document):
-                    for row in wanted.pop((item.source, item.id), []):
-                        yield row, clean(item.text, rules, {})
-            if not wanted:
-                return
+        with suppress(DamagedInputError):  # the corpus has what stands before the damage
+            for document in read_documents(file, BLOCK_BYTES):
+                if (key := (document.source, document.id)) in wanted:
+                    counts[key] += 1
+                    if key not in texts:
+                        texts[key] = clean(document.text, file.settings.clean or settings.clean, {})
+    for key, text in texts.items():
+        note = f"[{counts[key]} documents of {key[0]} have this id, so the dropped one is not known]"
+        yield from ((row, text if counts[key] == 1 else note) for row in wanted[key])

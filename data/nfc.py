@@ -89,16 +89,14 @@ def pseudonymize(pseudonymizer: Pseudonymizer, texts: list[str]) -> list[tuple[s
 
     Its patterns are of composed text; macOS and PDFs decompose Hangul.
     """
+    from data.pii.apply import replaced
+
     apart = {place: nfc_places(text) for place, text in enumerate(texts) if not unicodedata.is_normalized("NFC", text)}
     results = pseudonymizer.apply_many([apart[n].text if n in apart else text for n, text in enumerate(texts)])
     for place, whole in apart.items():
-        text, pieces, done, found = texts[place], [], 0, []
-        for one in results[place][1]:
-            start, end = whole.given(one.start, one.end)
-            found.append(one._replace(start=start, end=end))
-            pieces += [text[done:start], one.surrogate]
-            done = end
-        results[place] = "".join([*pieces, text[done:]]), found
+        spans = [whole.given(one.start, one.end) for one in results[place][1]]
+        found = [one._replace(start=a, end=b) for one, (a, b) in zip(results[place][1], spans, strict=True)]
+        results[place] = replaced(texts[place], found), found
     return results
 
 

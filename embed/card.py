@@ -18,8 +18,6 @@ from embed.settings import EmbedSettings
 
 FACTS = "hunmin-embed.json"
 """In a tuned model's folder: its base, what it was trained on and how."""
-LOSSES = {"scored": "CoSENTLoss", "margin-mse": "MarginMSELoss", "kl": "DistillKLDivLoss"}
-"""Shape of a set's rows, or way to distill → loss in sentence-transformers."""
 
 
 def facts_of(s: EmbedSettings, base: Path, sets: Sequence[TrainingSet]) -> dict[str, Any]:
@@ -34,7 +32,8 @@ def facts_of(s: EmbedSettings, base: Path, sets: Sequence[TrainingSet]) -> dict[
     ]  # no path of this machine
     return {"base": pinned or shown_name(base), "trained_on": [
         {"set": one.settings.use or Path(str(one.settings.path)).name, "split": one.settings.split,
-         "licence": one.licence, "rows": len(one.texts), "shape": one.shape} for one in sets
+         "origins": sorted(one.origins), "licence": one.licence, "rows": len(one.texts), "shape": one.shape}
+        for one in sets
     ], "settings": settings}  # fmt: skip
 
 
@@ -60,9 +59,10 @@ def write_card(
         **more,
     )  # fmt: skip
     prompts: dict[str, str] = next((one["prompts"] for one in s["data"] if any(one["prompts"].values())), {})
+    widths = "MatryoshkaLoss, " * bool(s["matryoshka"])
     rows = [
-        f"| {one['set']} | {one['split']} | {one['rows']:,} | {loss_name(one['shape'], given['distill'], s)} "
-        f"| {one['licence']} |"
+        f"| {', '.join(dict.fromkeys([one['set'], *one.get('origins', ())]))} | {one['split']} | {one['rows']:,} | "
+        f"{widths}{loss_name(one['shape'], given['distill'], s['guide'], s['mini_batch'])} | {one['licence']} |"
         for one, given in zip(facts["trained_on"], s["data"], strict=True)
     ]
     shown = without_nulls(s, EmbedSettings)
@@ -74,9 +74,9 @@ def write_card(
     return f"---\n{front.to_yaml()}\n---\n\n{card}"
 
 
-def loss_name(shape: str, distill: str, s: dict[str, Any]) -> str:
+def loss_name(shape: str, distill: str, guide: Any, mini_batch: int | None) -> str:
     """Return sentence-transformers' name of the loss of a set, by shape, way to distill and settings of the run."""
-    kind = "GISTEmbedLoss" if s["guide"] else "MultipleNegativesRankingLoss"
-    ranking = f"Cached{kind}" if s["mini_batch"] else kind
-    name = LOSSES.get(distill if shape == "distilled" else shape, ranking)
-    return f"MatryoshkaLoss, {name}" if s["matryoshka"] else name
+    if shape == "ranking":
+        return "Cached" * bool(mini_batch) + ("GISTEmbedLoss" if guide else "MultipleNegativesRankingLoss")
+    return {"scored": "CoSENTLoss", "kl": "DistillKLDivLoss"}.get(distill if shape == "distilled" else shape,
+                                                                    "MarginMSELoss")  # fmt: skip

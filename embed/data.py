@@ -37,6 +37,8 @@ class RankedRow(Settings):
     positive: Text
     negatives: list[Text] | None = None
     scores: list[Number] | None = None
+    origins: list[str] | None = None
+    """Built-in sets that a mined or taught row comes from."""
 
     @model_validator(mode="after")
     def _fits(self) -> RankedRow:
@@ -50,6 +52,8 @@ class RankedRow(Settings):
             raise ValueError(f"{given}: the positive, then each negative")
         if self.scores is not None and not others:
             raise ValueError("scores without negatives: a teacher compares candidates")
+        if outside := [score for score in self.scores or () if not abs(score) < 1.001]:  # a rounded cosine may pass 1
+            raise ValueError(f"a teacher's score {outside[0]:g} is outside -1 to 1: put logits through a sigmoid")
         return self
 
 
@@ -72,6 +76,8 @@ class TrainingSet:
     """"ranking", "scored" or "distilled"."""
     texts: list[tuple[str, ...]] = field(default_factory=list)
     """Of a row: query, positive, negatives; or the two texts."""
+    origins: set[str] = field(default_factory=set)
+    """Built-in sets that its rows come from."""
     labels: list[Any] = field(default_factory=list)
     """Score in [0, 1], or a teacher's scores; none where rows are ranked."""
     removed: list[tuple[str, ...]] = field(default_factory=list)
@@ -83,7 +89,7 @@ def load_sets(settings: EmbedSettings) -> list[TrainingSet]:
     """Return the data sets of a recipe, without rows that hold a pair that it scores.
 
     Raises:
-        UserError: a file or a row is wrong, sets do not go together, or a set has fewer rows than a batch.
+        UserError: a file or a row is wrong, sets do not go together, or a set has no rows.
     """
     leaks = Leaks(settings.score, settings.sources)
     sets = [_load(number, one, settings, leaks) for number, one in enumerate(settings.data)]
@@ -99,13 +105,22 @@ def load_sets(settings: EmbedSettings) -> list[TrainingSet]:
                 f"{one.name} has prompts, and its pairs are scored without", "pairs of sentences have no query",
                 "take prompts out of this set",
             )  # fmt: skip
-        if len(one.texts) < settings.batch:
+    _refuse_known_positives(sets)
+    if empty := [one.name for one in sets if not one.texts]:
+        raise UserError(
+            f"{empty[0]} has no rows", "rows with a scored pair are removed", "add rows, or take the set out"
+        )
+    return sets
+
+
+def refuse_small_sets(sets: Iterable[TrainingSet], batch: int) -> None:
+    """Raise a UserError where a set has fewer rows than a batch."""
+    for one in sets:
+        if len(one.texts) < batch:
             raise UserError(
-                f"{one.name} has {len(one.texts):,} rows, embed.batch is {settings.batch}",
+                f"{one.name} has {len(one.texts):,} rows, embed.batch is {batch}",
                 "a batch is of one set, and full", "lower embed.batch, or add rows",
             )  # fmt: skip
-    _refuse_known_positives(sets)
-    return sets
 
 
 def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks: Leaks) -> TrainingSet:
@@ -119,7 +134,7 @@ def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks:
         # a file that was mined or taught begins with the number of a set already
         name = re.sub(r"^(\d{1,2}-)+(?=.)", "", path.name.split(".")[0])
         licence, (low, high), rows = given.licence or "unstated", given.range, read_lines(path)
-    found, shape = TrainingSet(f"{number}-{name}", given, licence), ""
+    found, shape = TrainingSet(f"{number}-{name}", given, licence, origins={given.use} if given.use else set()), ""
     for line, row in rows:
         try:
             found.shape, texts, label = checked_row(row, low, high)
@@ -140,6 +155,7 @@ def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks:
             continue
         found.counts["one text scored"] += leak == "text"
         found.texts.append(texts)
+        found.origins.update(row.get("origins") or ())
         found.labels += [] if label is None else [label]
     return found
 

@@ -79,9 +79,7 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
                 if s.mine.scores:
                     rows[key]["scores"] = [best[0][1][0], *(scores[1] for _, scores in best)]
         write_rows(out, one, rows.values())
-        counts["sets"][one.name] = {
-            "rows": len(rows), "left out": len(one.texts) - len(rows), "licence": one.licence
-        }  # fmt: skip
+        counts["sets"][one.name] = {"rows": len(rows), "left out": len(one.texts) - len(rows), "licence": one.licence}
     if not any(one["rows"] for one in counts["sets"].values()):
         raise UserError(
             f"no query has {wanted} negatives below the margin", "a row has embed.mine.negatives of them",
@@ -106,6 +104,7 @@ def query_sets(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
 
 
 def write_rows(out: Path, one: TrainingSet, rows: Iterable[dict[str, Any]]) -> None:
-    """Write the rows of a set as JSON Lines in a folder."""
+    """Write the rows of a set as JSON Lines in a folder, each with the built-in sets that the set comes from."""
+    origins = {"origins": sorted(one.origins)} if one.origins else {}
     with atomic_write(out / f"{one.name}.jsonl") as stream:
-        stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        stream.writelines(json.dumps(row | origins, ensure_ascii=False) + "\n" for row in rows)

@@ -84,11 +84,8 @@ def _measured(model: Any, graph: Path, wanted: np.ndarray) -> dict[str, Any]:
     begun = time.perf_counter()
     model.encode(TEXTS * 8)
     speed = len(TEXTS) * 8 / (time.perf_counter() - begun)
-    return {
-        "bytes": graph.stat().st_size,
-        "sentences_per_second": round(speed),
-        "cosine": round(float(cosines.min()), 6),
-    }
+    sizes = {"bytes": graph.stat().st_size, "sentences_per_second": round(speed)}
+    return sizes | {"cosine": round(float(cosines.min()), 6)}
 
 
 def graph_of(folder: Path, backend: str) -> Path:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from heapq import nlargest
-from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 from sentence_transformers import CrossEncoder, CrossEncoderTrainer, CrossEncoderTrainingArguments
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
-from sentence_transformers.util import semantic_search
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from common.errors import UserError
@@ -20,7 +18,7 @@ from common.settings import parse_settings
 from embed.base import LOCAL, load_encoder, load_model
 from embed.data import TrainingSet, load_sets
 from embed.mine import query_sets, write_rows
-from embed.scored import SCORED, read_scored
+from embed.scored import SCORED
 from embed.settings import RETRIEVAL, EmbedSettings, PromptSettings, require_mteb
 from embed.trainer import ExactTrainer
 from pretrain.export.old_names import save_beside
@@ -141,38 +139,32 @@ def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str
     if not tasks:
         rule, names = "a reranker reorders retrieved documents", "SQuADKorV1Retrieval, HunminKlueMrcRetrieval …"
         raise UserError("embed.score has no retrieval task", rule, f"add one to it: {names}")
+    import mteb
+
+    from embed.tasks import local_task
+
+    def evaluated(model: Any, task: Any, **given: Any) -> dict[tuple[str, str], dict[str, float]]:
+        given |= {"cache": None, "co2_tracker": False, "show_progress_bar": False}
+        encoding: Any = {"batch_size": 64, "show_progress_bar": False}
+        scores = mteb.evaluate(model, task, encode_kwargs=encoding, **given).task_results[0].scores
+        return {(row["hf_subset"], split): {"ndcg@10": 100 * row["ndcg_at_10"], "mrr@10": 100 * row["mrr_at_10"]}
+                for split, rows in scores.items() for row in rows}  # fmt: skip
+
     model, cross, table = load_model(embedder), load_reranker(reranker, logits=True), {}
-    encoding: dict[str, Any] = {"convert_to_tensor": True, "show_progress_bar": False}
     for name in tasks:
-        parts = read_scored(name, s.sources)
-        for part, one in parts.items():
-            texts = {key: f"{title} {text}".strip() for key, (title, text) in one.corpus.items()}
-            keys, queries = list(texts), list(one.queries.values())
-            documents = model.encode_document(list(texts.values()), **encoding)
-            found = semantic_search(model.encode_query(queries, **encoding), documents, top_k=s.rerank.first)
-            before = [{keys[int(hit["corpus_id"])]: float(hit["score"]) for hit in hits} for hits in found]
-            pairs = [(query, texts[key]) for query, hits in zip(queries, before, strict=True) for key in hits]
-            scores = iter(cross.predict(pairs, show_progress_bar=False).tolist())
-            after = [{key: next(scores) for key in hits} for hits in before]
-            table[" ".join([name, *(part if len(parts) > 1 else ())])] = {"queries": len(queries)} | {
-                when: measures(one.relevant, dict(zip(one.queries, ranked, strict=True)))
-                for when, ranked in (("before", before), ("after", after))
-            }
+        with TemporaryDirectory() as folder:
+            before = evaluated(model, local_task(name, s.sources), prediction_folder=folder)
+            task = local_task(name, s.sources).convert_to_reranking(folder, top_k=s.rerank.first)
+            counts = {part: len(task.dataset[part[0]][part[1]]["queries"]) for part in before}
+            after = evaluated(cross, task)
+        for part, queries in counts.items():
+            title = " ".join([name, *(part if len(counts) > 1 else ())])
+            table[title] = {"queries": queries, "before": before[part], "after": after[part]}
     return table
 
 
-def measures(relevant: dict[str, dict[str, int]], scores: dict[str, dict[str, float]]) -> dict[str, float]:
-    """Return nDCG@10 and MRR@10 in percent of queries' documents in the order of their scores."""
-    from pytrec_eval import RelevanceEvaluator
-
-    best = {query: dict(nlargest(10, hits.items(), key=itemgetter(1, 0))) for query, hits in scores.items()}
-    rows = RelevanceEvaluator(relevant, {"ndcg_cut.10", "recip_rank"}).evaluate(best).values()
-    names = {"ndcg@10": "ndcg_cut_10", "mrr@10": "recip_rank"}
-    return {name: 100 * sum(row[own] for row in rows) / len(scores) for name, own in names.items()}
-
-
 def teach(s: EmbedSettings, reranker: Path, out: Path) -> dict[str, Any]:
-    """Write `out/SET.jsonl` for each set with queries, its rows with the reranker's logits as `scores`, from which
+    """Write `out/SET.jsonl` for each set with queries, its rows with the reranker's scores, 0 to 1, from which
     `distill` learns, and return {"sets": rows and licence}.
 
     Args:
@@ -183,7 +175,7 @@ def teach(s: EmbedSettings, reranker: Path, out: Path) -> dict[str, Any]:
     Raises:
         UserError: there is no set with queries, one has no negatives, or the model is no cross-encoder.
     """
-    sets, model, counts = with_negatives(load_sets(s)), load_reranker(reranker, logits=True), {}
+    sets, model, counts = with_negatives(load_sets(s)), load_reranker(reranker), {}
     for one in sets:
         pairs = [(query, text) for query, *texts in one.texts for text in texts]
         scores = model.predict(pairs, show_progress_bar=False).reshape(len(one.texts), -1).tolist()

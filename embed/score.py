@@ -14,25 +14,28 @@ from common.code import code_hash
 from common.errors import UserError, nearest
 from common.files import atomic_write, sha256_file
 from common.lock import locked
-from common.manifest import package_versions
+from common.manifest import MANIFEST, package_versions
 from common.names import shown_name
 from common.progress import say
 from common.settings import load_yaml, settings_hash
 from embed.base import load_model, model_like, quiet_libraries
+from embed.card import FACTS
 from embed.onnx import graph_of, use_graph
 from embed.scored import SCORED, Folders, scored_files
 from embed.settings import require_mteb
 
 BENCHMARK = "MTEB(kor, v2)"
 NGRAMS = "character n-grams"
+WEIGHTS = (".safetensors", ".bin")
+"""Ends of the names of files that hold a model's weights."""
 
 
 class Row(NamedTuple):
     """What a row of the table is of."""
 
     title: str
-    weights: list[str]
-    """Hashes of what it computes with."""
+    revision: str
+    """Hash of what it computes with."""
     load: Callable[[], Any] | None
     """Return the model of sentence-transformers; None of character n-grams."""
     trained: Collection[str] = ()
@@ -60,7 +63,7 @@ def score_models(
         truncate: entries of a vector to keep; None = all.
         name: of the model; "" is its folder's.
         hub: let mteb fetch tasks that have no files here.
-        large: score tasks of a million documents, too.
+        large: score tasks of a million documents, too, that `tasks` does not name.
         backend: one of `GRAPHS`, scored in a row of its own; "" = none.
         widths: entries of a vector to keep, in a row each.
 
@@ -79,8 +82,8 @@ def score_models(
     if truncate and truncate > width:
         raise UserError(f"--truncate {truncate} is more than the {width} entries of a vector", remedy="lower it")
     files, absent = _chosen(tasks, folders, hub, large)
-    facts = json.loads(path.read_bytes()) if (path := model / "hunmin-embed.json").is_file() else {}
-    learned = {one["set"] for one in facts.get("trained_on", [])}
+    facts = json.loads(path.read_bytes()) if (path := model / FACTS).is_file() else {}
+    learned = {name for one in facts.get("trained_on", []) for name in (one["set"], *one.get("origins", ()))}
     trained = {one for one, task in SCORED.items() if task.set and task.set in learned}
     table: dict[str, Any] = {"tasks": {}, "rows": [], "absent": absent}
     with locked(out):
@@ -116,7 +119,7 @@ def _chosen(
     for one in tasks or SCORED:
         if one not in SCORED:
             raise UserError(f"no task '{one}'{nearest(one, list(SCORED))}", f"there are {', '.join(SCORED)}")
-        if SCORED[one].large and not large:
+        if SCORED[one].large and not (large or tasks):
             absent[one] = "it has more than a million documents, which --all scores"
             continue
         try:
@@ -141,26 +144,42 @@ def _models(
     def own(width: int | None = truncate) -> Any:
         return load_model(model, truncate=width)
 
-    weights = _hashes(model)
-    yield Row(name, weights, own, trained, truncate)
+    name, revision = f"{name}, {truncate} entries" if truncate else name, model_revision(model, truncate)
+    yield Row(name, revision, own, trained, truncate)
     if backend:
         graph = graph_of(model, backend)
         yield Row(
-            f"{name}, {backend}", [*weights, sha256_file(graph)],
+            f"{name}, {backend}", settings_hash([revision, sha256_file(graph)]),
             lambda: use_graph(load_model(model, "cpu", truncate), graph), trained, truncate,
         )  # fmt: skip
     for width in widths:
-        yield Row(f"{name}, {width} entries", weights, partial(own, width), trained, width)
-    if base:
-        yield Row(f"{name}, untuned", _hashes(base), lambda: model_like(own(), base), truncate=truncate)
+        yield Row(f"{name}, {width} entries", model_revision(model, width), partial(own, width), trained, width)
     like = base or model
-    random = ["random", *_hashes(like)]
+    # a base's vectors are pooled, cut and prompted as the model's, whose own weights take no part
+    beside = {one: digest for one, digest in _files(model).items() if "/" in one or not one.endswith(WEIGHTS)}
+    revision = settings_hash([_files(like), beside, truncate])
+    if base:
+        yield Row(f"{name}, untuned", revision, lambda: model_like(own(), base), truncate=truncate)
+    random = settings_hash([revision, "random"])
     yield Row(f"{name}, random weights", random, lambda: model_like(own(), like, random=True), truncate=truncate)
-    yield Row(NGRAMS, [], None)
+    yield Row(NGRAMS, "", None)
 
 
-def _hashes(folder: Path) -> list[str]:
-    return [sha256_file(path) for path in sorted(folder.glob("*.safetensors"))]
+def _files(folder: Path) -> dict[str, str]:
+    """Return file → SHA-256 of a model's folder, without graphs, card and facts: they change no vector."""
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {name: sha256_file(path) for name, path in files.items()
+            if not name.startswith((".", "onnx/")) and name not in ("README.md", MANIFEST, FACTS)}  # fmt: skip
+
+
+def model_revision(folder: Path, truncate: int | None = None) -> str:
+    """Return the hash by which mteb's results know a folder's model, `truncate` entries of whose vectors are kept."""
+    return settings_hash([_files(folder), truncate])
+
+
+def mteb_name(title: str) -> str:
+    """Return the name by which mteb's results know the model of a row."""
+    return "hunmin/" + "-".join(re.findall(r"[^\W_]+", title))
 
 
 def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: Path) -> dict[str, float]:
@@ -174,7 +193,7 @@ def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: P
     kept = out / "fingerprints.json"
     known = json.loads(kept.read_bytes()) if kept.is_file() else {}
     common = {
-        "weights": row.weights, "truncate": row.truncate, "code": code_hash(Path(__file__).parent),
+        "revision": row.revision, "code": code_hash(Path(__file__).parent),
         "trained": sorted(row.trained),
         "versions": package_versions("mteb", "sentence-transformers", "transformers", "torch"),
     }  # fmt: skip
@@ -205,20 +224,15 @@ def _encoder(row: Row, model: Any) -> Any:
     from mteb.models import SentenceTransformerEncoderWrapper
 
     wrapped = SentenceTransformerEncoderWrapper(model)
-    name = "hunmin/" + "-".join(re.findall(r"[^\W_]+", row.title)) + (f"-{row.truncate}" if row.truncate else "")
-    facts = {
-        "name": name,
-        "revision": settings_hash(row.weights),
-        "training_datasets": {*row.trained},
-        "adapted_from": None,
-    }
-    wrapped.mteb_model_meta = wrapped.mteb_model_meta.model_copy(update=facts)
+    facts = {"name": mteb_name(row.title), "revision": row.revision, "training_datasets": {*row.trained}}
+    wrapped.mteb_model_meta = wrapped.mteb_model_meta.model_copy(update=facts | {"adapted_from": None})
     return wrapped
 
 
 def published() -> dict[str, Any]:
     """Return the tasks of MTEB(kor, v2), and published rows: model → scores in the tasks' order, and what it saw."""
-    return load_yaml(Path(__file__).with_name("published.yaml"))
+    tasks = [name for name in SCORED if not name.startswith("Hunmin")]
+    return load_yaml(Path(__file__).with_name("published.yaml")) | {"tasks": tasks}
 
 
 def as_markdown(table: dict[str, Any]) -> str:

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Annotated, Any, NamedTuple
+
+from pydantic import AliasChoices, ConfigDict, Field, ValidationError, create_model
 
 from common.compressed import COMPRESSED, decompression_errors
 from common.errors import UserError
@@ -26,6 +28,16 @@ from klue.tasks.koelectra.korsts import KorSts
 from klue.tasks.table import table_records
 
 Folders = Sequence[Path | str]
+_Text = Annotated[str, Field(strict=True, min_length=1)]
+_Name = Annotated[str, Field(coerce_numbers_to_str=True, min_length=1)]
+_Names = Annotated[list[_Name], Field(min_length=1)]
+COLUMNS: dict[str, Any] = {
+    "id": Annotated[_Name, Field(validation_alias=AliasChoices("id", "_id"))], "query-id": _Name,
+    "corpus-ids": _Names, "text": _Text, "category": _Name,
+    "sentences": Annotated[list[_Text], Field(min_length=1)], "labels": _Names, "sentence1": _Text,
+    "sentence2": _Text, "score": Annotated[float, Field(strict=True, allow_inf_nan=False)],
+}  # fmt: skip
+"""Column of a task's own files → what a cell holds."""
 
 
 class RoundedSts(Sts):
@@ -118,14 +130,16 @@ def split_file(task: Task, folders: Folders, split: str) -> Path:
 
 
 def read_lines(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[int, Any]]:
-    """Yield (line, row) of a file of JSON Lines, plain or compressed, in which each row has some columns.
+    """Yield (line, row) of a file of JSON Lines, plain or compressed, in which each row has some of `COLUMNS`.
 
     Raises:
-        UserError: the file is missing, damaged or, with columns, empty, or a row lacks a column.
+        UserError: the file is missing, damaged or, with columns, empty, or a row lacks a column or has another kind of
+            value in it.
     """
     if not path.is_file():
         raise UserError(f"{path} is missing", "it is a file of JSON Lines", "fix the path")
-    line = 0
+    named: dict[str, Any] = {name: (COLUMNS[name], ...) for name in columns}
+    line, kind = 0, create_model("Row", __config__=ConfigDict(extra="allow"), **named)
     with decompression_errors(path), open_bytes(path) as stream:
         for line, content in enumerate(stream, 1):
             if not content.strip():
@@ -134,11 +148,13 @@ def read_lines(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[int, A
                 row = json.loads(content)
             except ValueError as error:
                 raise UserError(f"{path}, line {line}: not JSON ({error})", remedy="fix the line") from None
-            fields = row if isinstance(row, dict) else {}
-            if "id" in columns and "_id" in fields:
-                fields["id"] = str(fields["_id"])
-            if lacking := [name for name in columns if fields.get(name) in (None, "", [])]:
-                raise UserError(f"{path}, line {line}: no {lacking[0]}", f"a row has {', '.join(columns)}", "add it")
+            if columns:
+                try:
+                    row = kind.model_validate(row if isinstance(row, dict) else {}).model_dump()
+                except ValidationError as error:
+                    what = "{loc[0]}: {msg}".format_map(dict(error.errors()[0]))
+                    rule = f"a row has {', '.join(columns)}"
+                    raise UserError(f"{path}, line {line}: {what}", rule, "fix the line") from None
             yield line, row
     if columns and not line:
         raise UserError(f"{path} holds no rows", f"a row has {', '.join(columns)}", "fetch the file again")
@@ -200,11 +216,19 @@ def _as_retrieval(task: ScoredTask, examples: list[Example]) -> Retrieval:
     )
 
 
+def _by_id(path: Path) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for line, row in read_lines(path, ("id", "text")):
+        if found.setdefault(row["id"], row) is not row:
+            raise UserError(f"{path}, line {line}: id '{row['id']}' again", "an id is of one row", "rename one of them")
+    return found
+
+
 def _own_retrieval(files: dict[str, Path], prefix: str, split: str) -> Retrieval:
     """Return a split of a task in the layout of BEIR; the hub's copies have the same columns."""
-    corpus = {row["id"]: (row.get("title") or "", row["text"])
-              for _, row in read_lines(files[f"{prefix}corpus.jsonl"], ("id", "text"))}  # fmt: skip
-    queries = {row["id"]: row["text"] for _, row in read_lines(files[f"{prefix}queries.jsonl"], ("id", "text"))}
+    rows = _by_id(files[f"{prefix}corpus.jsonl"])
+    corpus = {key: (str(row.get("title") or ""), row["text"]) for key, row in rows.items()}
+    queries = {key: row["text"] for key, row in _by_id(files[f"{prefix}queries.jsonl"]).items()}
     relevant: dict[str, dict[str, int]] = defaultdict(dict)
     path = files[f"{prefix}qrels/{split}.tsv"]
     try:

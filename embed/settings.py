@@ -46,7 +46,8 @@ class EmbedDataSettings(Settings):
     range: tuple[float, float] = (0.0, 1.0)
     """Lowest and highest `score` of a file of scored pairs. Built-in sets have their own."""
     distill: Literal["margin-mse", "kl"] = "margin-mse"
-    """Loss of rows with `scores` of a teacher: squared error of the margins, or KL divergence."""
+    """Loss of rows with a teacher's `scores`, each -1 to 1 like the cosines that learn from them: squared error of the
+    margins, or KL divergence at `embed.temperature`."""
     licence: str = ""
     """Licence of the file, for the card. Built-in sets have their own."""
 
@@ -130,8 +131,8 @@ class EmbedSettings(Settings):
     steps: int | None = Field(None, ge=1)
     """Optimizer steps, instead of epochs."""
     temperature: float = Field(0.05, gt=0)
-    """Temperature of the cosines in the ranking and CoSENT losses, and of `kl`. Lower ones weigh the hardest negatives
-    more."""
+    """Temperature of the cosines in the ranking and CoSENT losses, and in `kl` of the teacher's scores too. Lower ones
+    weigh the hardest negatives more."""
     matryoshka: tuple[int, ...] = ()
     """Smaller widths at which truncated vectors shall work too. Each adds a loss; () trains the full width alone."""
     guide: str | None = None

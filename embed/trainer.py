@@ -12,14 +12,15 @@ from datasets import Dataset, DatasetDict
 from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from sentence_transformers.base.trainer import BaseTrainer
 from sentence_transformers.sentence_transformer import losses
+from sentence_transformers.util import pairwise_cos_sim
 
 from common.files import atomic_write, disk_errors, sha256_file
 from common.names import find
 from common.settings import dump_settings
 from embed.base import begin_model, load_encoder, load_model, quiet_libraries, read_base
 from embed.batches import Drawn, draw_batches, epoch_batches
-from embed.card import FACTS, facts_of, write_card
-from embed.data import TrainingSet, describe_sets, load_sets
+from embed.card import FACTS, facts_of, loss_name, write_card
+from embed.data import TrainingSet, describe_sets, load_sets, refuse_small_sets
 from embed.sets import set_files
 from embed.settings import EmbedSettings, PromptSettings
 from pretrain.callbacks.checkpoint import library_disk_errors
@@ -38,18 +39,16 @@ FIXED: dict[str, Any] = {
 
 def loss_of(one: TrainingSet, model: Any, s: EmbedSettings, world: int, guide: Any = None) -> Any:
     """Return the loss of a set, by its shape; a guide drops false negatives, which several processes gather."""
-    gather, cache = world > 1, {"mini_batch_size": s.mini_batch} if s.mini_batch else {}
-    if one.shape == "scored":
-        loss: Any = losses.CoSENTLoss(model, scale=1 / s.temperature)
-    elif one.shape == "distilled":
-        kl = one.settings.distill == "kl"
-        loss = losses.DistillKLDivLoss(model, temperature=s.temperature) if kl else losses.MarginMSELoss(model)
-    elif guide is not None:
-        kind: Any = losses.CachedGISTEmbedLoss if cache else losses.GISTEmbedLoss
-        loss = kind(model, guide, temperature=s.temperature, gather_across_devices=gather, **cache)
-    else:
-        kind = losses.CachedMultipleNegativesRankingLoss if cache else losses.MultipleNegativesRankingLoss
-        loss = kind(model, scale=1 / s.temperature, gather_across_devices=gather, **cache)
+    kind = loss_name(one.shape, one.settings.distill, guide, s.mini_batch)
+    ranking: Any = {"gather_across_devices": world > 1} | ({"mini_batch_size": s.mini_batch} if s.mini_batch else {})
+    ranking |= {"guide": guide, "temperature": s.temperature} if guide else {"scale": 1 / s.temperature}
+    given: Any = {
+        "CoSENTLoss": {"scale": 1 / s.temperature}, "MarginMSELoss": {"similarity_fct": pairwise_cos_sim},
+        "DistillKLDivLoss": {  # its student_temperature would scale the loss by the square
+            "similarity_fct": lambda a, b: pairwise_cos_sim(a, b) / s.temperature,
+            "teacher_temperature": s.temperature},
+    }.get(kind, ranking)  # fmt: skip
+    loss = getattr(losses, kind)(model, **given)
     if s.matryoshka:
         width = model[0].auto_model.config.hidden_size
         loss = losses.MatryoshkaLoss(model, loss, [width, *sorted(s.matryoshka, reverse=True)])
@@ -128,6 +127,7 @@ def train_to_end(
     quiet_libraries()
     facts, tokenizer = read_base(base, s)
     sets = kind.read_sets(s)
+    refuse_small_sets(sets, s.batch)
     epoch = sum(epoch_batches(one, s.batch) for one in sets)
     steps = s.steps or s.epochs * epoch
     for _ in draw_batches(sets, s.batch, min(steps, epoch), s.seed):

@@ -9,6 +9,7 @@ import numpy as np
 from pandas import DataFrame
 from scipy.stats import rankdata
 
+from common.errors import UserError
 from leaderboard.report import read_results
 from leaderboard.suites import SUITES, TASKS
 
@@ -24,7 +25,7 @@ PUBLISHED = {
 }
 
 
-def correlate(paths: Sequence[Path], resamples: int = 1000, seed: int = 42) -> dict[str, Any]:
+def correlate(paths: Sequence[Path], resamples: int = 1000) -> dict[str, Any]:
     """Return {"models", "tasks", "pairs", "published"}: each pair's n and statistics, or a note of too few models.
 
     Means over leaderboard2's likelihood and generation tasks stand beside the tasks; limited scores are left out.
@@ -36,7 +37,7 @@ def correlate(paths: Sequence[Path], resamples: int = 1000, seed: int = 42) -> d
         group = [name for name in SUITES["leaderboard2"] if TASKS[name].kind == kind]
         if set(group) <= set(frame):
             frame[f"mean {kind}"] = frame[group].mean(axis=1, skipna=False)
-    pairs, draw = [], np.random.default_rng(seed)
+    pairs, draw = [], np.random.default_rng(42)
     for first, second in combinations(frame, 2):
         both = frame[[first, second]].dropna().to_numpy().T
         pair: dict[str, Any] = {"tasks": [first, second], "n": (n := both.shape[1]), "note": "not enough models"}
@@ -50,20 +51,27 @@ def correlate(paths: Sequence[Path], resamples: int = 1000, seed: int = 42) -> d
     return {"models": sorted(frame.index), "tasks": list(frame), "pairs": pairs, "published": PUBLISHED}
 
 
-def heat_map(found: dict[str, Any], path: Path, statistic: str = "spearman") -> None:
-    """Draw what `correlate` returns to a .png, .svg or .pdf; pairs of too few models stay empty."""
+def refuse_plot(path: Path) -> None:
+    """Raise a UserError where no heat map can be drawn to a file of this name."""
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise UserError(f"--plot {path} has another ending", "it ends in .png, .svg or .pdf", "name such a file")
+
+
+def heat_map(found: dict[str, Any], path: Path) -> None:
+    """Draw Spearman's of what `correlate` returns to a .png, .svg or .pdf; pairs of too few models stay empty."""
     from matplotlib.figure import Figure
 
+    refuse_plot(path)
     tasks = found["tasks"]
     matrix = np.where(np.eye(len(tasks)) == 1, 1.0, np.nan)
     for pair in found["pairs"]:
         i, j = map(tasks.index, pair["tasks"])
-        matrix[i, j] = matrix[j, i] = pair.get(statistic, {}).get("value", np.nan)
+        matrix[i, j] = matrix[j, i] = pair.get("spearman", {}).get("value", np.nan)
     figure = Figure(figsize=(2 + 0.6 * len(tasks), 2 + 0.6 * len(tasks)), layout="constrained")
     axes = figure.subplots()
     for (i, j), value in np.ndenumerate(matrix):
         axes.text(j, i, "–" if np.isnan(value) else f"{value:.2f}", ha="center", va="center", fontsize=8)
-    figure.colorbar(axes.imshow(matrix, vmin=-1, vmax=1, cmap="coolwarm"), label=statistic)
+    figure.colorbar(axes.imshow(matrix, vmin=-1, vmax=1, cmap="coolwarm"), label="spearman")
     axes.set_xticks(range(len(tasks)), tasks, rotation=60, ha="right")
     axes.set_yticks(range(len(tasks)), tasks)
     figure.savefig(path)

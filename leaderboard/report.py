@@ -64,7 +64,9 @@ def _tree(tree: Any) -> Iterator[Score]:
         scores = {key: value * 100 / scale_of(key) for key, value in scores.items()}
         for metric in [key for key in known if key in scores][:1]:
             limited = bool(facts.get("limit") or (tree.get("config") or {}).get("limit"))
-            yield Score(str(model), name, metric, scores[metric], scores, facts, limited)
+            score = Score(str(model), name, metric, scores[metric], scores, facts, limited)
+            _facts(score)  # a fact that lacks is told with the file's name
+            yield score
 
 
 def report(paths: Sequence[Path], form: str = "markdown") -> str:

@@ -1,4 +1,4 @@
-"""What the benchmarks share: medians, time limits, peak memory, the machine, tables of figures and their bars."""
+"""What the benchmarks share: medians, peak memory, the machine, tables of figures and their bars."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ import os
 import platform
 import re
 import resource
-import signal
 import statistics
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 
 from common.manifest import describe_outputs
@@ -93,22 +90,6 @@ def median_seconds(work: Callable[[], object], repeat: int) -> float:
         work()
         times.append(time.process_time() - start)
     return statistics.median(times)
-
-
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in the body after so many seconds of wall time."""
-
-    def expire(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError(f"more than {seconds:.0f} s")
-
-    before = signal.signal(signal.SIGALRM, expire)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def in_fresh_processes(count: int, work: Callable[..., R], *arguments: object) -> list[R]:

@@ -86,10 +86,11 @@ PROSE, WRAPPED = 10, 0.3
 """Syllables of a line of prose, and the share of such lines that begin or end with a tag in a text written in it."""
 _SUBJECTS = ("HTML", "XML", "XAML", "XUL", "XSLT", "SGML", "CSS", "CDATA", "마크업", "엘리먼트")
 _SUBJECT = re.compile(rf"(?<![A-Za-z!/<[-])(?<!DOCTYPE )X?(?:{'|'.join(_SUBJECTS)})(?![A-Za-z-])")
-_RAISED = re.compile(r"<(?P<way>su[pb])>(?P<raised>[0-9+-]{1,10})</(?P=way)>", re.I)
+_NUMBER = re.compile("[0-9+−-]{1,10}")
+_RAISED = re.compile(rf"<(?P<way>su[pb])>(?P<raised>{_NUMBER.pattern})</(?P=way)>", re.I)
 _SUPERSCRIPTS, _SUBSCRIPTS = (
-    str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻"),
-    str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋"),
+    str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻"),
+    str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋"),
 )
 _BEGINS = re.compile(r"<[!/a-zA-Z]|&[#a-zA-Z]|\]\]>")
 _MARKUP = re.compile(r"<[!/a-zA-Z][^<>]{0,300}>|&[#a-zA-Z0-9]{1,31};")
@@ -115,13 +116,25 @@ def without_html(text: str) -> tuple[str, int]:
             shorter = shorter.replace(_CDATA, "").replace("]]>", "")
         shown = _remove_hidden(shorter)
         hidden = len(shorter) - len(shown)
-        shorter = _without_tags(_RAISED.sub(_as_characters, shown))
+        shorter = _without_tags(with_exponents(shown))
     return shorter, hidden
 
 
-def _as_characters(match: re.Match[str]) -> str:
-    """Return the digits of an exponent or an index as the characters for them: 10<sup>6</sup> is 10⁶."""
-    return match["raised"].translate(_SUPERSCRIPTS if match["way"].lower() == "sup" else _SUBSCRIPTS)
+def with_exponents(source: str) -> str:
+    """Return a text with the tags of exponents and indices as characters: 10<sup>6</sup> is 10⁶."""
+    return _RAISED.sub(lambda match: raised(match["raised"], match["way"]), source)
+
+
+def raised(text: str, way: str) -> str:
+    """Return a number as the characters for an exponent or an index, and any other text as it stands.
+
+    Args:
+        text: what is raised or lowered.
+        way: "sup" or "sub", in any case.
+    """
+    if not _NUMBER.fullmatch(text):
+        return text
+    return text.translate(_SUPERSCRIPTS if way.lower() == "sup" else _SUBSCRIPTS)
 
 
 def _is_written_in_markup(text: str) -> bool:

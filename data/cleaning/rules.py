@@ -15,7 +15,6 @@ import numpy as np
 from data.cleaning.joints import gap
 from data.cleaning.marks import has_bracket_end, remove_empty_brackets, remove_hashtags
 from data.cleaning.markup import without_html
-from data.cleaning.news import RULES as NEWS_RULES
 from data.cleaning.news import remove_news
 from data.cleaning.old_hangul import map_old_hangul
 from data.cleaning.settings import CleanSettings
@@ -173,12 +172,6 @@ _RULES: tuple[tuple[str, Callable[[str], bool], Callable[[str], str]], ...] = (
     ("empty_brackets", has_bracket_end, remove_empty_brackets),
 )
 """The document rules in the order they apply, after HTML: they see what entities and tags hid."""
-
-DOCUMENT_RULES = (
-    *("html", *(name for name, _, _ in _RULES), "blanks"),
-    *(*(name for name, _, _ in NEWS_RULES), "repeated_lines"),
-)
-"""All rules of `clean` in the order they apply: one after the other they do what they do in one call."""
 
 HANGUL, HAN_KANA, OTHER = 1, 2, 4
 

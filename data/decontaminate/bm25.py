@@ -12,8 +12,6 @@ between two ways of adding up.
 
 from __future__ import annotations
 
-from typing import Any, overload
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,12 +36,8 @@ def bm25_weights(
     return np.maximum(np.rint(idf * saturation * SCALE), 1).astype(np.int64)
 
 
-@overload
-def needed_weight(total: int, threshold: float) -> int: ...
-@overload
-def needed_weight(total: NDArray[np.int64], threshold: float) -> NDArray[np.int64]: ...
-def needed_weight(total: Any, threshold: float) -> Any:
-    """Return the least integer weight that makes up `threshold` of `total` (a decimal: 0.8 means eight tenths)."""
+def needed_weight(total: NDArray[np.int64], threshold: float) -> NDArray[np.int64]:
+    """Return the least integer weights that make up `threshold` of each total (a decimal: 0.8 means eight tenths)."""
     parts = round(threshold * 1_000_000)
     needed = -(-parts * total // 1_000_000)
-    return np.maximum(needed, 1) if isinstance(total, np.ndarray) else max(needed, 1)
+    return np.maximum(needed, 1)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from common.errors import UserError
 from data.cleaning import CleanSettings, clean
-from data.readers import Document, list_files, parse_block, read_blocks
+from data.readers import list_files, read_documents
 
 BLOCK_BYTES = 8_000_000
 MOST_CHARACTERS = 1_000_000_000
@@ -37,6 +37,4 @@ def cleaned_texts(inputs: list[str]) -> list[str]:
 def _cleaned(inputs: list[str]) -> Iterator[str]:
     rules = CleanSettings()
     for file in list_files([*inputs]):
-        for format, block in read_blocks(file, BLOCK_BYTES):
-            documents = (item for item in parse_block(file, format, block) if isinstance(item, Document))
-            yield from (clean(document.text, rules, {}) for document in documents)
+        yield from (clean(document.text, rules, {}) for document in read_documents(file, BLOCK_BYTES))

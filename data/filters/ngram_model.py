@@ -23,7 +23,6 @@ from data.filters.batch import mix
 from data.filters.symbol_table import BEGIN, BITS, SPACE, symbol_table
 
 KIND = "hunmin perplexity 1"
-MOST_ORDER = 5
 KIND_SHIFT, CONTEXT = 60, 8
 LOAD = 0.6
 """Share of the table's places that are taken."""

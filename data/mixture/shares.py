@@ -10,14 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.errors import UserError, nearest
+from common.progress import say
 from data.mixture.draw import Purpose, cap_threshold, copies, draws
 from data.mixture.rates import rates_of
 from data.mixture.settings import MixtureSettings
 from data.shards import read_columns
 from data.statistics.counts import Counters, merge, sort_counters
 
+FEW_IDS = 100
+"""Documents of a source in a part from which on a warning says that half of them, or more, repeat an id."""
 OUT, HELD_OUT = -1, 0
 """Numbers of copies that are none: the document is not in the mixture; it is held out for validation."""
+
+
+SHARED_IDS = (
+    "many documents of source '{}' share an id: the mixture draws by id, so it holds out, leaves out or repeats them "
+    "together; set the source's id_field to a field that tells its records apart"
+)
 
 
 class Mixed(NamedTuple):
@@ -53,7 +62,7 @@ def mix(parts: list[Path], keep: list[NDArray[np.bool_]], settings: MixtureSetti
         settings: of the mixture.
 
     Raises:
-        UserError: a source is named that the corpus does not have.
+        UserError: a source is named that the corpus does not have, or a cap keeps nothing of one.
     """
     thresholds, sizes = _sizes(parts, keep, settings)
     rates = rates_of(sizes, settings)
@@ -79,9 +88,14 @@ def _sizes(
     """Return the draw below which documents of a capped source stay, and the bytes of each source that are left."""
     sizes: dict[str, int] = {}
     capped: dict[str, list[tuple[NDArray[np.float64], NDArray[np.int64]]]] = {}
+    warned: set[str] = set()
     for rows, held, _ in _passed(parts, keep, settings, {}):
         for name in np.unique(rows.sources).tolist():
-            mine = (rows.sources == name) & ~held
+            of_source = rows.sources == name
+            if name not in warned and _share_ids(rows, of_source):
+                warned.add(name)
+                say(f"warning: {SHARED_IDS.format(name)}", style="yellow")
+            mine = of_source & ~held
             sizes[name] = sizes.get(name, 0) + int(rows.sizes[mine].sum())
             if (share := settings.sources.get(name)) and share.max_mb is not None:
                 ids = [id for id, chosen in zip(rows.ids, mine.tolist(), strict=True) if chosen]
@@ -100,7 +114,20 @@ def _sizes(
         drawn, bytes_ = (np.concatenate(column) for column in zip(*pairs, strict=True))
         thresholds[name] = cap_threshold(drawn, bytes_, (settings.sources[name].max_mb or 0) * 1e6)
         sizes[name] = int(bytes_[drawn < thresholds[name]].sum())
+        if len(bytes_) and not sizes[name]:
+            raise UserError(
+                f"max_mb={settings.sources[name].max_mb:g} of source '{name}' (corpus.mixture.sources) keeps none of its "
+                f"{len(bytes_):,} documents",
+                "documents stay or go whole, and those that share an id go together",
+                "raise max_mb, set the source's id_field to a field that tells its records apart, or set epochs: 0",
+            )
     return thresholds, sizes
+
+
+def _share_ids(rows: _Rows, mine: NDArray[np.bool_]) -> bool:
+    """Return whether half of the documents of a source, or more, have an id that another of them has."""
+    ids = [rows.ids[place] for place in np.flatnonzero(mine)]
+    return len(ids) >= FEW_IDS and 2 * len(set(ids)) <= len(ids)
 
 
 def _passed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from data.pii.checks import registration_date_ok
 from data.pii.types.accounts import FILE_SUFFIXES
 from data.pii.types.address import BUILDINGS, ROOM, ROOM_GATE
 from data.pii.types.base import BESIDE, DASH, MASK, Found, labelled
@@ -64,6 +65,20 @@ def masked_registration(text: str, start: int, end: int) -> Iterator[Found]:
     for match in _MASKED.finditer(text, start, end):
         if labelled(_REGISTERED, text, *match.span()):
             yield Found(*match.span(), "FRN" if match["century"] in "5678" else "RRN", match[0])
+
+
+_HALVES = re.compile(
+    rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z][{DASH}])(?P<birth>{BIRTH})(?:이고|이며|입니다)?[ ,./:)]{{0,4}}"
+    r"(?:뒷 ?자리|뒷번호|뒤)(?: ?번호)?[은는가]?[ :=(]{0,3}(?P<rest>[1-8][0-9]{6})(?![0-9A-Za-z])"
+)
+_HALVES_GATE = "[0-9]{6}[^0-9]{0,8}(?:뒷|뒤)[^0-9]{0,10}[0-9]{7}"
+
+
+def registration_in_halves(text: str, start: int, end: int) -> Iterator[Found]:
+    """Yield registration numbers told in halves (앞자리 900101 뒷자리 1234567), beside a word for them or a birth."""
+    for match in _HALVES.finditer(text, start, end):
+        if registration_date_ok(match["birth"] + match["rest"]) and labelled(_REGISTERED, text, *match.span()):
+            yield Found(*match.span(), "FRN" if match["rest"][0] in "5678" else "RRN", match[0])
 
 
 _FIRST = (
@@ -180,6 +195,7 @@ APART: dict[str, tuple[str, Finder]] = {
     "mail_apart": (_MAIL_GATE, mail_apart),
     "ip_apart": (_IP_GATE, ip_apart),
     "masked_registration": (_MASKED_GATE, masked_registration),
+    "registration_in_halves": (_HALVES_GATE, registration_in_halves),
     "passport_apart": (_PASSPORT_GATE, passport_apart),
     "second_number": (_SECOND_GATE, second_number),
     "flat": (ROOM_GATE, flat),

@@ -49,11 +49,12 @@ class Pseudonymizer:
                 for found in located
                 if found.type in self._types
             ]
-            results[index] = _replace(texts[index], replacements), replacements
+            results[index] = replaced(texts[index], replacements), replacements
         return results
 
 
-def _replace(text: str, replacements: list[Replacement]) -> str:
+def replaced(text: str, replacements: list[Replacement]) -> str:
+    """Return a text with pseudonyms in their places, which are sorted and without overlaps."""
     pieces, position = [], 0
     for start, end, _, pseudonym in replacements:
         pieces += [text[position:start], pseudonym]

@@ -23,7 +23,7 @@ ijson decodes all records in the one process that cuts; conllu and polib take wh
 
 from common.files import HUB, stem
 from data.readers.damage import DamagedInputError, UnfitInputError
-from data.readers.formats import READERS, is_referred, parse_block, read_blocks, sought
+from data.readers.formats import READERS, is_referred, parse_block, read_blocks, read_documents, sought
 from data.readers.lines import TOO_DEEP, load_json
 from data.readers.paths import list_files
 from data.readers.ranges import Lines, Sought, look_through, range_blocks
@@ -55,6 +55,7 @@ __all__ = [
     "parse_block",
     "range_blocks",
     "read_blocks",
+    "read_documents",
     "resolve_format",
     "sought",
     "stem",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from common.errors import nearest
 from data.readers.damage import UnfitInputError
@@ -31,18 +32,31 @@ def needed_columns(file: InputFile, columns: list[str]) -> list[str]:
     return needed
 
 
-def unknown_columns(file: InputFile, missing: list[str], columns: list[str]) -> UnfitInputError:
+def unknown_columns(
+    file: InputFile, missing: list[str], columns: list[str], arrays: Sequence[str] = ()
+) -> UnfitInputError:
     """Return the error of a table without the text columns asked for.
 
     It names the columns only where they look like names: the first row of a table without any is data.
+
+    Args:
+        file: the table, or file of records.
+        missing: text columns that it lacks.
+        columns: those that it has.
+        arrays: of these, the fields of a record that hold an array of objects, which may be the records meant.
     """
     named = _are_names(columns)
     shown = f"the file's columns are {', '.join(columns[:20])}"
     hidden = f"what stands in their place does not look like column names ({len(columns)} columns)"
+    remedy = (
+        "set the source's text_field to one of them (or a list of them)" if named else "add a row with column names"
+    )
+    if named and arrays:
+        remedy = f"set the source's records_field to '{arrays[0]}', whose array holds the records"
     return UnfitInputError(
         file.path,
         f"has no column '{missing[0]}'{nearest(missing[0], columns) if named else ''}",
-        "set the source's text_field to one of them (or a list of them)" if named else "add a row with column names",
+        remedy,
         f"text_field names the column with the documents; {shown if named else hidden}",
     )
 

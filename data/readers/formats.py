@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from common.compressed import compression_of
@@ -17,7 +18,7 @@ from data.readers.encoding import TextStream, read_full, utf8_lines
 from data.readers.hub import cut_hub
 from data.readers.paths import HUB
 from data.readers.ranges import Sought, read_range
-from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject
+from data.readers.records import NOT_UTF8, Block, Document, InputFile, Item, Reject
 from data.readers.registry import BY_SUFFIX, READERS
 from data.readers.settings import Format
 from data.readers.sniff import resolve_format
@@ -125,3 +126,18 @@ def parse_block(file: InputFile, format: Format, block: Block) -> Iterator[Item]
         if isinstance(item, Reject) and item.reason == NOT_UTF8 and original != "utf-8":
             item = Reject(item.line, f"not {original.upper()}")
         yield item
+
+
+def read_documents(file: InputFile, block_bytes: int, blocks: int | None = None) -> Iterator[Document]:
+    """Yield the documents of a file, or of so many first blocks of it, without its rejects and skipped records.
+
+    Args:
+        file: an input.
+        block_bytes: size of a block, about.
+        blocks: how many of them are read; None reads all.
+
+    Raises:
+        HunminError: as `read_blocks` and `parse_block`.
+    """
+    for format, block in islice(read_blocks(file, block_bytes), blocks):
+        yield from (item for item in parse_block(file, format, block) if isinstance(item, Document))

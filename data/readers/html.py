@@ -7,6 +7,7 @@ import re
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from data.cleaning.joints import join, run_together
+from data.cleaning.markup import with_exponents
 from data.readers.lines import TOO_DEEP, TOO_MANY
 from data.readers.records import UnreadableError
 
@@ -49,7 +50,7 @@ def html_to_text(source: str) -> str:
         raise UnreadableError(TOO_MANY)
     if _nested_too_deeply(source):
         raise UnreadableError(TOO_DEEP)
-    body = LexborHTMLParser(source).body
+    body = LexborHTMLParser(with_exponents(source)).body
     if body is None:
         return ""
     body.strip_tags(GONE_TAGS, recursive=True)
@@ -104,5 +105,9 @@ def _nested_too_deeply(source: str) -> bool:
 
 def _is_code(node: LexborNode) -> bool:
     """Return whether preformatted text is code: it says so, or less than half of its characters are Hangul."""
-    text = node.text()
-    return node.css_first("code") is not None or 2 * len(_HANGUL.findall(text)) < len(_SOLID.findall(text))
+    return node.css_first("code") is not None or not is_prose(node.text())
+
+
+def is_prose(text: str) -> bool:
+    """Return whether preformatted text is prose: half of its characters, or more, are Hangul."""
+    return 2 * len(_HANGUL.findall(text)) >= len(_SOLID.findall(text))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from data.cleaning.markup import raised
 from data.readers.holes import HOLE
 
 _BAR = re.compile(r"\|(?![^\[\]]*\]\])")
@@ -26,9 +27,9 @@ _SILENT = (
 SILENT = frozenset(_SILENT.split())
 """Notes, sources, icons: a sentence lacks nothing without them."""
 _FIRST = (
-    "nowrap nobr 줄바꿈없음 small 작게 big 크게 굵게 bold 기울임 italic em strong sub sup 위첨자 아래첨자 u "
+    "nowrap nobr 줄바꿈없음 small 작게 big 크게 굵게 bold 기울임 italic em strong u "
     "s abbr 약어 math mvar 한자 ruby 루비 ipa unicode 유니코드 국기나라 국기 flag flagcountry ill 링크 "
-    "formatnum lc uc lcfirst ucfirst nihongo 음력 연도"
+    "formatnum lc uc lcfirst ucfirst nihongo 음력 연도 인용문 인용문2 인용구 quote cquote blockquote"
 )
 _LAST = "lang llang 언어 color 색 글자색 font_color zh 필기체"
 _SIGNS = {"!": "|", "=": "=", "·": "·", ",": " · ", "ndash": "–", "–": "–", "mdash": "—"} | dict.fromkeys(
@@ -113,6 +114,8 @@ _SHOWN: dict[str, Show] = {
     **dict.fromkeys(("convert", "cvt", "변환", "단위변환", "단위_변환", "환산"), _converted),
     **dict.fromkeys(("val", "값"), _value),
     **dict.fromkeys(("frac", "분수", "sfrac"), _fraction),
+    **dict.fromkeys(("sup", "위첨자"), lambda given, named: raised(given[0], "sup")),
+    **dict.fromkeys(("sub", "아래첨자"), lambda given, named: raised(given[0], "sub")),
     "e": lambda given, named: f"×10^{given[0]}",
     "sqrt": lambda given, named: f"√{given[0]}",
 }

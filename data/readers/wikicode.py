@@ -15,6 +15,7 @@ import mwparserfromhell
 from mwparserfromhell.nodes import ExternalLink, Heading, HTMLEntity, Text, Wikilink
 from mwparserfromhell.wikicode import Wikicode
 
+from data.cleaning.markup import with_exponents
 from data.readers.holes import HOLE, without_holes
 from data.readers.lines import TOO_MANY
 from data.readers.records import UnreadableError
@@ -60,7 +61,7 @@ def wikicode_to_text(source: str) -> tuple[str, int]:
     Raises:
         UnreadableError: it has more than `MOST_MARKS` marks.
     """
-    cut = _Cutter().run(source.replace(HOLE, ""))
+    cut = _Cutter().run(with_exponents(source.replace(HOLE, "")))
     if sum(map(cut.count, ("[[", "&", "[http"))) > MOST_MARKS:
         raise UnreadableError(TOO_MANY)
     pieces: list[str] = []

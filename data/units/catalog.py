@@ -24,6 +24,7 @@ from data.readers import Block, DamagedInputError, Format, InputFile, UnfitInput
 from data.readers.volume import FileVersion, TextSize, file_bytes, file_version
 from data.units.ranged import Ranged, look_at
 from data.units.set_aside import SetAside, TooManyDamagedError
+from data.units.survey import text_of
 from data.units.whole import WholeDone, WholeTask, read_whole
 from data.units.work import UnitTask, part_path, unit_key
 
@@ -69,7 +70,7 @@ class Catalog:
         text = 0.0
         for number, file in enumerate(self.files):
             if self._reads(number):
-                found = size.of(file.path)
+                found = text_of(file, size)
                 if found is None:
                     return None
                 text += found / (self._element.count if self._element and self._is_sought(number) else 1)

@@ -95,5 +95,8 @@ def _without_field(file: InputFile, format: Format, block: Block) -> UnfitInputE
             continue
         if isinstance(record, dict):
             _, missing = FieldMap(file).columns(record)
-            return unknown_columns(file, missing or file.settings.text_fields, list(record))
+            arrays = [
+                name for name, value in record.items() if isinstance(value, list) and dict in map(type, value[:1])
+            ]
+            return unknown_columns(file, missing or file.settings.text_fields, list(record), arrays)
     return None

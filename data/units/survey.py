@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from common.errors import HunminError
 from common.files import is_remote, suffix_of
-from data.readers import Document, InputFile, is_referred, parse_block, read_blocks, sought
+from data.readers import Document, InputFile, is_referred, read_documents, sought
 from data.readers.volume import TextSize, file_bytes
 
 Way = Literal["ranges", "parts", "beginning"]
@@ -50,10 +50,20 @@ def survey(files: Sequence[InputFile], unit_bytes: int) -> list[Surveyed]:
     found = []
     for file in files:
         stored = file_bytes(file.path)
-        text = _rows_bytes(file) or sizes.of(file.path)
+        text = text_of(file, sizes)
         way: Way = "parts" if is_referred(file) else "ranges" if sought(file, unit_bytes) else "beginning"
         found.append(Surveyed(file, way, stored, text))
     return found
+
+
+def text_of(file: InputFile, sizes: TextSize) -> float | None:
+    """Return the bytes of what a file holds, about; None where that is not known.
+
+    Args:
+        file: an input.
+        sizes: estimates of the files looked at so far.
+    """
+    return _rows_bytes(file) or sizes.of(file.path)
 
 
 def _rows_bytes(file: InputFile) -> float | None:
@@ -79,8 +89,7 @@ def document_bytes(files: Sequence[InputFile]) -> float | None:
 def documents_of(file: InputFile, blocks: int | None = None) -> Iterator[Document]:
     """Yield the documents of so many first blocks of a file, or of all; they end where it cannot be read."""
     try:
-        for format, block in islice(read_blocks(file, BLOCK_BYTES), blocks):
-            yield from (item for item in parse_block(file, format, block) if isinstance(item, Document))
+        yield from read_documents(file, BLOCK_BYTES, blocks)
     except HunminError:  # whoever reads it for its documents says so
         return
 
@@ -88,4 +97,4 @@ def documents_of(file: InputFile, blocks: int | None = None) -> Iterator[Documen
 def estimated_text(files: Sequence[InputFile]) -> float:
     """Return about how many bytes of text the files hold, without those whose size is not known."""
     sizes = TextSize()
-    return sum(_rows_bytes(file) or sizes.of(file.path) or 0.0 for file in files)
+    return sum(text_of(file, sizes) or 0.0 for file in files)

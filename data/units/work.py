@@ -147,11 +147,6 @@ def part_path(folder: Path, key: str) -> Path:
     return folder / f"part-{key}.parquet"
 
 
-def part_schema(filters: FilterChain) -> pa.Schema:
-    """Return the columns of parts: those that all have, and the scores that filters gave."""
-    return pa.schema([*PART_SCHEMA, *filters.schema])
-
-
 @dataclass(frozen=True)
 class UnitWork:
     """The function of a unit; sent once to each worker."""
@@ -180,7 +175,7 @@ class UnitWork:
         with atomic_write(path.with_suffix(".json"), "wb") as stream:
             lists = {"rejects": state.rejects, "hits": state.hits, "filtered": state.filtered}
             stream.write(orjson.dumps({"counts": state.counts, **lists, "damage": state.damage}))
-        empty = part_schema(self.filters).empty_table()
+        empty = pa.schema([*PART_SCHEMA, *self.filters.schema]).empty_table()
         write_table(path, pa.concat_tables([empty, *tables]), 1 << 16, level=1)
         damages = [(task.file.path, state.damage["reason"])] if state.damage else []
         return UnitDone(task.block.size, len(state.rejects), damages)

@@ -84,8 +84,10 @@ def correlate(
     """Correlate tasks over models, ten at least: Spearman, Pearson, Kendall, bootstrap intervals."""
     from hunmin.instruct.plan import print_rows
     from leaderboard.correlate import correlate as correlations
-    from leaderboard.correlate import heat_map
+    from leaderboard.correlate import heat_map, refuse_plot
 
+    if plot:
+        refuse_plot(Path(plot))
     found = correlations([Path(file) for file in files])
     if plot:
         heat_map(found, Path(plot))

@@ -61,12 +61,12 @@ def _embed(recipe: WithEmbed, run: Path, out: Path) -> Counts:
 
 def _check(recipe: WithEmbed, run: Path) -> None:
     """Refuse before unfinished work is moved aside: a wrong row, a base that cannot be tuned, a missing package."""
-    from embed.data import load_sets
+    from embed.data import load_sets, refuse_small_sets
 
     require("sentence_transformers", "the stage embed", "embed")
     if settings_of(recipe).score:
         require_mteb()
-    load_sets(settings_of(recipe))
+    refuse_small_sets(load_sets(settings_of(recipe)), settings_of(recipe).batch)
 
 
 def _stage(kind: type[WithEmbed], after: tuple[str, ...]) -> Stage:
@@ -89,12 +89,13 @@ def dry_run_embed(recipe: EmbedRecipe, *asked: str | None) -> dict[str, Any]:
     """
     from embed.base import read_base
     from embed.batches import epoch_batches
-    from embed.data import load_sets
+    from embed.data import load_sets, refuse_small_sets
     from hunmin.run import judge_all
 
     rows = [{"stage": one.stage.name, "runs": not one.done, "why": one.why} for one in judge_all(recipe, *asked)]
     read_base(base_of(recipe), recipe.embed)
     sets, batch = load_sets(recipe.embed), recipe.embed.batch
+    refuse_small_sets(sets, batch)
     steps = recipe.embed.steps or recipe.embed.epochs * sum(epoch_batches(one, batch) for one in sets)
     tuning = {"rows": {one.name: len(one.texts) for one in sets}, "batch": batch, "steps": steps}
     return {"out": recipe.out, "stages": rows, "tuning": tuning}

@@ -9,10 +9,8 @@ from pathlib import Path
 from huggingface_hub import EvalResult
 
 from common.errors import UserError
-from common.files import sha256_file
-from common.settings import settings_hash
 from embed.card import FACTS, write_card
-from embed.score import as_markdown, published
+from embed.score import as_markdown, model_revision, mteb_name, published
 from embed.settings import GRAPHS
 from hunmin.hub.card import Language
 from hunmin.hub.publish import CARD, send, there
@@ -42,7 +40,7 @@ def publish_embeddings(
         license: of the model; None: none is stated.
 
     Raises:
-        UserError: the folder holds no tuned model, the scores are of other weights, or a file holds a secret or
+        UserError: the folder holds no tuned model, the scores are of another model, or a file holds a secret or
             personal data.
         HunminError: as `push`.
     """
@@ -66,25 +64,26 @@ def publish_embeddings(
 
 def hub_scores(model: Path, scores: Path) -> Iterator[tuple[str, str, list[EvalResult]]]:
     """Yield path and content of `.eval_results/TASK.yaml`, and entries of `model-index`, of each task whose data are
-    those of mteb.
+    those of mteb; none of a model whose vectors were truncated.
 
     Args:
         model: folder of the tuned model.
         scores: folder that `embed.score.score_models` wrote for it.
 
     Raises:
-        UserError: the scores are of other weights.
+        UserError: the scores are of another model.
     """
     from mteb.results import TaskResult
 
-    revision = settings_hash([sha256_file(path) for path in sorted(model.glob("*.safetensors"))])
-    for name, told in json.loads((scores / "table.json").read_bytes())["tasks"].items():
-        found = sorted((scores / "mteb").glob(f"results/*/{revision}/{name}.json"), key=lambda path: len(str(path)))
-        if not found:
+    table = json.loads((scores / "table.json").read_bytes())
+    title, truncate = table["rows"][0]["model"], table["rows"][0]["truncate"]
+    folder = scores / "mteb" / "results" / mteb_name(title).replace("/", "__") / model_revision(model, truncate)
+    for name, told in table["tasks"].items():
+        if not (path := folder / f"{name}.json").is_file():
             raise UserError(f"{scores} holds no scores of {model}", remedy=f"hunmin embed score {model} --out {scores}")
-        if told["differs"] or name not in published()["tasks"]:
+        if truncate or told["differs"] or name not in published()["tasks"]:
             continue
-        result = TaskResult.from_disk(found[0])
+        result = TaskResult.from_disk(path)
         data = result.task.metadata
         yield f".eval_results/{name}.yaml", result._to_hf_benchmark_result().to_yaml(), [
             EvalResult(

@@ -62,6 +62,44 @@ def test_mrc_gives_questions_and_each_context_once_by_sentence(tmp_path: Path) -
         assert {s.task for s in found} == {"klue-mrc"}
 
 
+@pytest.mark.parametrize(
+    ("record", "texts", "passage"),
+    [
+        ({"paragraph": "글이다. 둘째다.", "question": "맞는가?", "label": 1}, ["맞는가?"], ["글이다.", "둘째다."]),
+        (
+            {
+                "premise": "비가 왔다.",
+                "question": "결과",
+                "alternative_1": "젖었다.",
+                "alternative_2": "말랐다.",
+                "label": 0,
+            },
+            ["비가 왔다.", "젖었다.", "말랐다."],
+            [],
+        ),
+        (
+            {"question": "옳은 것은?", "answer": 2, "A": "가", "B": "나", "Category": "법"},
+            ["옳은 것은?", "가", "나"],
+            [],
+        ),
+        ({"question": "왜?", "choices": {"text": ["산란", "바다"], "label": ["A", "B"]}}, ["왜?", "산란", "바다"], []),
+        (
+            {"question": "주제는?", "paragraph": "글이다.", "choices": ["가", "나"], "answer": 1, "name": "2020"},
+            ["주제는?", "가", "나"],
+            ["글이다."],
+        ),
+        ({"title": "제목", "comment": "댓글이다."}, ["제목", "댓글이다."], []),
+        ({"question": "물음만?", "answer": "답"}, ["물음만?"], []),
+    ],
+)
+def test_a_question_comes_with_its_choices_and_its_passage(
+    tmp_path: Path, record: dict[str, object], texts: list[str], passage: list[str]
+) -> None:
+    found = load_benchmark(write(tmp_path / "set.json", [record]))
+    assert [one.text for one in found if not one.passage] == texts
+    assert [one.text for one in found if one.passage] == passage
+
+
 def test_tsv_headers_give_the_sentence_and_ner_loses_its_marks(tmp_path: Path) -> None:
     write(tmp_path / "a.tsv", DP)
     write(tmp_path / "b.tsv", NER)
@@ -131,6 +169,7 @@ def test_auxiliary_files_are_passed_over(tmp_path: Path) -> None:
         '{"data": [{"paragraphs": [{"qas": null}]}]}',
         '{"question": "q", "context": ["a"]}',
         '{"question": "q", "context": 5}',
+        '{"question": "q", "hint": "h"}',
         '{"question": "q", "context_preview": 5}',
         '{"sentence": 5, "ner_tags": []}',
         '{"text": "\\ud800"}',

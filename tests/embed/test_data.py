@@ -12,7 +12,9 @@ import zstandard
 from tiny_encoders import pairs, write_lines
 
 from common.errors import UserError
-from embed.data import load_sets, positives_of
+from embed.card import facts_of, write_card
+from embed.data import load_sets, positives_of, refuse_small_sets
+from embed.mine import write_rows
 from embed.sets import Leaks, training_rows
 from embed.settings import EmbedSettings
 
@@ -35,6 +37,7 @@ BAD = [
     ({**PAIR, "negatives": ["부산"], "scores": [1.0]}, "1 scores for 2 candidates"),
     ({**PAIR, "scores": [1.0]}, "scores without negatives"),
     ({**PAIR, "negatives": ["부산"], "scores": [1.0, None]}, "scores.1: Input should be a valid number"),
+    ({**PAIR, "negatives": ["부산"], "scores": [1.0, -3.5]}, "a teacher's score -3.5 is outside -1 to 1"),
     ({**SCORED, "score": 1.5}, "score 1.5 is outside 0 to 1"),
     ({**SCORED, "score": "high"}, "score: Input should be a valid number"),
     ({**SCORED, "text_b": ""}, "text_b: the text is empty"),
@@ -53,7 +56,6 @@ FILES = [
     ([PAIR, {"query": "부산", "positive": "항구", "negatives": ["산"]}],
      "line 2: the row is ranking with 3 texts, the rows before it are ranking with 2"),
     ([PAIR, SCORED], "line 2: the row is scored with 2 texts"),
-    ([PAIR], r"1 rows, embed.batch is 2"),
     ([{**PAIR, "negatives": ["한양"]}, {"query": "서울", "positive": "한양", "negatives": ["부산"]}],
      "a negative of '서울' is a positive of it in another row"),
 ]  # fmt: skip
@@ -63,6 +65,15 @@ FILES = [
 def test_a_bad_file_is_one_clear_error(rows: list[Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=message):
         load_sets(settings([{"path": str(write_lines(tmp_path / "rows.jsonl", rows))}]))
+
+
+def test_a_set_smaller_than_a_batch_is_no_error_until_it_is_trained(tmp_path: Path) -> None:
+    sets = load_sets(settings([{"path": str(write_lines(tmp_path / "rows.jsonl", [PAIR]))}], batch=64))
+    refuse_small_sets(sets, 1)
+    with pytest.raises(UserError, match=r"0-rows has 1 rows, embed.batch is 2"):
+        refuse_small_sets(sets, 2)
+    with pytest.raises(UserError, match="0-rows has no rows"):
+        load_sets(settings([{"path": str(write_lines(tmp_path / "rows.jsonl", []))}]))
 
 
 def test_files_that_are_not_there_or_not_json(tmp_path: Path) -> None:
@@ -152,6 +163,17 @@ def test_a_premise_with_what_it_entails_and_what_contradicts_it(tmp_path: Path) 
     ]
     with pytest.raises(UserError, match=r"no train file of KLUE-STS in .*\n.*\n.*embed.sources"):
         training_rows("klue-sts", [tmp_path])
+
+
+def test_rows_that_are_mined_or_taught_name_the_set_they_come_from(tmp_path: Path) -> None:
+    (one,) = load_sets(settings([{"use": "klue-nli"}], sources=[str(klue(tmp_path / "klue"))]))
+    for folder in (tmp_path / "mined", tmp_path / "taught"):
+        write_rows(folder, one, [{"query": "눈이 온다.", "positive": "날이 춥다.", "negatives": ["덥다."]}])
+        given = settings([{"path": str(folder / f"{one.name}.jsonl")}])
+        (one,) = load_sets(given)
+    facts = facts_of(given, tmp_path, [one])
+    assert [(told["set"], told["origins"]) for told in facts["trained_on"]] == [("0-klue-nli.jsonl", ["klue-nli"])]
+    assert "| 0-klue-nli.jsonl, klue-nli | train | 1 |" in write_card(facts, "x")
 
 
 def test_question_pairs_with_label_0_are_the_same(tmp_path: Path) -> None:

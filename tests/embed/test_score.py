@@ -19,11 +19,12 @@ import mteb
 from tiny_encoders import PLACES, THINGS, embedding_folder, write_lines, write_sts
 
 from embed.base import load_model
-from embed.score import NGRAMS, as_markdown, heading, score_models
-from embed.scored import SCORED
+from embed.score import NGRAMS, as_markdown, heading, model_revision, score_models
+from embed.scored import SCORED, read_scored
 from embed.sets import Leaks
 from embed.settings import EmbedSettings
 from embed.tasks import differences, get_task, local_task, task_texts
+from pretrain.export.sentence_embeddings import write_embedding_files
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def model(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_table_holds_mtebs_own_scores(model: Path, base: Path, sets: Path, tmp_path: Path) -> None:
-    facts = {"trained_on": [{"set": "klue-sts"}, {"set": "x.jsonl"}]}
+    facts = {"trained_on": [{"set": "klue-sts"}, {"set": "0-x.jsonl", "origins": ["klue-mrc"]}]}
     shutil.copytree(model, tmp_path / "tuned")
     (tmp_path / "tuned" / "hunmin-embed.json").write_text(json.dumps(facts))
     table = score_models(tmp_path / "tuned", [sets], tmp_path / "out", base=base)
@@ -68,6 +69,7 @@ def test_the_table_holds_mtebs_own_scores(model: Path, base: Path, sets: Path, t
     assert len({path.parts[0] for path in written}) == 4  # each model has a name of its own
     text = as_markdown(table)
     assert text.startswith("1 of 20 tasks of MTEB(kor, v2)") and "MTEB(kor, v2), percent" in text
+    assert table["rows"][0]["trained_on"] == ["HunminKlueMrcRetrieval", "KLUE-STS"]
     assert "*" in text.split("| tuned |")[1].split("|")[0] and "KLUE-STS: validation: 12 rows, mteb has 519" in text
 
     before = (tmp_path / "out" / "fingerprints.json").read_bytes()
@@ -75,6 +77,32 @@ def test_the_table_holds_mtebs_own_scores(model: Path, base: Path, sets: Path, t
     assert (tmp_path / "out" / "fingerprints.json").read_bytes() == before
     short = score_models(tmp_path / "tuned", [sets], tmp_path / "out", ["KLUE-STS"], truncate=4)
     assert short["rows"][0]["scores"]["KLUE-STS"] != tuned["KLUE-STS"]
+    assert "| tuned, 4 entries |" in as_markdown(short) and "| tuned |" not in as_markdown(short)
+
+
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [("1_Pooling/config.json", True), ("sentence_bert_config.json", True), ("config_sentence_transformers.json", True),
+     ("tokenizer.json", True), ("2_Dense/model.safetensors", True), ("pytorch_model.bin", True),
+     ("README.md", False), ("manifest.json", False), ("hunmin-embed.json", False), ("onnx/encoder.onnx", False)],
+)  # fmt: skip
+def test_a_revision_counts_all_that_decides_a_vector(file: str, counts: bool, model: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(model, tmp_path / "other"))
+    assert model_revision(other) == model_revision(model) != model_revision(model, 4)
+    (other / file).parent.mkdir(exist_ok=True)
+    (other / file).write_text("{}")
+    assert (model_revision(other) != model_revision(model)) == counts
+
+
+def test_scores_of_another_pooling_are_made_anew(model: Path, base: Path, sets: Path, tmp_path: Path) -> None:
+    """The same weights and folder of scores; the base's rows are pooled as the model is."""
+    tuned = Path(shutil.copytree(model, tmp_path / "tuned"))
+    found = []
+    for pooling in ("mean", "cls"):
+        write_embedding_files(tuned, 32, 32, pooling)
+        found.append(score_models(tuned, [sets], tmp_path / "out", ["KLUE-STS"], base=base)["rows"])
+    for before, after in zip(*found, strict=True):
+        assert (before["scores"] == after["scores"]) == (before["model"] == NGRAMS), before["model"]
 
 
 def test_wrong_uses(model: Path, base: Path, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,8 +111,7 @@ def test_wrong_uses(model: Path, base: Path, sets: Path, tmp_path: Path, monkeyp
         ({"tasks": ["STS18"]}, "no task 'STS18'.*did you mean 'STS17'"),
         ({"truncate": 33}, "more than the 32 entries"), ({"folders": [tmp_path]}, "no dev file of YNAT"),
         ({"model": base}, "is no model of sentence embeddings"), ({"hub": True}, "HF_HUB_OFFLINE is set"),
-        ({"tasks": ["MrTidyRetrieval"]}, "more than a million documents, which --all scores"),
-        ({"tasks": ["MrTidyRetrieval"], "large": True}, "no MrTidyRetrieval/corpus.jsonl in"),
+        ({"tasks": ["MrTidyRetrieval"]}, "no MrTidyRetrieval/corpus.jsonl in"),
     ]  # fmt: skip
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     for changes, message in cases:
@@ -184,11 +211,19 @@ BROKEN = [
     ("LawIRKo/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq99\td1\t1\n", "query 'q99' is absent"),
     ("LawIRKo/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\thigh\n", "no table of relevant documents"),
     ("LawIRKo/qrels/test.tsv", "query\tdocument\nq1\td1\n", "no table of relevant documents: 'score'"),
-    ("LawIRKo/corpus.jsonl", '{"id": "d1"}\n', "line 1: no text"),
-    ("LawIRKo/queries.jsonl", '{"id": "q1", "text": ""}\n', "line 1: no text"),
+    ("LawIRKo/corpus.jsonl", '{"id": "d1"}\n', "line 1: text: Field required"),
+    ("LawIRKo/corpus.jsonl", '{"id": "d1", "text": 7}\n', "line 1: text: Input should be a valid string"),
+    ("LawIRKo/corpus.jsonl", '{"id": 1, "text": "가"}\n{"_id": "1", "text": "나"}\n', "line 2: id '1' again"),
+    ("LawIRKo/queries.jsonl", '{"id": "q1", "text": ""}\n', "line 1: text: String should have at least 1 character"),
     ("MIRACLReranking/top_ranked.jsonl", '{"query-id": "q1", "corpus-ids": ["d77"]}\n', "document 'd77' of query"),
-    ("STS17/test.jsonl", '{"sentence1": "가", "sentence2": "나"}\n', "line 1: no score"),
-    ("STS17/test.jsonl", "[1]\n", "line 1: no sentence1"),
+    ("STS17/test.jsonl", '{"sentence1": "가", "sentence2": "나"}\n', "line 1: score: Field required"),
+    (
+        "STS17/test.jsonl",
+        '{"sentence1": "가", "sentence2": "나", "score": "3.5"}\n',
+        "score: Input should be a valid num",
+    ),
+    ("STS17/test.jsonl", "[1]\n", "line 1: sentence1: Field required"),
+    ("KlueMrcDomainClustering/test.jsonl", '{"sentences": ["가", 2], "labels": [1, 2]}\n', "sentences: Input should"),
     ("STS17/test.jsonl", "", "holds no rows"),
 ]
 
@@ -199,6 +234,19 @@ def test_a_wrong_file_of_a_task_is_one_clear_error(file: str, content: str, mess
     (write_own(tmp_path, name) / file).write_text(content, encoding="utf-8")
     with pytest.raises(UserError, match=message):
         local_task(name, [tmp_path])
+
+
+def test_ids_and_titles_may_be_numbers(tmp_path: Path) -> None:
+    files = {
+        "corpus.jsonl": [{"id": 1, "title": 2024, "text": "가"}], "queries.jsonl": [{"id": 7, "text": "나"}],
+        "top_ranked.jsonl": [{"query-id": 7, "corpus-ids": [1]}],
+    }  # fmt: skip
+    folder = write_own(tmp_path, "MIRACLReranking") / "MIRACLReranking"
+    for name, rows in files.items():
+        write_lines(folder / name, rows)
+    (folder / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\n7\t1\t1\n")
+    (read,) = read_scored("MIRACLReranking", [tmp_path]).values()
+    assert read == ({"7": "나"}, {"1": ("2024", "가")}, {"7": {"1": 1}}, {"7": ["1"]})
 
 
 def test_the_benchmarks_name_stands_over_all_twenty_alone() -> None:

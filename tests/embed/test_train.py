@@ -14,12 +14,12 @@ import torch
 from tiny_encoders import RUN, losses_of, pairs, write_encoder, write_job
 
 from common.settings import parse_settings
-from embed.settings import EmbedSettings
+from embed.settings import EmbedDataSettings, EmbedSettings
 
 pytest.importorskip("sentence_transformers")
 from embed.base import begin_model
 from embed.batches import draw_batches
-from embed.data import load_sets
+from embed.data import TrainingSet, load_sets
 from embed.trainer import loss_of
 
 ROOT = Path(__file__).parents[2]
@@ -71,9 +71,29 @@ def test_losses_are_the_formulas(base: Path, rows: dict[str, Any], tmp_path: Pat
                 math.exp(cosines[i] - cosines[j]) for i in range(6) for j in range(6) if labels[j] > labels[i]
             ))  # fmt: skip
         else:
-            margins = ((vectors[0] * (vectors[1] - vectors[2])).sum(1)).tolist()
+            margins = ((unit[0] * (unit[1] - unit[2])).sum(1)).tolist()
             expected = sum((m - (given[0] - given[1])) ** 2 for m, given in zip(margins, labels, strict=True)) / 6
         assert found == pytest.approx(expected, rel=1e-4), one.name
+
+
+# cosines to the query: .7071, 1 and -.6; the vectors' lengths differ
+PLANTED = [[[1.0, 0.0]], [[2.0, 2.0]], [[3.0, 0.0]], [[-0.3, 0.4]]]
+
+
+@pytest.mark.parametrize(
+    ("distill", "scores", "expected"),
+    [
+        ("margin-mse", [0.5**0.5, 1.0, -0.6], 0.0),
+        ("kl", [0.5**0.5, 1.0, -0.6], 0.0),
+        ("margin-mse", [1.0, 0.0, 0.0], ((0.5**0.5 - 2) ** 2 + (0.5**0.5 + 0.6 - 1) ** 2) / 2),
+        ("kl", [0.9, 0.5, -0.2], 5.855735),
+    ],
+)
+def test_a_student_with_the_teachers_cosines_has_loss_0(distill: Any, scores: list[float], expected: float) -> None:
+    one = TrainingSet("x", EmbedDataSettings(path="x", distill=distill), "", "distilled")
+    loss = loss_of(one, None, EmbedSettings(data=[{"path": "x"}]), 1)
+    found = loss.compute_loss_from_embeddings([torch.tensor(column) for column in PLANTED], torch.tensor([scores]))
+    assert found.item() == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_cached_loss_has_the_gradients_of_the_plain_one(base: Path, rows: dict[str, Any], tmp_path: Path) -> None:

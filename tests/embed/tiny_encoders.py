@@ -73,7 +73,7 @@ def scored(count: int, seed: int = 0) -> list[dict[str, Any]]:
 
 
 def distilled(count: int) -> list[dict[str, Any]]:
-    return [{**row, "scores": [1.0 + n / 7, -0.5]} for n, row in enumerate(pairs(count, 5))]
+    return [{**row, "scores": [n / 24, -0.5]} for n, row in enumerate(pairs(count, 5))]
 
 
 def write_lines(path: Path, rows: list[Any]) -> Path:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
+from common.errors import UserError
 from leaderboard.correlate import correlate, heat_map
 from leaderboard.suites import SUITES, TASKS
 
@@ -81,7 +82,8 @@ def test_group_means(tmp_path: Path) -> None:
     assert len(found["pairs"]) == 11 * 10 / 2
     heat_map(found, tmp_path / "map.png")
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
-    heat_map(
-        correlate([table(tmp_path / "few.csv", {"a": [1.0, 2.0], "b": [1.0, 2.0]})]), tmp_path / "few.svg", "kendall"
-    )
+    few = correlate([table(tmp_path / "few.csv", {"a": [1.0, 2.0], "b": [1.0, 2.0]})])
+    heat_map(few, tmp_path / "few.svg")
     assert "–" in (tmp_path / "few.svg").read_text() or (tmp_path / "few.svg").stat().st_size > 1000
+    with pytest.raises(UserError, match=r"x.foo has another ending"):
+        heat_map(few, tmp_path / "x.foo")

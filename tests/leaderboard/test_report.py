@@ -151,6 +151,10 @@ def test_bad_files(tmp_path: Path) -> None:
     (tmp_path / "cut.json").write_text('{"results": ')
     (tmp_path / "wrong.csv").write_text("model,score\nm,1\n")
     (tmp_path / "words.csv").write_text("model,task,score\nm,t,good\n")
-    for name in ("cut.json", "wrong.csv", "words.csv", "none.json"):
+    ours(tmp_path, "kornat_common", [0.25])
+    partial = json.loads((tmp_path / "m" / "kornat_common.json").read_bytes())
+    del partial["hunmin"]["intervals"]
+    (tmp_path / "partial.json").write_text(json.dumps(partial))
+    for name in ("cut.json", "wrong.csv", "words.csv", "none.json", "partial.json"):
         with pytest.raises(UserError, match="cannot read"):
             read_results([tmp_path / name])

@@ -13,7 +13,7 @@ from math import ceil
 import numpy as np
 
 from data.benchmark import BenchmarkSentence
-from data.decontaminate.bm25 import bm25_weights, needed_weight
+from data.decontaminate.bm25 import bm25_weights
 from data.decontaminate.matcher import Hit, better
 from data.decontaminate.normalise import folded_words
 from data.decontaminate.settings import DecontaminateSettings, Rule
@@ -104,19 +104,23 @@ def weigh_sentences(sentences: list[list[str]]) -> list[dict[str, int]]:
     return weighed
 
 
+def least_of(total: int, threshold: float) -> int:
+    return max(-(-round(threshold * 1_000_000) * total // 1_000_000), 1)
+
+
 def contained_share(terms: list[str], weights: dict[str, int], threshold: float, window: int) -> float:
     """Return the greatest share of the weights inside one window of the terms, or 0 when it is below the threshold."""
     total = sum(weights.values())
-    if sum(weights[term] for term in weights.keys() & set(terms)) < needed_weight(total, threshold):
+    if sum(weights[term] for term in weights.keys() & set(terms)) < least_of(total, threshold):
         return 0.0
     windows = (set(terms[i : i + window]) for i in range(max(len(terms) - window, 0) + 1))
     held = max(sum(weights[term] for term in weights.keys() & inside) for inside in windows)
-    return held / total if held >= needed_weight(total, threshold) else 0.0
+    return held / total if held >= least_of(total, threshold) else 0.0
 
 
 def fragment_share(query: str, text: str, settings: DecontaminateSettings) -> float:
     """Return the share of `query` in its longest run common with `text`, or 0 when too short."""
-    need = max(settings.fragment_min_characters, needed_weight(len(query), settings.fragment_threshold))
+    need = max(settings.fragment_min_characters, least_of(len(query), settings.fragment_threshold))
     longest = 0
     for start in range(len(query) - need + 1):
         length = max(need, longest + 1)

@@ -126,6 +126,16 @@ def test_an_unknown_source_is_named_with_its_neighbour(parts):
         mix(parts, keep, MixtureSettings(sources={"newss": {"epochs": 2}}))
 
 
+def test_documents_that_share_an_id_are_told_of(tmp_path, capsys):
+    part = write_part(tmp_path / "a.parquet", [(id, id, "글이다. " * 9) for id in ["same"] * 400 + ["few"] * 9])
+    keep = [np.ones(409, bool)]
+    mix([part], keep, MixtureSettings(held_out=0))
+    told = capsys.readouterr().err
+    assert told.count("source 'same' share an id") == 1 and "id_field" in told and "'few'" not in told
+    with pytest.raises(UserError, match=r"max_mb=0\.02 of source .* keeps none of its 400 documents"):
+        mix([part], keep, MixtureSettings(held_out=0, sources={"same": {"max_mb": 0.02}}))
+
+
 def test_shards_hold_one_number_of_copies_and_say_it(rows, parts, tmp_path):
     built = {}
     for workers in (1, 2):

@@ -31,6 +31,7 @@ from .reading import ids, read, rejects, texts
         ("<a>a@example.com</a><a>010-1234-5678</a><!-- --><b>한</b>글1<i>호</i>", "a@example.com 010-1234-5678한글1호"),
         ("", ""),
         ("<p>열린 <b>채로", "열린 채로"),
+        ("<p>10<sup>13</sup>개, 5m<sup>2</sup>, CO<sub>2</sub>, 말<sup>가</sup>", "10¹³개, 5m², CO₂, 말가"),
     ],
 )
 def test_html(source, text):
@@ -49,7 +50,12 @@ def test_any_html_gives_lines_of_its_own_letters_without_blanks_at_their_ends(so
     [
         ("# 제목\n\n첫 줄\n둘째 줄  \n셋째 줄", "제목\n첫 줄 둘째 줄\n셋째 줄"),
         ("- 하나\n- **둘** [링크](http://a.b)\n\n> 인용 `코드`", "하나\n둘 링크\n인용 코드"),
-        ("```python\nx = 1\n```\n\n    들여 쓴 코드\n\n글 ![그림](a.png)", "글"),
+        ("```python\n# 한글\n```\n\n    x = 1  # 코드\n\n글 ![그림](a.png)\n\n```\ny = 2\n```", "글"),
+        (
+            "시\n\n    나 보기가\n    가실 때에는\n\n```\n손님: 얼마예요?\n```\n\n끝",
+            "시\n나 보기가\n가실 때에는\n손님: 얼마예요?\n끝",
+        ),
+        ("10<sup>13</sup>개, 5m<sup>2</sup>, CO<sub>2</sub>", "10¹³개, 5m², CO₂"),
         ("| 칸 | 둘 |\n|---|---|\n| 셋 | 넷 |", "칸\n둘\n셋\n넷"),
         ("<div>상자 <b>글</b></div>\n\n뒤 <a name='x'></a>글", "상자 글\n뒤 글"),
         ("[a@example.com](x)[010-1234-5678](y)![z](z)**02-123-4567**", "a@example.com 010-1234-5678 02-123-4567"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 
@@ -43,6 +44,15 @@ def test_nothing_begins_when_one_input_lacks_its_column(tmp_path: Path, suffix: 
     assert not (tmp_path / "out").exists()
     with pytest.raises(UserError, match="columns are id, body"):
         check_fields(corpus_files(chosen))
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_an_object_around_the_records_is_named(tmp_path: Path, indent: int | None) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"version": 1, "data": [{"text": "가"}, {"text": "나"}]}, indent=indent))
+    with pytest.raises(UserError, match="set the source's records_field to 'data'"):
+        check_fields(corpus_files(settings(str(path))))
+    check_fields(corpus_files(settings({"path": str(path), "records_field": "data"})))
 
 
 def test_a_folder_fits_when_one_of_its_files_does(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ def test_a_tuned_model_goes_with_card_and_scores(hub: Hub, tuned: Path, capsys: 
 
 
 def test_what_is_not_mtebs_data_stays_in_the_table(tuned: Path, tmp_path: Path) -> None:
+    from embed.score import score_models
     from hunmin.hub.embeddings import hub_scores, publish_embeddings
 
     scores = Path(shutil.copytree(tuned / "scores", tmp_path / "scores"))
@@ -87,6 +88,12 @@ def test_what_is_not_mtebs_data_stays_in_the_table(tuned: Path, tmp_path: Path) 
     table["tasks"]["KLUE-STS"]["differs"] = ["validation: 12 rows, mteb has 519"]
     (scores / "table.json").write_text(json.dumps(table))
     assert list(hub_scores(tuned / "model", scores)) == []
+
+    short, sets = tmp_path / "short", [tuned.parent / "klue"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("embed.tasks.differences", lambda task: [])
+        score_models(tuned / "model", sets, short, ["KLUE-STS"], truncate=4)
+    assert list(hub_scores(tuned / "model", short)) == []  # no score of the whole model
 
     other: Any = Path(shutil.copytree(tuned / "model", tmp_path / "other"))
     (other / "model.safetensors").write_bytes(b"other weights")
