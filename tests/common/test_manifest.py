@@ -10,7 +10,9 @@ from common.errors import HunminError
 from common.manifest import (
     MANIFEST,
     Manifest,
+    damaged_outputs,
     describe_outputs,
+    made_by,
     missing_outputs,
     package_versions,
     read_manifest,
@@ -44,6 +46,22 @@ def test_missing_and_cut_outputs_are_seen(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("")
     (tmp_path / "b" / "data.bin").unlink()
     assert missing_outputs(tmp_path, manifest) == ["a.txt", "b/data.bin"]
+
+
+def test_a_longer_file_and_other_bytes_of_the_same_length_are_seen(tmp_path: Path) -> None:
+    manifest = fill(tmp_path)
+    (tmp_path / "a.txt").write_text("a.txt and more")
+    (tmp_path / "b" / "data.bin").write_text("B/DATA.BIN")
+    assert missing_outputs(tmp_path, manifest) == ["a.txt"]
+    assert damaged_outputs(tmp_path, manifest) == ["a.txt", "b/data.bin"]
+    sums = {name: {"bytes": one["bytes"], "sha256": "0" * 64} for name, one in manifest.outputs.items()}
+    older = manifest.model_copy(update={"outputs": sums})  # of a version that noted another hash
+    assert damaged_outputs(tmp_path, older) == list(sums)
+
+
+def test_a_folder_is_of_the_stage_that_made_it(tmp_path: Path) -> None:
+    fill(tmp_path)
+    assert made_by(tmp_path, "s") and not made_by(tmp_path, "t") and not made_by(tmp_path / "b", "s")
 
 
 def test_a_damaged_manifest_is_an_error_with_a_remedy(tmp_path: Path) -> None:

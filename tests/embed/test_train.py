@@ -188,3 +188,9 @@ def test_a_checkpoint_of_another_run_is_refused(run: Any, base: Path, rows: dict
     run(base, [rows["pairs"]], tmp_path / "x", stop_at=2)
     with pytest.raises(UserError, match="is of another run"):
         run(base, [rows["pairs"]], tmp_path / "x", learning_rate=2e-3)
+    mine = tmp_path / "mine.jsonl"
+    mine.write_bytes(Path(rows["pairs"]["path"]).read_bytes())
+    run(base, [{"path": str(mine)}], tmp_path / "y", stop_at=2)
+    mine.write_bytes(mine.read_bytes().replace(b"\n", b" \n"))  # the same rows in other bytes
+    with pytest.raises(UserError, match="is of another run"):
+        run(base, [{"path": str(mine)}], tmp_path / "y")

@@ -79,6 +79,13 @@ def test_an_interrupted_stage_goes_on_from_its_pieces_to_the_same_manifests(hous
     assert house.manifests() == straight
 
 
+def test_an_interrupted_stage_begins_anew_where_that_is_asked_for(house: House) -> None:
+    house.stop("b")
+    assert house.go(restart="b") == ["b", "c"]  # without the piece ("b+")
+    house.stop("b", lr=3e-4, first="b")
+    assert house.go(lr=3e-4) == ["b+", "c"]
+
+
 def test_a_stage_that_knows_its_pieces_keeps_them_for_other_inputs(house: House) -> None:
     reopened: list[Path] = []
     house.change("a", reopen=reopened.append)

@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,15 @@ from tokenizer.morphemes import count_pieces, kiwi_morphemes, mark, morpheme_spa
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1, max_size=20))
 def test_surfaces_give_back_any_word(word: str) -> None:
     assert "".join(morphemes(word)) == word
+
+
+def test_a_word_that_the_analyser_changes_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Tagger:
+        def parse(self, word: str) -> list[SimpleNamespace]:
+            return [SimpleNamespace(surface=one) for one in ("하", "여", "요")]
+
+    monkeypatch.setattr("tokenizer.morphemes._tagger", Tagger)
+    assert morphemes("하여요") == ["하", "여", "요"] and morphemes("해요") == ["해요"]
 
 
 @settings(max_examples=200)

@@ -132,7 +132,7 @@ def test_documents_that_share_an_id_are_told_of(tmp_path, capsys):
     mix([part], keep, MixtureSettings(held_out=0))
     told = capsys.readouterr().err
     assert told.count("source 'same' share an id") == 1 and "id_field" in told and "'few'" not in told
-    with pytest.raises(UserError, match=r"max_mb=0\.02 of source .* keeps none of its 400 documents"):
+    with pytest.raises(UserError, match=r"max_mb of source .*, 0\.02, keeps none of its 400 documents"):
         mix([part], keep, MixtureSettings(held_out=0, sources={"same": {"max_mb": 0.02}}))
 
 
