@@ -116,8 +116,8 @@ def _sizes(
         sizes[name] = int(bytes_[drawn < thresholds[name]].sum())
         if len(bytes_) and not sizes[name]:
             raise UserError(
-                f"the max_mb of source '{name}' in corpus.mixture, {settings.sources[name].max_mb:g}, keeps none of its "
-                f"{len(bytes_):,} documents",
+                f"the max_mb of source '{name}' in corpus.mixture, {settings.sources[name].max_mb:g}, keeps none of "
+                f"its {len(bytes_):,} documents",
                 "documents stay or go whole, and those that share an id go together",
                 "raise max_mb, set the source's id_field to a field that tells its records apart, or set epochs: 0",
             )
