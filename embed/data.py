@@ -143,7 +143,8 @@ def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks:
                 raise ValueError(f"the row is {described}, the rows before it are {shape}")
         except ValueError as error:
             if not given.use:
-                raise UserError(f"{given.path}, line {line}: {error}", "every row counts", "fix the row") from None
+                rule = "every row counts, and all of a file have as many negatives"
+                raise UserError(f"{given.path}, line {line}: {error}", rule, "fix the row, or split the file") from None
             found.counts["invalid"] += 1
             continue
         shape = described

@@ -19,8 +19,8 @@ from embed.settings import EmbedSettings
 
 
 def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dict[str, Any]:
-    """Write `out/SET.jsonl` for each set with queries, rows of {query, positive, negatives, scores?} that `embed.data`
-    reads, and return {"documents", "sets": rows, rows left out, licence}.
+    """Write `out/SET.jsonl`, rows of {query, positive, negatives, scores?} that `embed.data` reads, for each set where
+    any have negatives, and return {"documents", "sets": rows, rows left out, licence}.
 
     Texts equal but for white space are one text. A query's positives in all sets are never its negatives.
 
@@ -78,12 +78,14 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
                 rows[key] = {"query": query, "positive": positive, "negatives": [text for text, _ in best]}
                 if s.mine.scores:
                     rows[key]["scores"] = [best[0][1][0], *(scores[1] for _, scores in best)]
-        write_rows(out, one, rows.values())
+        if rows:
+            write_rows(out, one, rows.values())
         counts["sets"][one.name] = {"rows": len(rows), "left out": len(one.texts) - len(rows), "licence": one.licence}
     if not any(one["rows"] for one in counts["sets"].values()):
         raise UserError(
             f"no query has {wanted} negatives below the margin", "a row has embed.mine.negatives of them",
-            "lower embed.mine.margin or embed.mine.negatives, or raise embed.mine.max_score",
+            "lower embed.mine.margin or embed.mine.negatives"
+            + (", or raise embed.mine.max_score" if s.mine.max_score is not None else ""),
         )  # fmt: skip
     return counts
 

@@ -14,6 +14,7 @@ from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from common.errors import UserError
+from common.progress import say
 from common.settings import parse_settings
 from embed.base import LOCAL, load_encoder, load_model
 from embed.data import TrainingSet, load_sets
@@ -36,17 +37,18 @@ def reranker_settings(s: EmbedSettings) -> EmbedSettings:
 
 
 def with_negatives(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
-    """Return the sets whose rows are queries and documents.
+    """Return the sets whose rows are a query, its positive and negatives; others are left out, and named on stderr.
 
     Raises:
-        UserError: there is none, or one has no negatives.
+        UserError: there is none.
     """
-    for one in (found := query_sets(sets)):
-        if len(one.texts[0]) < 3:
-            raise UserError(
-                f"{one.name} has no negatives", "a reranker compares a positive with negatives",
-                "mine them (hunmin embed mine) and name the mined file in embed.data",
-            )  # fmt: skip
+    asked = query_sets(sets)
+    found = [one for one in asked if len(one.texts[0]) >= 3]
+    if without := ", ".join(one.name for one in asked if one not in found):
+        rule, remedy = "a reranker compares a positive with negatives", "mine them: hunmin embed mine"
+        if not found:
+            raise UserError(f"{without} has no negatives", rule, f"{remedy}, and name the mined file in embed.data")
+        say(f"left out: {without} has no negatives; {remedy}", style="yellow")
     return found
 
 
@@ -74,6 +76,7 @@ class CrossTuner(ExactTrainer, CrossEncoderTrainer):
     """The Trainer of a cross-encoder; see `embed.trainer.Tuner`."""
 
     arguments: Any = CrossEncoderTrainingArguments
+    section = "embed.rerank"
     read_sets, load_weights = staticmethod(load_pairs), staticmethod(load_head)
 
     @staticmethod

@@ -24,7 +24,7 @@ class HubSettings(Settings):
     license: str | None = runtime(None)
     """Licence of the model, by the hub's names, such as cc-by-sa-4.0."""
     source_licenses: dict[str, str] = runtime({})
-    """Licence of each source of the corpus, by the source's name."""
+    """Licence of each source of the corpus, by the source's name. Without it, `licence` of its input."""
     note: str = runtime("")
     """Markdown text for the beginning of the card."""
     commits: dict[str, str] = runtime({})

@@ -43,13 +43,20 @@ def reranker(run: Any, base: Path, rows: dict[str, Any], trained: Path) -> Path:
 
 
 def test_pairs(rows: dict[str, Any]) -> None:
-    (one,) = load_pairs(settings([rows["triplets"], rows["scored"]]))
+    (one,) = load_pairs(settings([rows["triplets"], rows["scored"], rows["pairs"]]))  # the last has no negatives
     expected = {(row["query"], row["positive"]): 1.0 for row in pairs(60)}
     expected |= {(row["query"], row["negatives"][0]): 0.0 for row in pairs(60)}
     assert dict(zip(one.texts, one.labels, strict=True)) == expected and len(one.texts) == 120
     for name, message in (("pairs", "0-pairs has no negatives"), ("scored", "no set with queries")):
         with pytest.raises(UserError, match=message):
             load_pairs(settings([rows[name]]))
+
+
+def test_a_base_with_fewer_positions_names_the_setting_of_the_reranker(
+    base: Path, rows: dict[str, Any], run: Any, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=r"set embed\.rerank\.max_seq_len=\d+ at most"):
+        run(base, [rows["triplets"]], tmp_path / "r", reranker=True, max_seq_len=4096)
 
 
 def test_settings_of_the_reranker() -> None:
