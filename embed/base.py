@@ -33,8 +33,8 @@ def quiet_libraries() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning, module="mteb")
 
 
-def read_base(folder: Path, settings: EmbedSettings, section: str = "embed") -> tuple[ModelFacts, Any]:
-    """Return what is said of a base, and its tokenizer; `section` is where the recipe has the settings.
+def read_base(folder: Path, settings: EmbedSettings, within: str = "") -> tuple[ModelFacts, Any]:
+    """Return what is said of a base, and its tokenizer; `within` is what its length stands in below `embed.`.
 
     Raises:
         UserError: it does not load, is a decoder or a fine-tuned head, or is too small for the settings.
@@ -44,8 +44,9 @@ def read_base(folder: Path, settings: EmbedSettings, section: str = "embed") -> 
         raise UserError(f"{name} has the head of a fine-tuned model", remedy="name the pretrained model (embed.base)")
     if settings.max_seq_len > facts.max_positions:
         raise UserError(
-            f"{section}.max_seq_len={settings.max_seq_len} is more than the {facts.max_positions} positions of {name}",
-            remedy=f"set {section}.max_seq_len={facts.max_positions} at most",
+            f"embed.{within}max_seq_len={settings.max_seq_len} is more than the positions of {name}",
+            f"it has {facts.max_positions}",
+            f"set embed.{within}max_seq_len={facts.max_positions} at most",
         )
     if wide := [width for width in settings.matryoshka if width >= facts.hidden_size]:
         raise UserError(

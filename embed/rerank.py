@@ -76,7 +76,7 @@ class CrossTuner(ExactTrainer, CrossEncoderTrainer):
     """The Trainer of a cross-encoder; see `embed.trainer.Tuner`."""
 
     arguments: Any = CrossEncoderTrainingArguments
-    section = "embed.rerank"
+    within = "rerank."
     read_sets, load_weights = staticmethod(load_pairs), staticmethod(load_head)
 
     @staticmethod

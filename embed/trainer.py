@@ -96,7 +96,7 @@ class Tuner(ExactTrainer, SentenceTransformerTrainer):
     """The Trainer of an embedder, and what a reranker's does otherwise."""
 
     arguments: Any = SentenceTransformerTrainingArguments
-    section = "embed"
+    within = ""
     read_sets, begin = staticmethod(load_sets), staticmethod(begin_model)
     load_weights, save_folder = staticmethod(load_encoder), staticmethod(write_embedder)
 
@@ -126,7 +126,7 @@ def train_to_end(
 ) -> dict[str, Any] | None:
     """Return what `embed.train.tune_embeddings` does, in one of `world` processes, by a kind of trainer."""
     quiet_libraries()
-    facts, tokenizer = read_base(base, s, kind.section)
+    facts, tokenizer = read_base(base, s, kind.within)
     sets = kind.read_sets(s)
     refuse_small_sets(sets, s.batch)
     epoch = sum(epoch_batches(one, s.batch) for one in sets)

@@ -22,7 +22,8 @@ SHIMS = {
     'case " $* " in *" pretrain "*) mark=1;; *) mark=;; esac\n'
     '[ -n "${FAIL:-}" ] && { echo "rank 0 broke" > runs/x/logs/ranks/rank-0.log; exit "$FAIL"; }\n'
     "trap '[ -z \"$mark\" ] || touch runs/x/pretrain.partial/logs/stopped; exit 143' TERM\n"
-    "echo $$ > task\nfor i in $(seq 100); do sleep 0.1; [ -e finish ] && exit 0; done\n",
+    "i=0\n"
+    "echo $$ > task\nwhile [ $i -lt 100 ]; do i=$((i + 1)); sleep 0.1; [ -e finish ] && exit 0; done\n",
     "scancel": 'echo "scancel $*" >> calls\nkill -TERM "$(cat task)"\n'
     'while [ -n "${WAITS:-}" ] && kill -0 "$(cat task)" 2>/dev/null; do sleep 0.01; done\n',
     "scontrol": '[ "$1" = show ] && { echo "PreemptEligibleTime=2026-11-24 PreemptTime=${PREEMPTED:-None}"\n'
