@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from common.manifest import read_manifest
+from common.manifest import WORK_MARK, read_manifest
 from data.readers.volume import FileVersion
 from hunmin import preflight, state
 from hunmin import run as engine
@@ -83,6 +83,7 @@ def test_an_interrupted_stage_begins_anew_where_that_is_asked_for(house: House) 
     house.stop("b")
     assert house.go(restart="b") == ["b", "c"]  # without the piece ("b+")
     house.stop("b", lr=3e-4, first="b")
+    assert (house.stop("b", lr=3e-4, restart="b") / WORK_MARK).exists()  # else the work would be nobody's
     assert house.go(lr=3e-4) == ["b+", "c"]
 
 
