@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from common.manifest import read_manifest
+from hunmin.launch.waiting import SILENT_SECONDS
 from hunmin.main import run_command
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "hunmin"))
@@ -299,7 +300,7 @@ def test_a_node_with_an_empty_run_folder_does_not_wait_for_ever(
     run = Nodes(nodes, encoded, tmp_path / "run", "torchrun")
     run.start(f"mount -t tmpfs none {tmp_path / 'run'}")
     try:
-        assert run.processes[1].wait(200) == 2
+        assert run.processes[1].wait(SILENT_SECONDS + 200) == 2  # node 0 is not heard of, so long
     finally:
         run.processes[0].terminate()  # it waits for a node that sees its folder
         run.end(60)
