@@ -151,9 +151,13 @@ def _save(figure: Any, path: Path) -> None:
     from matplotlib import pyplot
 
     with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         figure.tight_layout()
         with atomic_write(path, "wb") as stream:
             figure.savefig(stream, format="png", metadata={"Software": None})
     pyplot.close(figure)
-    if any("missing from font" in str(one.message) for one in caught):
+    others = [one.message for one in caught if "missing from font" not in str(one.message)]
+    for message in others:
+        warnings.warn(message, stacklevel=2)
+    if len(others) < len(caught):
         say(f"{path}: no font with Hangul is installed (one of {', '.join(HANGUL)})", style="yellow")

@@ -126,7 +126,7 @@ def with_exponents(source: str) -> str:
 
 
 def raised(text: str, way: str) -> str:
-    """Return a number as the characters for an exponent or an index, and any other text as it stands.
+    """Return a number as the characters for an exponent or an index, and any other text unchanged.
 
     Args:
         text: what is raised or lowered.

@@ -16,18 +16,8 @@ from data.readers import HUB
 from hunmin.recipe import Recipe
 
 PLACES = (
-    "path",
-    "benchmark",
-    "benchmarks",
-    "data",
-    "base",
-    "branch_from",
-    "inputs",
-    "sources",
-    "model",
-    "guide",
-    "reranker",
-)
+    "path", "benchmark", "benchmarks", "data", "base", "branch_from", "inputs", "sources", "model", "guide", "reranker"
+)  # fmt: skip
 """Keys of a recipe whose strings name places: the last name of each stays."""
 NEEDED = (("pretrain", "micro_batch"), ("klue", "published"))
 """Settings that change no result but are part of a recipe that can be run again: the batch is divided by the first, and

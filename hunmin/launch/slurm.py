@@ -71,6 +71,7 @@ def _outside(job: Job) -> list[Path]:
     named = [one if isinstance(one, str) else one.path for one in recipe.corpus.inputs]
     named += recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else []
     named += recipe.klue.inputs if recipe.klue else []
+    named += [one.model for one in recipe.corpus.filters if one.model]
     named += [one for one in (recipe.tokenizer.base, recipe.pretrain.init_from, recipe.pretrain.branch_from) if one]
     local = [_absolute(one) for one in named if not is_remote(one) and not one.startswith(HUB)]
     folders = {_absolute(job.run), _absolute(recipe_file(job.path)).parent}

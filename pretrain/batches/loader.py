@@ -104,9 +104,7 @@ class Loader:
     def epochs(self) -> float:
         """How often the corpus has been seen when the run ends, by those it branches from too."""
         seen = (self.first_sample + self.settings.samples_before(self.settings.steps)) / self.order.size
-        return seen * (
-            copies(self.settings) if self.pairs else 1
-        )  # static pairs: an epoch of the order holds all copies
+        return seen * copies(self.settings) if self.pairs else seen  # an epoch of the order holds all copies of pairs
 
     def objective(self, step: int) -> Objective:
         """Return what is learned from global batch `step`."""
