@@ -111,9 +111,12 @@ def join_processes(info: WorldInfo, threads: int | None = None) -> Process:
     if info.world == 1:
         torch.set_num_threads(threads or thread_count(own, [own]))
         return Process(0, 1, info.host, device)
+    agent = _agent_has_store()
     # held to the end: on rank 0 it may be the one that the others are connected to
-    store = _store(info, info.rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True")
-    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    store = _store(info, info.rank == 0 and not agent)
+    # An agent's store holds the keys of earlier attempts. A store of rank 0 is new at each, and there the count, which
+    # is the agent's own, would part a node that comes back from those whose agents have counted a restart.
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") if agent else ""
     group = dist.PrefixStore(f"group/{attempt}", store)
     dist.init_process_group(
         GROUPS[device.type], store=group, rank=info.rank, world_size=info.world, timeout=PATIENCE
@@ -135,7 +138,7 @@ def _store(info: WorldInfo, opens: bool) -> Any:
     Where all processes are of one machine it listens on the loopback alone. Between machines it listens on all
     interfaces, and torch knows no password for it.
     """
-    local, agent = info.local_world == info.world, os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    local, agent = info.local_world == info.world, _agent_has_store()
     host = LOOPBACK if local and not agent else info.address
     try:
         if opens and local:
@@ -149,6 +152,10 @@ def _store(info: WorldInfo, opens: bool) -> Any:
             "the processes of a run meet at a port of the machine of rank 0",
             "open the ports between the machines, or set MASTER_ADDR and MASTER_PORT to what all of them reach",
         ) from None
+
+
+def _agent_has_store() -> bool:
+    return os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
 
 
 def open_local_store(port: int) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,3 +63,31 @@ def open_and_close() -> Iterator[int]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         yield probe.getsockname()[1]
+
+
+JOIN = """
+import os
+from pretrain.parallel.processes import join_processes, leave_processes, place_process
+process = join_processes(place_process())
+with process.monitor:
+    print(process.world)
+leave_processes()
+"""
+
+
+def test_a_node_that_comes_back_meets_those_whose_agents_have_counted_a_restart() -> None:
+    """torchrun's count is of each agent; a node that has been started anew begins at 0."""
+    with open_and_close() as port:
+        pass
+    started = []
+    for rank, count in enumerate((1, 0)):
+        place = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": 2, "MASTER_PORT": port}
+        place |= {"MASTER_ADDR": "127.0.0.1", "TORCHELASTIC_RESTART_COUNT": count, "OMP_NUM_THREADS": 1}
+        environment = {**os.environ, **{name: str(value) for name, value in place.items()}}
+        command = [sys.executable, "-c", JOIN]
+        started.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
+    try:
+        assert [process.communicate(timeout=120)[0] for process in started] == ["2\n", "2\n"]
+    finally:
+        for process in started:
+            process.kill()
