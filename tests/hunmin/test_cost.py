@@ -44,6 +44,13 @@ def test_every_key_that_a_plan_ever_had_is_there() -> None:
     json.loads(json.dumps(plan, allow_nan=False))
 
 
+@pytest.mark.parametrize("option", ["--price", "--network"])
+def test_infinite_numbers_are_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["plan", str(CONFIGS / "quickstart.yaml"), option, "inf"]) == 2
+    said = capsys.readouterr().err
+    assert f"{option} inf" in said and "finite" in said and "Traceback" not in said
+
+
 def test_nodes_network_money_and_a_stated_rate() -> None:
     asked = recipe(micro_batch=8)
     assert [cost_plan(asked, n, "A100")["nodes"] for n in (1, 8, 16, 64)] == [1, 1, 2, 8]

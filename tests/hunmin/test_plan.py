@@ -46,6 +46,15 @@ def test_small_inputs_take_the_starts_of_the_stages(
     assert "with the start of each stage" in total and "left out: compilation in the first run" in total
 
 
+def test_the_time_of_embeddings_is_not_known(text: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "korsts").mkdir()
+    for split in ("train", "test"):
+        (tmp_path / "korsts" / f"sts-{split}.tsv").write_text("")
+    tree = {**text, "embed": {"data": [{"use": "korsts"}], "score": ["KorSTS"], "sources": [str(tmp_path)]}}
+    found = plan.dry_run_plan(Recipe.model_validate(tree), None, None)
+    assert [row["seconds"] for row in found["stages"] if row["stage"] == "embed"] == [None]
+
+
 def test_a_file_without_the_text_column_is_told_with_its_columns(text: dict[str, Any], tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"{number}.txt").write_text("가나다")
@@ -134,8 +143,14 @@ def test_a_dry_run_refuses_what_the_run_refuses(text: dict[str, Any], monkeypatc
     ],
 )
 def test_the_command_and_its_dry_run_end_alike(
-    changes: list[str], told: str, text: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    changes: list[str],
+    told: str,
+    text: dict[str, Any],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(text))
     Path("other.jsonl").write_text('{"body": "글이 있다."}\n', "utf-8")
     for dry in (["--dry-run"], []):

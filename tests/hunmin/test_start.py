@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,12 @@ def test_a_new_recipe_can_be_run(size: str, klue: list[str]) -> None:
     assert recipe.pretrain.model.hidden == {"small": 192, "base": 768}[size]
     text = Path("recipe.yaml").read_text(encoding="utf-8")
     assert "{" not in "".join(line for line in text.splitlines() if line.startswith("#")) and "HUNMIN_PII_KEY" in text
+
+
+def test_the_next_command_can_be_pasted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["init", "--text", "x", "--out", "내 모델.yaml"]) == 0
+    said = capsys.readouterr().err
+    assert shlex.split(said.split("Check it: ")[1]) == ["hunmin", "run", "내 모델.yaml", "--dry-run"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -88,6 +89,14 @@ def test_a_file_of_the_users_goes_before_a_recipe_of_that_name(
         (tmp_path / name).write_text("mine: 1")
         assert run_command(["plan", name]) == 2
         assert "unknown key 'mine'" in said()
+
+
+def test_the_remedy_repeats_what_was_given(tmp_path: Path, said: Said) -> None:
+    (tmp_path / "text.txt").write_text("가나다\n", encoding="utf-8")
+    recipe, out = str(write_recipe(tmp_path, tmp_path / "text.txt")), f"out={tmp_path / 'a run'}"
+    assert run_command(["pretrain", recipe, out]) == 2
+    fix = said().split("fix: ")[1].replace("\n         ", " ")
+    assert shlex.split(fix) == ["hunmin", "run", recipe, out, "--until", "encode"]
 
 
 OUTPUTS = (

@@ -47,8 +47,15 @@ def test_other_recipes_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UserError, match="has no section 'embed'"):
         load_embed_recipe(str(CONFIGS / "quickstart.yaml"))
     assert isinstance(load_recipe(CONFIGS / "quickstart.yaml"), Recipe)
-    assert run_command(["pretrain", str(CONFIGS / "embed-small.yaml"), "embed.base=x"]) == 2
-    assert "is a recipe of sentence embeddings" in " ".join(capsys.readouterr().err.split())
+    told = {
+        ("embed-small.yaml", "embed.base=x"): "sentence embeddings embed/model",
+        ("quickstart-instruct.yaml",): "instruction tuning tune/model",
+    }
+    for (name, *overrides), words in told.items():
+        assert run_command(["pretrain", str(CONFIGS / name), *overrides]) == 2
+        kind, _, folder = words.rpartition(" ")
+        said = " ".join(capsys.readouterr().err.split())
+        assert f"is a recipe of {kind}" in said and f"name the folder {folder} of its run" in said
 
 
 def test_processes_of_a_launcher_are_refused(

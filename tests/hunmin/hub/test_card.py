@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,25 @@ def test_the_card_says_what_the_run_says(language: Any, scored: Path) -> None:
     assert f"| {metadata['tokens']:,} |" in text and f"1 × {metadata['device']}, fp32" in text
     assert text.index("Made for a test.") < text.index("```python") and "vocab_size: 2500" in text
     assert "{" not in text.replace("{'", "").split("```yaml")[0]  # nothing was left unfilled
+
+
+def test_a_licence_beside_an_input_stands_in_the_card(scored: Path) -> None:
+    def name_books(tree: dict[str, Any]) -> None:
+        tree["hub"]["source_licenses"] = {}
+        tree["corpus"]["inputs"] = [{"path": "books.txt", "name": "books", "licence": "KOGL type 1"}]
+
+    change(scored, name_books)
+    rows = write_card(read_facts(scored), None).splitlines()
+    assert next(line for line in rows if line.startswith("| books |")).endswith("| KOGL type 1 |")
+
+
+def test_the_size_is_told_before_the_export(scored: Path) -> None:
+    """Of a checkpoint that is pushed amid training: the size that the exported model has."""
+    before = write_card(read_facts(scored), None)
+    shutil.rmtree(scored / "export")
+    after = write_card(read_facts(scored), None)
+    size = re.compile(r"[0-9.]+[kM] parameters")
+    assert size.findall(before) == size.findall(after) != []
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])

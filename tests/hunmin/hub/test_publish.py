@@ -18,6 +18,7 @@ from hub_server import TOKEN, Fault, Hub
 from huggingface_hub import ModelCard
 from safetensors.torch import load_file
 
+from common.lock import locked
 from hunmin.hub import follow
 from hunmin.hub.private import refuse_private
 from hunmin.hub.publish_run import publish_run
@@ -218,6 +219,17 @@ def test_a_restart_pushes_what_the_repository_lacks(
     assert [message.split(",")[0] for message in pushed(hub)] == ["Step 20", "Step 10", "Step 30"] and not left.exists()
     found = hub.repositories["me/live"]
     assert found.head == found.tags["step-30"]  # step 10 came later, and has its tag alone
+
+
+def test_uploads_of_a_command_that_runs_stay(hub: Hub, live: Live) -> None:
+    under_way = live.path / "logs" / "hub-of-another-command"
+    under_way.mkdir()
+    with locked(live.path), follow.following(live.recipe(), live.path, last=False):
+        pass
+    assert under_way.exists()
+    with follow.following(live.recipe(), live.path, last=False):
+        pass
+    assert not under_way.exists()
 
 
 def test_at_the_end_the_last_one_goes(hub: Hub, live: Live, here: None, capsys: pytest.CaptureFixture[str]) -> None:
