@@ -21,7 +21,7 @@ out: {out}   # run folder
 seed: 42
 
 corpus:
-  inputs: {text}   # files, folders, globs, URLs, or hf:OWNER/NAME; text, JSON Lines, CSV, Parquet, archives
+  inputs: {text}   # files, folders, globs, URLs, or hf:OWNER/NAME; text, JSON Lines, CSV, Parquet, .gz, .zst
   pii:
     enabled: true            # replaces phone numbers, e-mail addresses and 14 more types with a secret key:
                              #   (umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key)

@@ -17,8 +17,8 @@ from common.lock import locked
 from common.manifest import WORK_MARK, Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
 from common.secrets import masked_words
-from hunmin.preflight import refuse_missing, refuse_shared_executor
-from hunmin.recipe import RunSettings, save_recipe
+from hunmin.preflight import refuse_missing, refuse_shared_executor, refuse_training
+from hunmin.recipe import Recipe, RunSettings, save_recipe
 from hunmin.replacing import (
     clear_way,
     given_up,
@@ -130,7 +130,9 @@ def _refuse_early(
     if share:
         return True, set()
     given = refuse_replacing(recipe, first, last, restart, folder)
-    refuse_beginning(recipe, first, last, restart, folder)
+    undone = refuse_beginning(recipe, first, last, restart, folder)
+    if isinstance(recipe, Recipe) and "pretrain" in undone:
+        refuse_training(recipe)
     return False, given
 
 
@@ -151,16 +153,16 @@ def refuse_beginning(
     last: str | None = None,
     restart: str | None = None,
     folder: RunFolder | None = None,
-) -> None:
-    """Refuse what the first stage that a run does would refuse as it begins (`Stage.check`).
+) -> list[str]:
+    """Return the stages that a run would do; refuse what the first one would refuse as it begins (`Stage.check`).
 
     Raises:
         UserError: it would; or as `judge_all`.
     """
-    undone = (one for one in judge_all(recipe, first, last, restart, folder=folder) if not one.done)
-    begun = next(undone, None)
-    if begun and (begun.stage.name == restart or not begun.resumes):
-        begun.stage.check(recipe, Path(recipe.out))
+    undone = [one for one in judge_all(recipe, first, last, restart, folder=folder) if not one.done]
+    if undone and (undone[0].stage.name == restart or not undone[0].resumes):
+        undone[0].stage.check(recipe, Path(recipe.out))
+    return [one.stage.name for one in undone]
 
 
 def run(

@@ -31,8 +31,8 @@ class DecontaminateSettings(Settings):
     enabled: bool = True
     """Whether benchmark sentences are removed at all."""
     benchmark: str | list[str] | None = None
-    """Folders, files or globs of the benchmarks; None = the recipe's klue.data, and the folders of the tasks of other
-    suites that it scores. Without either, nothing is decontaminated, and a warning says so."""
+    """Folders, files or globs of the benchmarks; None = what the recipe scores: klue.data, the folders of the tasks of
+    other suites, and embed.sources with embed.score. Without any, nothing is decontaminated, and a warning says so."""
 
     @property
     def benchmarks(self) -> list[str]:

@@ -33,7 +33,7 @@ class InstructSettings(Settings):
     held_out: int = Field(default=50, ge=0)
     """Rows per use that are held out of training, with all their texts; of a use with few rows at most half. The suite
     `instruct` scores these rows."""
-    seed: int = Field(default=0, ge=0, lt=2**63)
+    seed: int = Field(default=42, ge=0, lt=2**63)
     """Seed of all draws: rows, templates, order of choices and of pairs. Another seed gives another sample."""
     pool: int = Field(default=50_000, ge=1)
     """Records of a use that are drawn before any are removed; this bounds memory and time for very large sets. Ten

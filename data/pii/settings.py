@@ -30,7 +30,8 @@ class PiiSettings(Settings):
     label, or in a messenger) are replaced only if they are listed here."""
 
     key_env: str = runtime("HUNMIN_PII_KEY")
-    """Name of the environment variable that contains the key. It takes precedence over `key`."""
+    """Name of the environment variable that contains the key. It takes precedence over `key`. With
+    another key the corpus is built again."""
 
     key: str | None = secret(None)
     """A key written in the recipe. Only for samples and tests: who has the recipe can then test guesses against the

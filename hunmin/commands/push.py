@@ -54,9 +54,14 @@ def push(
     name = repository or (load_recipe(found[1] / "recipe.yaml").hub.repository if found else None)
     if name is None:
         raise UserError(f"{what} has no repository", remedy=f"name one: hunmin push {what} OWNER/NAME")
+    embeds = not found and (folder / "modules.json").is_file()
+    if scores and not embeds:
+        raise UserError(f"--scores {scores}", "it names the scores of an embedder", "leave it out")
+    if language and not (found or embeds):
+        raise UserError(f"--language {language}", "this kind of card is in English alone", "leave it out")
     if found:
         url = publish_checkpoint(*found, name, not public, dtype, language, dry_run, license=license)
-    elif (folder / "modules.json").is_file():
+    elif embeds:
         from hunmin.hub.embeddings import publish_embeddings
 
         beside = Path(scores) if scores else folder.resolve().parent / "scores"

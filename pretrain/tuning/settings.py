@@ -74,7 +74,8 @@ class TuneSettings(Settings):
     """DeepSpeed ZeRO stage: what is sharded over the processes. 1: the optimizer state, 2: the gradients too, 3: the
     weights too. A run must resume with the stage and the number of processes that it began with."""
     processes: int = runtime(1, ge=1)
-    """Processes on this machine, one per GPU; torchrun and srun set the number themselves."""
+    """Processes on this machine, one per GPU; torchrun and srun set the number themselves. A run must resume with the
+    number that it began with."""
     threads: int | None = runtime(None, ge=1)
     """CPU threads per process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
     checkpoint_every: int = runtime(200, ge=1)

@@ -130,8 +130,9 @@ def test_a_dry_run_refuses_what_the_run_refuses(text: dict[str, Any], monkeypatc
         assert said[0] == said[1]
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    with pytest.raises(UserError, match="4 processes on a machine with 2 GPUs"):
-        plan.dry_run_plan(four, None, None)
+    for ask in (plan.dry_run_plan, run):
+        with pytest.raises(UserError, match="4 processes on a machine with 2 GPUs"):
+            ask(four, None, None)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(

@@ -293,6 +293,17 @@ def test_a_tokenizer_goes_with_its_card(hub: Hub, run: Path, capsys: pytest.Capt
     assert run_command(["push", str(run / "corpus"), "me/words"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("folder", "option"),
+    [("tokenizer", ["--language", "ko"]), ("tokenizer", ["--scores", "s"]), ("export", ["--scores", "s"])],
+)
+def test_options_that_a_push_cannot_use_are_refused(
+    folder: str, option: list[str], run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["push", str(run / folder), "me/words", "--dry-run", *option]) == 2
+    assert " ".join(option) in capsys.readouterr().err
+
+
 def test_licence_title_and_language_are_set_after_a_run_is_finished(
     hub: Hub, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
