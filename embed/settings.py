@@ -150,8 +150,8 @@ class EmbedSettings(Settings):
     dtype: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     """Type of the computation; weights are fp32. `auto`: bf16 on a GPU that has it, else fp32."""
     processes: int = runtime(1, ge=1)
-    """Processes on this machine, one per GPU. They share a batch, and negatives are gathered from all. A run must resume
-    with the number that it began with."""
+    """Processes on this machine, one per GPU. They share a batch, and negatives are gathered from all. A run must
+    resume with the number that it began with."""
     threads: int | None = runtime(None, ge=1)
     """CPU threads per process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
     checkpoint_every: int = runtime(200, ge=1)

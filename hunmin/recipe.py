@@ -51,8 +51,8 @@ class RunSettings(Settings):
     out: Annotated[str, AfterValidator(one_line)] = runtime(...)
     """Run folder; each stage has a folder below it."""
     seed: int = 42
-    """Default of `seed` in `tokenizer`, `pretrain`, `embed`, `instruct`, `tune` and `leaderboard`. `corpus.mixture.seed`
-    and `klue.seeds` have values of their own."""
+    """Default of `seed` in `tokenizer`, `pretrain`, `embed`, `instruct`, `tune` and `leaderboard`.
+    `corpus.mixture.seed` and `klue.seeds` have values of their own."""
 
 
 class Recipe(RunSettings):

@@ -54,8 +54,9 @@ settings (such as `micro_batch` and `global_batch`) are checked too; `hunmin run
 everything.""",
     """\
 *Free* settings change how the work is done but not the output: they may have another value when a run resumes. If
-any other setting changes, its stage and the stages that read its output run again; where that would replace more than
-a minute of work, only with `--restart STAGE`. The previous training is then moved to another folder, not deleted (`tests/hunmin/test_run.py`). *required* means that there is no default.""",
+any other setting changes, its stage and the stages that read its output run again; where that would replace more
+than a minute of work, only with `--restart STAGE`. The previous training is then moved to another folder, not
+deleted (`tests/hunmin/test_run.py`). *required* means that there is no default.""",
 )
 
 DECODER = """\
