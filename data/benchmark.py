@@ -34,9 +34,11 @@ LAYOUTS = (
     '{"text", optional "guid" or "id", optional "task"} or {"question", optional choices and passage}'
 )
 _PASSAGES = ("context", "context_preview", "paragraph", "passage")
-_CHOICES = ("A", "B", "C", "D", "E", "choices", "options")
-_NO_TEXT = ("id", "guid", "task", "answer", "answers", "label", "labels", "source", "category", "subject")
-"""Fields beside a question: of its passage, of its choices, and those that hold no text of the benchmark's."""
+_CHOICES = ("A", "B", "C", "D", "E", "F", "choices", "options", "candidates")
+_NO_TEXT = ("id", "guid", "task", "label", "labels", "source", "category", "news_category", "subject", "title")
+"""Fields beside a question: of its passage, of its choices, and (as whatever names an answer) those without text."""
+_SHORTEST = 8
+"""Letters and digits of a choice that counts, as of a passage's sentences: shorter ones (네, 서울) are everywhere."""
 REMEDY = "move the file out of the benchmark folder, or convert it to JSON Lines"
 
 
@@ -279,27 +281,45 @@ def _texts(record: dict[str, Any], stem: str, contexts: set[str]) -> tuple[str, 
 
 
 def _question(record: dict[str, Any], stem: str, contexts: set[str]) -> tuple[str, list[Any], list[Any]]:
-    """Return the same of a record with a question: MRC, or a question with choices, a passage or both."""
-    choices = [one for name in _CHOICES for one in _strings(record.get(name))]
+    """Return the same of a record with a question: MRC, or a question with choices, a passage or both.
+
+    A field that is not known and holds a phrase may be a passage or a choice: such a record is refused.
+    """
+    choices = [one for name in _CHOICES for one in _strings(record.get(name)) if _is_long(one)]
     passages = [name for name in _PASSAGES if name in record]
     known = {"question", *_PASSAGES, *_CHOICES, *_NO_TEXT}
-    others = sorted(name[:40] for name, value in record.items() if _strings(value) and name.lower() not in known)
-    if others and not choices and not passages:
+    left = {name: value for name, value in record.items() if not {name, name.lower()} & known}
+    unknown = (name for name, value in left.items() if "answer" not in name.lower() and _phrase_in(value))
+    if others := sorted(name[:40] for name in unknown):
         raise _NotRecognisedError("a question beside fields that are not known: " + ", ".join(others[:8]))
     task = str(record.get("task") or stem)
     if {"context", "context_preview"} & set(passages):
         task = "korquad" if stem.lower().startswith("korquad") else "klue-mrc"
-    context = next(filter(None, (_text_at(record, name) for name in passages)), "").removesuffix("...")
+    texts = {name: text for name in passages if (text := _text_at(record, name))}
+    if "context" in texts:
+        texts.pop("context_preview", None)  # its beginning
+    context = "\n".join(dict.fromkeys(texts.values())).removesuffix("...")
     if context in contexts:
         return task, [record["question"], *choices], []
     contexts.add(context)
     return task, [record["question"], *choices], split_sentences(context)
 
 
+def _is_long(text: str) -> bool:
+    return sum(map(str.isalnum, text)) >= _SHORTEST
+
+
+def _phrase_in(value: Any) -> bool:
+    return any(_is_long(one) and " " in one.strip() for one in _strings(value))
+
+
 def _strings(value: Any) -> list[str]:
-    """Return the strings that a field holds: itself, those of a list, or those under "text" (ARC)."""
-    value = value.get("text") if isinstance(value, dict) else value
-    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
+    """Return the strings that a field holds, in lists and mappings, too, but for labels of choices (ARC)."""
+    if isinstance(value, dict):
+        return [one for name, of in value.items() if name not in ("label", "labels") for one in _strings(of)]
+    if isinstance(value, list):
+        return [one for of in value for one in _strings(of)]
+    return [value] if isinstance(value, str) else []
 
 
 def _text_at(record: dict[str, Any], name: str) -> str:
