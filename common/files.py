@@ -22,6 +22,8 @@ from common.secrets import MASK
 
 CONNECT_SECONDS, ANSWER_SECONDS = 30.0, 60.0
 """How long a web server may take to be reached, and between two pieces of an answer."""
+PNG = b"\x89PNG"
+"""What pictures begin with."""
 HUB = "hf:"
 """What paths of data sets on the hub begin with."""
 
@@ -247,10 +249,26 @@ def follow_umask(*paths: Path) -> None:
 
 
 def remove_leftovers(folder: str | Path) -> None:
-    """Remove what `atomic_write` left anywhere in a folder when it was killed; nobody may be writing there."""
-    for path in Path(folder).rglob(".*.tmp"):
-        if path.is_file():
+    """Remove files and folders that a killed command left half-written in a folder; nobody may be writing there."""
+    for path in list(Path(folder).rglob(".*.tmp")):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
             path.unlink(missing_ok=True)
+
+
+def refuse_other_kind(path: str | Path, begins: bytes) -> None:
+    """Raise a UserError where a file would be replaced that is of another kind than what is written.
+
+    Args:
+        path: of the file.
+        begins: first bytes of every file of the kind; an empty file may be replaced, too.
+    """
+    with suppress(FileNotFoundError), Path(path).open("rb") as stream:
+        if (found := stream.read(len(begins))) and found != begins:
+            raise UserError(
+                f"{path} exists and is of another kind", "a result replaces only its own kind", "name another"
+            )
 
 
 def fsync_folder(folder: str | Path) -> None:

@@ -43,7 +43,7 @@ def unknown_columns(
         file: the table, or file of records.
         missing: text columns that it lacks.
         columns: those that it has.
-        arrays: of these, the fields of a record that hold an array of objects, which may be the records meant.
+        arrays: of a file of one object, its fields that hold arrays of objects, which may be the records meant.
     """
     named = _are_names(columns)
     shown = f"the file's columns are {', '.join(columns[:20])}"
@@ -52,7 +52,7 @@ def unknown_columns(
         "set the source's text_field to one of them (or a list of them)" if named else "add a row with column names"
     )
     if named and arrays:
-        remedy = f"set the source's records_field to '{arrays[0]}', whose array holds the records"
+        remedy += f"; where the records are in its array '{arrays[0]}', set the source's records_field to '{arrays[0]}'"
     return UnfitInputError(
         file.path,
         f"has no column '{missing[0]}'{nearest(missing[0], columns) if named else ''}",

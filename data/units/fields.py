@@ -85,7 +85,8 @@ def _misfit(file: InputFile) -> UnfitInputError | None:
 
 
 def _without_field(file: InputFile, format: Format, block: Block) -> UnfitInputError | None:
-    records = lines_of(block) if format == "jsonl" else elements_of(block)
+    records = list(lines_of(block) if format == "jsonl" else elements_of(block))
+    around = len(records) == 1 and file.settings.records_field is None
     for number_and_raw in records:
         if isinstance(number_and_raw, Reject):
             continue
@@ -95,8 +96,7 @@ def _without_field(file: InputFile, format: Format, block: Block) -> UnfitInputE
             continue
         if isinstance(record, dict):
             _, missing = FieldMap(file).columns(record)
-            arrays = [
-                name for name, value in record.items() if isinstance(value, list) and dict in map(type, value[:1])
-            ]
+            lists = {name: value for name, value in record.items() if isinstance(value, list)} if around else {}
+            arrays = [name for name, value in lists.items() if dict in map(type, value[:1])]
             return unknown_columns(file, missing or file.settings.text_fields, list(record), arrays)
     return None

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from common.errors import UserError
+from common.files import refuse_other_kind
 from common.names import find
 from common.progress import console, say, show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
@@ -198,17 +199,25 @@ def decontaminate(
     as_json: AsJson = False,
 ) -> None:
     """Remove sentences found in a benchmark: reads {"id", "text"}, one sentence per line."""
-    for option, other in (("--out", out), ("--in", source)):
-        if hits == other or (other != "-" and Path(hits).resolve() == Path(other).resolve()):
-            raise UserError(f"{option} and --hits are both {hits}", "the hits have a file of their own", "name another")
+    from data.benchmark import benchmark_files
     from data.commands import decontaminate_stream
     from data.decontaminate import DecontaminateSettings
 
+    for option, other in (("--out", out), ("--in", source)):
+        if hits == other or (other != "-" and Path(hits).resolve() == Path(other).resolve()):
+            raise UserError(f"{option} and --hits are both {hits}", "the hits have a file of their own", "name another")
+    benchmark = find(benchmark, "dataset")
+    of_benchmark = {Path(name).resolve() for name in benchmark_files(str(benchmark))}
+    for option, written in (("--out", out), ("--hits", hits)):
+        if written != "-" and Path(written).resolve() in of_benchmark:
+            raise UserError(f"{option} {written} is a file of the benchmark", "it would be replaced", "name another")
+    if hits != "-":
+        refuse_other_kind(hits, b'{"id":')
     settings = DecontaminateSettings()
     if threshold is not None:
         settings = DecontaminateSettings(threshold=threshold, bigram_threshold=threshold)
     with open_input(source) as lines, open_output(out) as written, open_output(hits) as found:
-        counts = decontaminate_stream(find(benchmark, "dataset"), lines, written, found, settings)
+        counts = decontaminate_stream(benchmark, lines, written, found, settings)
     report(counts, as_json, out if hits != "-" else "-")
 
 

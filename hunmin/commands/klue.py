@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Table
 
+from common.files import PNG, refuse_other_kind
 from common.names import find, read_commits, write_commits
 from common.progress import console, say, show
 from hunmin import completion
@@ -271,6 +272,8 @@ def report(
     from hunmin.report import contamination
     from klue.print_report import Wanted, print_report
 
+    if plot:
+        refuse_other_kind(plot, PNG)
     found = [(given, klue_folder(Path(given))) for given in folders]
     runs = {given: path.resolve().parent for given, path in found}
     if published is None:  # by the recipes of the runs; of what `klue finetune` wrote there are none

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
-from common.errors import UserError
+from common.files import PNG, refuse_other_kind
 from common.progress import console, say
 from hunmin.commands.run import AsJson
 
@@ -191,8 +191,8 @@ def compare(
     from tokenizer.compare import compare as compare_tokenizers
     from tokenizer.compare import shown
 
-    if plot and Path(plot).resolve() == Path(text).resolve():
-        raise UserError(f"--text and --plot are both {plot}", "the plot has a file of its own", "name another")
+    if plot:
+        refuse_other_kind(plot, PNG)
     rows = compare_tokenizers(folders, text)
     if plot:
         from tokenizer.plots import draw_comparison

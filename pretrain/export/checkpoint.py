@@ -63,31 +63,36 @@ def save_hf_model(
     """
     out = out.resolve() if out.is_symlink() else out.absolute()
     temporary = out.with_name(f".{out.name}.{token_hex(4)}.tmp")  # another process may write the same
-    with disk_errors(out), library_disk_errors(out):
-        temporary.mkdir(parents=True)
-        model.save_pretrained(temporary)
-        follow_umask(*temporary.iterdir())
-        for name in TOKENIZER_FILES:
-            if (tokenizer / name).exists():
-                shutil.copyfile(tokenizer / name, temporary / name)
-        configuration = temporary / "tokenizer_config.json"
-        if configuration.exists():
-            settings = json.loads(configuration.read_bytes())
-            settings["model_max_length"] = usable_positions(model.config)
-            # without two of them, the second text of a pair has no type that the model knows
-            if getattr(model.config, "type_vocab_size", 1) < 2:
-                names = settings.get("model_input_names", ["input_ids", "attention_mask"])
-                settings["model_input_names"] = [name for name in names if name != "token_type_ids"]
-            with atomic_write(configuration) as stream:
-                json.dump(settings, stream, ensure_ascii=False, indent=1, sort_keys=True)
-                stream.write("\n")
-        add_old_names(temporary)
     try:
+        with disk_errors(out), library_disk_errors(out):
+            temporary.mkdir(parents=True)
+            model.save_pretrained(temporary)
+            follow_umask(*temporary.iterdir())
+            _copy_tokenizer(tokenizer, model, temporary)
+            add_old_names(temporary)
         check(temporary)
+        publish_folder(temporary, out, replace=True)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    publish_folder(temporary, out, replace=True)
+
+
+def _copy_tokenizer(tokenizer: Path, model: PreTrainedModel, out: Path) -> None:
+    """Copy a tokenizer's files beside a model, whose positions and token types they state from then on."""
+    for name in TOKENIZER_FILES:
+        if (tokenizer / name).exists():
+            shutil.copyfile(tokenizer / name, out / name)
+    configuration = out / "tokenizer_config.json"
+    if configuration.exists():
+        settings = json.loads(configuration.read_bytes())
+        settings["model_max_length"] = usable_positions(model.config)
+        # without two of them, the second text of a pair has no type that the model knows
+        if getattr(model.config, "type_vocab_size", 1) < 2:
+            names = settings.get("model_input_names", ["input_ids", "attention_mask"])
+            settings["model_input_names"] = [name for name in names if name != "token_type_ids"]
+        with atomic_write(configuration) as stream:
+            json.dump(settings, stream, ensure_ascii=False, indent=1, sort_keys=True)
+            stream.write("\n")
 
 
 def load_hf_model(

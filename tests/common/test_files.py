@@ -9,6 +9,7 @@ import lzma
 import os
 import stat
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import fsspec
@@ -18,12 +19,14 @@ import zstandard
 from common.compressed import decompression_errors
 from common.errors import DiskFullError, UserError
 from common.files import (
+    PNG,
     atomic_write,
     expand,
     follow_umask,
     human_size,
     open_bytes,
     publish_folder,
+    refuse_other_kind,
     remove_leftovers,
     sha256_file,
 )
@@ -177,9 +180,20 @@ def test_sizes_and_hashes(tmp_path: Path) -> None:
     assert sha256_file(tmp_path / "a").startswith("ba7816bf")
 
 
+def test_another_kind_of_file_is_not_replaced(tmp_path: Path) -> None:
+    for content, refused in ((None, False), (b"", False), (PNG + b"...", False), (b"notes", True), (b"\x89", True)):
+        if content is not None:
+            (tmp_path / "a").write_bytes(content)
+        with pytest.raises(UserError, match="of another kind") if refused else nullcontext():
+            refuse_other_kind(tmp_path / "a", PNG)
+
+
 def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     for name in (".a.txt.x1.tmp", "deep/.b.json.y2.tmp", "a.txt", "deep/b.tmp", ".hidden"):
         (tmp_path / name).touch()
+    (tmp_path / "deep" / ".model.z3.tmp").mkdir()
+    (tmp_path / "deep" / ".model.z3.tmp" / "weights").touch()
     remove_leftovers(tmp_path)
+    assert [p.name for p in (tmp_path / "deep").iterdir()] == ["b.tmp"]
     assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == [".hidden", "a.txt", "b.tmp"]

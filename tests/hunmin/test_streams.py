@@ -133,6 +133,9 @@ def test_misuse(tmp_path: Path, capfd: pytest.CaptureFixture[str], options: list
     ("given", "told"),
     [
         (["--hits", "-"], "--out and --hits are both -"),
+        (["--hits", "{tmp}/bench.jsonl"], "is a file of the benchmark"),
+        (["--out", "{tmp}/bench.jsonl", "--hits", "{tmp}/hits"], "is a file of the benchmark"),
+        (["--hits", "{tmp}/notes.md"], "is of another kind"),
         (["--hits", "{tmp}/./in.jsonl"], "--in and --hits are both"),
         (["--out", "{tmp}/out.jsonl", "--hits", "{tmp}/../{name}/out.jsonl"], "--out and --hits are both"),
     ],
@@ -141,10 +144,12 @@ def test_one_file_for_two_is_refused(
     given: list[str], told: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     source = write(tmp_path / "in.jsonl", {"id": "1", "text": "갔다."})
-    before = Path(source).read_bytes()
+    write(tmp_path / "bench.jsonl", {"text": "왔다."})
+    (tmp_path / "notes.md").write_text("mine")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     chosen = [option.format(tmp=tmp_path, name=tmp_path.name) for option in given]
     assert run_command(["corpus", "decontaminate", "--benchmark", str(tmp_path), "--in", source, *chosen]) == 2
-    assert told in capfd.readouterr().err and Path(source).read_bytes() == before
+    assert told in capfd.readouterr().err and {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def start(*arguments: str) -> subprocess.Popen[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -17,7 +18,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedModel, pipeline
 
-from common.errors import HunminError, UserError
+from common.errors import DiskFullError, HunminError, UserError
 from pretrain.callbacks.checkpoint import complete_checkpoints
 from pretrain.export import Dtype, export_checkpoint, is_export_of, load_checkpoint, save_hf_model, sentence_embeddings
 from pretrain.export import check as export_check
@@ -102,6 +103,16 @@ def test_two_exports_into_one_folder_leave_a_whole_one(
     export_checkpoint(checkpoint, tmp_path / "other")
     files = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("model", "other")]
     assert files[0] == files[1] and {path.name for path in tmp_path.iterdir()} == {"model", "other"}
+
+
+def test_an_export_that_fails_leaves_nothing(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(folder: Path) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(checkpoint_module, "add_old_names", full)
+    with pytest.raises(DiskFullError):
+        export_checkpoint(checkpoint, tmp_path / "model")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_exports_are_the_same_bytes(checkpoint: Path, tmp_path: Path) -> None:

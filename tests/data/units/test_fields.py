@@ -55,6 +55,17 @@ def test_an_object_around_the_records_is_named(tmp_path: Path, indent: int | Non
     check_fields(corpus_files(settings({"path": str(path), "records_field": "data"})))
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_records_with_lists_of_objects_are_no_object_around_records(tmp_path: Path, name: str) -> None:
+    rows = [{"title": "가", "body": "나다", "tags": [{"name": "라"}]}] * 2
+    text = json.dumps(rows) if name.endswith("json") else "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match="set the source's text_field") as caught:
+        check_fields(corpus_files(settings(str(tmp_path / name))))
+    assert "records_field" not in str(caught.value)
+    check_fields(corpus_files(settings({"path": str(tmp_path / name), "text_field": "body"})))
+
+
 def test_a_folder_fits_when_one_of_its_files_does(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for number in range(3):
