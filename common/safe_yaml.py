@@ -36,8 +36,8 @@ def parse_yaml(text: str) -> Any:
         return loader.construct_document(node)
     except RecursionError:
         raise yaml.YAMLError("it is nested too deeply") from None
-    except (ValueError, AttributeError) as error:  # of a tag that does not fit its value (!!int x)
-        raise yaml.YAMLError(str(error)) from None
+    except (ValueError, AttributeError, LookupError) as error:  # of a tag that does not fit its value (!!int x)
+        raise yaml.YAMLError(f"a tag does not fit its value: {error}") from None
     finally:
         loader.dispose()
 
@@ -51,9 +51,11 @@ def _values_in(node: Any, known: dict[int, int]) -> int:
     if id(node) not in known:
         seen = set()
         for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
-            if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key '{key.value}' is given twice", problem_mark=key.start_mark)
-            seen.add(key.value if isinstance(key, yaml.ScalarNode) else None)
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if (key.tag, key.value) in seen:
+                    what = f"the key '{key.value}' is given twice"
+                    raise yaml.MarkedYAMLError(problem=what, problem_mark=key.start_mark)
+                seen.add((key.tag, key.value))
         known[id(node)] = 1  # of one that holds itself, too
         items = [] if isinstance(node.value, str) else node.value
         inner = [part for item in items for part in (item if isinstance(item, tuple) else (item,))]

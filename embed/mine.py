@@ -54,6 +54,7 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
     queries, positives = zip(*(pair for pair in pairs if pair[1] in there), strict=True)
     if (model / "modules.json").is_file():
         encoder = load_model(model)
+        encoder.similarity_fn_name = "cosine"  # as scores and margins are meant, whatever the model states
     else:
         read_base(model, s)
         encoder = begin_model(model, s)

@@ -28,6 +28,8 @@ BENCHMARK = "MTEB(kor, v2)"
 NGRAMS = "character n-grams"
 WEIGHTS = (".safetensors", ".bin")
 """Ends of the names of files that hold a model's weights."""
+OF_MODELS = (*WEIGHTS, ".json", ".txt", ".model")
+"""Those of all files of a model: also configurations and vocabularies."""
 
 
 class Row(NamedTuple):
@@ -166,10 +168,12 @@ def _models(
 
 
 def _files(folder: Path) -> dict[str, str]:
-    """Return file → SHA-256 of a model's folder, without graphs, card and facts: they change no vector."""
-    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    return {name: sha256_file(path) for name, path in files.items()
-            if not name.startswith((".", "onnx/")) and name not in ("README.md", MANIFEST, FACTS)}  # fmt: skip
+    """Return file → SHA-256 of what a model's vectors depend on: its own files and those of its modules' folders."""
+    modules = folder / "modules.json"
+    parts = [one["path"] for one in json.loads(modules.read_bytes())] if modules.is_file() else []
+    files = [path for part in dict.fromkeys(["", *parts]) for path in (folder / part).glob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): sha256_file(path) for path in sorted(files)
+            if path.suffix in OF_MODELS and path.name not in (MANIFEST, FACTS)}  # fmt: skip
 
 
 def model_revision(folder: Path, truncate: int | None = None) -> str:

@@ -39,7 +39,9 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
             watches it.
         HunminError: the fine-tuning of checkpoints failed; all others were scored first.
     """
-    recipe = load_recipe(recipe_of(run), [f"out={json.dumps(str(run))}", *overrides], fetch=True, section="klue")
+    recipe = load_recipe(
+        recipe_of(run), [f"out={json.dumps(str(run), ensure_ascii=False)}", *overrides], fetch=True, section="klue"
+    )
     if recipe.klue is None:
         raise UserError(
             f"the recipe of {run} has no klue section", "checkpoints are scored on its data", "add klue.data=FOLDER"

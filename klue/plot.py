@@ -160,4 +160,5 @@ def _save(figure: Any, path: Path) -> None:
     for message in others:
         warnings.warn(message, stacklevel=2)
     if len(others) < len(caught):
-        say(f"{path}: no font with Hangul is installed (one of {', '.join(HANGUL)})", style="yellow")
+        lacking = "the font lacks some characters" if _hangul() else "no font with Hangul is installed"
+        say(f"{path}: {lacking} (fonts tried: {', '.join(HANGUL)})", style="yellow")

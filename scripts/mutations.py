@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -113,7 +114,7 @@ def failed_test(copy: Path, tests: list[Path], marks: str = "not drill") -> str:
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     if done.returncode in (0, 5):  # 5: no test bears the marks
         return ""
-    if done.returncode < 0:  # compiled code may write where it must not
+    if -done.returncode in (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE):  # of compiled code
         return f"{tests[0].relative_to(copy)}, signal {-done.returncode}"
     found = re.search(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
     return found[1] if found else sys.exit(done.stdout + done.stderr)

@@ -86,12 +86,14 @@ PROSE, WRAPPED = 10, 0.3
 """Syllables of a line of prose, and the share of such lines that begin or end with a tag in a text written in it."""
 _SUBJECTS = ("HTML", "XML", "XAML", "XUL", "XSLT", "SGML", "CSS", "CDATA", "마크업", "엘리먼트")
 _SUBJECT = re.compile(rf"(?<![A-Za-z!/<[-])(?<!DOCTYPE )X?(?:{'|'.join(_SUBJECTS)})(?![A-Za-z-])")
-_NUMBER = re.compile("[0-9+−-]{1,10}")
-_RAISED = re.compile(rf"<(?P<way>su[pb])>(?P<raised>{_NUMBER.pattern})</(?P=way)>", re.I)
+RAISED = "(?:[0-9n.+−–-]|&(?:minus|ndash|#8722|#x2212);){1,10}"
+"""An exponent or index: a number, also with n or a decimal point."""
+_RAISED = re.compile(rf"<(?P<way>su[pb])(?:\s[^<>]{{0,200}})?>\s?(?P<raised>{RAISED})\s?</(?P=way)>", re.I)
 _SUPERSCRIPTS, _SUBSCRIPTS = (
-    str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻"),
-    str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋"),
+    str.maketrans("0123456789n+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ⁺⁻⁻⁻"),
+    str.maketrans("0123456789n+-−–", "₀₁₂₃₄₅₆₇₈₉ₙ₊₋₋₋"),
 )
+_RAISED_ALONE, _DECIMAL = re.compile(RAISED), re.compile(r"[−–-]?[0-9]{1,4}\.[0-9]{1,4}")
 _BEGINS = re.compile(r"<[!/a-zA-Z]|&[#a-zA-Z]|\]\]>")
 _MARKUP = re.compile(r"<[!/a-zA-Z][^<>]{0,300}>|&[#a-zA-Z0-9]{1,31};")
 _BLOCK_LINE = re.compile(
@@ -126,15 +128,19 @@ def with_exponents(source: str) -> str:
 
 
 def raised(text: str, way: str) -> str:
-    """Return a number as the characters for an exponent or an index, and any other text unchanged.
+    """Return a number as the characters for an exponent or an index, a decimal exponent as ^1.5, other text unchanged.
 
     Args:
         text: what is raised or lowered.
         way: "sup" or "sub", in any case.
     """
-    if not _NUMBER.fullmatch(text):
+    above = way.lower() == "sup"
+    if not _RAISED_ALONE.fullmatch(text):
         return text
-    return text.translate(_SUPERSCRIPTS if way.lower() == "sup" else _SUBSCRIPTS)
+    text = html.unescape(text)
+    if "." in text:
+        return f"^{text}" if above and _DECIMAL.fullmatch(text) else text
+    return text.translate(_SUPERSCRIPTS if above else _SUBSCRIPTS)
 
 
 def _is_written_in_markup(text: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,8 +18,8 @@ from data.mixture.settings import MixtureSettings
 from data.shards import read_columns
 from data.statistics.counts import Counters, merge, sort_counters
 
-FEW_IDS = 100
-"""Documents of a source in a part from which on a warning says that half of them, or more, repeat an id."""
+FEW_IDS, MOST_IDS = 100, 10_000
+"""Documents of a source from which on a warning says that half of them, or more, repeat an id; ids counted at most."""
 OUT, HELD_OUT = -1, 0
 """Numbers of copies that are none: the document is not in the mixture; it is held out for validation."""
 
@@ -88,19 +89,20 @@ def _sizes(
     """Return the draw below which documents of a capped source stay, and the bytes of each source that are left."""
     sizes: dict[str, int] = {}
     capped: dict[str, list[tuple[NDArray[np.float64], NDArray[np.int64]]]] = {}
-    warned: set[str] = set()
+    looked_at: dict[str, _Ids] = {}
     for rows, held, _ in _passed(parts, keep, settings, {}):
         for name in np.unique(rows.sources).tolist():
             of_source = rows.sources == name
-            if name not in warned and _share_ids(rows, of_source):
-                warned.add(name)
-                say(f"warning: {SHARED_IDS.format(name)}", style="yellow")
+            looked_at.setdefault(name, _Ids()).add(rows.ids[place] for place in np.flatnonzero(of_source))
             mine = of_source & ~held
             sizes[name] = sizes.get(name, 0) + int(rows.sizes[mine].sum())
             if (share := settings.sources.get(name)) and share.max_mb is not None:
                 ids = [id for id, chosen in zip(rows.ids, mine.tolist(), strict=True) if chosen]
                 pair = draws([name] * len(ids), ids, settings.seed, "cap"), rows.sizes[mine]
                 capped.setdefault(name, []).append(pair)
+    for name, seen in looked_at.items():
+        if FEW_IDS <= seen.counts.total() >= 2 * len(seen.counts):
+            say(f"warning: {SHARED_IDS.format(name)}", style="yellow")
     for name in settings.sources:
         if name not in sizes:
             raise UserError(
@@ -124,10 +126,18 @@ def _sizes(
     return thresholds, sizes
 
 
-def _share_ids(rows: _Rows, mine: NDArray[np.bool_]) -> bool:
-    """Return whether half of the documents of a source, or more, have an id that another of them has."""
-    ids = [rows.ids[place] for place in np.flatnonzero(mine)]
-    return len(ids) >= FEW_IDS and 2 * len(set(ids)) <= len(ids)
+class _Ids:
+    """How often the ids of a source occur; of very many a sample, each with all its documents."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[int] = Counter()
+        self._step = 1
+
+    def add(self, ids: Iterable[str]) -> None:
+        self.counts.update(code for code in map(hash, ids) if code % self._step == 0)
+        while len(self.counts) > MOST_IDS:
+            self._step *= 2
+            self.counts = Counter({code: n for code, n in self.counts.items() if code % self._step == 0})
 
 
 def _passed(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from data.cleaning.markup import raised
+from data.cleaning.markup import RAISED, raised
 from data.readers.holes import HOLE, without_holes
 
 _REDIRECT = re.compile(r"\s*#(?:redirect|넘겨주기)[ \t]", re.I)
@@ -31,7 +31,7 @@ _BOX_STYLE = re.compile(r"#!(?:wiki|folding)[^\n]*\n?|[+-][1-5] |#[A-Za-z0-9]{3,
 
 _ITEM = re.compile(r"(?:[ \t]*>)*(?:[ \t]+(?:\*|[1AaIi]\.(?:#\d+)?)[ \t]?)?[ \t]*")
 _RULE = re.compile(r"-{4,9}[ \t]*")
-_RAISED = re.compile(r"(\^\^|,,)([0-9+−-]{1,10})\1")
+_RAISED = re.compile(rf"(\^\^|,,)({RAISED})\1")
 _STYLE = re.compile(r"'''''|'''|''|__|\^\^|,,")
 _STRUCK = re.compile(r"(~~|--)(?=[^\s~-])(?:[^~-]|[~-](?![~-]))*?\1")
 

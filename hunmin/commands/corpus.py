@@ -206,18 +206,18 @@ def decontaminate(
     for option, other in (("--out", out), ("--in", source)):
         if hits == other or (other != "-" and Path(hits).resolve() == Path(other).resolve()):
             raise UserError(f"{option} and --hits are both {hits}", "the hits have a file of their own", "name another")
-    benchmark = find(benchmark, "dataset")
-    of_benchmark = {Path(name).resolve() for name in benchmark_files(str(benchmark))}
-    for option, written in (("--out", out), ("--hits", hits)):
-        if written != "-" and Path(written).resolve() in of_benchmark:
-            raise UserError(f"{option} {written} is a file of the benchmark", "it would be replaced", "name another")
+    folder = find(benchmark, "dataset")
+    of_benchmark = {Path(name).resolve() for name in benchmark_files(str(folder))}
+    for option, given in (("--out", out), ("--hits", hits)):
+        if given != "-" and Path(given).resolve() in of_benchmark:
+            raise UserError(f"{option} {given} is a file of the benchmark", "it would be replaced", "name another")
     if hits != "-":
         refuse_other_kind(hits, b'{"id":')
     settings = DecontaminateSettings()
     if threshold is not None:
         settings = DecontaminateSettings(threshold=threshold, bigram_threshold=threshold)
     with open_input(source) as lines, open_output(out) as written, open_output(hits) as found:
-        counts = decontaminate_stream(benchmark, lines, written, found, settings)
+        counts = decontaminate_stream(folder, lines, written, found, settings)
     report(counts, as_json, out if hits != "-" else "-")
 
 

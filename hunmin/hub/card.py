@@ -10,7 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from common.files import human_size
+from common.files import human_size, stem
 from common.progress import short_number
 from hunmin.hub.facts import Facts
 from hunmin.hub.scrub import base_model, public_recipe
@@ -163,9 +163,16 @@ def _corpus(facts: Facts) -> dict[str, Any]:
         for title, measures in statistics.get("filters", {}).items()
     }
     given = [one for one in facts.recipe.corpus.inputs if not isinstance(one, str)]
-    licences = {one.name: one.licence for one in given if one.name and one.licence}
+    licences: dict[str, list[str]] = {}
+    for one in given:
+        if one.licence:
+            licences.setdefault(one.name or stem(one.path), []).append(one.licence)
     sources = [
-        [md(name), *_amounts(of["kept"]), md(facts.recipe.hub.source_licenses.get(name) or licences.get(name, ""))]
+        [
+            md(name),
+            *_amounts(of["kept"]),
+            md(facts.recipe.hub.source_licenses.get(name) or ", ".join(dict.fromkeys(licences.get(name, [])))),
+        ]
         for name, of in statistics.get("sources", {}).items()
     ]
     return {

@@ -52,7 +52,7 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
     """
     from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
 
-    recipe = load_recipe(recipe_of(run), [f"out={json.dumps(str(run))}"])
+    recipe = load_recipe(recipe_of(run), [f"out={json.dumps(str(run), ensure_ascii=False)}"])
     training = training_folder(run)
     found = complete_checkpoints(training / "checkpoints") if training else []
     saved = checkpoint or (read_metadata(found[-1][1]) if found else None)

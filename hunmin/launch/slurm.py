@@ -56,7 +56,7 @@ def _script(job: Job, name: str, words: tuple[str, ...]) -> str:
     replaced = [
         ours for ours, users in REPLACED.items() if any(re.match(rf"(?:{users})(?:[=\s\d]|$)", one) for one in own)
     ]
-    mounts = ",".join(map(str, [Path.cwd(), *_outside(job)]))
+    mounts = ",".join(map(str, [Path.cwd(), *(_outside(job) if job.cluster.image else [])]))
     folders = {"output": job.run / OUTPUT, "here": Path.cwd(), "mounts": mounts}
     # a % in a path is Slurm's own sign
     patterns = {"output_pattern": job.run / OUTPUT, "rank_pattern": job.run / RANK_LOGS}
@@ -72,19 +72,28 @@ def _outside(job: Job) -> list[Path]:
     named += recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else []
     named += recipe.klue.inputs if recipe.klue else []
     named += [one.model for one in recipe.corpus.filters if one.model]
-    named += [one for one in (recipe.tokenizer.base, recipe.pretrain.init_from, recipe.pretrain.branch_from) if one]
+    models = [recipe.tokenizer.base, recipe.pretrain.init_from, recipe.pretrain.branch_from]
+    if embed := recipe.embed:
+        named += [*embed.sources, *(one.path for one in embed.data if one.path)]
+        models += [embed.base, embed.guide]
+    named += [one for one in models if one]
     local = [_absolute(one) for one in named if not is_remote(one) and not one.startswith(HUB)]
     folders = {_absolute(job.run), _absolute(recipe_file(job.path)).parent}
     for place in local:
         while any(sign in str(place) for sign in "*?["):
             place = place.parent
         folders.add(place if place.is_dir() else place.parent)
-    return sorted(one for one in folders if not one.is_relative_to(Path.cwd()))
+    folders |= {folder.resolve() for folder in folders}  # where links lead to, from the working directory, too
+    outside = sorted(one for one in folders if not one.is_relative_to(Path.cwd()))
+    for folder in outside:
+        if re.search("[,:]", str(folder)):
+            raise UserError(f"{folder} with --image", "a comma or colon ends the name of a mount", "rename the folder")
+    return outside
 
 
 def _absolute(place: str | Path) -> Path:
     """Return a place from the root on, links as they are named."""
-    return Path(os.path.normpath(Path.cwd() / place))
+    return Path(os.path.normpath(Path.cwd() / Path(place).expanduser()))
 
 
 def _sbatch(value: object) -> Markup:

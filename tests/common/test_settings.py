@@ -172,9 +172,11 @@ def test_a_key_given_twice_is_refused(tmp_path: Path) -> None:
         load_yaml(tmp_path / "r.yaml")
     (tmp_path / "r.yaml").write_text("x: &x {b: 1}\ny: {<<: *x, b: 2}\n")  # a merged key may be given anew
     assert load_yaml(tmp_path / "r.yaml")["y"] == {"b": 2}
+    (tmp_path / "r.yaml").write_text("x: {1: a, '1': b}\n")  # a number and a text
+    assert load_yaml(tmp_path / "r.yaml")["x"] == {1: "a", "1": "b"}
 
 
-@pytest.mark.parametrize("value", ["!!int x", "!!float x", "!!timestamp x", "9" * 5000])
+@pytest.mark.parametrize("value", ["!!int x", "!!int ''", "!!bool x", "!!float x", "!!timestamp x", "9" * 5000])
 def test_a_value_that_its_tag_does_not_fit_is_one_message(value: str, tmp_path: Path) -> None:
     (tmp_path / "r.yaml").write_text(f"a: {value}\n")
     with pytest.raises(UserError, match="not valid YAML"):

@@ -83,7 +83,7 @@ def test_the_table_holds_mtebs_own_scores(model: Path, base: Path, sets: Path, t
 @pytest.mark.parametrize(
     ("file", "counts"),
     [("1_Pooling/config.json", True), ("sentence_bert_config.json", True), ("config_sentence_transformers.json", True),
-     ("tokenizer.json", True), ("2_Dense/model.safetensors", True), ("pytorch_model.bin", True),
+     ("tokenizer.json", True), ("pytorch_model.bin", True), ("scores/table.json", False), ("LICENSE", False),
      ("README.md", False), ("manifest.json", False), ("hunmin-embed.json", False), ("onnx/encoder.onnx", False)],
 )  # fmt: skip
 def test_a_revision_counts_all_that_decides_a_vector(file: str, counts: bool, model: Path, tmp_path: Path) -> None:

@@ -136,6 +136,15 @@ def test_documents_that_share_an_id_are_told_of(tmp_path, capsys):
         mix([part], keep, MixtureSettings(held_out=0, sources={"same": {"max_mb": 0.02}}))
 
 
+def test_ids_that_repeat_from_file_to_file_are_told_of(tmp_path, capsys):
+    """As of files that each count from 1; of many ids a sample is counted."""
+    for files, ids, told in ((20, 400, 1), (3, 20_000, 1), (1, 20_000, 0)):
+        rows = [(f"{n}", "news", "글") for n in range(ids)]
+        parts = [write_part(tmp_path / f"{ids}-{number}.parquet", rows) for number in range(files)]
+        mix(parts, [np.ones(ids, bool)] * files, MixtureSettings(held_out=0))
+        assert capsys.readouterr().err.count("source 'news' share an id") == told
+
+
 def test_shards_hold_one_number_of_copies_and_say_it(rows, parts, tmp_path):
     built = {}
     for workers in (1, 2):

@@ -31,7 +31,10 @@ from .reading import ids, read, rejects, texts
         ("<a>a@example.com</a><a>010-1234-5678</a><!-- --><b>한</b>글1<i>호</i>", "a@example.com 010-1234-5678한글1호"),
         ("", ""),
         ("<p>열린 <b>채로", "열린 채로"),
-        ("<p>10<sup>13</sup>개, 5m<sup>2</sup>, CO<sub>2</sub>, 말<sup>가</sup>", "10¹³개, 5m², CO₂, 말가"),
+        (
+            "<p>10<sup>13</sup>개, 5m<sup>2</sup>, CO<sub>2</sub>, 말<sup>가</sup>, 10<sup>&minus;6</sup>",
+            "10¹³개, 5m², CO₂, 말가, 10⁻⁶",
+        ),
     ],
 )
 def test_html(source, text):

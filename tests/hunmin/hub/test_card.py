@@ -55,11 +55,12 @@ def test_the_card_says_what_the_run_says(language: Any, scored: Path) -> None:
 def test_a_licence_beside_an_input_stands_in_the_card(scored: Path) -> None:
     def name_books(tree: dict[str, Any]) -> None:
         tree["hub"]["source_licenses"] = {}
-        tree["corpus"]["inputs"] = [{"path": "books.txt", "name": "books", "licence": "KOGL type 1"}]
+        more = [{"path": f"{n}.txt", "name": "books", "licence": licence} for n, licence in enumerate(("CC0", "CC0"))]
+        tree["corpus"]["inputs"] = [{"path": "texts/books.jsonl.gz", "licence": "KOGL type 1"}, *more]
 
     change(scored, name_books)
     rows = write_card(read_facts(scored), None).splitlines()
-    assert next(line for line in rows if line.startswith("| books |")).endswith("| KOGL type 1 |")
+    assert next(line for line in rows if line.startswith("| books |")).endswith("| KOGL type 1, CC0 |")
 
 
 def test_the_size_is_told_before_the_export(scored: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from embed.settings import EmbedSettings
 from hunmin.launch.cluster import Cluster
 from hunmin.launch.start import emit
 from tests.hunmin.launch.jobs import job_of, refused
@@ -187,17 +188,21 @@ def test_what_the_users_lines_exclude_is_left_out(lines: tuple[str, ...], gone: 
 
 
 def test_a_container_is_given_the_folders_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("here", "recipes", "texts/news", "klue", "run"):
+    for name in ("here", "recipes", "texts/news", "klue", "run", "disk", "home/more", "pairs"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "texts" / "a.txt").touch()
+    (tmp_path / "here" / "linked").symlink_to(tmp_path / "disk")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path / "here")
     job = job_of(Cluster(1, 8, image="hunmin:1"), path="../recipes/r.yaml", out=str(tmp_path / "run"))
     inputs = [f"{tmp_path}/texts/news/*.jsonl", f"{tmp_path}/texts/a.txt", "mine.txt", "s3://b/k", "hf:a/b"]
+    inputs += ["linked/b.txt", "~/more/*.txt"]
     corpus = job.recipe.corpus.model_copy(update={"inputs": inputs})
     klue = job.recipe.klue and job.recipe.klue.model_copy(update={"data": f"{tmp_path}/klue"})
-    job = replace(job, recipe=job.recipe.model_copy(update={"corpus": corpus, "klue": klue}))
+    embed = EmbedSettings.model_validate({"data": [{"path": f"{tmp_path}/pairs/a.jsonl"}], "score": []})
+    job = replace(job, recipe=job.recipe.model_copy(update={"corpus": corpus, "klue": klue, "embed": embed}))
     (mounts,) = {found for text in emit("slurm", job).files.values() for found in re.findall(r"-mounts=(\S+)", text)}
-    wanted = ("here", "klue", "recipes", "run", "texts", "texts/news")
+    wanted = ("here", "disk", "home/more", "klue", "pairs", "recipes", "run", "texts", "texts/news")
     assert mounts.split(",") == [f"{tmp_path}/{name}" for name in wanted]
 
 
