@@ -28,6 +28,8 @@ HUB = "hf:"
 """What paths of data sets on the hub begin with."""
 
 
+MOST_OF_LINE = 2**20
+"""Bytes read of a file's first line."""
 MOST_FORMS = 1024
 """Ways to write a path that are looked for: three for each of its names that are not ASCII."""
 
@@ -257,15 +259,17 @@ def remove_leftovers(folder: str | Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def refuse_other_kind(path: str | Path, begins: bytes) -> None:
+def refuse_other_kind(path: str | Path, holds: bytes) -> None:
     """Raise a UserError where a file would be replaced that is of another kind than what is written.
 
     Args:
-        path: of the file.
-        begins: first bytes of every file of the kind; an empty file may be replaced, too.
+        path: of the file; a pipe or a device is not looked into.
+        holds: what the first line of every file of the kind has in it; an empty file may be replaced, too.
     """
-    with suppress(FileNotFoundError), Path(path).open("rb") as stream:
-        if (found := stream.read(len(begins))) and found != begins:
+    if not is_remote(path) and Path(path).is_file():
+        with open_bytes(path) as stream:
+            begin = stream.readline(MOST_OF_LINE)
+        if begin and holds not in begin:
             raise UserError(
                 f"{path} exists and is of another kind", "a result replaces only its own kind", "name another"
             )
@@ -312,6 +316,9 @@ def publish_folder(temporary: str | Path, final: str | Path, replace: bool = Fal
         try:
             temporary.rename(final)  # onto an empty folder, too
         except OSError as error:
+            if old is not None:
+                with suppress(OSError):
+                    old.rename(final)
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                 raise
             raise UserError(

@@ -36,7 +36,12 @@ def parse_yaml(text: str) -> Any:
         return loader.construct_document(node)
     except RecursionError:
         raise yaml.YAMLError("it is nested too deeply") from None
-    except (ValueError, AttributeError, LookupError) as error:  # of a tag that does not fit its value (!!int x)
+    except (
+        ValueError,
+        AttributeError,
+        LookupError,
+        ArithmeticError,
+    ) as error:  # of a tag that does not fit its value (!!int x)
         raise yaml.YAMLError(f"a tag does not fit its value: {error}") from None
     finally:
         loader.dispose()

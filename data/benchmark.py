@@ -33,10 +33,13 @@ LAYOUTS = (
     "or JSON Lines with "
     '{"text", optional "guid" or "id", optional "task"} or {"question", optional choices and passage}'
 )
-_PASSAGES = ("context", "context_preview", "paragraph", "passage")
-_CHOICES = ("A", "B", "C", "D", "E", "F", "choices", "options", "candidates")
-_NO_TEXT = ("id", "guid", "task", "label", "labels", "source", "category", "news_category", "subject", "title")
-"""Fields beside a question: of its passage, of its choices, and (as whatever names an answer) those without text."""
+_PASSAGE = re.compile("context|context_preview|paragraph|passage|question_plus|hint|explanation|rationale|solution")
+_CHOICE = re.compile(r"(?:option|choice|candidate|ending)s?(?:[_# ]?[0-9a-f])?|answer_(?:choices|options)|[a-f1-5]")
+_NO_TEXT = re.compile(
+    "u?id|guid|task|labels?|gold|category|subject|url|raw_html|.*(?:title|source|name|category|level)"
+    "|answers?|answer_?key|(?:first|correct|best|plausible|incorrect)_answers?|answer_(?:start|index|text)"
+)
+"""Names of fields beside a question: of running text, of choices, and those without text of the benchmark's."""
 _SHORTEST = 8
 """Letters and digits of a choice that counts, as of a passage's sentences: shorter ones (네, 서울) are everywhere."""
 REMEDY = "move the file out of the benchmark folder, or convert it to JSON Lines"
@@ -132,6 +135,8 @@ def _read_file(name: str, contexts: set[str]) -> list[BenchmarkSentence]:
         return found
     except UnicodeDecodeError:
         raise UserError(f"{name} is not UTF-8", LAYOUTS, REMEDY) from None
+    except RecursionError:
+        raise UserError(f"{name} is nested too deeply", LAYOUTS, REMEDY) from None
     except _NotRecognisedError as error:
         raise UserError(f"{name} is not recognised as benchmark data: {error}", LAYOUTS, REMEDY) from None
 
@@ -273,6 +278,10 @@ def _texts(record: dict[str, Any], stem: str, contexts: set[str]) -> tuple[str, 
         return str(record.get("task") or stem), [record["text"]], []
     if "title" in record and "comment" in record:
         return stem, [record["title"], record["comment"]], []
+    if isinstance(record.get("qas"), list):
+        raise _NotRecognisedError(
+            "`qas` outside of `paragraphs`: write its questions and context as records of their own"
+        )
     if "title" in record:
         return "ynat", [record["title"]], []
     raise _NotRecognisedError(
@@ -285,19 +294,20 @@ def _question(record: dict[str, Any], stem: str, contexts: set[str]) -> tuple[st
 
     A field that is not known and holds a phrase may be a passage or a choice: such a record is refused.
     """
-    choices = [one for name in _CHOICES for one in _strings(record.get(name)) if _is_long(one)]
-    passages = [name for name in _PASSAGES if name in record]
-    known = {"question", *_PASSAGES, *_CHOICES, *_NO_TEXT}
-    left = {name: value for name, value in record.items() if not {name, name.lower()} & known}
-    unknown = (name for name, value in left.items() if "answer" not in name.lower() and _phrase_in(value))
-    if others := sorted(name[:40] for name in unknown):
-        raise _NotRecognisedError("a question beside fields that are not known: " + ", ".join(others[:8]))
-    task = str(record.get("task") or stem)
-    if {"context", "context_preview"} & set(passages):
-        task = "korquad" if stem.lower().startswith("korquad") else "klue-mrc"
-    texts = {name: text for name in passages if (text := _text_at(record, name))}
+    fields = {name.lower(): value for name, value in record.items()}
+    choices = [one for name in fields if _CHOICE.fullmatch(name) for one in _strings(fields[name]) if _is_long(one)]
+    known = ("question", *(name for name in fields if any(p.fullmatch(name) for p in (_PASSAGE, _CHOICE, _NO_TEXT))))
+    if others := sorted(name[:40] for name, value in fields.items() if name not in known and _phrase_in(value)):
+        raise _NotRecognisedError(
+            f"a question beside fields that are not known: {', '.join(others[:8])}; "
+            "call choices `choices` and running text `passage`"
+        )
+    texts = {name: text for name in fields if _PASSAGE.fullmatch(name) and (text := _text_at(fields, name))}
     if "context" in texts:
         texts.pop("context_preview", None)  # its beginning
+    task = str(record.get("task") or stem)
+    if {"context", "context_preview"} & fields.keys():
+        task = "korquad" if stem.lower().startswith("korquad") else "klue-mrc"
     context = "\n".join(dict.fromkeys(texts.values())).removesuffix("...")
     if context in contexts:
         return task, [record["question"], *choices], []

@@ -171,7 +171,8 @@ def _files(folder: Path) -> dict[str, str]:
     """Return file → SHA-256 of what a model's vectors depend on: its own files and those of its modules' folders."""
     modules = folder / "modules.json"
     parts = [one["path"] for one in json.loads(modules.read_bytes())] if modules.is_file() else []
-    files = [path for part in dict.fromkeys(["", *parts]) for path in (folder / part).glob("*") if path.is_file()]
+    files = [path for part in dict.fromkeys(["", *parts])
+             for path in (folder / part).glob("**/*" if part else "*") if path.is_file()]  # fmt: skip
     return {path.relative_to(folder).as_posix(): sha256_file(path) for path in sorted(files)
             if path.suffix in OF_MODELS and path.name not in (MANIFEST, FACTS)}  # fmt: skip
 

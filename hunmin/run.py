@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import time
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ from hunmin.replacing import (
 from hunmin.stages import TIMING, Stage, Work, stage_named, stages_of
 from hunmin.state import BEGUN, RunFolder, Verdict, begun_with, differences, judge, listed
 from hunmin.version import commit
+from pretrain.parallel.world import world_info
 
 
 def selected(recipe: RunSettings, first: str | None, last: str | None) -> tuple[Stage, ...]:
@@ -131,8 +133,8 @@ def _refuse_early(
         return True, set()
     given = refuse_replacing(recipe, first, last, restart, folder)
     undone = refuse_beginning(recipe, first, last, restart, folder)
-    if isinstance(recipe, Recipe) and "pretrain" in undone:
-        refuse_training(recipe)
+    if isinstance(recipe, Recipe) and any(one.stage.name == "pretrain" and not one.resumes for one in undone):
+        refuse_training(recipe, here=world_info(os.environ).world == 1)  # a launcher sets the number of processes
     return False, given
 
 
@@ -153,8 +155,8 @@ def refuse_beginning(
     last: str | None = None,
     restart: str | None = None,
     folder: RunFolder | None = None,
-) -> list[str]:
-    """Return the stages that a run would do; refuse what the first one would refuse as it begins (`Stage.check`).
+) -> list[Verdict]:
+    """Return the verdicts of the stages that a run would do; refuse what the first one would refuse (`Stage.check`).
 
     Raises:
         UserError: it would; or as `judge_all`.
@@ -162,7 +164,7 @@ def refuse_beginning(
     undone = [one for one in judge_all(recipe, first, last, restart, folder=folder) if not one.done]
     if undone and (undone[0].stage.name == restart or not undone[0].resumes):
         undone[0].stage.check(recipe, Path(recipe.out))
-    return [one.stage.name for one in undone]
+    return undone
 
 
 def run(

@@ -124,22 +124,25 @@ def without_html(text: str) -> tuple[str, int]:
 
 def with_exponents(source: str) -> str:
     """Return a text with the tags of exponents and indices as characters: 10<sup>6</sup> is 10⁶."""
-    return _RAISED.sub(lambda match: raised(match["raised"], match["way"]), source)
+    return _RAISED.sub(
+        lambda match: raised(match["raised"], match["way"], source[max(match.start() - 1, 0) : match.start()]), source
+    )
 
 
-def raised(text: str, way: str) -> str:
+def raised(text: str, way: str, before: str = "0") -> str:
     """Return a number as the characters for an exponent or an index, a decimal exponent as ^1.5, other text unchanged.
 
     Args:
         text: what is raised or lowered.
         way: "sup" or "sub", in any case.
+        before: the character before it: a decimal behind a word is no exponent.
     """
     above = way.lower() == "sup"
     if not _RAISED_ALONE.fullmatch(text):
         return text
     text = html.unescape(text)
     if "." in text:
-        return f"^{text}" if above and _DECIMAL.fullmatch(text) else text
+        return f"^{text}" if above and re.fullmatch("[0-9)]", before) and _DECIMAL.fullmatch(text) else text
     return text.translate(_SUPERSCRIPTS if above else _SUBSCRIPTS)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
 
 from common.errors import UserError, nearest
 from common.progress import say
@@ -93,7 +93,7 @@ def _sizes(
     for rows, held, _ in _passed(parts, keep, settings, {}):
         for name in np.unique(rows.sources).tolist():
             of_source = rows.sources == name
-            looked_at.setdefault(name, _Ids()).add(rows.ids[place] for place in np.flatnonzero(of_source))
+            looked_at.setdefault(name, _Ids()).add([rows.ids[place] for place in np.flatnonzero(of_source)])
             mine = of_source & ~held
             sizes[name] = sizes.get(name, 0) + int(rows.sizes[mine].sum())
             if (share := settings.sources.get(name)) and share.max_mb is not None:
@@ -101,7 +101,7 @@ def _sizes(
                 pair = draws([name] * len(ids), ids, settings.seed, "cap"), rows.sizes[mine]
                 capped.setdefault(name, []).append(pair)
     for name, seen in looked_at.items():
-        if FEW_IDS <= seen.counts.total() >= 2 * len(seen.counts):
+        if seen.documents >= max(FEW_IDS, 2 * seen.distinct):
             say(f"warning: {SHARED_IDS.format(name)}", style="yellow")
     for name in settings.sources:
         if name not in sizes:
@@ -127,17 +127,24 @@ def _sizes(
 
 
 class _Ids:
-    """How often the ids of a source occur; of very many a sample, each with all its documents."""
+    """How many documents a source has, and about how many ids: of very many a sample is counted."""
 
     def __init__(self) -> None:
-        self.counts: Counter[int] = Counter()
-        self._step = 1
+        self.documents, self._step = 0, 1
+        self._sample: set[int] = set()
 
-    def add(self, ids: Iterable[str]) -> None:
-        self.counts.update(code for code in map(hash, ids) if code % self._step == 0)
-        while len(self.counts) > MOST_IDS:
+    @property
+    def distinct(self) -> int:
+        return len(self._sample) * self._step
+
+    def add(self, ids: list[str]) -> None:
+        self.documents += len(ids)
+        self._sample |= {
+            code for id in ids if (code := xxh3_64_intdigest(id.encode("utf-8", "surrogatepass"))) % self._step == 0
+        }
+        while len(self._sample) > MOST_IDS:
             self._step *= 2
-            self.counts = Counter({code: n for code, n in self.counts.items() if code % self._step == 0})
+            self._sample = {code for code in self._sample if code % self._step == 0}
 
 
 def _passed(

@@ -212,7 +212,7 @@ def decontaminate(
         if given != "-" and Path(given).resolve() in of_benchmark:
             raise UserError(f"{option} {given} is a file of the benchmark", "it would be replaced", "name another")
     if hits != "-":
-        refuse_other_kind(hits, b'{"id":')
+        refuse_other_kind(hits, b'"benchmark_guid":')
     settings = DecontaminateSettings()
     if threshold is not None:
         settings = DecontaminateSettings(threshold=threshold, bigram_threshold=threshold)

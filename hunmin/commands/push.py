@@ -57,7 +57,7 @@ def push(
     embeds = not found and (folder / "modules.json").is_file()
     if scores and not embeds:
         raise UserError(f"--scores {scores}", "it names the scores of an embedder", "leave it out")
-    if language and not (found or embeds):
+    if language == "ko" and not (found or embeds) and (folder / "tokenizer.json").is_file():
         raise UserError(f"--language {language}", "this kind of card is in English alone", "leave it out")
     if found:
         url = publish_checkpoint(*found, name, not public, dtype, language, dry_run, license=license)

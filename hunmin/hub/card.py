@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from common.files import human_size, stem
+from common.errors import UserError
+from common.files import HUB, human_size, is_remote, stem
 from common.progress import short_number
+from data.readers import list_files
 from hunmin.hub.facts import Facts
 from hunmin.hub.scrub import base_model, public_recipe
 from hunmin.page.tables import percent
@@ -165,8 +168,12 @@ def _corpus(facts: Facts) -> dict[str, Any]:
     given = [one for one in facts.recipe.corpus.inputs if not isinstance(one, str)]
     licences: dict[str, list[str]] = {}
     for one in given:
-        if one.licence:
-            licences.setdefault(one.name or stem(one.path), []).append(one.licence)
+        names = [one.name or stem(one.path)]
+        if not one.name and not is_remote(one.path) and not one.path.startswith(HUB):
+            with suppress(UserError):  # moved since the run
+                names = [file.label for file in list_files([one])]
+        for name in names if one.licence else []:
+            licences.setdefault(name, []).append(one.licence or "")
     sources = [
         [
             md(name),

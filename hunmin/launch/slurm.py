@@ -82,10 +82,10 @@ def _outside(job: Job) -> list[Path]:
     for place in local:
         while any(sign in str(place) for sign in "*?["):
             place = place.parent
-        folders.add(place if place.is_dir() else place.parent)
-    folders |= {folder.resolve() for folder in folders}  # where links lead to, from the working directory, too
+        named_and_meant = (place, place.resolve())  # where links lead to, from the working directory, too
+        folders |= {one if one.is_dir() else one.parent for one in named_and_meant}
     outside = sorted(one for one in folders if not one.is_relative_to(Path.cwd()))
-    for folder in outside:
+    for folder in (Path.cwd(), *outside):
         if re.search("[,:]", str(folder)):
             raise UserError(f"{folder} with --image", "a comma or colon ends the name of a mount", "rename the folder")
     return outside
@@ -93,7 +93,7 @@ def _outside(job: Job) -> list[Path]:
 
 def _absolute(place: str | Path) -> Path:
     """Return a place from the root on, links as they are named."""
-    return Path(os.path.normpath(Path.cwd() / Path(place).expanduser()))
+    return Path(os.path.normpath(Path.cwd() / os.path.expanduser(place)))  # noqa: PTH111 (as it is, where nobody has the name)
 
 
 def _sbatch(value: object) -> Markup:

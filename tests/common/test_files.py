@@ -186,6 +186,10 @@ def test_another_kind_of_file_is_not_replaced(tmp_path: Path) -> None:
             (tmp_path / "a").write_bytes(content)
         with pytest.raises(UserError, match="of another kind") if refused else nullcontext():
             refuse_other_kind(tmp_path / "a", PNG)
+    os.mkfifo(tmp_path / "pipe")
+    refuse_other_kind(tmp_path / "pipe", PNG)  # and does not wait
+    (tmp_path / "hits.gz").write_bytes(gzip.compress(b'{"id": 1, "benchmark_guid": 2}\n'))
+    refuse_other_kind(tmp_path / "hits.gz", b'"benchmark_guid"')
 
 
 def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path: Path) -> None:

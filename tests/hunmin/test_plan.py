@@ -133,6 +133,11 @@ def test_a_dry_run_refuses_what_the_run_refuses(text: dict[str, Any], monkeypatc
     for ask in (plan.dry_run_plan, run):
         with pytest.raises(UserError, match="4 processes on a machine with 2 GPUs"):
             ask(four, None, None)  # type: ignore[operator]
+    for name, value in {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"}.items():
+        monkeypatch.setenv(name, value)  # a launcher sets the number
+    monkeypatch.setenv("MASTER_ADDR", "n0")
+    monkeypatch.setenv("MASTER_PORT", "29500")
+    refuse_as_run(four)
 
 
 @pytest.mark.parametrize(

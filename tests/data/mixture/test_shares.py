@@ -143,6 +143,9 @@ def test_ids_that_repeat_from_file_to_file_are_told_of(tmp_path, capsys):
         parts = [write_part(tmp_path / f"{ids}-{number}.parquet", rows) for number in range(files)]
         mix(parts, [np.ones(ids, bool)] * files, MixtureSettings(held_out=0))
         assert capsys.readouterr().err.count("source 'news' share an id") == told
+    rows = [("0" if n % 6 else f"{n}", "news", "글") for n in range(90_000)]  # one id that most have
+    mix([write_part(tmp_path / "skewed.parquet", rows)], [np.ones(len(rows), bool)], MixtureSettings(held_out=0))
+    assert "source 'news' share an id" in capsys.readouterr().err
 
 
 def test_shards_hold_one_number_of_copies_and_say_it(rows, parts, tmp_path):

@@ -192,17 +192,20 @@ def test_a_container_is_given_the_folders_of_the_run(tmp_path: Path, monkeypatch
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "texts" / "a.txt").touch()
     (tmp_path / "here" / "linked").symlink_to(tmp_path / "disk")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "c.txt").touch()
+    (tmp_path / "here" / "c.txt").symlink_to(tmp_path / "elsewhere" / "c.txt")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path / "here")
     job = job_of(Cluster(1, 8, image="hunmin:1"), path="../recipes/r.yaml", out=str(tmp_path / "run"))
     inputs = [f"{tmp_path}/texts/news/*.jsonl", f"{tmp_path}/texts/a.txt", "mine.txt", "s3://b/k", "hf:a/b"]
-    inputs += ["linked/b.txt", "~/more/*.txt"]
+    inputs += ["linked/b.txt", "~/more/*.txt", "c.txt"]
     corpus = job.recipe.corpus.model_copy(update={"inputs": inputs})
     klue = job.recipe.klue and job.recipe.klue.model_copy(update={"data": f"{tmp_path}/klue"})
     embed = EmbedSettings.model_validate({"data": [{"path": f"{tmp_path}/pairs/a.jsonl"}], "score": []})
     job = replace(job, recipe=job.recipe.model_copy(update={"corpus": corpus, "klue": klue, "embed": embed}))
     (mounts,) = {found for text in emit("slurm", job).files.values() for found in re.findall(r"-mounts=(\S+)", text)}
-    wanted = ("here", "disk", "home/more", "klue", "pairs", "recipes", "run", "texts", "texts/news")
+    wanted = ("here", "disk", "elsewhere", "home/more", "klue", "pairs", "recipes", "run", "texts", "texts/news")
     assert mounts.split(",") == [f"{tmp_path}/{name}" for name in wanted]
 
 
