@@ -35,8 +35,8 @@ export TOKENIZERS_PARALLELISM ?= false
 install: $(STAMP)
 
 $(STAMP): setup.cfg pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
-	  { echo "error: $(PYTHON) is older than Python 3.10; name a newer one: make PYTHON=python3.11"; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 15))' || \
+	  { echo "error: $(PYTHON) is $$($(PYTHON) -V), Hunmin needs Python 3.10 to 3.14; name one: make PYTHON=python3.13"; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  { echo "error: $(PYTHON) has no venv module (on Debian: apt install python3-venv)"; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

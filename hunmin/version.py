@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 
 NAME = "hunmin"
-SHOWN = ("torch", "transformers", "tokenizers", "deepspeed", "python-mecab-ko")
+SHOWN = ("torch", "transformers", "tokenizers", "deepspeed", "mecab-ko")
 """Packages whose versions `hunmin --version` prints: those that decide what comes out of a run."""
 
 

