@@ -15,6 +15,7 @@ from rich.text import Text
 from common.errors import UserError
 from common.files import atomic_write, human_size
 from common.manifest import read_manifest
+from common.plots import can_plot, new_figure, save_figure
 from common.progress import console, duration, say, short_number
 from hunmin.page.words import ENGLISH, Words
 from hunmin.recipe import Recipe
@@ -42,13 +43,15 @@ def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
 
     metrics = read_metrics(run / "pretrain" / "logs" / "metrics.jsonl")
     collected = collect(recipe, run, metrics)
+    plotted = can_plot("plots of the report")
     with atomic_write(out / "report.json") as stream:
         json.dump(collected, stream, ensure_ascii=False, indent=1, sort_keys=True)
         stream.write("\n")
     with atomic_write(out / "report.md") as stream:
-        stream.write(as_markdown(collected))
-    draw_loss(metrics, out / "loss.png")
-    if collected["klue"]:
+        stream.write(as_markdown(collected, plotted))
+    if plotted:
+        draw_loss(metrics, out / "loss.png")
+    if plotted and collected["klue"]:
         draw_scores(collected["klue"], collected["published"], out / "klue.png")
     index = eval_results_to_model_index(recipe.name, eval_results(collected["klue"]))
     with atomic_write(out / "model-index.yaml") as stream:
@@ -100,8 +103,13 @@ def contamination(hits: Path) -> dict[str, int]:
     return {name: found[name] for name in order if found[name]}
 
 
-def as_markdown(report: dict[str, Any]) -> str:
-    """Return the report as Markdown."""
+def as_markdown(report: dict[str, Any], plotted: bool = True) -> str:
+    """Return the report as Markdown.
+
+    Args:
+        report: see `collect`.
+        plotted: link loss.png and klue.png.
+    """
     lines = [f"# {md(report['name'])}", "", "| stage | what came out |", "|---|---|"]
     lines += [f"| {name} | {text} |" for name, text in summary(report)]
     others = any(SUITE_OF[row["task"]] != "klue" for row in report["klue"])
@@ -112,9 +120,10 @@ def as_markdown(report: dict[str, Any]) -> str:
         if others or not report["klue"]
         else "## KLUE, dev sets"
     )
-    lines += ["", "![loss](loss.png)", "", heading, ""]
+    lines += ["", *(["![loss](loss.png)", ""] if plotted else []), heading, ""]
     if report["klue"]:
-        lines += [markdown(report["klue"], report["published"], report["contamination"]), "![scores](klue.png)", ""]
+        lines += [markdown(report["klue"], report["published"], report["contamination"])]
+        lines += [*(["![scores](klue.png)"] if plotted else []), ""]
     else:
         lines += [f"{NOT_SCORED.capitalize()}.", ""]
     return "\n".join(lines)
@@ -189,12 +198,8 @@ def _training_line(counts: dict[str, Any], validation: dict[str, Any], words: Wo
 
 def draw_loss(metrics: list[dict[str, Any]], path: Path) -> None:
     """Draw training and validation loss against the step as a PNG."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7, 4), dpi=120)
+    figure = new_figure(7, 4, dpi=120, layout="tight")
+    axes = figure.subplots()
     losses = [row for row in metrics if "loss" in row]
     validation = [row for row in metrics if "validation_loss" in row]
     axes.plot([r["step"] for r in losses], [r["loss"] for r in losses], label="training", linewidth=1)
@@ -206,10 +211,7 @@ def draw_loss(metrics: list[dict[str, Any]], path: Path) -> None:
     axes.set_ylabel("masked language model loss (nats)")
     axes.grid(alpha=0.3)
     axes.legend()
-    figure.tight_layout()
-    with atomic_write(path, "wb") as stream:
-        figure.savefig(stream, format="png", metadata={"Software": None})
-    pyplot.close(figure)
+    save_figure(figure, path)
 
 
 def read_report(run: Path) -> dict[str, Any]:

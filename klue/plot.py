@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import math
 import textwrap
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from common.files import atomic_write
-from common.progress import say
+from common.plots import new_figure, save_figure
 from klue.tables import Line, tables, unmarked
 from klue.tasks import TASKS
 
@@ -23,8 +21,6 @@ LABEL = 36
 """Characters in a line of a model's name."""
 NUMBERED = 12
 """Labels up to which the cells of a picture of confusion have their numbers."""
-HANGUL = ("NanumGothic", "Noto Sans CJK KR", "Noto Sans KR", "Malgun Gothic", "Apple SD Gothic Neo", "UnDotum")
-"""Fonts with Hangul, of which the first that is installed is taken."""
 
 
 def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None, path: Path) -> None:
@@ -51,7 +47,7 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
         for at, value in enumerate(values):
             mark = lines[at].cells[number][-1] if number in lines[at].flagged else ""
             panel.text(max(value, 0.0) + spread[at] + 1, at, f"{value:.1f}{mark}", fontsize=6, va="center")
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def _colour(line: Line, models: Sequence[str]) -> Any:
@@ -83,7 +79,7 @@ def draw_confusion(found: Sequence[tuple[str, list[str], np.ndarray]], path: Pat
             for (down, across), share in np.ndenumerate(shares):
                 shade = "white" if share > 50 else "black"
                 panel.text(across, down, f"{share:.0f}", fontsize=6, ha="center", va="center", color=shade)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def draw_curve(rows: Sequence[dict[str, Any]], path: Path) -> None:
@@ -108,7 +104,7 @@ def draw_curve(rows: Sequence[dict[str, Any]], path: Path) -> None:
         panel.tick_params(labelsize=6)
         panel.grid(alpha=0.3)
     axes[0].legend(fontsize=6)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def _label(title: str) -> str:
@@ -123,42 +119,10 @@ def _panels(count: int, heights: Sequence[float], columns: int = COLUMNS, width:
         heights: of the rows, in inches.
         width: of a panel, in inches.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    matplotlib.rcParams["font.family"] = ["DejaVu Sans", *_hangul()]
     columns = min(columns, count)
-    figure, axes = pyplot.subplots(
-        len(heights), columns, figsize=(width * columns, sum(heights)), dpi=120, squeeze=False, height_ratios=heights
-    )
+    figure = new_figure(width * columns, sum(heights), dpi=120, layout="tight")
+    axes = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
     flat = list(axes.flat)
     for panel in flat[count:]:
         panel.set_visible(False)
     return figure, flat
-
-
-def _hangul() -> list[str]:
-    """Return the font with Hangul that is installed, or nothing."""
-    from matplotlib import font_manager
-
-    there = set(font_manager.get_font_names())
-    return [name for name in HANGUL if name in there][:1]
-
-
-def _save(figure: Any, path: Path) -> None:
-    from matplotlib import pyplot
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        figure.tight_layout()
-        with atomic_write(path, "wb") as stream:
-            figure.savefig(stream, format="png", metadata={"Software": None})
-    pyplot.close(figure)
-    others = [one.message for one in caught if "missing from font" not in str(one.message)]
-    for message in others:
-        warnings.warn(message, stacklevel=2)
-    if len(others) < len(caught):
-        lacking = "the font lacks some characters" if _hangul() else "no font with Hangul is installed"
-        say(f"{path}: {lacking} (fonts tried: {', '.join(HANGUL)})", style="yellow")

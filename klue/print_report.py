@@ -11,6 +11,7 @@ from rich.text import Text
 
 from common.errors import UserError
 from common.names import find
+from common.plots import require_plots
 from common.progress import console, say, show
 from klue.compare import compare, comparison_grids, read_models
 from klue.error_analysis import confusions, detail_grids, detail_rows, worst, worst_grids
@@ -55,6 +56,8 @@ def print_report(wanted: Wanted) -> None:
             "it shows the texts of a task's examples, which stand in the benchmark's files",
             "name the task by --breakdown and the folder by --data",
         )
+    if wanted.plot:
+        require_plots("--plot")
     rows = read_models(wanted.folders, read_rows)
     several = len(wanted.folders) > 1
     known = None if several else wanted.held[wanted.folders[0][0]]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from common.files import atomic_write
+from common.plots import can_plot
 from common.progress import say
 from common.settings import dump_settings, settings_hash
 from klue.examples import files_hash
@@ -56,7 +57,8 @@ def write_scores(out: Path, rows: list[dict[str, Any]]) -> None:
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     if not rows or (curve.is_file() and lines.is_file() and lines.read_text(encoding="utf-8") == text):
         return
-    draw_curve(rows, curve)
+    if plotted := can_plot(str(curve)):
+        draw_curve(rows, curve)
     with atomic_write(lines) as stream:  # the last: where it holds the rows, the picture shows them
         stream.write(text)
-    say(f"watch: {curve}")
+    say(f"watch: {curve if plotted else lines}")

@@ -10,6 +10,7 @@ from pandas import DataFrame
 from scipy.stats import rankdata
 
 from common.errors import UserError
+from common.plots import new_figure, require_plots, save_figure
 from leaderboard.report import read_results
 from leaderboard.suites import SUITES, TASKS
 
@@ -53,25 +54,24 @@ def correlate(paths: Sequence[Path], resamples: int = 1000) -> dict[str, Any]:
 
 def refuse_plot(path: Path) -> None:
     """Raise a UserError where no heat map can be drawn to a file of this name."""
+    require_plots("--plot")
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise UserError(f"--plot {path} has another ending", "it ends in .png, .svg or .pdf", "name such a file")
 
 
 def heat_map(found: dict[str, Any], path: Path) -> None:
     """Draw Spearman's of what `correlate` returns to a .png, .svg or .pdf; pairs of too few models stay empty."""
-    from matplotlib.figure import Figure
-
     refuse_plot(path)
     tasks = found["tasks"]
     matrix = np.where(np.eye(len(tasks)) == 1, 1.0, np.nan)
     for pair in found["pairs"]:
         i, j = map(tasks.index, pair["tasks"])
         matrix[i, j] = matrix[j, i] = pair.get("spearman", {}).get("value", np.nan)
-    figure = Figure(figsize=(2 + 0.6 * len(tasks), 2 + 0.6 * len(tasks)), layout="constrained")
+    figure = new_figure(2 + 0.6 * len(tasks), 2 + 0.6 * len(tasks), layout="constrained")
     axes = figure.subplots()
     for (i, j), value in np.ndenumerate(matrix):
         axes.text(j, i, "–" if np.isnan(value) else f"{value:.2f}", ha="center", va="center", fontsize=8)
     figure.colorbar(axes.imshow(matrix, vmin=-1, vmax=1, cmap="coolwarm"), label="spearman")
     axes.set_xticks(range(len(tasks)), tasks, rotation=60, ha="right")
     axes.set_yticks(range(len(tasks)), tasks)
-    figure.savefig(path)
+    save_figure(figure, path)

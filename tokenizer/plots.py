@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from common.files import atomic_write
+from common.plots import new_figure, save_figure
 
 FIGURES = {
     "fertility": "subwords a word",
@@ -29,11 +29,9 @@ def draw_comparison(rows: list[dict[str, Any]], path: Path) -> None:
         rows: one for each tokenizer, at least one.
         path: the file; its folder is made when it is not there.
     """
-    from matplotlib.figure import Figure
-
     names = _short_names([row["tokenizer"] for row in rows])
     lines = -(-len(FIGURES) // COLUMNS)
-    figure = Figure(figsize=(9, lines * (0.8 + 0.28 * len(rows))), layout="constrained")
+    figure = new_figure(9, lines * (0.8 + 0.28 * len(rows)), dpi=130, layout="constrained")
     axes = figure.subplots(lines, COLUMNS).flatten()
     for axis, (name, meaning) in zip(axes, FIGURES.items(), strict=True):
         values = [row[name] for row in rows]
@@ -45,9 +43,7 @@ def draw_comparison(rows: list[dict[str, Any]], path: Path) -> None:
         axis.set_xlim(0, 1.18 * max(*values, 1e-9))
         axis.set_xticks([])
         axis.spines[["top", "right", "bottom"]].set_visible(False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path, "wb") as stream:
-        figure.savefig(stream, format="png", dpi=130, metadata={"Software": None})
+    save_figure(figure, path)
 
 
 def _short_names(folders: list[str]) -> list[str]:

@@ -8,16 +8,12 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from common.files import atomic_write
+from common.plots import hangul_font, new_figure, save_figure
 from data.statistics.counts import Counters
 from data.statistics.table import bin_name
 
 TOP = 25
 """Sources with a bar of their own, the largest."""
-HANGUL_FONTS = (
-    *("Noto Sans CJK KR", "Noto Sans CJK JP", "Noto Sans KR", "Source Han Sans K", "Pretendard", "NanumGothic"),
-    *("Nanum Gothic", "NanumBarunGothic", "Apple SD Gothic Neo", "AppleGothic", "Malgun Gothic", "UnDotum", "Gulim"),
-)
 COLOURS = ("#3b6ea5", "#e08e45", "#5a9e6f", "#b5545c", "#8a6fb0", "#7f7f7f")
 """Of stacked bars, in order; the rest repeat them."""
 GREY = "#444444"
@@ -45,17 +41,12 @@ def draw_statistics(statistics: Counters, folder: Path) -> list[Path]:
         statistics: content of `statistics.json`.
         folder: made when it is not there; files of the same names are replaced.
     """
-    import matplotlib
-
     drawn: list[Path] = []
-    fonts = ["DejaVu Sans", *filter(None, [_hangul_font()])]
-    with matplotlib.rc_context({"font.family": fonts, "axes.unicode_minus": False, "font.size": 9}):
-        for name, draw in _PLOTS.items():
-            figure = draw(statistics)
-            if figure is not None:
-                drawn.append(folder / f"{name}.png")
-                with atomic_write(drawn[-1], "wb") as stream:
-                    figure.savefig(stream, format="png", metadata={"Software": None})
+    for name, draw in _PLOTS.items():
+        figure = draw(statistics)
+        if figure is not None:
+            drawn.append(folder / f"{name}.png")
+            save_figure(figure, drawn[-1])
     return drawn
 
 
@@ -71,16 +62,9 @@ def romanise(text: str) -> str:
     return "".join(letters)
 
 
-def _hangul_font() -> str | None:
-    from matplotlib import font_manager
-
-    installed = {entry.name for entry in font_manager.fontManager.ttflist}
-    return next((name for name in HANGUL_FONTS if name in installed), None)
-
-
 def _label(name: str, longest: int = 34) -> str:
     name = " ".join(name.split())
-    name = name if _hangul_font() else romanise(name)
+    name = name if hangul_font() else romanise(name)
     return name if len(name) <= longest else name[: longest - 1] + "…"
 
 
@@ -107,10 +91,9 @@ def _bars(title: str, unit: str, labels: list[str], series: dict[str, list[float
 
 
 def _figure(width: float, height: float) -> Any:
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    return Figure(figsize=(width, height), dpi=120, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
+    figure = new_figure(width, height, dpi=120, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08)
+    return figure
 
 
 def _plain(axes: Any, title: str, unit: str) -> None:

@@ -11,6 +11,7 @@ import typer
 from common.errors import UserError
 from common.files import refuse_other_kind
 from common.names import find
+from common.plots import require_plots
 from common.progress import console, say, show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 from hunmin.commands.streams import end_as_filters_do, open_input, open_output, report
@@ -111,6 +112,8 @@ def stats(
     if dropped or text:
         _list_dropped(folder, dropped, text, as_json)
         return
+    if plots is not None:
+        require_plots("--plots")
     if folder == "-":
         with open_input("-") as lines:
             statistics = stats_stream(lines)

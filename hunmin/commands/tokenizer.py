@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from common.files import PNG, refuse_other_kind
+from common.plots import require_plots
 from common.progress import console, say
 from hunmin.commands.run import AsJson
 
@@ -192,6 +193,7 @@ def compare(
     from tokenizer.compare import shown
 
     if plot:
+        require_plots("--plot")
         refuse_other_kind(plot, PNG)
     rows = compare_tokenizers(folders, text)
     if plot:

@@ -267,17 +267,6 @@ def test_pictures_of_scores_and_confusion(
     assert np.array(shown).reshape(3, 3) == pytest.approx(100 * rows / rows.sum(axis=1, keepdims=True), abs=0.51)
 
 
-def test_a_plot_without_hangul_says_so_once(
-    tmp_path: Path, capfd: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from klue import plot
-
-    for font, told in (([], 1), (plot._hangul(), 0 if plot._hangul() else 1)):
-        monkeypatch.setattr(plot, "_hangul", lambda font=font: font)
-        plot.draw_confusion([("가", ["나", "다"], np.eye(2, dtype=int))] * 2, tmp_path / "a.png")
-        assert capfd.readouterr().err.count("no font with Hangul") == told
-
-
 def test_every_task_can_be_taken_apart_and_faultless_predictions_have_no_errors(sample_benchmark: Path) -> None:
     from klue.examples import load_splits
     from tests.klue.names import KLUE_TASKS

@@ -43,7 +43,7 @@ def test_parts_that_are_empty_are_not_drawn(tmp_path):
 
 @pytest.mark.parametrize("installed", [True, False])
 def test_names_are_romanised_only_where_no_korean_font_is(monkeypatch, installed):
-    monkeypatch.setattr("data.statistics.plots._hangul_font", lambda: "Any" if installed else None)
+    monkeypatch.setattr("data.statistics.plots.hangul_font", lambda: "Any" if installed else None)
     figure = _bars("title", "MB", ["훈민정음", "x" * 99], {"kept": [1.0, 2.0]}, ["1", "2"])
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels[0] == ("훈민정음" if installed else "hunminjeongeum")
