@@ -78,8 +78,8 @@ def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [check.remedy for check in package_checks({})] == ["make install"]
     monkeypatch.undo()
     monkeypatch.setattr("platform.python_version", lambda: "3.9.2")
-    assert package_checks({}) == [Check("python", "broken", "3.9.2; >=3.10 is needed",
-                                        "make PYTHON=python3 with a Python >=3.10")]  # fmt: skip
+    assert package_checks({}) == [Check("python", "broken", "3.9.2; <3.15,>=3.10 is needed",
+                                        "make PYTHON=python3 with a Python <3.15,>=3.10")]  # fmt: skip
 
 
 @pytest.mark.parametrize(
