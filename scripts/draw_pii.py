@@ -6,7 +6,7 @@ Each text is drawn from forms (how a value is written) × carriers (what kind of
 puts around it), with invented values and spans known by construction; one text in five holds none. Printed: a table by
 type; the kinds below 0.99, a kind being a type with a form, a carrier or a habit; false alarms in texts without any, by
 kind. --errors prints so many errors of each such kind. --out writes the texts as JSON Lines that score_pii.py reads,
-with `form` and `within` (the widest span that is right) in each span.
+with `form`, `habit` and `within` (the widest span that is right) in each span.
 
 A value counts as found where spans of its type hold its first and last letter or digit and all that identifies, and no
 letter or digit outside `within`. These conventions therefore make no difference: brackets and blanks around a value, an
@@ -27,8 +27,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from pii_grammar.addresses import ADDRESSES
-from pii_grammar.carriers import CARRIERS, SOLO, carrier_fits, habit_fits, item_of
-from pii_grammar.habits import HABITS
+from pii_grammar.carriers import CARRIERS, SOLO, carrier_fits, item_of
 from pii_grammar.hosts import HOST_FORMS
 from pii_grammar.marks import Page, identifying, unmarked
 from pii_grammar.negatives import FRAMES, LOOKALIKES, of_kind
@@ -54,7 +53,7 @@ WITHOUT = 5
 
 
 def drawn(seed: int, number: int, forms: list[Form]) -> dict[str, Any]:
-    """Return the n-th text of a seed: text, spans, kind, carrier and habit."""
+    """Return the n-th text of a seed: text, spans, kind and carrier."""
     rng = random.Random(f"{seed}:{number}")
     if number % WITHOUT == 0:
         kind, frame = rng.choice(sorted(LOOKALIKES)), rng.choice(sorted(FRAMES))
@@ -68,16 +67,15 @@ def drawn(seed: int, number: int, forms: list[Form]) -> dict[str, Any]:
     page = Page(f"{seed}:{number}:page")
     form = forms[(number - number // WITHOUT - 1) % len(forms)]
     value = form.write(page)
-    plain = unmarked(value)
-    carrier = rng.choice([name for name in CARRIERS if carrier_fits(name, form, plain)])
-    habit = rng.choice(["plain", *(name for name in HABITS if habit_fits(name, carrier, form, plain))])
-    items = [item_of(page, form, value, habit)]
+    carrier = rng.choice([name for name in CARRIERS if carrier_fits(name, form, unmarked(value))])
+    items = [item_of(page, form, value, carrier, plain=0.5)]
     if carrier not in SOLO and rng.random() < 0.5:
         others = [other for other in ORDINARY if carrier_fits(carrier, other, "") and other.kind.type != form.kind.type]
         for other in rng.sample(others, min(len(others), rng.randint(1, 2))):
-            items.insert(rng.randint(0, len(items)), item_of(page, other, other.write(page)))
+            item = item_of(page, other, other.write(page), carrier, plain=0.7)
+            items.insert(rng.randint(0, len(items)), item)
     text, spans = page.finish(CARRIERS[carrier](page, items))
-    return {"text": text, "spans": spans, "kind": "/".join(form.kind), "carrier": carrier, "habit": habit}
+    return {"text": text, "spans": spans, "kind": "/".join(form.kind), "carrier": carrier}
 
 
 class Count:
@@ -127,9 +125,7 @@ class Scores:
             gold = Span(span["start"], span["end"], span["type"])
             pieces = matched(text, span, found)
             false -= set(pieces)
-            axes = [("form", span["form"]), ("carrier", case["carrier"]), ("habit", case["habit"])]
-            if "/".join((span["type"], span["form"])) != case["kind"]:
-                axes = axes[:2]
+            axes = (("form", span["form"]), ("carrier", case["carrier"]), ("habit", span["habit"]))
             counts = [self.types[span["type"]], *(self.kinds[span["type"], axis, name] for axis, name in axes)]
             for count in counts:
                 count.gold += 1

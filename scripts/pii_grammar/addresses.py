@@ -209,7 +209,7 @@ def forms() -> list[Form]:
     """Return heads alone, each tail behind ordinary heads, each joint with ordinary tails, and what stands around."""
     heads = [address(head) for head in HEADS if head not in TAILED]
     flats = [address(head, "block and flat", "comma" if "road" in head else "blank") for head in HEADS]
-    tails = [address(head, tail) for number, tail in enumerate(UNITS) for head in (PLAIN[number % 3], PLAIN[3])]
+    tails = [address(head, tail) for number, tail in enumerate(UNITS) for head in (PLAIN[number % 2], PLAIN[3])]
     commas = [address("road", tail, "comma") for tail in UNITS]
     joints = [
         address(PLAIN[number % 3], tail, joint)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from .habits import HABITS
 from .marks import BY_LETTER, Page, Value, unmarked
+from .negatives import LOOKALIKES, of_kind
 from .sentences import BARE, COURT, FILLERS, LABELS, NAMED, OPENERS, SAID
 from .values import COMPANIES, NAMES
 from .writers import Form
@@ -24,6 +25,8 @@ class Item(NamedTuple):
     value: Value
 
 
+BESIDE = sorted(LOOKALIKES.keys() - {"masked", "about personal data"})
+"""Look-alikes that may stand in a text with values."""
 Carrier = Callable[[Page, list[Item]], str]
 
 
@@ -49,7 +52,8 @@ def sentence(page: Page, items: list[Item]) -> str:
     rng = page.rng
     lines = [sentence_of(item, rng) for item in items]
     for _ in range(rng.randint(0, 2)):
-        lines.insert(rng.randint(0, len(lines)), rng.choice(FILLERS))
+        filler = of_kind(rng.choice(BESIDE), rng) if rng.random() < 0.4 else rng.choice(FILLERS)
+        lines.insert(rng.randint(0, len(lines)), filler)
     return rng.choice((" ", " ", "\n")).join(lines)
 
 
@@ -278,9 +282,12 @@ def habit_fits(name: str, carrier: str, form: Form, text: str) -> bool:
     return not (carrier == "html" and name == "brackets")
 
 
-def item_of(page: Page, form: Form, value: Value, habit: str = "plain") -> Item:
-    """Return a value with a label and a habit."""
-    if habit != "plain":
+def item_of(page: Page, form: Form, value: Value, carrier: str, plain: float) -> Item:
+    """Return a value with a label and, but for the share `plain`, with something around it."""
+    rng = page.rng
+    if rng.random() >= plain:
+        habit = rng.choice([name for name in HABITS if habit_fits(name, carrier, form, unmarked(value))])
         other = form.write(page) if habit.startswith("two values") else value
-        value = Value(HABITS[habit](value, other, page.rng))
-    return Item(form, Value(page.rng.choice(form.labels or LABELS[form.kind.type])), value)
+        value = Value(HABITS[habit](value, other, rng))
+        page.put_around(value, habit)
+    return Item(form, Value(rng.choice(form.labels or LABELS[form.kind.type])), value)

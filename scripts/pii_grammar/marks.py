@@ -56,26 +56,34 @@ class Value(str):
 
 
 class Page:
-    """One text in the making: its random numbers and the kinds of its marks."""
+    """One text in the making: its random numbers, the kinds of its marks, and what their writer put around them."""
 
     def __init__(self, seed: str) -> None:
         self.rng = random.Random(seed)
         self.kinds: list[Kind] = []
+        self.habits: list[str] = []
 
     def mark(self, kind: Kind, value: str, before: str = "", after: str = "") -> Value:
         """Return a value with its marks; what is `before` and `after` may belong to its span or not."""
         self.kinds.append(kind)
+        self.habits.append("plain")
         number = chr(FIRST + len(self.kinds) - 1)
         return Value(f"{OPEN}{number}{before}{CORE}{value}{END}{after}{CLOSE}")
 
+    def put_around(self, text: str, habit: str) -> None:
+        """Note for all marked values of a text what stands around them."""
+        for char in text:
+            if FIRST <= ord(char) < FIRST + len(self.habits):
+                self.habits[ord(char) - FIRST] = habit
+
     def finish(self, text: str) -> tuple[str, list[dict[str, Any]]]:
-        """Return the text without marks, and its spans: start, end, type, form, and the widest span that is right."""
+        """Return the text without marks, and its spans with type, form, habit, and `within`, the widest right span."""
         plain: list[str] = []
         spans: list[dict[str, Any]] = []
         span: dict[str, Any] = {}
         for char in text:
             if char == OPEN:
-                span = {"start": 0, "end": 0, "type": "", "form": "", "within": [len(plain), 0]}
+                span = {"start": 0, "end": 0, "within": [len(plain), 0]}
             elif char == CORE:
                 span["start"] = len(plain)
             elif char == END:
@@ -84,7 +92,8 @@ class Page:
                 span["within"][1] = len(plain)
                 spans.append(span)
             elif FIRST <= ord(char) < FIRST + len(self.kinds):
-                span["type"], span["form"] = self.kinds[ord(char) - FIRST]
+                number = ord(char) - FIRST
+                span.update(self.kinds[number]._asdict(), habit=self.habits[number])
             else:
                 plain.append(char)
         return "".join(plain), spans
