@@ -27,7 +27,8 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from pii_grammar.addresses import ADDRESSES
-from pii_grammar.carriers import CARRIERS, SOLO, carrier_fits, item_of
+from pii_grammar.carriers import CARRIERS, SOLO
+from pii_grammar.fits import carrier_fits, item_of
 from pii_grammar.hosts import HOST_FORMS
 from pii_grammar.marks import Page, identifying, unmarked
 from pii_grammar.negatives import FRAMES, LOOKALIKES, of_kind

@@ -36,7 +36,7 @@ def number(rng: random.Random) -> str:
 
 def road(rng: random.Random) -> str:
     """Return a road."""
-    return f"{rng.choice(ROADS)}{rng.choice(('로', '로', '길', '대로'))}"
+    return f"{rng.choice(ROADS)}{rng.choice(('로', '로', '로', '길', '대로', '중앙로', '남로', '안길'))}"
 
 
 def lot(rng: random.Random) -> str:
@@ -85,6 +85,12 @@ HEADS: dict[str, Callable[[random.Random], str]] = {
     "branch, blanks inside": lambda r: (
         f"{r.choice(DISTRICTS)} {r.choice(ROADS)}로 {r.randint(2, 90)}{r.choice((' 길', '번 길', ' 번길'))} {number(r)}"
     ),
+    "numbered road": lambda r: (
+        f"{r.choice(DISTRICTS)} {r.choice(ROADS)}{r.randint(1, 30)}{r.choice('로길')} {number(r)}"
+    ),
+    "branch with 번지": lambda r: (
+        f"{r.choice(DISTRICTS)} {r.choice(ROADS)}로{r.randint(2, 90)}번길 {r.randint(2, 90)}-{r.randint(1, 30)}번지"
+    ),
     "branch with letter": lambda r: (
         f"{r.choice(DISTRICTS)} {r.choice(ROADS)}로{r.randint(2, 90)}{r.choice('가나다')}길 {number(r)}"
     ),
@@ -122,6 +128,8 @@ HEADS: dict[str, Callable[[random.Random], str]] = {
 TAILED = {"estate", "estate, no region"}
 """Heads without a number: they are an address only with a flat behind them."""
 LABELLED = {"estate, no region", "road, no region", "invented district", "line end", "letter-spaced", "lots"}
+FREE = sorted(HEADS.keys() - LABELLED - TAILED - {"mountain"})
+"""Heads that any tail can stand behind, and that are known without a label."""
 UNITS: dict[str, Callable[[random.Random], list[str]]] = {
     "block and flat": lambda r: [f"{r.randint(101, 125)}동", f"{r.randint(1, 24)}{r.randint(1, 8):02d}호"],
     "flat": lambda r: [f"{r.randint(1, 24)}{r.randint(1, 8):02d}호"],
@@ -135,7 +143,7 @@ UNITS: dict[str, Callable[[random.Random], list[str]]] = {
     "block without 호": lambda r: [f"{r.randint(101, 125)}동", f"{r.randint(1, 24)}{r.randint(1, 8):02d}"],
     "estate": lambda r: [estate(r), f"{r.randint(101, 125)}동", f"{r.randint(1, 24)}{r.randint(1, 8):02d}호"],
     "phase": lambda r: [
-        f"{r.randint(1, 9)}{r.choice(('단지', '차'))}",
+        f"{r.randint(1, 9)}단지",
         f"{r.randint(101, 125)}동",
         f"{r.randint(1, 24)}02호",
     ],
@@ -144,6 +152,10 @@ UNITS: dict[str, Callable[[random.Random], list[str]]] = {
         f"{r.choice(WORDS)} {r.choice(('비즈니스 센터', '지식산업센터', '테크 타워', '메디컬 빌딩'))}",
         f"{r.randint(1, 20)}층",
         f"{r.randint(1, 20)}03호",
+    ],
+    "building, glued floor": lambda r: [
+        f"{r.choice(WORDS)}{r.choice(('빌딩', '타워'))}{(n := r.randint(2, 9))}층",
+        f"{n}03호",
     ],
     "annexe": lambda r: [f"{r.choice(('본관', '별관', '신관', '상가동', '상가'))}", f"{r.randint(1, 9)}층"],
     "shop": lambda r: [f"{r.choice(('상가', '단지 내 상가', '상가동'))}", f"{r.randint(1, 3)}{r.randint(1, 20):02d}호"],
@@ -167,6 +179,10 @@ JOINTS: dict[str, Callable[[list[str], random.Random], str]] = {
     "glued units": lambda units, r: " " + "".join(units),
     "two blanks": lambda units, r: "  " + "  ".join(units),
     "hyphen": lambda units, r: " - " + " ".join(units),
+    "town in brackets": lambda units, r: f"{r.choice(('', ' '))}({r.choice(TOWNS)}동) {' '.join(units)}",
+    "town and estate in brackets": lambda units, r: (
+        f" ({r.choice(TOWNS)}동, {r.choice(WORDS)}아파트) {' '.join(units)}"
+    ),
 }
 AFTER: dict[str, Callable[[random.Random], str]] = {
     "town in brackets": lambda r: f" ({r.choice(TOWNS)}동)",
@@ -191,24 +207,27 @@ PLAIN = (
 
 
 def address(head: str, tail: str = "", joint: str = "blank", after: str = "", before: str = "") -> Form:
-    """Return the form of an address."""
+    """Return the form of an address; with the head `any`, head and tail are drawn anew for each."""
     parts = [head, tail and f"+ {tail}", tail and joint != "blank" and f"by {joint}", after and f"+ {after}"]
     kind = Kind("ADDRESS", " ".join(filter(None, [*parts, before and f"after {before}"])))
 
     def write(page: Page) -> Value:
         rng = page.rng
-        text = HEADS[head](rng)
+        start = HEADS[rng.choice(FREE) if head == "any" else head](rng)
         if tail:
-            text += JOINTS[joint](UNITS[tail](rng), rng)
-        return page.mark(kind, text, BEFORE[before](rng) if before else "", AFTER[after](rng) if after else "")
+            units = UNITS[rng.choice(list(UNITS)) if tail == "any" else tail](rng)
+            start += JOINTS[joint](units, rng)
+        return page.mark(kind, start, BEFORE[before](rng) if before else "", AFTER[after](rng) if after else "")
 
     return Form(kind, write, head in LABELLED)
 
 
 def forms() -> list[Form]:
-    """Return heads alone, each tail behind ordinary heads, each joint with ordinary tails, and what stands around."""
+    """Return heads alone, each tail behind ordinary heads, each joint with all of them, and what stands around."""
     heads = [address(head) for head in HEADS if head not in TAILED]
-    flats = [address(head, "block and flat", "comma" if "road" in head else "blank") for head in HEADS]
+    flats = [
+        address(head, "block and flat", "comma" if "road" in head else "blank") for head in HEADS if head != "mountain"
+    ]
     tails = [address(head, tail) for number, tail in enumerate(UNITS) for head in (PLAIN[number % 2], PLAIN[3])]
     commas = [address("road", tail, "comma") for tail in UNITS]
     joints = [
@@ -216,10 +235,11 @@ def forms() -> list[Form]:
         for joint in JOINTS
         for number, tail in enumerate(("block and flat", "floor and flat", "estate", "hyphenated", "letters' block"))
     ]
+    mixed = [address("any", "any", joint) for joint in JOINTS]
     around = [address(head, "block and flat", after=after) for head in PLAIN[:2] for after in AFTER]
     around += [address("road", after=after) for after in AFTER]
     around += [address(head, "block and flat", before=before) for head in PLAIN[:2] for before in BEFORE]
-    every = {form.kind: form for form in (*heads, *flats, *tails, *commas, *joints, *around)}
+    every = {form.kind: form for form in (*heads, *flats, *tails, *commas, *joints, *mixed, *around)}
     return list(every.values())
 
 

@@ -7,10 +7,9 @@ import random
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .habits import HABITS
-from .marks import BY_LETTER, Page, Value, unmarked
+from .marks import Page, Value, unmarked
 from .negatives import LOOKALIKES, of_kind
-from .sentences import BARE, COURT, FILLERS, LABELS, NAMED, OPENERS, SAID
+from .sentences import BARE, COURT, FILLERS, NAMED, OPENERS, SAID
 from .values import COMPANIES, NAMES
 from .writers import Form
 
@@ -33,7 +32,7 @@ Carrier = Callable[[Page, list[Item]], str]
 def filled(template: str, item: Item, rng: random.Random) -> str:
     """Return a sentence with the value, a label and names in it."""
     quoted = "이라" if (item.value and format(item.value, "이라").endswith("이라")) else "라"
-    return template.format(v=item.value, l=item.label, n=rng.choice(NAMES), c=rng.choice(COMPANIES), e=quoted)
+    return template.format(v=item.value, l=item.label, n=rng.choice(NAMES), c=Value(rng.choice(COMPANIES)), e=quoted)
 
 
 def sentence_of(item: Item, rng: random.Random) -> str:
@@ -160,7 +159,7 @@ def markdown(page: Page, items: list[Item]) -> str:
     """Write Markdown."""
     rng = page.rng
     style = rng.choice(("- **{l}**: {v}", "* {l}: {v}", "1. {l} — {v}", "> {l}: {v}", "- {l}: `{v}`", "**{l}:** {v}"))
-    if any("`" in unmarked(item.value) for item in items):
+    if any("`" in unmarked(item.value) or item.form.kind.type == "MENTION" for item in items):
         style = "- **{l}**: {v}"
     return "\n".join(["## 안내", "", *(style.format(l=i.label, v=i.value) for i in items), "", rng.choice(FILLERS)])
 
@@ -192,7 +191,7 @@ def json_line(page: Page, items: list[Item]) -> str:
 def court(page: Page, items: list[Item]) -> str:
     """Write a sentence of a judgment."""
     item, rng = items[0], page.rng
-    start = rng.choice(("사 건    2019고단1234 사기\n", "【주 문】\n1. ", "범죄사실\n", "가. ", ""))
+    start = rng.choice(("사 건    2019고단1234 사기\n", "범죄사실\n", "가. ", ""))
     end = rng.choice(
         ("", " 이에 대하여 피고인은 범행을 부인하고 있다.", "\n위 사람에 대한 2019고합567호 사건에 관하여 심리하였다.")
     )
@@ -227,67 +226,53 @@ def neighbours(page: Page, items: list[Item]) -> str:
     return rng.choice(("", "연락망 - ", "다음과 같습니다. ")) + joint.join(f"{i.label} {i.value}" for i in items)
 
 
+ENTRIES: dict[str, tuple[str, ...]] = {
+    "IP": (
+        '{v} - - [03/May/2024:21:10:03 +0900] "GET /index.html HTTP/1.1" 200 5120',
+        "2024-05-03T21:10:03 sshd[2214]: Accepted password for root from {v} port 52211 ssh2",
+        "2024-05-03 21:10:03 INFO ip={v} status=200 time=35ms",
+        "May  3 21:10:03 gw dhcpd: DHCPACK on {v} (eth0)",
+        "[error] 2214#0: *17 connect() failed, client: {v}, server: localhost",
+    ),
+    "MAC": ("dhcpd: DHCPREQUEST mac={v} via eth0", "eth0: HWaddr {v} UP", "2024-05-03 21:10:03 WARN station {v} left"),
+    "EMAIL": ("postfix/smtp: to=<{v}>, relay=local, status=sent", "2024-05-03 21:10:03 INFO login user={v} ok"),
+    "URL": ("GET {v} 200 35ms", "2024-05-03 21:10:03 ERROR timeout url={v}", 'Referer: "{v}"'),
+    "TEL": ("2024-05-03 21:10:03 SMS to={v} result=OK", "발신 {v} 통화 00:03:12"),
+}
+"""Lines of logs, type by type."""
+
+
+def log(page: Page, items: list[Item]) -> str:
+    """Write lines of a log."""
+    lines = [page.rng.choice(ENTRIES[item.form.kind.type]).format(v=item.value) for item in items]
+    return "\n".join(["2024-05-03 21:09:58 INFO started pid=2214", *lines])
+
+
+def official(page: Page, items: list[Item]) -> str:
+    """Write the foot of an office's letter."""
+    rng = page.rng
+    values = [f"{i.label} {i.value}" if i.form.labelled or i.form.kind.type == "TEL" else str(i.value) for i in items]
+    start = f"시행 총무과-{rng.randint(100, 9999)} (2024. 5. 3.)  접수\n"
+    return start + rng.choice((" / ", " / ", "\n")).join([*values, rng.choice(("대국민 공개", "부분공개(6)"))])
+
+
+def roster(page: Page, items: list[Item]) -> str:
+    """Write names and values without labels, a person a line."""
+    rng = page.rng
+    blanks = [item for item in items if " " in unmarked(item.value)]
+    ends = all(i.form.kind.type == "ADDRESS" and unmarked(i.value).rstrip()[-1:] in "동호층" for i in blanks)
+    joint = rng.choice((" ", "\t", ", ", "  ") if ends else ("\t", " / ", " | "))
+    lines = [joint.join([rng.choice(NAMES), *(str(item.value) for item in items)])]
+    lines.append(joint.join([rng.choice(NAMES), *(str(item.form.write(page)) for item in items)]))
+    return "\n".join(lines)
+
+
 CARRIERS: dict[str, Carrier] = {
     carrier.__name__: carrier
     for carrier in (
         sentence, alone, form, table, side_table, chat, receipt, signature, markdown, html, json_line, court, letter,
-        notice, neighbours,
+        notice, neighbours, log, official, roster,
     )
 }  # fmt: skip
-ONE_LINE = {"table", "side_table", "json_line"}
-"""Carriers whose values cannot hold a line end."""
 SOLO = {"alone", "court"}
 """Carriers of one value."""
-BUSINESS = {"TEL", "BRN", "ADDRESS", "CARD", "URL", "EMAIL", "BANK_ACCOUNT", "VEHICLE_PLATE"}
-CONTACT = {"TEL", "EMAIL", "ADDRESS", "URL", "MENTION"}
-
-
-def carrier_fits(name: str, form: Form, text: str) -> bool:
-    """Return whether a value of this form is written in such texts."""
-    kind = form.kind.type
-    if "\n" in text and name in ONE_LINE:
-        return False
-    if name == "table" and "|" in text:
-        return False
-    if name == "court":
-        return kind in COURT and not form.labelled and "\n" not in text
-    allowed = {"receipt": BUSINESS, "signature": CONTACT, "letter": CONTACT}.get(name)
-    return allowed is None or kind in allowed
-
-
-WRITTEN = {"sentence", "chat", "court"}
-"""Carriers whose values stand in sentences."""
-LISTS = {"form", "table", "side_table", "receipt", "markdown", "html", "alone"}
-"""Carriers whose values stand behind a label or in a cell."""
-LAYOUT = {"sign before": LISTS, "tab before": LISTS, "mark behind": LISTS, "repeated": LISTS | {"json_line", "notice"}}
-"""Habit → the carriers it is found in, where these are not all."""
-SIGNED = {"quotes", "brackets", "emphasis", "mark behind"}
-
-
-def habit_fits(name: str, carrier: str, form: Form, text: str) -> bool:
-    """Return whether a habit can stand around a value in such texts without becoming part of it."""
-    kind = form.kind
-    if carrier not in LAYOUT.get(name, {carrier}) or (carrier == "court" and name in ("brackets", "emphasis")):
-        return False
-    if name in ("mark behind", "emphasis") and kind.type in ("URL", "EMAIL", "MENTION", "IP"):
-        return False
-    if name == "emphasis" and any(sign in text for sign in "_*~`xX"):
-        return False
-    if name in SIGNED and any(sign in text for sign in "\n()[]{}（）〈〉<>"):
-        return False
-    if name == "two values glued" and kind.type in BY_LETTER | {"ADDRESS"}:
-        return False
-    if name == "repeated" or name.startswith("two values"):
-        return not any(sign in text for sign in "\n,/·ㆍ")
-    return not (carrier == "html" and name == "brackets")
-
-
-def item_of(page: Page, form: Form, value: Value, carrier: str, plain: float) -> Item:
-    """Return a value with a label and, but for the share `plain`, with something around it."""
-    rng = page.rng
-    if rng.random() >= plain:
-        habit = rng.choice([name for name in HABITS if habit_fits(name, carrier, form, unmarked(value))])
-        other = form.write(page) if habit.startswith("two values") else value
-        value = Value(HABITS[habit](value, other, rng))
-        page.put_around(value, habit)
-    return Item(form, Value(rng.choice(form.labels or LABELS[form.kind.type])), value)

@@ -139,7 +139,6 @@ NUMBERS = [
         "hyphen, spaced hyphen, dash, full width, no-break hyphen",
         "none, blank, two blanks, dot, line end, hangul, spaced, tilde, middle dot, slash, boxed, circled, zeros as O",
     ),
-    *in_groups("BRN", "checked", business, "none"),
     *in_groups("CARD", "", card, "hyphen, spaced hyphen, dash, full width"),
     *in_groups(
         "CARD",

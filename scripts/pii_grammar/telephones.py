@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from .marks import Kind, Page, Value
-from .values import digits, hotline, landline, mobile, old_mobile, special, words
+from .values import digits, hotline, landline, mobile, old_mobile, personal, special, words
 from .writers import in_groups, pattern, shape
 
 MOBILE_LABELS = words(
-    "휴대폰|핸드폰|휴대전화|HP|H.P|Mobile|연락처|전화번호|전화|폰|휴대폰번호|핸드폰번호|M|손전화|비상연락처|긴급연락처|"
+    "휴대폰|핸드폰|휴대전화|HP|H.P|Mobile|연락처|전화번호|전화|폰|휴대폰번호|핸드폰번호|M|손전화|비상연락처|긴급연락처|전번|폰번호|C.P|모바일|"
     "보호자 연락처|휴대폰 번호|본인 연락처|담당자 연락처|연락 가능한 번호"
 )
 OFFICE_LABELS = words(
-    "전화|전화번호|대표전화|TEL|Tel|T|팩스|FAX|Fax|F|문의|문의전화|직통|자택|연락처|팩스번호|직장 전화|자택 전화|"
-    "사무실|상담 전화|☎"
+    "전화|전화번호|대표전화|TEL|Tel|T|팩스|FAX|Fax|F|문의|문의전화|직통|연락처|팩스번호|직장 전화|자택 전화|"
+    "상담 전화|문의처|대표번호|콜센터|Tel.|FAX.|☏|전화/팩스|☎"
 )
 
 
@@ -55,38 +55,39 @@ def foreign(page: Page, kind: Kind) -> Value:
     return page.mark(kind, number)
 
 
-EASY = "hyphen, dot, blank, two blanks, spaced hyphen, dash, line end, full width, no-break hyphen, no-break blank"
+EASY = "hyphen, dot, spaced hyphen, dash, line end, full width, no-break hyphen"
+BLANKS = "blank, two blanks, no-break blank"
 ODD = "zero width, break, percent, bold, circled, hangul, spaced"
+HOME = "none, letters, zeros as O, hangul, circled, hangul group, spaced, middle dot, tilde, boxed, break, slash"
+MIXED = "tilde, underscore, vowel dash, boxed, hangul group, hangul digits"
 TELEPHONES = [
-    *in_groups("TEL", "mobile", mobile, f"none, slash, middle dot, letters, {EASY}, {ODD}"),
     *in_groups(
-        "TEL", "mobile", mobile, "", "tilde, underscore, vowel dash, boxed, hangul group, hangul digits", MOBILE_LABELS
+        "TEL", "mobile", mobile, f"none, slash, middle dot, letters, {EASY}, {BLANKS}, {ODD}", MIXED, MOBILE_LABELS
     ),
     *in_groups("TEL", "old mobile", old_mobile, "hyphen, dot, blank", "none", MOBILE_LABELS),
-    *in_groups("TEL", "landline", landline, EASY),
-    *in_groups(
-        "TEL",
-        "landline",
-        landline,
-        "",
-        "none, letters, zeros as O, hangul, circled, hangul group, spaced, middle dot, tilde, boxed, break, slash",
-        OFFICE_LABELS,
-    ),
+    *in_groups("TEL", "landline", landline, EASY, f"{BLANKS}, {HOME}", OFFICE_LABELS),
     *in_groups("TEL", "070", special, "hyphen, dot, spaced hyphen, full width", "none, blank", OFFICE_LABELS),
-    *in_groups("TEL", "15xx", hotline, "hyphen, dash", "none, blank, dot, tilde, spaced hyphen", OFFICE_LABELS),
+    *in_groups("TEL", "050", personal, "hyphen, dot, spaced hyphen, full width", "blank", OFFICE_LABELS),
+    *in_groups("TEL", "15xx", hotline, "hyphen, dash", "blank, dot, tilde, spaced hyphen", OFFICE_LABELS),
     *(
         shape("TEL", name, pattern(groups, *templates), labelled, labels)
         for name, groups, templates, labelled, labels in (
-            ("mobile bracket", mobile, ("{0}){1}-{2}", "{0}){1}{2}", "{0}) {1}-{2}"), False, ()),
-            ("mobile brackets", mobile, ("({0}){1}-{2}", "({0}) {1}-{2}", "({0})-{1}-{2}"), False, ()),
+            ("mobile bracket", mobile, ("{0}){1}-{2}", "{0}){1}{2}", "{0}) {1}-{2}"), False, MOBILE_LABELS),
+            ("mobile brackets", mobile, ("({0}){1}-{2}", "({0}) {1}-{2}", "({0})-{1}-{2}"), False, MOBILE_LABELS),
             ("mobile each in brackets", mobile, ("({0})-({1})-({2})", "({0})({1})({2})"), True, MOBILE_LABELS),
-            ("mobile half joined", mobile, ("{0}-{1}{2}", "{0} {1}{2}", "{0}{1}-{2}", "{0} {1}-{2}"), False, ()),
+            (
+                "mobile half joined",
+                mobile,
+                ("{0}-{1}{2}", "{0} {1}{2}", "{0}{1}-{2}", "{0} {1}-{2}"),
+                False,
+                MOBILE_LABELS,
+            ),
             ("mobile comma", mobile, ("{0},{1},{2}", "{0}, {1}, {2}"), True, MOBILE_LABELS),
-            ("landline bracket", landline, ("{0}){1}-{2}", "{0}) {1}-{2}", "{0}) {1} - {2}"), False, ()),
-            ("landline brackets", landline, ("({0}){1}-{2}", "({0}) {1}-{2}", "({0})-{1}-{2}"), False, ()),
+            ("landline bracket", landline, ("{0}){1}-{2}", "{0}) {1}-{2}", "{0}) {1} - {2}"), False, OFFICE_LABELS),
+            ("landline brackets", landline, ("({0}){1}-{2}", "({0}) {1}-{2}", "({0})-{1}-{2}"), False, OFFICE_LABELS),
             ("landline square brackets", landline, ("[{0}]{1}-{2}", "[{0}] {1}-{2}"), True, OFFICE_LABELS),
-            ("landline two blanks after area", landline, ("{0}  {1}-{2}", "({0})  {1}-{2}"), False, ()),
-            ("landline dot and hyphen", landline, ("{0}.{1}-{2}", "{0}/{1}-{2}", "{0}·{1}-{2}"), False, ()),
+            ("landline two blanks after area", landline, ("{0}  {1}-{2}", "({0})  {1}-{2}"), True, OFFICE_LABELS),
+            ("landline dot and hyphen", landline, ("{0}.{1}-{2}", "{0}/{1}-{2}", "{0}·{1}-{2}"), True, OFFICE_LABELS),
             (
                 "landline extension",
                 landline,
@@ -99,7 +100,7 @@ TELEPHONES = [
                     "⟨{0}-{1}-{2}⟩(교환 {s}번)",
                 ),
                 False,
-                (),
+                OFFICE_LABELS,
             ),
         )
     ),
@@ -132,8 +133,20 @@ TELEPHONES = [
             ),
         ),
     ),
-    shape("TEL", "range", short_range),
-    shape("TEL", "short second", short_second),
-    shape("TEL", "second without area", whole_second),
+    shape(
+        "TEL",
+        "mobile with remark",
+        pattern(
+            mobile,
+            "⟨{0}-{1}-{2}⟩(문자만)",
+            "⟨{0}-{1}-{2}⟩ [문자]",
+            "⟨{0}-{1}-{2}⟩ (평일 9시~18시)",
+            "⟨{0}-{1}-{2}⟩(카톡)",
+        ),
+        labels=MOBILE_LABELS,
+    ),
+    shape("TEL", "range", short_range, labels=OFFICE_LABELS),
+    shape("TEL", "short second", short_second, labels=OFFICE_LABELS),
+    shape("TEL", "second without area", whole_second, labels=OFFICE_LABELS),
     shape("TEL", "foreign with plus", foreign),
 ]

@@ -80,7 +80,7 @@ def luhn(number: str) -> str:
 
 def card(rng: random.Random) -> list[str]:
     """Return the four groups of a card's number that passes the Luhn check."""
-    number = luhn(rng.choice(words("4|5|9|35|62")) + digits(rng, 14))[:16]
+    number = luhn(rng.choice(words("4|51|52|53|54|55|9|35|62")) + digits(rng, 14))[:16]
     number = luhn(number[:15])
     return [number[at : at + 4] for at in range(0, 16, 4)]
 
@@ -110,9 +110,14 @@ def landline(rng: random.Random) -> list[str]:
 
 
 def special(rng: random.Random) -> list[str]:
-    """Return the three groups of an internet, free or personal number."""
-    area = rng.choice(words("070|070|080|0502|0504|0505|0507"))
+    """Return the three groups of an internet or free number."""
+    area = rng.choice(("070", "070", "080"))
     return [area, rng.choice("01") + digits(rng, 2 if area == "080" else 3), digits(rng, 4)]
+
+
+def personal(rng: random.Random) -> list[str]:
+    """Return the three groups of a number that stands for another one."""
+    return [rng.choice(("0502", "0504", "0505", "0507")), rng.choice("01") + digits(rng, 3), digits(rng, 4)]
 
 
 HOTLINES = words("1544|1566|1577|1588|1599|1600|1644|1660|1661|1666|1670|1688|1800|1811|1833|1855|1877|1899")
