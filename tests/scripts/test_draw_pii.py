@@ -78,6 +78,18 @@ def test_texts_without_personal_data_have_no_spans(draw: ModuleType, cases: list
     assert not any("{" in case["text"] for case in without)
 
 
+def test_marks_become_spans_wherever_a_template_puts_them(draw: ModuleType) -> None:
+    marks = sys.modules["pii_grammar.marks"]
+    page = marks.Page("seed")
+    value = page.mark(marks.Kind("TEL", "extension"), "02-012-3456", before="(", after=" 내선 7)")
+    page.put_around(value, "quotes")
+    text, spans = page.finish(json.dumps({"전화": f'"{value}"', "다시": value}, ensure_ascii=False))
+    assert text == r'{"전화": "\"(02-012-3456 내선 7)\"", "다시": "(02-012-3456 내선 7)"}'
+    assert [(text[slice(*s["within"])], text[s["start"] : s["end"]], s["form"], s["habit"]) for s in spans] == [
+        ("(02-012-3456 내선 7)", "02-012-3456", "extension", "quotes")
+    ] * 2
+
+
 @pytest.mark.parametrize(
     ("value", "spec", "written"),
     [
