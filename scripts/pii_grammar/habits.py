@@ -9,7 +9,7 @@ Habit = Callable[[str, str, random.Random], str]
 """From a value, another value of the same form and random numbers to what is written."""
 PAIRS = {
     "quotes": ('""', "''", "“”", "‘’", "「」", "『』"),
-    "brackets": ("()", "[]", "【】", "〈〉", "<>", "（）"),
+    "brackets": ("()", "[]", "【】", "〈〉", "（）"),
     "emphasis": ("****", "``", "**", "____"),
 }
 
