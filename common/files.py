@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import islice, product
 from pathlib import Path
 from typing import IO, Any
@@ -18,7 +19,8 @@ import xxhash
 
 from common.compressed import decompressed, without_compression
 from common.errors import DiskFullError, UserError
-from common.secrets import MASK
+from common.output import MaskedFile, other_encoding
+from common.secrets import MASK, masked_urls
 
 CONNECT_SECONDS, ANSWER_SECONDS = 30.0, 60.0
 """How long a web server may take to be reached, and between two pieces of an answer."""
@@ -54,7 +56,7 @@ def expand(pattern: str) -> list[str]:
         raise UserError(
             f"nothing found at {pattern}",
             "an input path names a file, a folder or a glob with files",
-            "check the path: it is relative to the folder that the command is started in",
+            other_locale(pattern) or "check the path: it is relative to the folder that the command is started in",
         )
     return sorted(found)
 
@@ -64,6 +66,14 @@ def _found(pattern: str) -> list[str]:
         return [pattern] if pattern.startswith(("http://", "https://")) else _expand_remote(pattern)
     found = {path for form in _forms(pattern) for path in _found_here(form)}
     return list(found)
+
+
+def other_locale(name: str | Path) -> str:
+    """Return what to do where a name may not be found because this process takes names in another encoding; else ""."""
+    encoding = "" if str(name).isascii() else other_encoding()
+    return encoding and (
+        f"names of files are UTF-8, and the locale's encoding is {encoding}: set LC_ALL=C.UTF-8 or PYTHONUTF8=1"
+    )
 
 
 def stored(path: str | Path) -> Path:
@@ -210,21 +220,25 @@ def disk_errors(path: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def atomic_write(path: str | Path, mode: str = "w", **kwargs: Any) -> Iterator[IO[Any]]:
+def atomic_write(path: str | Path, mode: str = "w", as_given: bool = False) -> Iterator[IO[Any]]:
     """Open a temporary file beside `path`; on a clean exit fsync it and rename it to `path`, else remove it.
+
+    Args:
+        path: of the file.
+        mode: "w" for UTF-8 text, in which secrets told by their form are masked, or "wb".
+        as_given: write text that is nobody's message unmasked: documents, predictions, vocabularies.
 
     Raises:
         DiskFullError: no space is left; `path` keeps what it held before.
     """
     path = Path(path)
-    if "b" not in mode:
-        kwargs.setdefault("encoding", "utf-8")
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
         try:
-            with temporary.open(mode.replace("w", "x"), **kwargs) as stream:  # its mode is the umask's
-                yield stream
+            with temporary.open("xb") as stream:  # its mode is the umask's
+                with text_stream(stream, as_given) if mode == "w" else nullcontext(stream) as taking:
+                    yield taking
                 stream.flush()
                 os.fsync(stream.fileno())
             temporary.replace(path)
@@ -232,6 +246,27 @@ def atomic_write(path: str | Path, mode: str = "w", **kwargs: Any) -> Iterator[I
             temporary.unlink(missing_ok=True)
             raise
         fsync_folder(path.parent)
+
+
+@contextmanager
+def text_stream(stream: IO[bytes], as_given: bool = False) -> Iterator[io.TextIOWrapper]:
+    """Yield a UTF-8 text stream that writes into one of bytes, which stays open; see `atomic_write`."""
+    text = (io.TextIOWrapper if as_given else MaskedFile)(stream, encoding="utf-8")
+    yield text
+    text.flush()
+    text.detach()
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text file as `atomic_write` does."""
+    with atomic_write(path) as stream:
+        stream.write(text)
+
+
+def append_line(path: str | Path, line: str) -> None:
+    """Append a line of UTF-8 text to a log, secrets masked. Raises DiskFullError where there is no space."""
+    with disk_errors(path), Path(path).open("ab") as stream:
+        stream.write(f"{masked_urls(line)}\n".encode())
 
 
 def follow_umask(*paths: Path) -> None:

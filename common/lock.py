@@ -25,7 +25,7 @@ def locked(folder: Path, share: bool = False) -> Iterator[None]:
         UserError: another command is at work in it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("a+") as stream:  # for reading too: network file systems want that for a shared lock
+    with (folder / LOCK).open("a+b") as stream:  # for reading too: network file systems want that for a shared lock
         try:
             fcntl.flock(stream, (fcntl.LOCK_SH if share else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:

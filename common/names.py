@@ -18,7 +18,7 @@ from typing import Any, Literal
 from unicodedata import normalize
 
 from common.errors import HunminError, UserError
-from common.files import HUB, atomic_write, stored
+from common.files import HUB, atomic_write, other_locale, stored
 from common.hub_limits import limit_calls
 from common.progress import say
 
@@ -106,7 +106,7 @@ def find(name: str | Path, part: Part, commits: Commits | None = None) -> Path:
     """
     hub = hub_name(name)
     if hub is None:
-        return _in_run(stored(name), part)
+        return _in_run(_path(name), part)
     folder = _cached(hub, part, commits) or _fetched(hub, part, _known(hub, commits))
     if commits is not None:
         commits[hub.key] = folder.name
@@ -121,7 +121,7 @@ def find_here(name: str | Path, part: Part, commits: Commits | None = None) -> P
     """
     hub = hub_name(name)
     if hub is None:
-        return _in_run(stored(name), part)
+        return _in_run(_path(name), part)
     folder = _cached(hub, part, commits)
     if folder and commits is not None:
         commits[hub.key] = folder.name
@@ -186,6 +186,17 @@ def _exists(text: str) -> bool:
         return Path(text).expanduser().exists()
     except (OSError, ValueError, RuntimeError):
         return False
+
+
+def _path(name: str | Path) -> Path:
+    """Return a path with its names as the file system has them; raise a UserError where a URL stands for one."""
+    path = stored(name)
+    if re.match(r"[a-z][a-z0-9+.-]+:/", str(name), re.IGNORECASE) and not path.exists():  # Path() leaves one slash
+        raise UserError(
+            f"'{name}' is a URL", "a model, tokenizer or benchmark is a path here, or a name on the hub",
+            "download it, and name the path",
+        )  # fmt: skip
+    return path
 
 
 def _in_run(path: Path, part: Part) -> Path:
@@ -351,13 +362,13 @@ def _unreachable(hub: HubName, part: Part, error: Exception) -> HunminError:
         return UserError(
             f"{hub.key} is neither a folder here nor a {kind} on the hub that you may read",
             f"a name is a path that exists, or OWNER/NAME of a {kind}",
-            "fix the name; a private repository needs a login (hf auth login)",
+            other_locale(hub.key) or "fix the name; a private repository needs a login (hf auth login)",
         )
     return UserError(
         f"{hub.key} is no folder here and not in the hub's cache ({constants.HF_HUB_CACHE}), and the hub is not "
         f"reached ({type(error).__name__})",
         f"a name OWNER/NAME is a {kind} on the hub",
-        f"with a connection: {fetch_command(hub, part)}; then run the same command again",
+        other_locale(hub.key) or f"with a connection: {fetch_command(hub, part)}; then run the same command again",
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 import time
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
@@ -14,8 +16,8 @@ from rich.progress import Task as RichTask
 from rich.segment import Segment
 from rich.text import Text
 
-from common.control_characters import escaped
-from common.secrets import masked
+from common.control_characters import CONTROL, escaped
+from common.secrets import masked, masked_tree
 
 PLAIN_EVERY = 10.0
 """Seconds between two plain lines when stderr is not a terminal."""
@@ -36,6 +38,9 @@ class _Console(Console):
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the pieces of what is printed; rich's own control codes stand in pieces of their own kind."""
+        if isinstance(renderable, Text) and (safe := masked(renderable.plain)) != renderable.plain:
+            style = renderable.spans[0].style if renderable.spans else renderable.style
+            renderable = Text(safe, style, justify=renderable.justify)  # before it is wrapped
         for piece in super().render(renderable, options):
             yield piece if piece.control else Segment(shown(piece.text), piece.style)
 
@@ -57,6 +62,16 @@ def say(message: str, style: str = "") -> None:
 def show(text: str) -> None:
     """Print text that people read to stdout, as it is but for secrets and control characters."""
     print(shown(text), end="")
+
+
+def print_json(tree: Any, stream: IO[str] | None = None, indent: int | None = 1) -> None:
+    """Print a JSON-like tree to stdout, or to a stream, secrets masked."""
+    text = json.dumps(masked_tree(tree), ensure_ascii=False, indent=indent)
+    print(CONTROL.sub(_json_escape, text), file=stream or sys.stdout)
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    return found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}"
 
 
 def shown(text: str) -> str:

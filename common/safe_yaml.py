@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
 
+from common.secrets import MASK
+
 MOST_YAML_VALUES = 100_000
 """Values in a YAML text, each alias counted as all that it stands for; the longest recipes have some hundred."""
+
+
+class RepeatedKey(yaml.MarkedYAMLError):
+    """A mapping has a key twice, of which YAML would keep the last without a word."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -41,25 +48,37 @@ def parse_yaml(text: str) -> Any:
         AttributeError,
         LookupError,
         ArithmeticError,
-    ) as error:  # of a tag that does not fit its value (!!int x)
-        raise yaml.YAMLError(f"a tag does not fit its value: {error}") from None
+    ):  # of a tag that does not fit its value (!!int x)
+        raise yaml.YAMLError("a tag does not fit its value") from None
     finally:
         loader.dispose()
+
+
+def yaml_fault(error: yaml.YAMLError) -> str:
+    """Return what is wrong with a YAML text, and where, without what stands there: it may be a secret."""
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return str(error)
+    problem = str(error.problem)
+    if not isinstance(error, RepeatedKey):
+        problem = re.sub(r"'(?!<)[^']{3,}'", f"'{MASK}'", problem)  # an alias, a tag
+    context = f", {error.context}" if error.context else ""
+    mark = error.problem_mark
+    return f"{problem}{context} (line {mark.line + 1}, column {mark.column + 1})" if mark else problem + context
 
 
 def _values_in(node: Any, known: dict[int, int]) -> int:
     """Return how many values a node of YAML stands for; `known` gets those of the nodes in it.
 
     Raises:
-        yaml.YAMLError: a mapping has a key twice, of which YAML would keep the last without a word.
+        RepeatedKey: a mapping has a key twice.
     """
     if id(node) not in known:
         seen = set()
         for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
                 if (key.tag, key.value) in seen:
-                    what = f"the key '{key.value}' is given twice"
-                    raise yaml.MarkedYAMLError(problem=what, problem_mark=key.start_mark)
+                    name = f"'{key.value}'" if re.fullmatch(r"[A-Za-z_]\w{0,30}", key.value) else "of this line"
+                    raise RepeatedKey(problem=f"the key {name} is given twice", problem_mark=key.start_mark)
                 seen.add((key.tag, key.value))
         known[id(node)] = 1  # of one that holds itself, too
         items = [] if isinstance(node.value, str) else node.value

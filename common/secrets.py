@@ -1,38 +1,88 @@
 """Secrets: masked in all that is written, printed or sent; they stay in the memory of the process that needs them.
 
-What logs in: user and password of a URL, parameters that sign one, values of `Authorization`, services' keys, and
-settings and variables whose name says that they are secret (`corpus.pii.key`, `…_TOKEN`).
+A secret is told by its form (user and password of a URL, parameters that sign one, values of `Authorization`, services'
+keys), by its name (`corpus.pii.key`, `…_TOKEN`), or by its value: what the environment and the recipe hold under such
+names is masked wherever else it stands in a text for people.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 MASK = "***"
 """Stands where a secret was; a URL with it opens nothing."""
-SERVICE_KEYS = r"\bhf_[A-Za-z0-9]{30,}|\b(?:ghp|gho|github_pat)_\w{30,}|\bAKIA[0-9A-Z]{16}\b|\bsk-[\w-]{32,}"
+SERVICE_KEYS = (
+    r"\bhf_[A-Za-z0-9]{16,}|\b(?:ghp|gho|ghu|ghs|github_pat)_\w{30,}|\bglpat-[\w-]{20,}|\bwandb_v1_\w{20,}"
+    r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bAIza[\w-]{35}|\bsk-[\w-]{32,}|\bxox[abprs]-[\w-]{20,}"
+    r"|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*"
+)
 """Shapes of keys that services give out."""
+SECRET_NAMES = re.compile(r"(TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL)S?(?=$|[_\d])", re.IGNORECASE)
+"""Of the environment's variables whose values never leave."""
+LONG_ENOUGH = 8
+"""Characters from which a secret is looked for by its value: a shorter one would be found in any text."""
+MOST_KNOWN = 200
+"""Secrets that are known by their values; later ones are told by form and name alone."""
 
-_LOGIN = re.compile(r"(?<=://)(?:[^\s/?#]+|[^\s/?#@]*:(?!\d{1,5}[/?#])[^\s@]{0,200})@")
-_PARAMETER = re.compile(r"(?<=[?&#;])([\w.%~-]+)=([^\s&#\"'<>`()\[\]{}]+)")
+# each sign also percent-encoded, once or more often, as in the parameter of another URL
+_COLON, _SLASH, _AT, _EQUALS = (rf"(?:{sign}|%(?:25)*{code})" for sign, code in
+                                ((":", "3a"), (r"[/\\]", "2f"), ("@", "40"), (r"=|\\u003d", "3d")))  # fmt: skip
+_USER = r"(?:(?!%(?:25)*(?:2f|3f|23))[^\s/?#\"<>]){1,4000}"
+_NO_PORT = rf"[^\s/?#@\"<>:\[]{{0,64}}?{_COLON}(?!\d{{1,5}}(?:[/?#\s\"',;)\]}}]|$))"
+_LOGIN = re.compile(
+    rf"((?<=[\w+.-]{{2}}){_COLON}{_SLASH}+|(?<![\w:/])//|:{_SLASH}{{2,}})"  # Path() leaves one slash of two
+    rf"(?:{_USER}{_AT}(?=[\w-]+\.[\w.-]|[\w.-]+:\d|localhost\b|\[|(?!\S{{0,300}}@))"
+    rf"|{_NO_PORT}(?:(?!:/|%3a%2f|',)[^\s\"<>]){{1,200}}{_AT}(?<!/@)"  # a password with a slash
+    rf"|{_USER}{_AT}"
+    rf"|{_NO_PORT}(?=\S)(?:(?!:/)[^\n\"<>@']){{1,100}}@)",  # one with a blank
+    re.IGNORECASE,
+)
+_BARE_LOGIN = re.compile(
+    r"(?<![\w/:@.%+-])(?!(?:hf|mailto|sha256):)[\w.%+-]{1,100}:(?!\\)[^\s/@\"'<>:,;(){}\[\]]{3,200}@(?=[\w\[(])(?!sha256:)"
+)
+"""A login without its scheme."""
+_PARAMETER = re.compile(
+    rf"(?:[?&#;]|%(?:25)*(?:3f|26|23|3b)|\\u0026|(?<![\w-])(?=x-(?:amz|goog)-|sig=))([\w.%~-]{{1,100}}?){_EQUALS}",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(r"(?:(?!%(?:25)*26|\\u0026|,\w+:/)[^\s&#\"'<>`()\[\]{}])*", re.IGNORECASE)
+"""What follows the name of a parameter."""
 _SIGNS = re.compile(
-    r"x-(?:amz|goog|ms|oss|cos|obs)-.*|.*(?:sig|signature|token|key|secret|passwd|password|pwd|credentials?|auth"
-    r"|authorization|accessid|key-?id|key-pair-id|policy|expires|session|hmac|jwt)",
+    r"x-(?:amz|goog|ms|oss|cos|obs)-.*|.*(?:sig|signature|token|key|secret|pass|passwd|password|passphrase|pwd"
+    r"|credentials?|auth|authorization|accessid|key-?id|key-pair-id|policy|expires|session|hmac|jwt)",
     re.IGNORECASE,
 )
 """Names of a URL's parameters that sign it, or say until when it is signed."""
-_HEADER = re.compile(r"(\bauthorization\b[\"']?\s*[:=]\s*[\"']?(?:\w+\s+)?|\bbearer\s+)[\w.~+/=-]{8,}", re.IGNORECASE)
+_HEADER = re.compile(
+    r"(\bauthorization\b[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token|digest|apikey)\s+)?|\bbearer(?:\s+|%20|\+))"
+    r"[\w.~+/=-]{6,}"
+    r"|(\b(?:x-api-key|x-auth-token|x-goog-api-key|private-token|api-key)[\"']?\s*[:=]\s*[\"']?)[^\s\"',;}]+"
+    r"|(\bcookie[\"']?\s*[:=]\s*[\"']?)[^\n\"']+|(\bbasic\s+)(?=[a-z+/]*[0-9=])[\w+/]{8,}={0,2}",
+    re.IGNORECASE,
+)
 _SERVICE = re.compile(SERVICE_KEYS)
 _NAME = (
-    r"(?:pii\W{1,6}key|passwd|password|secret|(?:api|access|private|secret)[_-]?key"
-    r"|(?:api|auth|access|session|security|refresh)[_-]?token|[A-Z]_(?:KEY|TOKEN|SECRET|PASSWORD))"
+    r"(?:pii[^\n]{0,200}?\bkey|(?i:passwd|password|passphrase|(?:api|access|account|private|secret)[_-]?key"
+    r"|(?:api|auth|access|session|security|refresh|hf|hub)[_-]?token|secret)|[A-Z]_(?:KEY|TOKEN|SECRET|PASSWORD))"
 )
-_SIGN = r"(?:[\"']\s?:\s?|[\"']?\s?=\s?|(?<=password):\s?|(?<=key):\s?)"
-_NAMED = re.compile(rf"({_NAME}{_SIGN})(?!\$[({{A-Z])(\"[^\"]*\"|'[^']*'|[^\s,;)}}\]]+)")
-_SETTING = re.compile(rf"{_NAME}$")
+_SIGN = (
+    r"(?:[\"']\s?:\s?|[\"']?\s?=\s?|(?<=password):\s?|(?<=key):\s?|(?<=[_-]token):\s?|(?<=[_-]TOKEN):\s?"
+    r"|(?<=[_-]secret):\s?)"
+)
+_PLAIN = r"\$[({A-Z]|(?:null|true|false|None|True|False)\b"
+"""What is no secret though its name says so: a variable of a shell, nothing."""
+_NAMED = re.compile(rf"({_NAME}{_SIGN})(?!{_PLAIN})(?:(\\?[\"'])(?:(?!\2)[^\n])*\2|[\"'][^\n]*|[^\s,;)}}\]\"'\\]+)")
+_SETTING = re.compile(rf"(?:{_NAME}|(?:^|\.)pii)$")
+"""Names of settings; the section `pii` itself stands for a key that was written one level too high."""
+_LONE = re.compile(r"(?<![\w@/.:\"-])(?<!commit )(?<!revision )[0-9a-f]{40}(?![\w/.:\"-])")
+"""A key of wandb looks like a commit, which stands in a name (`OWNER/NAME@…`) or in JSON."""
+
+_known: dict[str, re.Pattern[str] | None] = {}
+"""Secrets known by their values; the last entry has the pattern of all, once it was needed."""
 
 
 def masked(text: str) -> str:
@@ -41,23 +91,38 @@ def masked(text: str) -> str:
     >>> masked("cannot open s3://me:pw@h/a?X-Amz-Signature=12&part=3: Authorization: Bearer abcdefgh1")
     'cannot open s3://***@h/a?X-Amz-Signature=***&part=3: Authorization: Bearer ***'
     """
-    return _NAMED.sub(lambda found: found[1] + MASK, masked_urls(text))
+    if pattern := _known_pattern():
+        text = pattern.sub(MASK, text)
+    text = masked_urls(text)
+    if "@" in text:
+        text = _BARE_LOGIN.sub(f"{MASK}@", text)
+    return _LONE.sub(MASK, _NAMED.sub(_masked_value, text))
 
 
 def masked_urls(text: str) -> str:
     """Return a setting or a name in which each secret that can be recognised without the setting's name is `MASK`.
 
-    A URL that was signed anew gives the same text.
+    A URL that was signed anew gives the same text; JSON and YAML stay what they are.
     """
-    if "://" in text:
-        text = _LOGIN.sub(f"{MASK}@", text)
-    if "=" in text:
-        text = _PARAMETER.sub(_masked_parameter, text)
-    return _SERVICE.sub(MASK, _HEADER.sub(lambda found: found[1] + MASK, text))
+    if "@" in text or "%" in text:
+        text = _LOGIN.sub(rf"\g<1>{MASK}@", text)
+    if "=" in text or "%" in text or "u003" in text:
+        text = _without_signatures(text)
+    return _SERVICE.sub(MASK, _HEADER.sub(lambda found: f"{found[found.lastindex or 0]}{MASK}", text))
 
 
-def _masked_parameter(found: re.Match[str]) -> str:
-    return f"{found[1]}={MASK}" if _SIGNS.fullmatch(unquote(found[1])) else found[0]
+def _without_signatures(text: str) -> str:
+    parts, at = [], 0
+    for found in _PARAMETER.finditer(text):
+        if found.start() >= at and _SIGNS.fullmatch(unquote(found[1])):
+            parts.append(text[at : found.end()])
+            at = _VALUE.match(text, found.end()).end()  # type: ignore[union-attr]  # it may be empty
+            parts.append(MASK if at > found.end() else "")
+    return "".join([*parts, text[at:]])
+
+
+def _masked_value(found: re.Match[str]) -> str:
+    return f"{found[1]}{found[2] or ''}{MASK}{found[2] or ''}"
 
 
 def masked_words(words: Iterable[str]) -> list[str]:
@@ -68,17 +133,78 @@ def masked_words(words: Iterable[str]) -> list[str]:
     """
     split = [word.partition("=") for word in words]
     return [
-        f"{name}={MASK}" if sign and _SETTING.search(name) else masked(name + sign + value)
+        f"{name}={MASK}" if sign and is_secret_name(name) else masked(name + sign + value)
         for name, sign, value in split
     ]
 
 
-def masked_tree(tree: Any) -> Any:
-    """Return a JSON-like tree with `masked_urls` of each of its strings."""
+def is_secret_name(name: str) -> bool:
+    """Return whether what a setting or variable of this name holds is a secret.
+
+    >>> is_secret_name("corpus.pii.key"), is_secret_name("corpus.pii.key_env")
+    (True, False)
+    """
+    return _SETTING.search(name) is not None
+
+
+def masked_tree(tree: Any, name: str = "") -> Any:
+    """Return a JSON-like tree with `masked_urls` of each of its strings, and without the values of secret names.
+
+    Args:
+        tree: strings, numbers, lists and mappings.
+        name: dotted, of what the tree stands under.
+    """
     if isinstance(tree, str):
-        return masked_urls(tree)
+        return MASK if tree and is_secret_name(name) else masked_urls(tree)
     if isinstance(tree, dict):
-        return {name: masked_tree(value) for name, value in tree.items()}
+        return {masked_tree(key): masked_tree(value, f"{name}.{key}") for key, value in tree.items()}
     if isinstance(tree, (list, tuple)):
-        return [masked_tree(value) for value in tree]
+        return [masked_tree(value, name) for value in tree]
     return tree
+
+
+def remember(tree: Any, name: str = "") -> None:
+    """Mask the secrets of a JSON-like tree by their values from now on, whatever becomes of the text around them.
+
+    Args:
+        tree: settings as written, or words of a command line.
+        name: dotted, of what the tree stands under.
+    """
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            remember(value, f"{name}.{key}")
+    elif isinstance(tree, (list, tuple)):
+        for value in tree:
+            remember(value, name)
+    elif isinstance(tree, str):
+        word, sign, value = tree.partition("=")
+        _remember(tree if is_secret_name(name) else value if sign and is_secret_name(word) else "")
+        for found in _LOGIN.finditer(tree):
+            _remember(re.split(_AT + "$", found[0][len(found[1]) :], flags=re.IGNORECASE)[0].partition(":")[2])
+
+
+def remember_environment() -> None:
+    """Mask the values of this environment's secret variables from now on."""
+    for name, value in os.environ.items():
+        if SECRET_NAMES.search(name) and not value.startswith(("/", "~", ".")):  # the place of a secret is none
+            _remember(value)
+
+
+def _remember(value: str) -> None:
+    if len(value) >= LONG_ENOUGH and len(_known) < MOST_KNOWN:
+        _known[value] = None
+
+
+def _known_pattern() -> re.Pattern[str] | None:
+    if not _known:
+        return None
+    last = next(reversed(_known))
+    if _known[last] is None:
+        _known[last] = re.compile("|".join(re.escape(one) for one in sorted(_spellings(), key=len, reverse=True)))
+    return _known[last]
+
+
+def _spellings() -> Iterator[str]:
+    """Yield the known secrets, as they are and as they stand in a URL."""
+    for value in _known:
+        yield from {value, quote(value, safe=""), unquote(value)}

@@ -15,16 +15,17 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from common.errors import UserError, nearest
-from common.safe_yaml import parse_yaml
-from common.secrets import masked_urls
+from common.safe_yaml import parse_yaml, yaml_fault
+from common.secrets import MASK, is_secret_name, masked_urls, remember
 
 
 class Settings(BaseModel):
     """Base of every settings class: unknown keys, infinity and NaN are refused; values are frozen, docstrings kept."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True, allow_inf_nan=False
-    )
+        extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True, allow_inf_nan=False,
+        hide_input_in_errors=True,
+    )  # fmt: skip
 
     RENAMED: ClassVar[Mapping[str, str]] = {}
     """Name that a setting had in earlier versions → its name. A recipe with the old one is refused and told the name;
@@ -76,10 +77,6 @@ PLAIN_WITH_HASH = re.compile(r"(?![\s\[{\"'])(?:\S.*)?(?<!\S)#")
 """A value that YAML would end at a comment: neither quoted, nor a list or a mapping."""
 
 
-WRITTEN_KEY = re.compile(r"(\bkey\s*:\s*)\S.*")
-"""The key of the pseudonyms in a recipe."""
-
-
 def load_yaml(path: str | Path) -> dict[str, Any]:
     """Return the mapping in a YAML file, read with the safe loader.
 
@@ -101,10 +98,10 @@ def load_yaml(path: str | Path) -> dict[str, Any]:
     try:
         loaded = parse_yaml(text)
     except yaml.YAMLError as error:
-        told = WRITTEN_KEY.sub(r"\1***", str(error))  # it shows the line
-        raise UserError(f"{path} is not valid YAML: {told}", remedy="fix the line named above") from None
+        raise UserError(f"{path} is not valid YAML: {yaml_fault(error)}", remedy="fix the line named above") from None
     if not isinstance(loaded, dict):
         raise UserError(f"{path} holds {type(loaded).__name__}, not a mapping", "a recipe is a mapping of settings")
+    remember(loaded)
     return loaded
 
 
@@ -115,29 +112,33 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
         UserError: an override has no "=", or its path runs through something that is not a mapping.
     """
     tree = copy.deepcopy(tree)
-    for override in overrides:
+    remember(overrides := list(overrides))
+    for number, override in enumerate(overrides):
         key, equals, text = override.partition("=")
         if not equals or not key:
+            before = overrides[number - 1].partition("=")[0] if number else ""  # of a secret that the shell has cut
             raise UserError(
-                f"'{override}' is not an override",
+                f"'{MASK if is_secret_name(before) else override}' is not an override",
                 "overrides are written key=value",
                 "e.g. pretrain.steps=100",
             )
         *parents, leaf = key.split(".")
         node: Any = tree
-        for name in parents:
+        for depth, name in enumerate(parents):
             if not isinstance(node, dict):
+                parents = parents[:depth]
                 break
             if node.get(name) is None:  # a section that is left out, or empty
                 node[name] = {}
             node = node[name]
         if not isinstance(node, dict):
-            raise UserError(f"'{key}' runs through a value that is not a section", "a dotted key names sections")
+            raise UserError(f"'{'.'.join(parents)}' is a value, not a section", "a dotted key names sections")
         try:
             # a word on the command line has no comments: YAML would cut it at a # without saying so
             node[leaf] = text if PLAIN_WITH_HASH.match(text) else parse_yaml(text)
-        except yaml.YAMLError:
-            raise UserError(f"'{text}' in '{override}' is not a YAML value", remedy="quote it") from None
+        except yaml.YAMLError as error:
+            told = f"what follows '{key}=' is not a YAML value: {yaml_fault(error)}"
+            raise UserError(told, remedy="quote it") from None
     return tree
 
 
@@ -203,14 +204,44 @@ def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | Non
             return f"unknown key '{key}': it is now '{renamed if options is None else _option(renamed, options)}'"
         if meant := kind and issubclass(kind, Settings) and kind.ELSEWHERE.get(str(location[-1])):
             return f"unknown key '{key}' (did you mean '{meant}'?)"
-        return f"unknown key '{key}'{nearest(str(location[-1]), list(kind.model_fields) if kind else [])}"
+        known = list(kind.model_fields) if kind else []
+        close = nearest(str(location[-1]), known)
+        if kind and _holds_secret(kind) and not close:  # a key of the pseudonyms that was taken for a name
+            return f"unknown key '{key.removesuffix(str(location[-1]))}{MASK}'; known: {', '.join(known)}"
+        return f"unknown key '{key}'{close}"
     if item["type"] == "missing":
         return f"'{key}' is missing: give it in the recipe or as {key}=VALUE"
     said = str(item["msg"]).removeprefix("Value error, ").replace("a valid tuple", "a list")
     message = _spelled(said.replace("a valid dictionary", "a mapping"), model, location, options)
+    value = item["input"]
+    if _is_secret(model, location):
+        for text in [str(value)] if not isinstance(value, (dict, list)) else map(str, value):
+            if not _WORD.fullmatch(text):
+                message, value = message.replace(text, MASK), MASK if value == item["input"] else value
     if isinstance(item["input"], (dict, list)) or not key:
         return f"{key}: {message}" if key else message
-    return f"{key} = {item['input']!r}: {message}"
+    return f"{key} = {value if value is MASK else repr(value)}: {message}"
+
+
+_WORD = re.compile(r"[A-Z_]*|[a-z]{0,7}|-?[0-9.]{0,7}")
+"""What no key of 16 characters is: a type's name, yes, 1.5."""
+
+
+def _is_secret(model: type[BaseModel], location: Sequence[Any]) -> bool:
+    """Return whether a value may be a secret: what stands in a section that holds one, or instead of such a section."""
+    return any(
+        (kind := class_at(model, location[:end])) is not None and _holds_secret(kind, deep=end == len(location))
+        for end in (len(location) - 1, len(location))
+    )
+
+
+def _holds_secret(kind: type[BaseModel], deep: bool = False) -> bool:
+    """Return whether a settings class has a secret among its fields; `deep`: or among those of its sections."""
+    return any(
+        (isinstance(field.json_schema_extra, dict) and bool(field.json_schema_extra.get("secret")))
+        or bool(deep and (inner := _settings_class(field.annotation)) and _holds_secret(inner, deep))
+        for field in kind.model_fields.values()
+    )
 
 
 def _spelled(message: str, model: type[BaseModel], location: list[Any], options: Mapping[str, str] | None) -> str:

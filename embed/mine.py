@@ -109,5 +109,5 @@ def query_sets(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
 def write_rows(out: Path, one: TrainingSet, rows: Iterable[dict[str, Any]]) -> None:
     """Write the rows of a set as JSON Lines in a folder, each with the built-in sets that the set comes from."""
     origins = {"origins": sorted(one.origins)} if one.origins else {}
-    with atomic_write(out / f"{one.name}.jsonl") as stream:
+    with atomic_write(out / f"{one.name}.jsonl", as_given=True) as stream:
         stream.writelines(json.dumps(row | origins, ensure_ascii=False) + "\n" for row in rows)

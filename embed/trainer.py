@@ -14,7 +14,7 @@ from sentence_transformers.base.trainer import BaseTrainer
 from sentence_transformers.sentence_transformer import losses
 from sentence_transformers.util import pairwise_cos_sim
 
-from common.files import atomic_write, disk_errors, sha256_file
+from common.files import atomic_write, disk_errors, sha256_file, write_text
 from common.names import find
 from common.settings import dump_settings
 from embed.base import begin_model, load_encoder, load_model, quiet_libraries, read_base
@@ -80,7 +80,7 @@ def write_embedder(
 ) -> None:
     """Write a checkpoint as a model of sentence embeddings with its card."""
     write_model(folder, checkpoint, tokenizer, s)
-    (folder / "README.md").write_text(write_card(facts, name), encoding="utf-8")
+    write_text(folder / "README.md", write_card(facts, name))
 
 
 def write_model(folder: Path, checkpoint: Path, tokenizer: Any, s: EmbedSettings) -> None:

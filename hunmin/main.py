@@ -14,8 +14,10 @@ from typer.core import TyperGroup
 
 from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERMINATED, HunminError
 from common.files import disk_errors
+from common.output import guard_output, typed_words, use_utf8_names
 from common.process import Terminated, end_on_sigterm
 from common.progress import say, shown
+from common.secrets import masked, remember
 from hunmin import renamed
 from hunmin.commands import (
     corpus,
@@ -111,14 +113,17 @@ for group in (corpus, tokenizer, klue, instruct, leaderboard, embed):
 
 def main() -> None:
     """Run the command line and exit: 0 done, 1 failed, 2 used wrongly, 130 interrupted, 143 terminated."""
+    use_utf8_names()
+    guard_output()
     end_on_sigterm()
     sys.excepthook = _show_fault
-    sys.exit(run_command(sys.argv[1:]))
+    sys.exit(run_command(typed_words()))
 
 
 def run_command(arguments: list[str]) -> int:
     """Return the exit code of a command line; a user's mistake is shown without a traceback."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    remember(arguments)
     if moved := renamed.command_now(arguments):
         say(f"error: {moved}", style="red")
         return EXIT_MISUSED
@@ -155,6 +160,7 @@ def run_command(arguments: list[str]) -> int:
             if now := renamed.OPTIONS.get(getattr(error, "option_name", "")):
                 say(f"error: {error.option_name} is now {now}", style="red")  # type: ignore[attr-defined]
                 return EXIT_MISUSED
+            error.message = masked(error.message)  # type: ignore[attr-defined]
             error.show()  # type: ignore[attr-defined]
             return EXIT_MISUSED
         raise

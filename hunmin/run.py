@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.files import atomic_write, publish_folder, remove_folder, remove_leftovers
+from common.files import append_line, atomic_write, publish_folder, remove_folder, remove_leftovers
 from common.lock import locked
 from common.manifest import WORK_MARK, Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
@@ -337,5 +337,4 @@ def _note_time(root: Path, row: dict[str, Any]) -> None:
     row |= {"time": datetime.now(timezone.utc).isoformat(timespec="seconds"), "commit": commit()}
     path = root / TIMING
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps(row) + "\n")
+    append_line(path, json.dumps(row))

@@ -183,7 +183,7 @@ def model_files(name: str | None, part: Part) -> list[str]:
 def training_job(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     """Write what `pretrain.train` is told into the stage's folder, and return it."""
     settings = recipe.pretrain
-    job = {"parent": _parent(settings.branch_from, run), "settings": settings.model_dump(mode="json")}
+    job = {"parent": _parent(settings.branch_from, run), "settings": dump_settings(settings, "secret")}
     paths = {"tokens": run / "tokens", "tokenizer": run / "tokenizer", "out": out}
     return write_job(job | {name: str(path) for name, path in paths.items()}, out)
 

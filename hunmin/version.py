@@ -33,7 +33,9 @@ def commit() -> str | None:
     if (root / ".git").exists():
         command = ["git", "-C", str(root), "describe", "--always", "--dirty=+", "--exclude=*", "--abbrev=9"]
         try:
-            return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout.strip()
+            return subprocess.run(
+                command, capture_output=True, encoding="utf-8", errors="replace", check=True, timeout=30
+            ).stdout.strip()
         except (OSError, subprocess.SubprocessError):
             return None
     try:

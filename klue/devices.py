@@ -112,7 +112,9 @@ def memory_needed(job: Job, config: Any) -> float:
 def _free_bytes() -> list[float]:
     """Return the free memory of each GPU; asked by a process of its own, since asking takes memory of them all."""
     environment = {**os.environ, **own_package()}
-    answer = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, check=False, env=environment)
+    answer = subprocess.run(
+        [sys.executable, "-c", _ASK], capture_output=True, encoding="utf-8", check=False, env=environment
+    )
     if answer.returncode:
         raise HunminError(
             "the GPUs do not say how much memory is free: " + (answer.stderr.strip().splitlines() or [""])[-1],

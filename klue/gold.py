@@ -29,7 +29,7 @@ def write_gold(splits: Mapping[str, Splits], out: Path) -> None:
             if path.is_file():
                 continue
             path.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_write(path) as stream:
+            with atomic_write(path, as_given=True) as stream:
                 for example in examples:
                     stream.write(json.dumps({"guid": example.guid, "label": example.label}, ensure_ascii=False) + "\n")
 

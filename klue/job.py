@@ -36,10 +36,10 @@ def run_job(job: Job) -> dict[str, Any]:
         "data_hash": job.data_hash,
         "fingerprint": job.fingerprint,
     }
-    with atomic_write(out / "predictions.jsonl") as stream:
+    with atomic_write(out / "predictions.jsonl", as_given=True) as stream:
         write_predictions(stream, outcome.guids, outcome.predictions)
     if outcome.test_guids:
-        with atomic_write(out / "predictions-test.jsonl") as stream:
+        with atomic_write(out / "predictions-test.jsonl", as_given=True) as stream:
             write_predictions(stream, outcome.test_guids, outcome.test_predictions)
     with atomic_write(out / "result.json") as stream:
         json.dump(row, stream, ensure_ascii=False, indent=1)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import HunminError
+from common.output import guard_output
 from common.process import die_with_parent, own_package
 
 STARTS = 3
@@ -129,6 +130,7 @@ def _work(function: Callable[[Any], object], job: Any, log: str) -> None:
     silence = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((silence, 0), (output, 1), (output, 2)):
         os.dup2(source, target)
+    guard_output()
     try:
         function(job)
     except HunminError as error:

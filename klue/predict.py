@@ -66,7 +66,7 @@ def predict_file(
     where = torch.device(device)
     outputs = predict(model.to(where), features, task, job, where)
     found = task.decode(outputs, features, tokenizer)
-    with atomic_write(out) as stream:
+    with atomic_write(out, as_given=True) as stream:
         more = task.probabilities(outputs) if probabilities and isinstance(task, Classification) else None
         write_predictions(stream, [example.guid for example in examples], found, more)
     return {"predictions": len(found), "cut": features.cut}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +11,7 @@ from rich.text import Text
 from common.errors import UserError
 from common.names import find
 from common.plots import require_plots
-from common.progress import console, say, show
+from common.progress import console, print_json, say, show
 from klue.compare import compare, comparison_grids, read_models
 from klue.error_analysis import confusions, detail_grids, detail_rows, worst, worst_grids
 from klue.examples import find_file, read_examples
@@ -74,7 +73,7 @@ def print_report(wanted: Wanted) -> None:
     if wanted.form == "json":
         shown = rows if several else [{name: row[name] for name in row if name != "folder"} for row in rows]
         tree = as_tree(shown, beside, known) | more | ({"contamination": wanted.held} if several else {})
-        print(json.dumps(tree, ensure_ascii=False, indent=1))
+        print_json(tree)
         return
     if wanted.form == "table":
         terminal = console(stderr=False)

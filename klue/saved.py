@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from common.errors import UserError
-from common.files import follow_umask, publish_folder
+from common.files import follow_umask, publish_folder, write_text
 from common.settings import with_new_names
 from klue.heads import Head, build_head
 from klue.model_folder import BESIDE_TOKENIZER, HEAD_FILE, TOKENIZER_FILES
@@ -54,8 +54,8 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
         "scores": scores,
         "labels": list(labels),
     }
-    (folder / FACTS).write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    (folder / "README.md").write_text(_card(task, job, scores), encoding="utf-8")
+    write_text(folder / FACTS, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    write_text(folder / "README.md", _card(task, job, scores))
     publish_folder(folder, Path(job.out) / FOLDER, replace=True)  # of an earlier attempt at this job
 
 

@@ -17,6 +17,7 @@ from common.files import atomic_write, sha256_file
 from common.lock import locked
 from common.manifest import package_versions
 from common.names import find, shown_name
+from common.output import open_log
 from common.progress import say
 from common.settings import dump_settings, settings_hash
 from leaderboard.settings import LeaderboardSettings
@@ -66,7 +67,7 @@ def score_model(
             log = out / "logs" / f"{task.name}.log"
             log.parent.mkdir(exist_ok=True)
             with (
-                log.open("w") as to,
+                open_log(log) as to,
                 redirect_stdout(to),
                 nullcontext() if sys.stderr.isatty() else redirect_stderr(to),
             ):
@@ -143,7 +144,7 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
         name, by = key.split(",")
         values = [sample[name] for sample in samples if sample["filter"] == by]
         intervals[key] = interval(values, one.aggregation()[name], settings.resamples, settings.seed)
-    with atomic_write(out / "samples" / f"{task.name}.jsonl") as stream:
+    with atomic_write(out / "samples" / f"{task.name}.jsonl", as_given=True) as stream:
         for sample in samples:
             kept = {key: sample[key] for key in ("doc_id", "filter", "filtered_resps", *sample["metrics"])}
             stream.write(json.dumps(kept, ensure_ascii=False, default=str) + "\n")

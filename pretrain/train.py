@@ -17,6 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from common.errors import HunminError
+from common.output import guard_output
 from common.process import die_with_parent
 from common.progress import say
 from common.settings import parse_settings
@@ -110,6 +111,7 @@ def train_job(job: dict[str, Any], source: str, process: Process | None = None) 
 
 def main(job: str) -> int:
     """Run the job described in a JSON file and return the exit code: 0 done, or stopped and saved, else failed."""
+    guard_output()
     die_with_parent()
     try:
         train_job(json.loads(Path(job).read_bytes()), job)

@@ -21,6 +21,12 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+@pytest.fixture(autouse=True)
+def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the secrets of the tests before."""
+    monkeypatch.setattr("common.secrets._known", {})
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Undo what a shell does to jobs in the background: they ignore SIGINT, and so would every command under test."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

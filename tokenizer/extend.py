@@ -174,9 +174,9 @@ def _write(tokenizer: Tokenizer, folder: str | Path, out: Path) -> None:
     for name in KEPT_FILES:
         if (Path(folder) / name).is_file():
             shutil.copyfile(Path(folder) / name, out / name)
-    with atomic_write(out / TOKENIZER_FILE) as stream:
+    with atomic_write(out / TOKENIZER_FILE, as_given=True) as stream:
         stream.write(tokenizer.to_str(pretty=True) + "\n")
-    with atomic_write(out / VOCABULARY_FILE) as stream:
+    with atomic_write(out / VOCABULARY_FILE, as_given=True) as stream:
         stream.writelines(entry + "\n" for entry in entries(tokenizer))
 
 

@@ -86,13 +86,13 @@ def save_tokenizer(built: Tokenizer, special: str, max_length: int, out: Path) -
         "tokenize_chinese_chars": True,
         **roles,
     }
-    with atomic_write(out / TOKENIZER_FILE) as stream:
+    with atomic_write(out / TOKENIZER_FILE, as_given=True) as stream:
         stream.write(built.to_str(pretty=True) + "\n")
     for name, content in ((CONFIG_FILE, config), ("special_tokens_map.json", roles)):
         with atomic_write(out / name) as stream:
             json.dump(content, stream, ensure_ascii=False, indent=1, sort_keys=True)
             stream.write("\n")
-    with atomic_write(out / VOCABULARY_FILE) as stream:
+    with atomic_write(out / VOCABULARY_FILE, as_given=True) as stream:
         stream.writelines(token + "\n" for token in entries(built))
 
 

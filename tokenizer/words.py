@@ -253,7 +253,7 @@ class WordsWork:
             for part in count_words(task.piece, self.sample, self.split, self.user_tokens, seen):
                 write_counts(task.file(self.folder, parts), part, self.partitions, {})
                 words, parts = words + sum(part.values()), parts + 1
-            with atomic_write(task.held_out(self.folder)) as stream:
+            with atomic_write(task.held_out(self.folder), as_given=True) as stream:
                 stream.writelines(text.rstrip("\n") + "\n" for text in seen.held_out)
             with atomic_write(mark) as stream:
                 json.dump([parts, Tally(words, seen.sampled_bytes, seen.lines, seen.broken_lines)], stream)

@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from common.errors import HunminError
+from common.output import guard_output
 from data.executors.call import Call
 from data.executors.failures import attempt
 from data.executors.imports import safe_imports
@@ -210,6 +211,7 @@ def _starting_processes() -> Iterator[None]:
 
 
 def _work(connection: Connection) -> None:
+    guard_output()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import hmac
 import os
+import re
 
 from pydantic import Field, field_validator
 
@@ -36,6 +37,13 @@ class PiiSettings(Settings):
     key: str | None = secret(None)
     """A key written in the recipe. Only for samples and tests: who has the recipe can then test guesses against the
     pseudonyms. Default none."""
+
+    @field_validator("key_env")
+    @classmethod
+    def _is_a_name(cls, value: str) -> str:
+        if not re.fullmatch(r"[A-Za-z_]\w*", value, re.ASCII) or re.fullmatch("[0-9a-f]{32,}", value):
+            raise ValueError("it is the name of the environment variable that holds the key, not the key")
+        return value
 
     @field_validator("types")
     @classmethod

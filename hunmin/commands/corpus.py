@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,7 @@ from common.errors import UserError
 from common.files import refuse_other_kind
 from common.names import find
 from common.plots import require_plots
-from common.progress import console, say, show
+from common.progress import console, print_json, say, show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 from hunmin.commands.streams import end_as_filters_do, open_input, open_output, report
 
@@ -85,7 +84,7 @@ def plan(
 
     settings = load_recipe(recipe, overrides or [], section="corpus").corpus
     described = corpus_plan(settings, (cores,) if cores else CORES)
-    print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_corpus_plan(described)
+    print_json(described) if as_json else print_corpus_plan(described)
 
 
 @app.command(epilog="Example: hunmin corpus stats runs/quickstart --plots plots")
@@ -123,7 +122,7 @@ def stats(
         for path in draw_statistics(statistics, Path(plots)):
             say(f"drawn: {path}")
     if as_json:
-        print(json.dumps(statistics, ensure_ascii=False, indent=1))
+        print_json(statistics)
         return
     out = console(stderr=False)
     with out.capture() as shown:
@@ -154,7 +153,7 @@ def _list_dropped(folder: str, most: int, text: bool, as_json: bool) -> None:
         found = {id(row): shown for row, shown in texts_of(rows, recipe.corpus)}
         rows = [{**row, "text": found.get(id(row))} for row in rows]
     if as_json:
-        print(json.dumps(rows, ensure_ascii=False, indent=1))
+        print_json(rows)
         return
     for row in rows:
         show(f"{row['filter']} {row['measure']} {row['score']:g}  {row['source']}  {row['id']}\n")
@@ -286,7 +285,7 @@ def _refuse_other_file(out: Path) -> None:
 
 def _report_model(facts: dict[str, object], as_json: bool) -> None:
     if as_json:
-        print(json.dumps(facts, ensure_ascii=False))
+        print_json(facts, indent=None)
         return
     for name, value in facts.items():
         shown = ", ".join(f"{key}: {one}" for key, one in value.items()) if isinstance(value, dict) else value

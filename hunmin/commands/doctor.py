@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from common.errors import EXIT_FAILED
-from common.progress import console
+from common.progress import console, print_json
 from hunmin.commands.run import AsJson
 
 COLOURS = {"ok": "green", "note": "yellow", "missing": "red", "broken": "red"}
@@ -38,7 +37,7 @@ def doctor(
     checks = examine(Path(run))
     bad = [check for check in checks if check.bad]
     if as_json:
-        print(json.dumps({"ok": not bad, "checks": [asdict(check) for check in checks]}, ensure_ascii=False, indent=1))
+        print_json({"ok": not bad, "checks": [asdict(check) for check in checks]})
     else:
         table = Table("", "", "found", show_lines=False)
         for check in checks:

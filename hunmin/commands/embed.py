@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from common.errors import UserError
-from common.progress import show
+from common.progress import print_json, show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _print_by(name: str, found: dict[str, dict[str, Any]], as_json: bool) -> Non
 def _print(rows: Any, as_json: bool) -> None:
     from hunmin.instruct.plan import print_rows
 
-    print(json.dumps(rows, ensure_ascii=False, indent=1)) if as_json else print_rows(rows)
+    print_json(rows) if as_json else print_rows(rows)
 
 
 def print_scores(run: str, as_json: bool = False) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from common.errors import UserError
-from common.progress import say
+from common.progress import print_json, say
 from common.progress import show as printed
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
@@ -61,7 +61,7 @@ def tune(
     require_done(loaded, "instruct", [recipe, *(overrides or [])])
     if dry_run:
         plan = plan_tuning(loaded.tune, Path(loaded.out) / "instruct")
-        print(json.dumps(plan, ensure_ascii=False, indent=1)) if as_json else print_facts(plan)
+        print_json(plan) if as_json else print_facts(plan)
         refuse_as_run(loaded, None, "tune", "tune" if restart else None)
         return
     run_recipe(loaded, last="tune", restart="tune" if restart else None)
@@ -81,7 +81,7 @@ def show(
     path = Path(folder)
     described = describe(path / "instruct" if (path / "instruct").is_dir() else path, task, count)
     if as_json:
-        print(json.dumps(described, ensure_ascii=False, indent=1))
+        print_json(described)
         return
     print_rows([{name: line.get(name, "") for name in SHOWN} for line in described["uses"]])
     for row in [*described["examples"], *described["held_out_examples"]]:
@@ -120,7 +120,7 @@ def answer(
     if out is None:
         printed(next(found) + "\n")
         return
-    with atomic_write(Path(out)) as stream:
+    with atomic_write(Path(out), as_given=True) as stream:
         for row, text in zip(rows, found, strict=True):
             stream.write(json.dumps({**row, "answer": text}, ensure_ascii=False) + "\n")
     say(f"{len(rows):,} answers: {out}")

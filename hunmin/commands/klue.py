@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,7 +10,7 @@ from rich.table import Table
 
 from common.files import PNG, refuse_other_kind
 from common.names import find, read_commits, write_commits
-from common.progress import console, say, show
+from common.progress import console, print_json, say, show
 from hunmin import completion
 from hunmin.commands.run import AsJson
 
@@ -131,7 +130,7 @@ def finetune(
         return
     rows = read_rows(Path(out))
     if as_json:
-        print(json.dumps(rows, ensure_ascii=False, indent=1))
+        print_json(rows)
     else:
         terminal = console(stderr=False)
         beside = published_for(rows, settings.published if published is None else published)
@@ -158,7 +157,7 @@ def upper_bound(
 
     rows = ceilings(find(model, "model"), find(data, "dataset"), task or names_of(suite or ["klue"]))
     if as_json:
-        print(json.dumps(rows, ensure_ascii=False, indent=1))
+        print_json(rows)
         return
     table = Table("task", "metric", "upper bound", "examples", "inputs", "cut", "max length")
     for row in rows:
@@ -187,7 +186,7 @@ def score(
 
     scores = score_task(task, Path(gold), Path(predictions), subset, interval)
     if as_json:
-        print(json.dumps(scores, ensure_ascii=False))
+        print_json(scores, indent=None)
         return
     table = Table("metric", "score")
     for name, value in scores.items():
@@ -221,7 +220,7 @@ def predict(
 
     counts = predict_file(find(model, "model"), task, Path(given), Path(out), device, probabilities)
     if as_json:
-        print(json.dumps({**counts, "out": out}, ensure_ascii=False))
+        print_json({**counts, "out": out}, indent=None)
     else:
         say(f"{counts['predictions']:,} predictions: {out}")
 

@@ -83,8 +83,7 @@ def launch(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the files and commands; start nothing.")] = False,
 ) -> None:
     """Launch a recipe on a cluster: the corpus on one node, training on all, scores on one."""
-    from common.control_characters import escaped
-    from common.progress import say
+    from common.progress import say, shown
     from hunmin.launch.checks import check_run, warning
     from hunmin.launch.cluster import Cluster, Job, parse_nodes
     from hunmin.launch.start import emit, show, start
@@ -103,5 +102,5 @@ def launch(
     if not dry_run:
         start(launcher, job, launched)
         return
-    print(escaped(show(launched)), end="", flush=True)
+    print(shown(show(launched)), end="", flush=True)
     check_run(launcher, job)

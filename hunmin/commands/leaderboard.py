@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from common.progress import show
+from common.progress import print_json, show
 from hunmin import completion
 from hunmin.commands.instruct import Model
 from hunmin.commands.run import AsJson, Overrides
@@ -92,7 +91,7 @@ def correlate(
     if plot:
         heat_map(found, Path(plot))
     if as_json:
-        print(json.dumps(found, ensure_ascii=False, indent=1))
+        print_json(found)
         return
     told, shown = found["published"], "{value:.2f} ({interval[0]:.2f} to {interval[1]:.2f})"
     rows = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated, Literal
@@ -10,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from common.errors import UserError
-from common.progress import say, show
+from common.progress import print_json, say, show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
 Dtype = Literal["fp32", "bf16", "fp16"]
@@ -144,7 +143,7 @@ def export(
     if push_to_hub and run:
         url = publish(target, run, push_to_hub, not public, language, checkpoint=source)
     if as_json:
-        print(json.dumps({"checkpoint": str(source), "out": str(target), "dtype": dtype, "url": url}))
+        print_json({"checkpoint": str(source), "out": str(target), "dtype": dtype, "url": url}, indent=None)
     else:
         say(f"{target}: written. Load it with AutoModelForMaskedLM.from_pretrained", style="green")
         if fault := no_encoder(source):
@@ -159,9 +158,7 @@ def _export_graphs(model: Path, int8: bool, as_json: bool) -> None:
     from hunmin.instruct.plan import print_rows
 
     found = export_encoder(model, int8)
-    print(json.dumps(found, indent=1)) if as_json else print_rows(
-        [{"graph": name} | one for name, one in found.items()]
-    )
+    print_json(found) if as_json else print_rows([{"graph": name} | one for name, one in found.items()])
 
 
 def _refuse_other_content(source: Path, target: Path, dtype: Dtype, sentence_embeddings: bool, onnx: bool) -> None:

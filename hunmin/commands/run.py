@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Annotated
 import typer
 
 from common.errors import EXIT_FAILED, UserError
-from common.progress import console, say
+from common.progress import console, print_json, say
 from hunmin import completion
 from hunmin.page.words import Language
 
@@ -85,7 +84,7 @@ def run(
         else:
             described = dry_run_plan(loaded, *asked) if isinstance(loaded, Recipe) else dry_run_instruct(loaded, *asked)
         printing = print_plan if isinstance(loaded, Recipe) else print_instruct_plan
-        print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else printing(described)
+        print_json(described) if as_json else printing(described)
         from hunmin.run import refuse_as_run
 
         refuse_as_run(loaded, first, last, restart)  # the plan shows why
@@ -153,7 +152,7 @@ def plan(
     loaded = load_recipe(recipe, overrides or [], without_data=True)
     refuse_full_node(devices, device)
     described = cost_plan(loaded, devices * (nodes or 1), device, nodes, network, price, mfu)
-    print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_cost(described)
+    print_json(described) if as_json else print_cost(described)
 
 
 def verify(
@@ -164,7 +163,7 @@ def verify(
     from hunmin.verify import print_verified, verify_run
 
     rows = verify_run(Path(folder))
-    print(json.dumps(rows, ensure_ascii=False, indent=1)) if as_json else print_verified(rows)
+    print_json(rows) if as_json else print_verified(rows)
     if any(row["damaged"] for row in rows):
         raise typer.Exit(EXIT_FAILED)
 
@@ -186,7 +185,7 @@ def sample(
         raise UserError(f"--seed {seed}", f"the sample is fixed data of seed {SEED}", "leave --seed out")
     counts = make_sample(Path(out), instruct)
     if as_json:
-        print(json.dumps(counts, ensure_ascii=False, indent=1))
+        print_json(counts)
     else:
         say(f"{out}: " + ", ".join(f"{value:,} {key}" for key, value in counts.items() if isinstance(value, int)))
 
@@ -228,7 +227,7 @@ def report(
         return
     [run] = runs
     if as_json:
-        console(stderr=False).print_json(json.dumps(read_report(run), ensure_ascii=False))
+        print_json(read_report(run), indent=2)
         return
     from hunmin.page.page import PAGE, write_page
     from hunmin.page.pipeline import validation_ends

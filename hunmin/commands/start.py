@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 from rich.table import Table
 
 from common.errors import UserError
-from common.progress import console, say
+from common.progress import console, print_json, say
 from hunmin import completion
 from hunmin.builtin_recipes import builtin_recipes, summary
 from hunmin.commands.run import AsJson
@@ -68,7 +67,7 @@ def recipes(
     if copy is None:
         rows = {name: summary(path) for name, path in known.items()}
         if as_json:
-            print(json.dumps(rows, ensure_ascii=False, indent=1))
+            print_json(rows)
             return
         table = Table("recipe", "what it trains")
         for row in rows.items():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import json
 import lzma
 import os
 import sys
@@ -21,7 +20,7 @@ import typer
 from common.compressed import compression_of, decompression_errors
 from common.errors import EXIT_INTERRUPTED, UserError
 from common.files import atomic_write, expand, is_remote, open_bytes
-from common.progress import say
+from common.progress import print_json, say
 
 EXIT_NO_READER = 141
 """128 + SIGPIPE: what a shell reports of a program whose reader went away."""
@@ -52,7 +51,7 @@ def report(counts: dict[str, Any], as_json: bool, out: str) -> None:
         as_json: one JSON object; on stdout, or on stderr where stdout carries the lines.
     """
     if as_json:
-        print(json.dumps(counts, ensure_ascii=False), file=sys.stderr if out == "-" else sys.stdout)
+        print_json(counts, sys.stderr if out == "-" else sys.stdout, indent=None)
     elif sys.stderr.isatty() or counts["rejects"]:
         say(", ".join(f"{name} {value:,}" for name, value in _flat(counts)))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +10,7 @@ from rich.table import Table
 
 from common.files import PNG, refuse_other_kind
 from common.plots import require_plots
-from common.progress import console, say
+from common.progress import console, print_json, say
 from hunmin.commands.run import AsJson
 
 app = typer.Typer(no_args_is_help=True, help="Morpheme-aware WordPiece vocabularies: train, extend, compare, show.")
@@ -99,7 +98,7 @@ def train(
     )
     counts = train_tokenizer_folder(settings, corpus, Path(out))
     if as_json:
-        print(json.dumps(counts, ensure_ascii=False, indent=1))
+        print_json(counts)
     else:
         say(
             f"{out}: {vocab_size:,} entries; card: README.md. Load it with AutoTokenizer.from_pretrained",
@@ -172,7 +171,7 @@ def extend(
             named = [line for raw in read.splitlines() if (line := raw.strip())]
     counts = extend_tokenizer_folder(folder, named, corpus, settings, Path(out))
     if as_json:
-        print(json.dumps(counts, ensure_ascii=False, indent=1))
+        print_json(counts)
     else:
         say(
             f"{out}: {counts['vocab_size']:,} entries, {counts['named']:,} from the list and "
@@ -202,7 +201,7 @@ def compare(
         draw_comparison(rows, Path(plot))
         say(f"drawn: {plot}")
     if as_json:
-        print(json.dumps(rows, ensure_ascii=False, indent=1))
+        print_json(rows)
         return
     table = Table("", *(str(row["tokenizer"]) for row in rows))
     for column in table.columns[1:]:
@@ -229,7 +228,7 @@ def show(
 
     rows = show_sentence([folder, *(more or [])], sentence)
     if as_json:
-        print(json.dumps(rows, ensure_ascii=False, indent=1))
+        print_json(rows)
         return
     table = Table("tokenizer", "words / pieces")
     for row in rows:

@@ -36,7 +36,9 @@ def ask(names: Iterable[str], seconds: float = SECONDS) -> dict[str, Answer]:
 def _ask(name: str, seconds: float) -> Answer:
     command = [sys.executable, __file__, name]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace", timeout=seconds
+        )
     except subprocess.TimeoutExpired:
         return {"error": f"no answer within {seconds:g} s"}
     try:

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from common.extras import require
+from common.files import write_text
 from common.names import find
+from common.settings import dump_settings
 from embed.settings import EmbedSettings, require_mteb
 from hunmin.embed.recipe import EmbedRecipe, WithEmbed
 from hunmin.recipe import Recipe
@@ -35,7 +37,7 @@ def _files(recipe: WithEmbed) -> list[str]:
 
 def train_on(recipe: WithEmbed, settings: EmbedSettings, out: Path, reranker: bool = False) -> Counts:
     """Return the counts of a tuning of the recipe's encoder by settings; see `train_in_processes`."""
-    job = {"settings": settings.model_dump(mode="json"), "base": str(base_of(recipe)), "name": recipe.name}
+    job = {"settings": dump_settings(settings, "secret"), "base": str(base_of(recipe)), "name": recipe.name}
     write_job({**job, "out": str(out), "reranker": reranker}, out)
     several = [str(settings.processes)] if settings.processes > 1 else []
     return train_in_processes(["embed.train", *several], out, settings)
@@ -55,7 +57,7 @@ def _embed(recipe: WithEmbed, run: Path, out: Path) -> Counts:
         model, folders, out / "scores", settings.score, base_of(recipe), name=recipe.name, widths=settings.matryoshka
     )
     card = write_card(json.loads((model / FACTS).read_bytes()), recipe.name, as_markdown(table))
-    (model / "README.md").write_text(card, encoding="utf-8")
+    write_text(model / "README.md", card)
     return {**counts, "scores": table}
 
 

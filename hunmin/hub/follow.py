@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from common.errors import EXIT_FAILED, HunminError
+from common.files import append_line
 from common.lock import is_locked
 from common.process import own_package
 from common.progress import say
@@ -101,8 +102,7 @@ class _Follower:
             try:
                 self.done = steps_pushed(self.repository)
             except HunminError as error:
-                with (self.run / LOG).open("a", encoding="utf-8") as log:
-                    log.write(f"{error}\n")
+                append_line(self.run / LOG, str(error))
                 return self._tell(min(due))
         self.waiting = due.keys() - (self.done or set())
         for step in sorted(self.waiting):

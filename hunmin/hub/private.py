@@ -12,14 +12,10 @@ from pathlib import Path
 import re2
 
 from common.errors import UserError
-from common.secrets import SERVICE_KEYS
+from common.secrets import LONG_ENOUGH, SECRET_NAMES, SERVICE_KEYS
 
-SECRET_NAMES = re.compile(r"(TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL)S?(?=$|[_\d])", re.IGNORECASE)
-"""Of the environment's variables whose values never leave; with them the variable of the pseudonyms' key."""
 PUBLIC = ("URL", "MENTION")
 """Types of personal data that a card may hold."""
-LONG_ENOUGH = 8
-"""Characters from which a secret is looked for: a shorter one would be found in any text."""
 READ = (".md", ".yaml", ".jsonl", ".txt")
 """Ends of the names of files that are looked through for personal data: what else is sent holds no sentences."""
 REMEDY = "take it out of the recipe or of the card's note, and push again"

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from common.errors import UserError
+from common.files import write_text
 from common.progress import say, show
 from hunmin.hub.card import Language, metadata, states_license, with_license, write_card
 from hunmin.hub.facts import read_facts
@@ -93,7 +94,7 @@ def publish(
     key = facts.recipe.corpus.pii.key_env
     url = send(files, repository, message, private, dry_run, ours, f"step-{facts.step}", key, license)
     if url:
-        (folder / CARD).write_text(card, encoding="utf-8")
+        write_text(folder / CARD, card)
     return url
 
 

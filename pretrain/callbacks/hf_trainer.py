@@ -12,7 +12,7 @@ import torch
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write, disk_errors, follow_umask, publish_folder
+from common.files import atomic_write, disk_errors, follow_umask, publish_folder, write_text
 from common.progress import ProgressBar
 from common.settings import dump_settings, settings_hash
 from pretrain.callbacks.metrics import MetricsLog
@@ -108,7 +108,7 @@ def begin_or_resume(arguments: TrainingArguments, identity: object, fixed: str) 
     if arguments.process_index == 0 and not checkpoint:
         with disk_errors(folder.parent):
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / "run").write_text(own)
+            write_text(folder / "run", own)
     return done, checkpoint
 
 

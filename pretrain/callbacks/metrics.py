@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Any
 
-from common.files import atomic_write, disk_errors
+from common.files import append_line, atomic_write, disk_errors
 from common.progress import say
 from common.secrets import masked_tree
 
@@ -69,8 +69,7 @@ class MetricsLog:
 def note_start(folder: Path, step: int, processes: int) -> None:
     """Append a line to starts.jsonl: when training began or went on, after which step, with how many processes."""
     row = {"time": datetime.now(timezone.utc).isoformat(timespec="seconds"), "step": step, "processes": processes}
-    with disk_errors(folder), (folder / STARTS).open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps(row) + "\n")
+    append_line(folder / STARTS, json.dumps(row))
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

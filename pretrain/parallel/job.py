@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import HunminError, UserError
+from common.output import guard_output
 from common.process import available_cores, die_with_parent
 from common.progress import say
 from pretrain.parallel.launch import ignore_stops, launch
@@ -30,6 +31,7 @@ def run_job(
         what: the device's memory may not hold.
         cure: what to do then.
     """
+    guard_output()
     die_with_parent()
     if processes > 1:
         return launch([sys.executable, "-m", module, job], processes, Path(job).parent / "ranks")

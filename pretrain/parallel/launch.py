@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from common.errors import EXIT_FAILED
+from common.output import guard_output
 from common.progress import say
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -90,5 +91,6 @@ def ignore_stops() -> None:
 
 
 if __name__ == "__main__":
+    guard_output()
     job = Path(sys.argv[2])
     sys.exit(launch([sys.executable, "-m", "pretrain.train", str(job)], int(sys.argv[1]), job.parent / "ranks"))

@@ -25,6 +25,7 @@ from typing import Any
 
 from common.errors import EXIT_FAILED, HunminError
 from common.progress import say
+from common.secrets import masked, masked_tree
 
 HEARTBEAT = "heartbeat.json"
 """File in the logs of a run of several processes."""
@@ -214,7 +215,8 @@ class Monitor:
         late = report(self.hosts, self._signs, self._silent, self._progress(), self._still)
         with suppress(OSError):
             fresh = self._report.with_name(f".{self._report.name}.tmp")
-            fresh.write_text(json.dumps({**now, **({"failure": failure} if failure else {}), **late}, indent=1) + "\n")
+            told = masked_tree({**now, **({"failure": masked(failure)} if failure else {}), **late})
+            fresh.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
             fresh.replace(self._report)
 
 

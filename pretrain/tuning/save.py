@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 from safetensors.torch import load_file
 
-from common.files import atomic_write, publish_folder
+from common.files import atomic_write, publish_folder, write_text
 from common.names import pinned_name, shown_name
 from common.settings import dump_settings, load_yaml
 from pretrain.callbacks.hf_trainer import publish_tuned
@@ -39,7 +39,7 @@ def save_model(s: TuneSettings, inputs: Inputs, checkpoint: Path, out: Path) -> 
         config = {**model.peft_config["default"].to_dict(), "base_model_name_or_path": pinned or name}
         partial.mkdir(parents=True)
         shutil.copyfile(checkpoint / ADAPTER, partial / ADAPTER)
-        (partial / "adapter_config.json").write_text(json.dumps(config, indent=1, sort_keys=True, default=sorted))
+        write_text(partial / "adapter_config.json", json.dumps(config, indent=1, sort_keys=True, default=sorted))
         publish_folder(partial, out / "adapter", replace=True)
         model = model.merge_and_unload()
     model.config.use_cache = True  # the Trainer has turned it off
@@ -51,7 +51,7 @@ def save_model(s: TuneSettings, inputs: Inputs, checkpoint: Path, out: Path) -> 
         losses="\n".join(f"| {use} | {' → '.join(map(str, by_epoch))} |" for use, by_epoch in losses.items()),
         settings=yaml.safe_dump({**dump_settings(s), "base": pinned or name}, allow_unicode=True, sort_keys=False),
     )  # fmt: skip
-    (partial / "README.md").write_text(card, encoding="utf-8")
+    write_text(partial / "README.md", card)
     with atomic_write(out / "rejects" / "examples.jsonl") as stream:
         stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in inputs.rejects)
     publish_tuned(partial, out, inputs.counts)
