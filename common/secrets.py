@@ -76,6 +76,7 @@ _SIGN = (
 _PLAIN = r"\$[({A-Z]|(?:null|true|false|None|True|False)\b"
 """What is no secret though its name says so: a variable of a shell, nothing."""
 _NAMED = re.compile(rf"({_NAME}{_SIGN})(?!{_PLAIN})(?:(\\?[\"'])(?:(?!\2)[^\n])*\2|[\"'][^\n]*|[^\s,;)}}\]\"'\\]+)")
+_ASSIGNED = re.compile(rf"({_NAME}=)(?!{_PLAIN})[^\s,;)}}\]\"'\\&]+")
 _SETTING = re.compile(rf"(?:{_NAME}|(?:^|\.)pii)$")
 """Names of settings; the section `pii` itself stands for a key that was written one level too high."""
 _LONE = re.compile(r"(?<![\w@/.:\"-])(?<!commit )(?<!revision )[0-9a-f]{40}(?![\w/.:\"-])")
@@ -106,6 +107,8 @@ def masked_urls(text: str) -> str:
     """
     if "@" in text or "%" in text:
         text = _LOGIN.sub(rf"\g<1>{MASK}@", text)
+    if "=" in text:
+        text = _ASSIGNED.sub(rf"\g<1>{MASK}", text)
     if "=" in text or "%" in text or "u003" in text:
         text = _without_signatures(text)
     return _SERVICE.sub(MASK, _HEADER.sub(lambda found: f"{found[found.lastindex or 0]}{MASK}", text))

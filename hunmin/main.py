@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERMINATED, HunminError
+from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERMINATED, HunminError, UserError
 from common.files import disk_errors
 from common.output import guard_output, typed_words, use_utf8_names
 from common.process import Terminated, end_on_sigterm
@@ -37,11 +38,24 @@ from hunmin.commands import (
 RESUME = "finished work is kept; resume with the same command"
 
 
-def _without_types(options: Iterable[Any]) -> None:
-    """Leave out "<bool>" beside flags in the help."""
+OUTPUTS = {"--out", "--plot", "--plots", "--hits"}
+"""Options that name what is written here."""
+
+
+def _prepare(options: Iterable[Any]) -> None:
+    """Leave out "<bool>" beside flags in the help, and refuse URLs where a path is written to."""
     for option in options:
         if getattr(option, "is_flag", False):
             option.metavar = ""
+        if not OUTPUTS.isdisjoint(option.opts):
+            option.callback = _refuse_url
+
+
+def _refuse_url(context: Any, option: Any, value: Any) -> Any:
+    """Return the path that an option names; a URL would become folders, with its password in their names."""
+    if value is not None and re.match(r"[a-z][a-z0-9+.-]+:/", str(value), re.IGNORECASE):
+        raise UserError(f"{option.opts[0]} {value}: it is a URL", "an output is a path here", "name a path")
+    return value
 
 
 class _Group(TyperGroup):
@@ -50,7 +64,7 @@ class _Group(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         command: Any = super().get_command(ctx, cmd_name)
         for one in (command, *getattr(command, "commands", {}).values()):  # a group in a group, too
-            _without_types(one.get_params(ctx) if one else ())
+            _prepare(one.get_params(ctx) if one else ())
         return command
 
 
@@ -59,7 +73,7 @@ class _Commands(_Group):
 
     def get_params(self, ctx: Any) -> Any:
         options = super().get_params(ctx)
-        _without_types(options)
+        _prepare(options)
         return options
 
     def invoke(self, ctx: Any) -> Any:

@@ -41,7 +41,7 @@ def pin_names(tree: dict[str, Any], path: Path, fetch: bool) -> None:
         UserError: a name cannot be fetched.
     """
     earlier = _earlier(tree, path)
-    commits = dict(_section(earlier, "hub").get("commits") or {}) | dict(_section(tree, "hub").get("commits") or {})
+    commits = {**_section(earlier, "hub/commits"), **_section(tree, "hub/commits")}
     for section, key, part in MODELS:
         part_tree = _section(tree, section)
         value = part_tree.get(key)

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, model_validator
 from common.control_characters import one_line
 from common.errors import UserError, nearest
 from common.files import atomic_write
+from common.secrets import masked
 from common.settings import (
     REMEDY,
     Settings,
@@ -43,12 +44,18 @@ INSTRUCT_SECTIONS = frozenset({"instruct", "tune", "leaderboard"})
 RESOLVED = "# Written by hunmin: every setting of the run.\n"
 
 
+def _without_secret(name: str) -> str:
+    if masked(name) != name:
+        raise ValueError("it holds what looks like a secret, and stands in names of files and on pages")
+    return name
+
+
 class RunSettings(Settings):
     """What the recipe of any run holds."""
 
-    name: Annotated[str, AfterValidator(one_line)]
+    name: Annotated[str, AfterValidator(one_line), AfterValidator(_without_secret)]
     """Name of the run: title of the report, name in wandb."""
-    out: Annotated[str, AfterValidator(one_line)] = runtime(...)
+    out: Annotated[str, AfterValidator(one_line), AfterValidator(_without_secret)] = runtime(...)
     """Run folder; each stage has a folder below it."""
     seed: int = 42
     """Default of `seed` in `tokenizer`, `pretrain`, `embed`, `instruct`, `tune` and `leaderboard`.
