@@ -12,7 +12,7 @@ from pathlib import Path
 import re2
 
 from common.errors import UserError
-from common.secrets import LONG_ENOUGH, SECRET_NAMES, SERVICE_KEYS
+from common.secrets import LONG_ENOUGH, SECRET_NAMES, SERVICE_KEYS, masked_urls
 
 PUBLIC = ("URL", "MENTION")
 """Types of personal data that a card may hold."""
@@ -45,6 +45,7 @@ def refuse_private(files: Mapping[str, str | Path], key_variable: str | None = N
             place = f"line {line}," if text else f"byte {at:,},"
             raise _error(f"{name}, {place}", list(unwanted.values())[found.lastindex - 1], REMEDY)
         if name.endswith(READ):
+            _refuse_logins(name, bytes(data).decode("utf-8", "replace"))
             _refuse_personal(name, bytes(data).decode("utf-8", "replace"))
 
 
@@ -81,6 +82,13 @@ def _netrc_passwords() -> Iterator[tuple[str, str]]:
         return
     for machine, (_, _, password) in hosts.items():
         yield machine, password or ""
+
+
+def _refuse_logins(name: str, text: str) -> None:
+    """Refuse a card or a recipe with a URL that logs in or is signed."""
+    for number, line in enumerate(text.split("\n") if name.endswith((".md", ".yaml")) else (), 1):
+        if masked_urls(line) != line:
+            raise _error(f"{name}, line {number},", "what looks like a password or a signature", REMEDY)
 
 
 def _refuse_personal(name: str, text: str) -> None:

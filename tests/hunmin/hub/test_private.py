@@ -81,3 +81,12 @@ def test_what_a_card_holds_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "whole-word")  # no secret by its name
     monkeypatch.setenv("KEYBOARD", "whole-word")
     refuse_private({"README.md": "see https://example.org/x, lr 0.0006, β 0.9/0.98, no 1,234,567, whole-word"})
+
+
+@pytest.mark.parametrize(
+    "line", ["https://lee:PwInvented77@h/a", "see https://h/a?sig=SigInvented88", "hf_" + "aB1" * 9]
+)
+def test_a_card_with_a_login_stays_here(line: str) -> None:
+    with pytest.raises(UserError, match=r"README.md, line 2, holds what looks like a") as caught:
+        refuse_private({"README.md": f"# Model\n{line}\n"})
+    assert "Invented" not in str(caught.value)
