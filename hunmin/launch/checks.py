@@ -110,7 +110,7 @@ def _check_words(launcher: str, job: Job) -> None:
         if word != hidden:
             raise UserError(
                 f"--launcher {launcher} with {hidden}",
-                "the command line is read by others, in what is submitted and in the list of processes",
+                "the command line is in what is submitted and in the list of processes, and a secret is not",
                 "put it into the recipe, or as a variable (HUNMIN_PII_KEY, AWS_…) into --env-file",
             )
 
