@@ -224,7 +224,7 @@ class Row:
         caches = options.out / "compiled"
         environment = {"TORCHINDUCTOR_CACHE_DIR": str(caches), "TRITON_CACHE_DIR": str(caches / "triton"),
                        "TORCHINDUCTOR_COMPILE_THREADS": "4"}  # fmt: skip
-        self._errors = tempfile.TemporaryFile("w+")
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
             env={**os.environ, **environment},

@@ -190,7 +190,7 @@ def children_of(process: str) -> Iterator[str]:
 def peak_bytes(process: int | str = "self") -> int:
     """Return the peak resident memory of a process in bytes; 0 when it is gone."""
     try:
-        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text(encoding="utf-8"))
     except OSError:
         return 0
     return int(found.group(1)) * 1024 if found else 0
@@ -199,6 +199,6 @@ def peak_bytes(process: int | str = "self") -> int:
 def hardware() -> str:
     """Return one line on the machine: processor, cores this process may use, load, Python."""
     name, facts = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
-    models = re.findall(r"model name\s*:\s*(.+)", facts.read_text()) if facts.exists() else []
+    models = re.findall(r"model name\s*:\s*(.+)", facts.read_text(encoding="utf-8")) if facts.exists() else []
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     return f"{[*models, name][0]}, {cores} cores, load {load:.1f} before the start, Python {platform.python_version()}"

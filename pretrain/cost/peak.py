@@ -38,7 +38,7 @@ def device_name(device: torch.device) -> str:
         return torch.cuda.get_device_name(device)
     if device.type == "cpu":
         with suppress(OSError):
-            for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+            for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
                 if line.startswith("model name"):
                     return line.partition(":")[2].strip()
     return device.type.upper()
