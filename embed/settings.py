@@ -202,6 +202,8 @@ GRAPHS = {"onnx": "onnx/encoder.onnx", "onnx-int8": "onnx/encoder_qint8.onnx"}
 """Back end → its graph in a model's folder, as `hunmin export MODEL --onnx --int8` writes it."""
 MEASURED = "onnx/measured.json"
 """Size, speed and smallest cosine of each graph, beside them."""
+GGUF = "model-f32.gguf"
+"""A model as llama.cpp loads it, in its folder, as `hunmin export MODEL --gguf` writes it."""
 
 
 def require_mteb() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -76,6 +76,9 @@ def export(
             "--int8", help="With --onnx, of a MODEL: add a graph with 8-bit weights, checked against the model."
         ),
     ] = False,
+    gguf: Annotated[
+        bool, typer.Option("--gguf", help="Of a MODEL of sentence embeddings: add a file for llama.cpp.")
+    ] = False,
     push_to_hub: Annotated[
         str | None, typer.Option("--push-to-hub", metavar="OWNER/NAME", help="Repository on the model hub.")
     ] = None,
@@ -88,15 +91,17 @@ def export(
 ) -> None:
     """Export a checkpoint as a checked transformers model; with --push-to-hub, upload it with its card.
 
-    Of an encoder's folder, MODEL --onnx adds onnx/encoder.onnx to it, and --int8 onnx/encoder_qint8.onnx.
+    Of an encoder's folder, MODEL --onnx adds onnx/encoder.onnx to it, and --int8 onnx/encoder_qint8.onnx; --gguf adds
+    model-f32.gguf.
     """
     source = Path(checkpoint)
     others = sentence_embeddings or public or language or dry_run or dtype != "fp32"
-    if (model := (source / "config.json").is_file()) and onnx and not (out or push_to_hub or others):
-        _export_graphs(source, int8, as_json)
+    served = (onnx or gguf) and (onnx or not int8)
+    if (model := (source / "config.json").is_file()) and served and not (out or push_to_hub or others):
+        _export_served(source, onnx, int8, gguf, as_json)
         return
-    if model or int8 or out is None:
-        rule = "a checkpoint is exported with --out; a model's folder gets graphs with --onnx [--int8] alone"
+    if model or int8 or gguf or out is None:
+        rule = "a checkpoint is exported with --out; a model's folder gets files with --onnx [--int8] and --gguf alone"
         raise UserError(f"{checkpoint} is {'a' if model else 'no'} model's folder", rule, "see hunmin export --help")
     target = Path(out)
     if target.resolve() == Path.cwd():
@@ -152,13 +157,24 @@ def export(
             say(f"{url}: pushed", style="green")
 
 
-def _export_graphs(model: Path, int8: bool, as_json: bool) -> None:
-    """Add the graphs of an encoder to its folder and print size, speed and smallest cosine of each."""
-    from embed.onnx import export_encoder
+def _export_served(model: Path, onnx: bool, int8: bool, gguf: bool, as_json: bool) -> None:
+    """Add to an encoder's folder what other programs serve, and print the size of each file, and of a graph its speed
+    and smallest cosine."""
     from hunmin.instruct.plan import print_rows
 
-    found = export_encoder(model, int8)
-    print_json(found) if as_json else print_rows([{"graph": name} | one for name, one in found.items()])
+    found: dict[str, dict[str, Any]] = {}
+    if gguf:
+        from embed.gguf import export_gguf
+
+        found["gguf"] = {"bytes": export_gguf(model).stat().st_size}
+    if onnx:
+        from embed.onnx import export_encoder
+
+        found |= export_encoder(model, int8)
+    columns = ("bytes", "sentences_per_second", "cosine")
+    print_json(found) if as_json else print_rows(
+        [{"file": name} | {column: one.get(column, "-") for column in columns} for name, one in found.items()]
+    )
 
 
 def _refuse_other_content(source: Path, target: Path, dtype: Dtype, sentence_embeddings: bool, onnx: bool) -> None:

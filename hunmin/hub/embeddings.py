@@ -11,7 +11,7 @@ from huggingface_hub import EvalResult
 from common.errors import UserError
 from embed.card import FACTS, write_card
 from embed.score import as_markdown, model_revision, mteb_name, published
-from embed.settings import GRAPHS
+from embed.settings import GGUF, GRAPHS
 from hunmin.hub.card import Language
 from hunmin.hub.publish import CARD, send, there
 from hunmin.hub.push import check_name
@@ -20,7 +20,7 @@ from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 
 MODEL = ("config.json", "model*.safetensors*", *ANY_TOKENIZER, *BESIDE_TOKENIZER, *EMBEDDING_FILES,
-         *GRAPHS.values(), FACTS)  # fmt: skip
+         *GRAPHS.values(), GGUF, FACTS)  # fmt: skip
 """Files of a tuned model that leave for the hub."""
 RESULTS = ".eval_results/*.yaml"
 MTEB = "https://github.com/embeddings-benchmark/mteb"
