@@ -17,6 +17,7 @@ from common.errors import UserError
 from common.names import shown_name
 from embed.settings import EmbedSettings
 from klue.model_folder import ModelFacts, is_finetuned, read_model_folder
+from tokenizer.coverage import refuse_absent_rows
 
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 """Arguments of whatever loads a folder."""
@@ -52,7 +53,9 @@ def read_base(folder: Path, settings: EmbedSettings, within: str = "") -> tuple[
             f"embed.matryoshka has width {wide[0]}, the hidden size of {name} is {facts.hidden_size}",
             "a cut vector is narrower than the whole one", "take that width out",
         )  # fmt: skip
-    return facts, AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    refuse_absent_rows(tokenizer, facts.vocab_size, name)
+    return facts, tokenizer
 
 
 def _without_pooler(folder: Path) -> dict[str, Any]:
@@ -84,7 +87,7 @@ def load_model(folder: Path, device: str | None = None, truncate: int | None = N
     """Return a folder's model of sentence-transformers, its vectors cut to `truncate` entries.
 
     Raises:
-        UserError: it is none.
+        UserError: it is none, cuts texts behind its positions, or its tokenizer gives ids that it has no row for.
     """
     from sentence_transformers import SentenceTransformer
 
@@ -93,9 +96,21 @@ def load_model(folder: Path, device: str | None = None, truncate: int | None = N
             f"{folder} is no model of sentence embeddings", "such a folder has a modules.json",
             "tune one (hunmin embed train), or export with --sentence-embeddings",
         )  # fmt: skip
-    return SentenceTransformer(
+    model = SentenceTransformer(
         str(folder), device=device, truncate_dim=truncate, model_kwargs=_without_pooler(folder), **LOCAL
     )
+    encoder = model[0].auto_model
+    refuse_absent_rows(model.tokenizer, encoder.get_input_embeddings().num_embeddings, shown_name(folder))
+    learned = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
+    if learned is not None:
+        most = learned.num_embeddings - (0 if learned.padding_idx is None else learned.padding_idx + 1)
+        if (length := model.max_seq_length or 0) > most:
+            raise UserError(
+                f"{shown_name(folder)} cuts texts at {length:,} tokens and has {most:,} positions",
+                "a text has no more tokens than the model has positions",
+                f"set max_seq_length in its sentence_bert_config.json to {most} at most",
+            )
+    return model
 
 
 def begin_model(base: Path, s: EmbedSettings, device: str | None = None) -> Any:

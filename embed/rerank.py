@@ -14,6 +14,7 @@ from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from common.errors import UserError
+from common.names import shown_name
 from common.progress import say
 from common.settings import parse_settings
 from embed.base import LOCAL, load_encoder, load_model
@@ -23,6 +24,7 @@ from embed.scored import SCORED
 from embed.settings import RETRIEVAL, EmbedSettings, PromptSettings, require_mteb
 from embed.trainer import ExactTrainer
 from pretrain.export.old_names import save_beside
+from tokenizer.coverage import refuse_absent_rows
 
 
 def reranker_settings(s: EmbedSettings) -> EmbedSettings:
@@ -112,7 +114,7 @@ def load_reranker(folder: Path, logits: bool = False) -> Any:
     """Return a folder's cross-encoder, which gives a pair a number: its logit, else between 0 and 1.
 
     Raises:
-        UserError: it is none.
+        UserError: it is none, or its tokenizer gives ids that it has no row for.
     """
     there = (folder / "config.json").is_file()
     config: Any = AutoConfig.from_pretrained(folder, trust_remote_code=False) if there else None
@@ -122,7 +124,9 @@ def load_reranker(folder: Path, logits: bool = False) -> Any:
             f"{folder} is no cross-encoder: {kind}", "a cross-encoder has a head with one output",
             "tune one (hunmin embed rerank train), or name another",
         )  # fmt: skip
-    return CrossEncoder(str(folder), activation_fn=torch.nn.Identity() if logits else torch.nn.Sigmoid(), **LOCAL)
+    model = CrossEncoder(str(folder), activation_fn=torch.nn.Identity() if logits else torch.nn.Sigmoid(), **LOCAL)
+    refuse_absent_rows(model.tokenizer, config.vocab_size, shown_name(folder))
+    return model
 
 
 def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str, Any]:

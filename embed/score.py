@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common.code import code_hash
-from common.errors import UserError, nearest
+from common.errors import HunminError, UserError, nearest
 from common.files import atomic_write, sha256_file
 from common.lock import locked
 from common.manifest import MANIFEST, package_versions
@@ -218,7 +219,13 @@ def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: P
             cache=ResultCache(out / "mteb"), overwrite_strategy="always", show_progress_bar=False, co2_tracker=False,
             encode_kwargs={"batch_size": 64, "show_progress_bar": False},
         )  # fmt: skip
-        known[key] = {"fingerprint": fingerprint, "score": result.task_results[0].get_score()}
+        score = result.task_results[0].get_score()
+        if not math.isfinite(score):
+            raise HunminError(
+                f"{row.title}: {name} has the score {score}", "vectors of different texts differ",
+                "look at the model's vectors; scored tasks are kept",
+            )  # fmt: skip
+        known[key] = {"fingerprint": fingerprint, "score": score}
         with atomic_write(kept) as stream:
             json.dump(known, stream, ensure_ascii=False, indent=1)
     return {name: 100 * known[f"{row.title} {name}"]["score"] for name in tasks}

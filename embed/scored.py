@@ -183,19 +183,41 @@ def read_scored(name: str, folders: Folders) -> dict[tuple[str, str], Any]:
     """Return (subset, split) → rows of a task as the hub has them; of a task with queries its `Retrieval`.
 
     Raises:
-        UserError: a file is missing or damaged.
+        UserError: a file is missing or damaged, or no metric can be computed on its rows.
     """
     task, files = SCORED[name], scored_files(name, folders)
     found: dict[tuple[str, str], Any] = {}
     for subset, split in product(task.subsets, task.splits):
         if task.set:
-            read: Any = _as_rows if task.columns else _as_retrieval
-            found[subset, split] = read(task, read_examples(task.reader, files[split]))
+            as_hub: Any = _as_rows if task.columns else _as_retrieval
+            read = as_hub(task, read_examples(task.reader, files[split]))
         elif task.columns:
-            found[subset, split] = [row for _, row in read_lines(files[f"{split}.jsonl"], task.columns)]
+            read = [row for _, row in read_lines(files[f"{split}.jsonl"], task.columns)]
         else:
-            found[subset, split] = _own_retrieval(files, f"{subset}/" if len(task.subsets) > 1 else "", split)
+            read = _own_retrieval(files, f"{subset}/" if len(task.subsets) > 1 else "", split)
+        if fault := _unscorable(read, task.columns):
+            where = " ".join([name, *([subset] if len(task.subsets) > 1 else []), split])
+            raise UserError(f"{where} cannot be scored: {fault}", _RULE, "take such rows out, or fetch the files again")
+        found[subset, split] = read
     return found
+
+
+_RULE = "a query has a relevant document (a score above 0 in qrels); rows have different labels"
+
+
+def _unscorable(read: Any, columns: Sequence[str]) -> str:
+    """Return why a metric over rows would be no number, or count what nothing can find; "" where it is one."""
+    if isinstance(read, Retrieval):
+        lacking = [query for query, documents in read.relevant.items() if not any(documents.values())]
+        unranked = [query for query in read.relevant if read.ranked is not None and query not in read.ranked]
+        if lacking:
+            return f"{len(lacking):,} queries have no relevant document, '{lacking[0]}' the first"
+        if unranked:
+            return f"{len(unranked):,} queries have no documents to rank, '{unranked[0]}' the first"
+        return "" if read.relevant else "no query has a relevant document"
+    cells = [row[columns[-1]] for row in read]
+    labels = {str(one) for cell in cells for one in (cell if isinstance(cell, list) else [cell])}
+    return "" if len(labels) > 1 else f"its {len(cells):,} rows have the same label: {next(iter(labels), 'none')}"
 
 
 def _as_rows(task: ScoredTask, examples: list[Example]) -> list[dict[str, Any]]:
@@ -234,9 +256,12 @@ def _own_retrieval(files: dict[str, Path], prefix: str, split: str) -> Retrieval
     try:
         with decompression_errors(path), open_bytes(path) as stream:
             for row in table_records(stream):
-                relevant[row["query-id"]][row["corpus-id"]] = int(row["score"])
+                if (score := int(row["score"])) < 0:
+                    raise ValueError(f"score {score} of query '{row['query-id']}'")
+                if relevant[row["query-id"]].setdefault(row["corpus-id"], score) != score:
+                    raise ValueError(f"two scores of query '{row['query-id']}' and document '{row['corpus-id']}'")
     except (KeyError, ValueError) as error:
-        rule = "its columns are query-id, corpus-id and score, a whole number"
+        rule = "its columns are query-id, corpus-id and score, a whole number from 0"
         raise UserError(f"{path} is no table of relevant documents: {error}", rule, "fix the file") from None
     ranked = None
     if (listed := files.get(f"{prefix}top_ranked.jsonl")) is not None:

@@ -13,8 +13,9 @@ from transformers import CONFIG_MAPPING
 from transformers.models.auto import modeling_auto
 
 from common.errors import UserError
-from common.names import TOKENIZERS
+from common.names import TOKENIZERS, shown_name
 from leaderboard.settings import LeaderboardSettings
+from tokenizer.coverage import refuse_absent_rows
 
 
 class CountingLM(HFLM):
@@ -74,6 +75,7 @@ def load_model(folder: Path, settings: LeaderboardSettings) -> CountingLM:
                         dtype=settings.dtype, batch_size=settings.batch_size, trust_remote_code=False)  # fmt: skip
     except (OSError, ValueError, ImportError) as error:
         raise UserError(f"cannot load {folder}: {str(error).splitlines()[0]}", "", "check the model's files") from None
+    refuse_absent_rows(lm.tokenizer, lm.model.get_input_embeddings().num_embeddings, shown_name(folder))
     lm.cut, last = set(), lm.tokenizer("가").input_ids[-1:]
     if last and last[0] in lm.tokenizer.all_special_ids:
         problem = f"the tokenizer of {folder} ends prompts with {lm.tokenizer.decode(last)}"

@@ -34,7 +34,9 @@ def push(
     language: CardLanguage = None,
     license: Annotated[
         str | None,
-        typer.Option("--license", help="Licence by the hub's names, e.g. cc-by-sa-4.0; default: the recipe's."),
+        typer.Option(
+            "--license", help="Licence by the hub's name (cc-by-sa-4.0) or other:NAME; default: the recipe's."
+        ),
     ] = None,
     scores: Annotated[
         str | None, typer.Option("--scores", help="Folder of an embedder's scores; default: MODEL/../scores.")
@@ -42,6 +44,7 @@ def push(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the files and the card; upload nothing.")] = False,
 ) -> None:
     """Upload a model, tokenizer or run to the model hub with its card; files are scanned for secrets first."""
+    from hunmin.hub.licenses import check_license
     from hunmin.hub.publish import publish_finetuned, publish_tokenizer
     from hunmin.hub.publish_run import checkpoint_in, publish_checkpoint
     from hunmin.recipe import load_recipe
@@ -50,6 +53,8 @@ def push(
     folder = Path(what)
     if not folder.is_dir():
         raise UserError(f"{what} is not a folder", remedy="name a run, checkpoint, tokenizer or model folder")
+    if license is not None:
+        check_license(license)
     found = checkpoint_in(folder)
     name = repository or (load_recipe(found[1] / "recipe.yaml").hub.repository if found else None)
     if name is None:

@@ -16,6 +16,7 @@ from common.files import HUB, human_size, is_remote, stem
 from common.progress import short_number
 from data.readers import list_files
 from hunmin.hub.facts import Facts
+from hunmin.hub.licenses import license_fields
 from hunmin.hub.scrub import base_model, public_recipe
 from hunmin.page.tables import percent
 from hunmin.page.words import Language, Words
@@ -51,8 +52,8 @@ def write_card(facts: Facts, repository: str | None, language: Language = "en") 
         library_name="transformers",
         pipeline_tag="fill-mask",
         tags=["hunmin", settings.model.type, "korean"],
-        license=recipe.hub.license,
         base_model=base_model(recipe),
+        **(license_fields(recipe.hub.license) if recipe.hub.license else {}),
     )
     values = {
         "name": md(recipe.name),
@@ -89,8 +90,9 @@ def states_license(card: str) -> bool:
 def with_license(card: str, license: str) -> str:
     """Return a card whose metadata name a licence, in place of its own."""
     front, end, text = card.partition("\n---\n")
-    lines = [line for line in front.split("\n") if not line.startswith("license:")]
-    return "\n".join([*lines, f"license: {json.dumps(license)}"]) + end + text
+    lines = [line for line in front.split("\n") if not line.startswith(("license:", "license_name:"))]
+    stated = [f"{name}: {json.dumps(value)}" for name, value in license_fields(license).items()]
+    return "\n".join([*lines, *stated]) + end + text
 
 
 def pairs(rows: Mapping[str, str], names: Mapping[str, str] | None = None) -> str:

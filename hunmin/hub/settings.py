@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import field_validator
+
 from common.settings import Settings, runtime
+from hunmin.hub.licenses import license_fault
 
 
 class HubSettings(Settings):
@@ -22,7 +25,8 @@ class HubSettings(Settings):
     language: Literal["en", "ko"] = runtime("en")
     """Language of the card."""
     license: str | None = runtime(None)
-    """Licence of the model, by the hub's names, such as cc-by-sa-4.0."""
+    """Licence of the model, by the hub's name for it, such as cc-by-sa-4.0; `other:NAME` for one that the hub has no
+    name for."""
     source_licenses: dict[str, str] = runtime({})
     """Licence of each source of the corpus, by the source's name. Without it, `licence` of its input."""
     note: str = runtime("")
@@ -30,3 +34,10 @@ class HubSettings(Settings):
     commits: dict[str, str] = runtime({})
     """Commit for each name on the hub in this recipe (OWNER/NAME, OWNER/NAME@REVISION). Hunmin writes it into the run's
     recipe.yaml, so that a resumed run reads the same files; change it to move to another commit."""
+
+    @field_validator("license")
+    @classmethod
+    def _known_license(cls, value: str | None) -> str | None:
+        if value is not None and (fault := license_fault(value)):
+            raise ValueError(fault)
+        return value

@@ -8,10 +8,11 @@ from pathlib import Path
 import torch
 from transformers import pipeline
 
-from common.names import find
+from common.names import find, shown_name
 from pretrain.decoders.load import load_model, read_base
 from pretrain.decoders.prompts import encode, prompt_of, read_tokenizer
 from pretrain.kernels.precision import half_type
+from tokenizer.coverage import refuse_absent_rows
 
 
 def answer(
@@ -36,7 +37,8 @@ def answer(
     folder = find(model, "model")
     tokenizer = read_tokenizer(folder)
     longest = max((len(encode(tokenizer, prompt_of(tokenizer, message))) for message in messages), default=0)
-    read_base(folder, longest + max_new_tokens, "the longest prompt with its answer")
+    config = read_base(folder, longest + max_new_tokens, "the longest prompt with its answer")
+    refuse_absent_rows(tokenizer, config.get_text_config().vocab_size, shown_name(folder))
     place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     decoder = load_model(folder, half_type("auto") if place.type == "cuda" else None).eval()
     tokenizer.padding_side, tokenizer.pad_token = "left", tokenizer.pad_token or tokenizer.eos_token

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
 
 pytest.importorskip("mteb")
 pytest.importorskip("sentence_transformers")
@@ -225,6 +226,30 @@ BROKEN = [
     ("STS17/test.jsonl", "[1]\n", "line 1: sentence1: Field required"),
     ("KlueMrcDomainClustering/test.jsonl", '{"sentences": ["가", 2], "labels": [1, 2]}\n', "sentences: Input should"),
     ("STS17/test.jsonl", "", "holds no rows"),
+    (
+        "STS17/test.jsonl",
+        '{"sentence1": "가", "sentence2": "나", "score": 1.0}\n' * 3,
+        "STS17 test cannot be scored: its 3 rows have the same label: 1.0",
+    ),
+    ("SIB200ClusteringS2S/test.jsonl", '{"text": "가", "category": "c"}\n', "its 1 rows have the same label: c"),
+    ("KlueMrcDomainClustering/test.jsonl", '{"sentences": ["가", "나"], "labels": [1, 1]}\n', "the same label: 1"),
+    (
+        "LawIRKo/qrels/test.tsv",
+        "query-id\tcorpus-id\tscore\n",
+        "LawIRKo test cannot be scored: no query has a relevant",
+    ),
+    (
+        "LawIRKo/qrels/test.tsv",
+        "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t0\nq3\td3\t0\n",
+        "LawIRKo test cannot be scored: 2 queries have no relevant document, 'q2' the first",
+    ),
+    ("LawIRKo/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t-1\n", "score -1 of query 'q1'"),
+    ("LawIRKo/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t0\nq1\td1\t1\n", "two scores of query 'q1'"),
+    (
+        "MIRACLReranking/top_ranked.jsonl",
+        '{"query-id": "q1", "corpus-ids": ["d1"]}\n',
+        "MIRACLReranking dev cannot be scored: 8 queries have no documents to rank, 'q0' the first",
+    ),
 ]
 
 
@@ -234,6 +259,23 @@ def test_a_wrong_file_of_a_task_is_one_clear_error(file: str, content: str, mess
     (write_own(tmp_path, name) / file).write_text(content, encoding="utf-8")
     with pytest.raises(UserError, match=message):
         local_task(name, [tmp_path])
+
+
+def test_passages_without_an_answerable_question_are_refused(sets: Path, tmp_path: Path) -> None:
+    path = Path("klue-mrc-v1.1", "klue-mrc-v1.1_dev.json")
+    tree = json.loads((sets / path).read_bytes())
+    tree["data"][0]["paragraphs"] = tree["data"][0]["paragraphs"][-1:]
+    (tmp_path / path).parent.mkdir()
+    (tmp_path / path).write_text(json.dumps(tree))
+    with pytest.raises(UserError, match="cannot be scored: no query has a relevant document"):
+        local_task("HunminKlueMrcRetrieval", [tmp_path])
+
+
+def test_a_score_that_is_no_number_is_an_error(model: Path, sets: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    """Of vectors that are all alike: no rank correlation exists."""
+    monkeypatch.setattr("embed.score._encoder", lambda *_: Planted(defaultdict(lambda: np.ones(4))))
+    with pytest.raises(HunminError, match="KLUE-STS has the score nan"):
+        score_models(model, [sets], tmp_path / "out", ["KLUE-STS"])
 
 
 def test_ids_and_titles_may_be_numbers(tmp_path: Path) -> None:
