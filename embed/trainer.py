@@ -84,7 +84,7 @@ def write_embedder(
 
 
 def write_model(folder: Path, checkpoint: Path, tokenizer: Any, s: EmbedSettings) -> None:
-    """Write an encoder as sentence-transformers of any version, vLLM, TEI and llama.cpp read it."""
+    """Write an encoder in the form that sentence-transformers has read since 5.1."""
     encoder = load_encoder(checkpoint)
     encoder.save_pretrained(folder)
     save_beside(tokenizer, folder)

@@ -1,4 +1,4 @@
-"""Settings of a saved model under the names of transformers 4, which vLLM, TEI, llama.cpp and older installations read.
+"""Settings of a saved model under the names of transformers 4, which older installations read.
 
 transformers 5 keeps rotary positions in `rope_parameters`, which readers of the old names pass over: they then compute
 with the defaults, and give other vectors without an error. It reads the old names beside its own.

@@ -23,7 +23,7 @@ FILES = ("modules.json", "sentence_bert_config.json", "config_sentence_transform
 def write_embedding_files(
     folder: Path, width: int, length: int, pooling: str = "mean", prompts: dict[str, str] | None = None
 ) -> None:
-    """Write the files beside a model, in the form that sentence-transformers of any version, vLLM and TEI read.
+    """Write the files beside a model, in the form that sentence-transformers has read since 5.1.
 
     Args:
         folder: with the model and its tokenizer.

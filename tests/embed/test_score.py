@@ -235,11 +235,6 @@ BROKEN = [
     ("KlueMrcDomainClustering/test.jsonl", '{"sentences": ["가", "나"], "labels": [1, 1]}\n', "the same label: 1"),
     (
         "LawIRKo/qrels/test.tsv",
-        "query-id\tcorpus-id\tscore\n",
-        "LawIRKo test cannot be scored: no query has a relevant",
-    ),
-    (
-        "LawIRKo/qrels/test.tsv",
         "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t0\nq3\td3\t0\n",
         "LawIRKo test cannot be scored: 2 queries have no relevant document, 'q2' the first",
     ),
