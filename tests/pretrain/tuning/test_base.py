@@ -75,3 +75,20 @@ def test_settings(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError) as caught:
         parse_settings(TuneSettings, {**RUN, "base": "x", **changes}, "recipe")
     assert message in str(caught.value)
+
+
+def test_a_tokenizer_with_more_entries_than_the_base_has_rows(tmp_path: Path, bases: dict[str, Path]) -> None:
+    """Before an example is read, and before a prompt is answered."""
+    from transformers import AutoTokenizer
+
+    from pretrain.decoders.answer import answer
+    from pretrain.tuning.inputs import Inputs
+
+    folder = shutil.copytree(bases["gpt_neox"], tmp_path / "base")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_tokens([f"<{number}>" for number in range(9)])  # of which the base has rows for four
+    tokenizer.save_pretrained(folder)
+    settings = parse_settings(TuneSettings, {**RUN, "base": str(folder)}, "test")
+    for work in (lambda: Inputs(settings, tmp_path / "absent"), lambda: list(answer(folder, ["가"], 8))):
+        with pytest.raises(UserError, match=r"the tokenizer of base gives ids up to [\d,]+, the model has [\d,]+ emb"):
+            work()
