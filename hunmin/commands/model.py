@@ -77,7 +77,10 @@ def export(
         ),
     ] = False,
     gguf: Annotated[
-        bool, typer.Option("--gguf", help="Of a MODEL of sentence embeddings: add a file for llama.cpp.")
+        bool,
+        typer.Option(
+            "--gguf", help="Add a GGUF file for llama.cpp to a MODEL of sentence embeddings; needs the extra gguf."
+        ),
     ] = False,
     push_to_hub: Annotated[
         str | None, typer.Option("--push-to-hub", metavar="OWNER/NAME", help="Repository on the model hub.")
