@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from data.pii.checks import registration_date_ok
 from data.pii.types.accounts import FILE_SUFFIXES
-from data.pii.types.address import BUILDINGS, ROOM, ROOM_GATE
+from data.pii.types.address.spaced import SPACED_GATE, spaced_address
 from data.pii.types.base import BESIDE, DASH, MASK, Found, labelled
 from data.pii.types.identity import BIRTH, PASSPORT_LABEL
 from data.pii.types.network import IP_LABEL, OCTET, TLD_BARE, TLD_PATH
@@ -175,21 +175,6 @@ def korean_host(text: str, start: int, end: int) -> Iterator[Found]:
             yield Found(*match.span(), "URL", match[0])
 
 
-_FLAT = re.compile(
-    r"(?<![가-힣A-Za-z0-9])(?P<town>[가-힣]{1,5}(?:[0-9]?동|읍|면|리) )?"
-    rf"(?P<building>[가-힣A-Za-z0-9]{{1,12}}?(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?)"
-    rf",? ?{ROOM}"
-)
-_HOME = re.compile(r"주소|주소지|거주|자택|배송|사는\s?(?:곳|집)|(?<![가-힣])집")
-
-
-def flat(text: str, start: int, end: int) -> Iterator[Found]:
-    """Yield a building and a flat with no more than its town; without it beside a word for where somebody lives."""
-    for match in _FLAT.finditer(text, start, end):
-        if match["town"] or labelled(_HOME, text, *match.span(), BESIDE):
-            yield Found(*match.span(), "ADDRESS", match[0])
-
-
 Finder = Callable[[str, int, int], Iterator[Found]]
 APART: dict[str, tuple[str, Finder]] = {
     "mail_apart": (_MAIL_GATE, mail_apart),
@@ -198,7 +183,7 @@ APART: dict[str, tuple[str, Finder]] = {
     "registration_in_halves": (_HALVES_GATE, registration_in_halves),
     "passport_apart": (_PASSPORT_GATE, passport_apart),
     "second_number": (_SECOND_GATE, second_number),
-    "flat": (ROOM_GATE, flat),
+    "spaced_address": (SPACED_GATE, spaced_address),
     "korean_host": (_HOST_GATE, korean_host),
     "local_number": (_LOCAL_GATE, local_number),
     "labelled_host": (_LABELLED_HOST_GATE, labelled_host),

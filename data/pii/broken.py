@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from data.pii.fold import View
 from data.pii.types import BY_NAME
+from data.pii.types.address.head import HEAD_BREAK, OVER_LINE_END, on_one_line
 from data.pii.types.base import BEFORE, DASH, Found, digits_of, labelled
 
 _BREAK = r"(?:\r?\n|<[bB][rR] ?/?>\r?\n?)"
@@ -15,6 +16,7 @@ _BROKEN = re.compile(
     rf"[0-9() .·{DASH}]{{0,24}}[0-9]"
 )
 _BREAKS = re.compile(rf" ?{_BREAK} ?")
+_BREAK_TAG = re.compile("<[bB][rR] ?/?>")
 _TAIL = re.compile(r"[0-9+() .·\-‐‑‒–—−ㅡ]{1,30}\r?\Z")
 _GOES_ON = re.compile(rf"[{DASH}] ?{_BREAK}|{_BREAK}[{DASH}][0-9]")
 """A dash at a line's end, or before the digits that begin the next: a number continues (a list's "- 7" does not)."""
@@ -26,7 +28,7 @@ BROKEN_GATE = (
     r"|[0-9]\.[0-9]{1,3}\.?[0-9]{0,3} ?\r?\n ?\.?[0-9]{1,3}(?:\.[0-9]|[^0-9.]|\z)"
     r"|[0-9]{2} ?[가-힣] ?\r?\n ?[0-9]{4}|[MSRODmsrod][0-9]{1,7}\r?\n[0-9]"
     r"|[A-Za-z0-9_]@ ?\r?\n ?[A-Za-z0-9]"
-    r"|[시군구읍면] ?\r?\n ?(?:[가-힣]+[읍면동] )?[가-힣0-9]*[로길동리] ?[0-9]|[가-힣][로길] ?\r?\n ?[0-9]"
+    rf"|{OVER_LINE_END}"
 )
 """In RE2 syntax, the only gate that looks past the end of a line."""
 _ENDS = frozenset("0123456789-‐‑‒–—−ㅡ).")
@@ -35,7 +37,6 @@ _MOBILE = re.compile("(?<![0-9])0[^0-9]{0,5}1[^0-9]{0,5}0(?:[^0-9]{0,5}[0-9]){8}
 _FEWEST = 8
 """Digits of the shortest number without dots that is put together: 1588-1234."""
 _BEGINS = frozenset("0123456789-‐‑‒–—−ㅡ(")
-_PLACES = frozenset("시군구읍면로길")
 _MAIL = re.compile(
     rf"(?<![A-Za-z0-9._%+-])[A-Za-z0-9_][A-Za-z0-9._%+-]{{0,62}}@ ?{_BREAK} ?"
     r"[A-Za-z0-9-]{1,40}(?:\.[A-Za-z0-9-]{1,20}){0,2}\.[A-Za-z]{2,10}(?![A-Za-z0-9-])"
@@ -43,9 +44,7 @@ _MAIL = re.compile(
 _CODE_BREAK = re.compile(
     r"[0-9]{2} ?[가-힣] ?\r?\n ?[0-9]{4}(?![0-9])|(?<![A-Za-z0-9])[MSRODmsrod][0-9]{1,7}\r?\n[0-9]{1,7}(?![0-9])"
 )
-_ADDRESS_BREAK = re.compile(
-    r"[시군구읍면] ?\r?\n ?(?:[가-힣]{1,5}[읍면동] )?[가-힣0-9]{1,8}[로길동리] ?[0-9]|[가-힣][로길] ?\r?\n ?[0-9]"
-)
+_ADDRESS_BREAK = re.compile(OVER_LINE_END)
 _NEXT = 64
 """Characters after a line end that are looked at."""
 
@@ -62,7 +61,7 @@ def may_go_on(text: str, end: int) -> bool:
     before, after = text[max(0, end - 3) : end].rstrip("\r ")[-1:], text[end + 1 : end + 4].lstrip(" ")[:1]
     if after in _BEGINS and (before in _ENDS or _code_goes_on(text, end)):
         return True
-    return before == "@" or (before in _PLACES and _address_goes_on(text, end))
+    return before == "@" or _address_goes_on(text, end)
 
 
 def _code_goes_on(text: str, end: int) -> bool:
@@ -70,7 +69,7 @@ def _code_goes_on(text: str, end: int) -> bool:
 
 
 def _address_goes_on(text: str, end: int) -> bool:
-    return _ADDRESS_BREAK.search(text, max(0, end - 3), end + 20) is not None
+    return _ADDRESS_BREAK.search(text, max(0, end - 4), end + _NEXT) is not None
 
 
 def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
@@ -89,10 +88,10 @@ def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
             continue
         done = match.end()
         yield from _joined(text, match, scan)
-    if _address_goes_on(text, end):
-        yield from _over_the_end(text, start, end, scan, " ", "ADDRESS")
+    if _address_goes_on(text, end) or _BREAK_TAG.search(text, start, end):
+        yield from _address(text, start, end, scan)
     if _code_goes_on(text, end):
-        yield from _over_the_end(text, start, end, scan, "", "VEHICLE_PLATE", "PASSPORT")
+        yield from _code(text, start, end, scan)
     if text[max(start, end - 2) : end].rstrip("\r ")[-1:] == "@":
         yield from _mail(text, start, end)
 
@@ -110,21 +109,28 @@ def _mail(text: str, start: int, end: int) -> Iterator[Found]:
         yield Found(*match.span(), "EMAIL", _BREAKS.sub("", match[0]))
 
 
-def _over_the_end(text: str, start: int, end: int, scan: Scan, joint: str, *kinds: str) -> Iterator[Found]:
-    """Yield the values of some types that begin in the line text[start:end] and continue in the next.
+def _address(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
+    """Yield the addresses whose heads break at the end of the line text[start:end], or at a <br> in it."""
+    begin = max(0, start - _NEXT, end - 2 * _NEXT) if _BREAK_TAG.search(text, start, end) is None else start
+    stop = min(len(text), end + 1 + 2 * _NEXT)
+    for found in scan(View(on_one_line(text[begin:stop]), range(begin, stop))):
+        if found.type == "ADDRESS" and found.start < end and HEAD_BREAK in found.value:
+            yield found._replace(value=text[found.start : found.end])
 
-    `joint` stands in place of the line end.
-    """
-    begin = max(start, end - _NEXT)
-    stop = min(len(text), end + 1 + _NEXT)
+
+def _code(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
+    """Yield the plates and passport numbers that begin in the line text[start:end] and continue in the next."""
+    begin, stop = max(start, end - _NEXT), min(len(text), end + 1 + _NEXT)
     first = text[begin:end].rstrip("\r")
-    places = [*range(begin, begin + len(first)), *([end] if joint else []), *range(end + 1, stop)]
-    view = View(f"{first}{joint}{text[end + 1 : stop]}", places)
+    view = View(f"{first}{text[end + 1 : stop]}", [*range(begin, begin + len(first)), *range(end + 1, stop)])
     for found in scan(view):
-        if found.type not in kinds or not found.start < end < found.end:
-            continue
         label = BY_NAME[found.type].label
-        if found.type == "ADDRESS" or (label and labelled(label, text, found.start, found.end)):
+        if (
+            found.type in ("VEHICLE_PLATE", "PASSPORT")
+            and found.start < end < found.end
+            and label
+            and labelled(label, text, found.start, found.end)
+        ):
             yield found
 
 

@@ -1,0 +1,149 @@
+"""The head of an address: a region, and a road or a lot with its number, or a town whose flat the tail names.
+
+Without a region, an address stands behind the word for one, or its tail names a flat.
+"""
+
+from __future__ import annotations
+
+import re
+
+from data.pii.places import CITIES, COUNTIES, PROVINCES, WARDS
+from data.pii.types.address.tail import BREAK, FLAT_GATE, has_flat, has_joined_flat, tail_end
+from data.pii.types.address.words import AROUND, BUILDINGS, COUNTERS, GLUED, LABELS, LETTERS, NO_ROADS, NO_TOWNS
+from data.pii.types.base import AFTER, BESIDE, DASH, Extent
+from data.pii.types.surnames import SURNAMES
+
+_BREAK = re.compile(BREAK)
+HEAD_BREAK = "\v"
+"""Stands for a line end inside a head, where several lines are looked at as one (see broken.py)."""
+_B = r"(?:,?[ \t]{1,3}|[ \t]?\v[ \t]{0,6})"
+"""What stands between the words of a head."""
+_PROVINCE = "|".join(
+    f"{name}(?: ?(?:{'|'.join(s for s in suffixes if s)})){'?' if '' in suffixes else ''}"
+    if suffixes != ("",)
+    else name
+    for name, suffixes in PROVINCES.items()
+    if name != "세종"  # it has no districts
+)
+_METROPOLES = "|".join(name for name, suffixes in PROVINCES.items() if suffixes[0] in ("특별시", "광역시"))
+_BARE = f"{CITIES}|{COUNTIES}"
+_DISTRICT = "[가-힣]{1,4}[시군구]"
+_FIRST = "".join(sorted({name[0] for name in (*PROVINCES, *f"{CITIES}|{COUNTIES}|{WARDS}".split("|"))}))
+_REGION = (
+    rf"(?P<province>(?=[{_FIRST}])(?:{_PROVINCE})){_B}?"
+    rf"(?P<district>{_DISTRICT}(?:{_B}?{_DISTRICT})?|(?:{_BARE})(?:{_B}{_DISTRICT}|(?={_B})))"
+    rf"|(?P<known>(?=[{_FIRST}])(?:세종(?:특별자치시|시)|(?:{_METROPOLES})(?:시|특별시|광역시)(?={_B})"
+    rf"|(?:(?:{CITIES})시|(?:{COUNTIES})군|(?:{WARDS})구)(?:{_B}[가-힣]{{1,3}}구)?|(?:{CITIES}){_B}(?:{WARDS})구))"
+    rf"|(?P<weak>(?=[{_FIRST}])(?:세종|{_METROPOLES}|{_BARE}|{WARDS})|[가-힣]{{1,3}}시{_B}[가-힣]{{1,3}}구)(?={_B})"
+)
+_EVENT = (
+    r"(?:19[5-9]|20[0-3])[0-9](?![ \t]{1,2}"
+    rf"(?:번지|입니다|[에로] |(?:{SURNAMES})[가-힣]{{2}}(?![가-힣])|[가-힣A-Za-z0-9]{{1,12}}(?:(?:{BUILDINGS})"
+    rf"|,? ?[{LETTERS}]?[0-9]{{1,4}}(?:동|호|층))))[ \t]{{1,2}}[가-힣A-Za-z]"
+)
+"""A number that a word follows, as the year of an event (2019 전주국제영화제), no building and no person."""
+_HOUSE = (
+    rf"(?![0-9]가|{_EVENT})[1-9][0-9]{{0,4}}(?:(?:(?:[{DASH}]|의 ?)[0-9]{{1,4}}| [{DASH}] [0-9]{{1,4}}(?! ?호"
+    rf"|[fF/{DASH}]))(?![0-9]| ?[동층](?:[^가-힣]|\Z)))?"
+    rf"(?: ?[~∼] ?[0-9]{{1,5}}(?:[{DASH}][0-9]{{1,4}})?)?"
+)
+_ENDS = (
+    rf"(?!:?[0-9]|[*＊●○◯•#Xx]+[{DASH}0-9동호번]|[{DASH}][0-9](?![0-9]{{0,3}} ?[호동층](?![분기점선실텔]))|"
+    rf"(?<![0-9]{{3}})[·‧ㆍ•・][0-9]{{1,2}}(?![0-9{DASH}]| ?번지)"
+    rf"|[~∼][0-9]{{1,5}}(?:{COUNTERS})|[.,](?![0-9]{{1,4}}[호층동{DASH}/Ff]|(?<=,)(?:[0-9]{{4}}|0[0-9]))[0-9]"
+    rf"|\. ?1?[0-9]\. ?[0-9]|(?!{AROUND})(?:{COUNTERS}))"
+)
+"""What may follow the number of a house: no further digits, no day of an event (금남로 5·18), no counter."""
+_LOT_NUMBER = (
+    r" ?번지(?:의 ?[0-9]{1,4}(?: ?호)?|[0-9]{1,4}(?![0-9]| ?[동층](?:[^가-힣]|\Z))(?: ?호)?| ?[0-9]{1,4} ?호(?!실))?"
+)
+_ROAD = (
+    rf"(?:(?P<quarter>[가-힣][가-힣0-9·]{{0,7}}?(?:동|[0-9]가|리)){_B})?"
+    rf"(?!{NO_ROADS})(?P<road>(?:[0-9]{{1,2}}[·.])?[0-9]{{0,2}}[가-힣A-Z][가-힣A-Z0-9·]{{0,11}}?(?:대로|로|길))"
+    rf"(?P<branch>{_B}?[0-9]{{1,4}}(?: ?번)?(?: ?길|[가-힣]{{1,2}}길)(?![가-힣]))?"
+    rf"{_B}?(?:지하 ?)?(?P<house>{_HOUSE})"
+    rf"(?:{_LOT_NUMBER}|{_ENDS}(?:(?<=[0-9]{{2}})|(?<=[{DASH}][0-9])|(?!(?!{GLUED})[가-힣])))"
+)
+_LOT = (
+    rf"(?:(?P<village>[가-힣][가-힣0-9·.]{{0,7}}?(?:[동로] ?[0-9]가|동|리)(?:{_B}[가-힣]{{1,4}}리)?)"
+    rf"{_B}?(?:산 ?|제 ?|지번 ?)?|(?<=[읍면])산 ?|(?<=[읍면] )산 ?)(?P<lot>{_HOUSE})"
+    rf"(?:{_LOT_NUMBER}|(?:(?<=[0-9]{{2}})|(?<=[{DASH}의][0-9]))호(?![분기점선실텔])|{_ENDS}(?!(?!{GLUED})[가-힣]))"
+)
+_ESTATE = (
+    rf"(?:(?P<place>(?:(?![친누가연축야농도입출]구)[가-힣]{{1,3}}구{_B})?[가-힣][가-힣0-9]{{0,6}}?(?:[동로] ?[0-9]가"
+    rf"|동|리|읍|면)),?|"
+    rf"(?P<building>(?!(?:다세대|단독|공동|{BUILDINGS})+(?![가-힣]))"
+    rf"[가-힣A-Za-z0-9]{{1,12}}?(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?))?(?=[ \t\v,<(\n])"
+)
+"""A town, a building or nothing, if a flat may follow; whether one does is for the tail to say."""
+PATTERN = re.compile(
+    rf"(?<![가-힣])(?=[가-힣0-9A-Z])(?:{_REGION})?"
+    rf"(?:{_B}?(?P<town>[가-힣0-9]{{1,6}}[읍면]{_B}?)?(?:{_ROAD}|{_LOT})|{_B}?{_ESTATE})"
+)
+_LABELLED = re.compile(
+    rf"(?:{LABELS})(?: ?[(\[][^()\[\]\n]{{1,12}}[)\]])?(?:[은는이가]|[은이][(][는가][)])?"
+    r"(?:</?[a-z]{1,6}>|[^0-9가-힣A-Za-z<]){0,10}\Z"
+)
+_NO_TOWN = re.compile(f"(?:{NO_TOWNS})[동리]|[가-힣]+면")
+_HOME = re.compile(LABELS)
+_ITEM = re.compile(rf"{HEAD_BREAK} *[0-9]{{1,2}}[.)]|(?<=[동리]){HEAD_BREAK} *[0-9]+(?![0-9{DASH}]| ?번지)")
+"""Behind a line end, the number of an item in a list."""
+_LOT_SIGN = re.compile(rf"[0-9] ?(?:[{DASH}~∼의]|번지)")
+_CLEAR = re.compile(
+    r"[ \t]*(?:[^ \t0-9가-힣A-Za-z.%]|\.(?![0-9])|\Z)|[ \t]?(?:에서|[에을를은는로] |입니다|번지|이[고며라]|으로|또는"
+    r"|및|인근|앞|옆|근처|소재)"
+)
+"""Behind a number that a city alone stands before, nothing that could be counted."""
+_J = r"[, \t\v]*"
+_STEM = r"[가-\x{BBBF}\x{BBC1}-\x{C73B}\x{C73D}-힣]"
+"""A letter but 으 and 므: what ends in 으로 and 므로 is no road."""
+GATE = (  # without counting and without the names of regions, the automaton is smaller
+    rf"[시군구읍면]{_J}[0-9.]*[가-힣A-Z][가-힣A-Z0-9·.]*[로길동리](?:[ \t\v]+[가-힣0-9]+[로길리가])?{_J}"
+    rf"(?:[0-9]가{_J})?"
+    rf"(?:산 ?|지하 ?|제 ?|지번 ?)?[0-9]|[읍면] ?산 ?[0-9]|{_STEM}[로길](?:[ \t\v]|<[bB][rR] ?/?>)*[0-9]+"
+    rf"(?:[^0-9가-힣%]"
+    rf"|[번길의에입이으로인앞옆근소]|\z)|[가-힣][동리] ?(?:산 ?|제 ?)?[0-9]+ ?(?:[{DASH}~∼의]|번지)|{FLAT_GATE}"
+)
+
+
+OVER_LINE_END = (
+    r"[시군구읍면동리] ?,? ?\r?\n ?(?:[가-힣0-9]+ )?[가-힣0-9·]*[로길동리] ?[0-9]|[가-힣][로길] ?\r?\n ?[0-9]"
+    r"|[동리] ?\r?\n ?(?:산 ?)?[0-9]+(?:-[0-9]| ?번지)|[가-힣0-9] ?,? ?\r?\n ?(?:제 ?)?[0-9가-하A-Z]+ ?동[ ,./-]*"
+    r"(?:제 ?)?[0-9]+ ?호"
+)
+"""In RE2 syntax, too: a line end inside a head, or between a town and its flat."""
+
+
+def on_one_line(text: str) -> str:
+    """Return a text of the same length whose line ends, <br> too, stand between the words of a head."""
+    return _BREAK.sub(lambda gap: HEAD_BREAK + " " * (len(gap[0]) - 1), text)
+
+
+def check(text: str, match: re.Match[str]) -> Extent | None:
+    """Return the extent of an address whose head matched, with its tail; None where it is something else."""
+    start, head = match.span()
+    end = tail_end(text, head)
+    first = match.start("building") if match["building"] else head
+    numbered = match["house"] or match["lot"]
+    if numbered and _ITEM.search(text, max(start, head - 8), head + 1):
+        return None
+    region = match["province"] or match["known"]
+    flat = has_flat(text, first, end)
+    clear = match["house"] or (match["lot"] and _LOT_SIGN.search(match[0]))
+    if region:
+        sure = numbered or flat or has_joined_flat(text, first, end)
+    elif match["weak"]:
+        sure = flat or (clear and (end > head or _CLEAR.match(text, head)))
+    elif text[start - 1 : start].isalnum() or (match["place"] and _NO_TOWN.match(match["place"])):
+        return None
+    else:
+        sure = ((numbered or match["place"]) and flat) or (match["branch"] and match["house"])
+        joined = flat or has_joined_flat(text, first, end)
+        if not sure and (
+            (clear and (end > head or _CLEAR.match(text, head))) or (joined and (match["place"] or match["building"]))
+        ):
+            before = text[max(0, start - 30) : start]
+            sure = _LABELLED.search(before) or (
+                joined and (_HOME.search(before[-BESIDE:]) or _HOME.search(text[end : end + AFTER]))
+            )
+    return (start, end) if sure else None
