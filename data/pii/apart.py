@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from data.pii.checks import registration_date_ok
 from data.pii.types.accounts import FILE_SUFFIXES
 from data.pii.types.address.spaced import SPACED_GATE, spaced_address
-from data.pii.types.base import BESIDE, DASH, MASK, Found, labelled
+from data.pii.types.base import BESIDE, DASH, MASK, Found, accepted, labelled
 from data.pii.types.identity import BIRTH, PASSPORT_LABEL
 from data.pii.types.network import IP_LABEL, OCTET, TLD_BARE, TLD_PATH
+from data.pii.types.telephone import TEL
 from data.pii.url import url_end
 
 _MAIL = re.compile(
@@ -68,10 +69,11 @@ def masked_registration(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _HALVES = re.compile(
-    rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z][{DASH}])(?P<birth>{BIRTH})(?:이고|이며|입니다)?[ ,./:)]{{0,4}}"
-    r"(?:뒷 ?자리|뒷번호|뒤)(?: ?번호)?[은는가]?[ :=(]{0,3}(?P<rest>[1-8][0-9]{6})(?![0-9A-Za-z])"
+    rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z][{DASH}])(?P<birth>{BIRTH})(?:(?:이고|이며|입니다)?[ ,./:)]{{0,4}}"
+    r"(?:뒷 ?자리|뒷번호|뒤)(?: ?번호)?[은는가]?[ :=(]{0,3}| ?\(앞 ?자리\)[ ,/-]{0,3})"
+    r"(?P<rest>[1-8][0-9]{6})(?![0-9A-Za-z])"
 )
-_HALVES_GATE = "[0-9]{6}[^0-9]{0,8}(?:뒷|뒤)[^0-9]{0,10}[0-9]{7}"
+_HALVES_GATE = r"[0-9]{6}[^0-9]{0,8}(?:뒷|뒤)[^0-9]{0,10}[0-9]{7}|[0-9]{6} ?\(앞"
 
 
 def registration_in_halves(text: str, start: int, end: int) -> Iterator[Found]:
@@ -81,52 +83,59 @@ def registration_in_halves(text: str, start: int, end: int) -> Iterator[Found]:
             yield Found(*match.span(), "FRN" if match["rest"][0] in "5678" else "RRN", match[0])
 
 
-_FIRST = (
-    rf"(?:01[016789]|02|0[3-6][1-5]|0[78]0)[)]?[ .{DASH}]?[0-9]{{3,4}}[ .{DASH}]?[0-9]{{4}}|1[568][0-9]{{2}}-[0-9]{{4}}"
+_COUNTED = "년|월|원|시|명|회|분|호|층|동|번지|개|만|억|천|%|주년|학년|석|건|쪽"
+_NEXT_END = rf"(?![0-9A-Za-z_]|[{DASH}.:~][0-9]|[,/](?![0-9]{{4}}(?![0-9])|[0-9]{{2,4}}[)-])[0-9]| ?(?:{_COUNTED}))"
+_NEXT = re.compile(
+    rf"(?:(?: ?[,/·] ?| (?:및|또는|혹은|와|과) | ?[(] ?)(?P<more>(?:[0-9]{{3,4}}[{DASH}.])?[0-9]{{4}}"
+    rf"|(?<=[ ·])[0-9]{{1,2}}(?=\s*(?:$|[\n)\]<\"|』」])))"
+    rf"| ?[~∼] ?(?P<last>[0-9]{{1,4}})){_NEXT_END}"
 )
-_SECOND = re.compile(
-    rf"(?<![0-9])(?<![0-9][{DASH}.])(?P<first>{_FIRST})(?: ?/ ?(?P<more>[0-9]{{4}})| ?[~∼] ?(?P<last>[0-9]{{1,4}}))"
-    rf"(?![0-9]|[{DASH}.,/:~][0-9]| ?(?:년|월|원|시|명|회|분))"
-)
-_SECOND_GATE = rf"[0-9]{{3}}[ .{DASH}]?[0-9]{{4}} ?[/~∼] ?[0-9]"
+_NEXT_GATE = rf"[0-9]{{3}}(?:[ .{DASH}]{{0,3}}|\)[ {DASH}]?)[0-9]{{4}}(?: ?[/~∼,·(] ?| (?:및|또는|혹은|와|과) )[0-9]"
 
 
 def second_number(text: str, start: int, end: int) -> Iterator[Found]:
-    """Yield what is left of a second telephone number that shares its beginning (010-1234-5678/5679, 02-123-4567~9)."""
-    for match in _SECOND.finditer(text, start, end):
-        if match["first"][0] == "1" and match["first"][:4] <= match["first"][-4:] <= "2100":
-            continue  # 1588-1592~95 are years
+    """Yield what is left of further telephone numbers that share a beginning (010-1234-5678/5679, 02-123-4567~9)."""
+    for match in TEL.pattern.finditer(text, start, end):
+        if accepted(TEL, text, match) is not None:
+            yield from _following(text, match.end(), end, match[0])
+
+
+def _following(text: str, position: int, end: int, first: str) -> Iterator[Found]:
+    """Yield the ends of numbers behind a whole one, each with what it shares with that."""
+    while match := _NEXT.match(text, position, end):
         name = "more" if match["more"] else "last"
-        yield Found(*match.span(name), "TEL", match["first"][: -len(match[name])] + match[name])
+        written = match[name]
+        if first[0] == "1" and first[:4] <= first[-4:] <= "2100":
+            return  # 1588-1592~95 are years
+        year = len(written) == 4 and "1900" <= written <= "2099" and written[:2] != first[-4:-2]
+        if name == "more" and year:
+            return
+        yield Found(*match.span(name), "TEL", first[: -len(written)] + written)
+        position = match.end()
 
 
 _LOCAL_GATE = r"(?:화|번호|☎|☏|📞|(?i:tel|phone))[ :.)]{0,3}[2-9][0-9]{2,3}-[0-9]{4}"
-_LOCAL_END = r"(?![0-9A-Za-z_]|[.~-][0-9]|[,/](?![2-9][0-9]{2,3}-[0-9]{4})[0-9]| ?[~원명개점년])"
 _LOCAL = re.compile(
     r"(?:전화(?:번호)?|☎|☏|📞|(?<![A-Za-z])(?i:tel|phone))[ :.)]{0,3}(?P<number>[2-9][0-9]{2,3}-[0-9]{4})"
-    rf"{_LOCAL_END}"
+    r"(?![0-9A-Za-z_]|[.~-][0-9]|[,/](?![2-9][0-9]{2,3}-[0-9]{4})[0-9]| ?[~원명개점년])"
 )
-_NEXT_LOCAL = re.compile(rf"(?:, ?| ?/ ?|·)(?P<number>[2-9][0-9]{{2,3}}-[0-9]{{4}}){_LOCAL_END}")
 
 
 def local_number(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield telephone numbers without their area code right behind the word for them (전화 234-5678)."""
     for match in _LOCAL.finditer(text, start, end):
         yield Found(*match.span("number"), "TEL", match["number"])
-        position = match.end()
-        while following := _NEXT_LOCAL.match(text, position, end):
-            yield Found(*following.span("number"), "TEL", following["number"])
-            position = following.end()
+        yield from _following(text, match.end(), end, match["number"])
 
 
 _HOST_JOINT = r"(?: ?(?:닷|쩜|점) ?| \. | ?[\[({]\.[\])}] ?)"
-_HOST_END = f"(?:co{_HOST_JOINT}kr|or{_HOST_JOINT}kr|go{_HOST_JOINT}kr|com|net|org|kr|site|shop|xyz|info|top|click)"
+_HOST_END = f"(?:(?:co|or|go){_HOST_JOINT}kr|com|net|org|kr|site|shop|xyz|info|top|click|컴(?![가-힣]{{3}}))"
 _WRITTEN_HOST = re.compile(
     rf"(?<![A-Za-z0-9@._/-])(?=[a-z0-9-]{{0,39}}[a-z])[a-z0-9][a-z0-9-]{{1,40}}(?:{_HOST_JOINT}[a-z0-9-]{{2,30}}){{0,2}}?"
     rf"(?:{_HOST_JOINT}{_HOST_END}|\[\.\][a-z]{{2,18}})(?![A-Za-z0-9@_-]|\.[A-Za-z0-9])"
 )
 _WRITTEN_HOST_GATE = (
-    rf"[a-z0-9-]{_HOST_JOINT}(?:co|or|go|com|net|org|kr|site|shop|xyz|info|top|click)|[a-z0-9-]\[\.\][a-z]"
+    rf"[a-z0-9-]{_HOST_JOINT}(?:co|or|go|com|net|org|kr|site|shop|xyz|info|top|click|컴)|[a-z0-9-]\[\.\][a-z]"
 )
 _A_DOT = re.compile(_HOST_JOINT)
 
@@ -134,7 +143,9 @@ _A_DOT = re.compile(_HOST_JOINT)
 def written_host(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield addresses of pages whose dots are written otherwise (shop 닷 co 닷 kr, bad[.]site, my . blog . com)."""
     for match in _WRITTEN_HOST.finditer(text, start, end):
-        yield Found(*match.span(), "URL", _A_DOT.sub(".", match[0]))
+        firm = match[0].endswith("컴")  # abc닷컴 is the name of a firm, too
+        if not firm or labelled(_SITE, text, *match.span(), BESIDE):
+            yield Found(*match.span(), "URL", re.sub("컴$", "com", _A_DOT.sub(".", match[0])))
 
 
 _CALLED = "(?:홈페이지|홈피|사이트|누리집|쇼핑몰|(?i:website|homepage|url))(?: ?주소)?(?: ?[(][가-힣]{1,6}[)])?[ :：=|]"
@@ -162,7 +173,7 @@ _KOREAN_HOST = re.compile(
 _NO_SENTENCE_END = r"A-Za-z0-9가-깋깍-닣닥-욓욕-죟죡-힣-"
 """Letters but those that end sentences, 다, 요, 죠 and 까: "… 했다.한국은" is common."""
 _HOST_GATE = rf"[가-힣]\.{TLD_BARE}|[{_NO_SENTENCE_END}]\.(?:한국|닷컴|닷넷)"
-_SITE = re.compile("홈페이지|사이트|누리집|주소창|도메인")
+_SITE = re.compile("홈페이지|홈피|사이트|누리집|주소|도메인|블로그|링크|(?i:url)")
 
 
 def korean_host(text: str, start: int, end: int) -> Iterator[Found]:
@@ -182,7 +193,7 @@ APART: dict[str, tuple[str, Finder]] = {
     "masked_registration": (_MASKED_GATE, masked_registration),
     "registration_in_halves": (_HALVES_GATE, registration_in_halves),
     "passport_apart": (_PASSPORT_GATE, passport_apart),
-    "second_number": (_SECOND_GATE, second_number),
+    "second_number": (_NEXT_GATE, second_number),
     "spaced_address": (SPACED_GATE, spaced_address),
     "korean_host": (_HOST_GATE, korean_host),
     "local_number": (_LOCAL_GATE, local_number),

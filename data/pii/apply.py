@@ -8,6 +8,8 @@ from typing import NamedTuple
 from data.pii.detect import find_values
 from data.pii.surrogate import surrogate
 from data.pii.types import ON_REQUEST, PII_TYPES
+from data.pii.types.base import Found
+from data.pii.written import written_like
 
 
 class Replacement(NamedTuple):
@@ -45,12 +47,16 @@ class Pseudonymizer:
         results: list[tuple[str, list[Replacement]]] = [(text, []) for text in texts]
         for index, located in find_values(texts, self._on_request).items():
             replacements = [
-                Replacement(found.start, found.end, found.type, surrogate(self._key, found.type, found.value))
+                Replacement(found.start, found.end, found.type, self._pseudonym(texts[index], found))
                 for found in located
                 if found.type in self._types
             ]
             results[index] = replaced(texts[index], replacements), replacements
         return results
+
+    def _pseudonym(self, text: str, found: Found) -> str:
+        made = surrogate(self._key, found.type, found.value)
+        return written_like(text[found.start : found.end], found.value, made)
 
 
 def replaced(text: str, replacements: list[Replacement]) -> str:

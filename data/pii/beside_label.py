@@ -8,18 +8,19 @@ is such a label. One rule for all types; a type has its labels, and the values t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 from data.pii.apart import Finder
+from data.pii.fold import View
 from data.pii.places import PLATE_REGIONS
 from data.pii.tables import cells_below
-from data.pii.types.base import DASH, DATE, GATE_GAP, MASK, Found, PiiType, digits_of
+from data.pii.types.base import DASH, DATE, GATE_GAP, MASK, Found, PiiType, accepted, digits_of, is_blank
 from data.pii.types.identity import FRN, RRN
 from data.pii.types.telephone import TEL
 
-_JOINT = rf"[ \t:：=…|/)\]】>＞→▶▷*\"'“‘(（\[.{DASH}]{{0,6}}"
+_JOINT = rf"[ \t:：=…|/)\]】>＞→▶▷*\"'“‘(（\[._{DASH}]{{0,6}}"
 _PARTICLE = r"(?:[은는이가도]| ?(?:은\(는|는\(은|이\(가|가\(이)\)) ?"
 _OF = "(?:의|사본상?|상|기호|등록|고유|근로자 ?등록|정보|발급)[ ·/,의]?"
 _NUMBER = rf"[)\]）]?[ _(（·/]?(?:{_OF})?(?:번 ?호|(?:[nN][oO]|NUM|[nN]r)[.:：]?|[nN]umber|NUMBER|№|#)"
@@ -77,8 +78,9 @@ _KINDS = {
     "PASSPORT": _Kind(
         "여 ?권|[pP]assport|PASSPORT|PP(?: ?[nN][oO])",
         "여pP",
-        rf"[A-Z]{{1,2}}[ {DASH}]?[0-9]{{2,10}}(?:[ {DASH}][0-9]{{2,6}}){{0,3}}|[A-Za-z]{{1,2}}[0-9]{{6,10}}"
-        "|[A-Za-z][0-9]{3}[ -]?[A-Za-z][0-9]{4}|[0-9]{9}",
+        "[A-Za-z][ -]?[0-9]{3}[ -]?[A-Za-z][0-9]{4}"
+        rf"|[A-Z]{{1,2}}[ {DASH}]?[0-9]{{2,10}}(?:[ {DASH}][0-9]{{2,6}}){{0,3}}|[A-Za-z]{{1,2}}[0-9]{{6,10}}"
+        "|[0-9]{9}",
         range(6, 11),
         begins="[0-9A-Za-z]",
     ),
@@ -110,17 +112,20 @@ _KINDS = {
     "VEHICLE_PLATE": _Kind(
         "차 ?량|자동차|차|車|차량 ?등록|자동차 ?등록|번호판|차번|차 ?넘버|(?i:vehicle|license[ _-]?plate|plate|car)",
         "차車자번vVlLpPcC",
-        rf"(?:{_REGION} ?)?[0-9]{{1,3}} ?[가-힣][ {DASH}]?[0-9]{{4}}|[0-9](?: [0-9]){{1,2}} [가-힣](?: [0-9]){{4}}",
+        rf"(?:{_REGION} ?)?[0-9]{{1,3}} {{0,2}}[가-힣](?: ?[{DASH}.·ㆍ] ?| {{0,2}})[0-9]{{4}}"
+        "|[0-9](?: [0-9]){1,2} [가-힣](?: [0-9]){4}",
         range(5, 8),
         "(?:제 ?)?",
         "(?:[0-9]|[가-힣]{2} ?[0-9])",
     ),
     "TEL": _Kind(
-        r"전 ?화|연 ?락 ?처|핸드폰|휴대폰|팩스|[tT]el|TEL|[pP]hone|[mM]obile|[fF]ax|FAX|[hH]\.?[pP]|☎|☏|📞",
-        "전연핸휴팩tTpPmMfFhH☎☏📞",
-        rf"0[0-9]{{1,3}}(?P<gap> ?[{DASH}] ?|[._ ])[0-9]{{2,5}}(?:(?P=gap)[0-9]{{2,5}}){{1,2}}",
-        range(9, 12),
-        begins="0[0-9]",
+        r"전 ?화|연 ?락 ?처|연락|핸드폰|휴대폰|휴대 ?전화|폰|팩 ?스|직통|문의처?|담당자?|대표|상담|[tT]el|TEL"
+        r"|[pP]hone|PHONE|[mM]obile|MOBILE|[fF]ax|FAX|[hHcC]\.?[pP]|[TMFH]|☎|☏|📞",
+        "전연핸휴폰팩직문담대상tTpPmMfFhHcC☎☏📞",
+        rf"0[0-9]{{1,3}}(?P<gap> ?[{DASH}] ?|[._ ])[0-9]{{2,5}}(?:(?P=gap)[0-9]{{2,5}}){{1,2}}|0[0-9]{{8,10}}"
+        rf"|1[568][0-9]{{2}}[{DASH}][0-9]{{4}}",
+        range(8, 12),
+        begins="(?:0[0-9]|1[568][0-9])",
     ),
 }
 _NUMBERED_ONLY = frozenset(["VEHICLE_PLATE"])
@@ -179,6 +184,19 @@ _HEADER_ENDS = {
     for name, kind in _KINDS.items()
 }
 """What a line with such a header holds, which is found faster than its cells."""
+_COLUMNS = {
+    "HEALTH_INSURANCE": "건강보험증 번호",
+    "DRIVER_LICENSE": "면허번호",
+    "PASSPORT": "여권번호",
+    "RRN": "주민등록번호",
+    "FRN": "외국인등록번호",
+    "BRN": "사업자등록번호",
+    "BANK_ACCOUNT": "계좌번호",
+    "CARD": "카드번호",
+    "VEHICLE_PLATE": "차량번호",
+    "TEL": "전화번호",
+}
+"""A label for each cell of a column."""
 _BLANKS = re.compile(rf" ?([{DASH}]) ?")
 _FIRM = re.compile("[:：=]")
 _ANOTHER = re.compile(
@@ -199,7 +217,7 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Found]:
     position, header, whole = start, False, min(len(text), end + 64)
     while (label := _LABELS[name].search(text, position, end)) is not None:
         position = label.start() + 1
-        header = header or (name in _CELLS and _HEADER_ENDS[name].match(text, label.start(), end + 1) is not None)
+        header = header or (name in _DISTINCT and _HEADER_ENDS[name].match(text, label.start(), end + 1) is not None)
         match = _PATTERNS[name].match(text, label.start(), whole)
         if match is None:
             continue
@@ -218,9 +236,24 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Found]:
     if not header:
         return
     for first, last, own in cells_below(text, start, end, _HEADERS[name]):
-        cell = _CELLS[name].match(text, first)
-        if cell and cell.end() == last and (own or name in _DISTINCT):
+        cell = None if own or name not in _DISTINCT else _CELLS[name].match(text, first)
+        if cell and cell.end() == last:
             yield from _value(name, text, cell, True)
+
+
+def labelled_cells(text: str, start: int, end: int, ways: Iterable[str]) -> Iterator[tuple[str, View]]:
+    """Yield the cells below each header in the line text[start:end] that is a label: the type, and the cell behind it.
+
+    Args:
+        ways: names of the finders whose gates match on the line.
+    """
+    for name in (way.removeprefix("beside_") for way in ways if way in LABEL_FINDERS):
+        if _HEADER_ENDS[name].search(text, start, end + 1) is None:
+            continue
+        label = f"{_COLUMNS[name]}: "
+        for first, last, own in cells_below(text, start, end, _HEADERS[name]):
+            if own:
+                yield name, View(label + text[first:last], [*[first] * len(label), *range(first, last)])
 
 
 def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[Found]:
@@ -238,8 +271,10 @@ def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[F
     if name in ("RRN", "FRN") and digits[6:] and _EITHER.search(text, max(0, match.start() - 7), start):
         name = "FRN" if digits[6] in "5678" else "RRN"
     length = len(digits) + 2 * (name == "DRIVER_LICENSE" and not value[0].isdigit())  # a region is a number of two
-    if length not in _KINDS[name].digits or not int(digits):
+    if length not in _KINDS[name].digits or not int(digits) or (name != "TEL" and is_blank(digits)):
         return
+    if name == "TEL" and value[0] == "1" and value[:4] <= value[-4:] <= "2100":
+        return  # years
     if _COUNTED.match(text, end) or DATE.match(text, start):
         return
     if not firm and name != "TEL" and any(_whole(kind, text, start, end) for kind in _OWN if kind.name != name):
@@ -249,7 +284,10 @@ def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[F
 
 def _whole(kind: PiiType, text: str, start: int, end: int) -> bool:
     match = kind.pattern.match(text, start)
-    return match is not None and match.end() == end and kind.check(text, match) is not None
+    return match is not None and match.end() == end and accepted(kind, text, match) is not None
+
+
+_TEL_COLUMN = r"(?:전화|연락처|휴대폰|핸드폰|팩스|문의처?|휴대전화|FAX|Fax|TEL|Tel\.?|HP|H\.P)(?: ?번호)? *[|\t,]"
 
 
 def _gate(name: str) -> str:
@@ -258,14 +296,14 @@ def _gate(name: str) -> str:
     before = kind.before.replace("{0,6}", "*").replace("{1,2}", "+")
     value = rf"(?:{_PARTICLE}|{joint}){before}{kind.begins}"
     if name == "TEL":
-        return rf"(?:{kind.labels})(?:{_NUMBER})?{value}"
+        return rf"(?:{kind.labels})(?:{_NUMBER})?{value}|{_TEL_COLUMN}"
     if name in _SHORT - _NUMBERED_ONLY:
         return kind.labels
     if name in _NUMBERED_ONLY:
         return (
             rf"(?:{kind.labels})(?:{_NUMBER})|번호판|차번|차 ?넘버|(?i:license|plate)|차 ?량[ \\r]*(?:[|\\t,/]|(?m:$))"
         )
-    return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）:：]| ?(?m:$))"
+    return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）:：|\t,]| ?(?m:$))"
 
 
 LABEL_FINDERS: dict[str, tuple[str, Finder]] = {
@@ -279,7 +317,8 @@ _FEW = (
 LABEL_GATE = (
     rf"[0-9](?:[/_{GATE_GAP[1:]}{{0,3}}[0-9]){{8}}|[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9][{MASK}]"
     rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?:[^0-9]|\z)|여 ?권|[pP]assport|PASSPORT|PP ?[nN][oO]"
-    rf"|번호판|차번|車번호|차 ?넘버|[pP]late[^a-z]|(?:계 ?좌|통장|차 ?량)[ \r]*[|\t]"
+    rf"|번호판|차번|車번호|차 ?넘버|[pP]late[^a-z]"
+    rf"|(?:계 ?좌|통장|차 ?량|카드|면허|면허증|보험증)[ \r]*[|\t,]|{_TEL_COLUMN}"
     rf"|[0-9](?: [0-9{DASH}]){{6}}|[0-9] [0-9] [가-힣] [0-9] [0-9]"
     rf"|면 ?허 ?증?[^\n0-9가-힣]*{_REGION}|(?:면허|여 ?권|외국인|보험|보험증|계좌|카드)[)\]）]?[ _(（·/]?{_OF}번 ?호"
     rf"|(?:{_FEW})(?:[)\]）]?[ _]?(?:번 ?호|[nN][oO])| ?[:：]? ?(?m:$))"

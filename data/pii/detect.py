@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from data.pii.beside_label import LABEL_FINDERS
+from data.pii.beside_label import LABEL_FINDERS, labelled_cells
 from data.pii.broken import broken, may_go_on
 from data.pii.fold import View, fold, is_folded_sign
 from data.pii.gate import Gate, Window, encode, gate
 from data.pii.hidden import FINDERS, FOLD, HIDDEN_GATES
 from data.pii.types import BY_NAME, PII_TYPES
-from data.pii.types.base import Found
+from data.pii.types.base import Found, accepted
 
 _AROUND = 64
 """Characters before and after a line that a folded view shows, too: labels may stand there."""
@@ -76,6 +76,9 @@ def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
     for name in ways:
         if name in FINDERS:
             found = _settled(found, FINDERS[name][1](text, start, end), name in LABEL_FINDERS)
+    for name, cell in labelled_cells(text, start, end, ways):
+        below = chain(*_in_view(cell, 0, len(cell.text), used))
+        found = _settled(found, sorted(one for one in below if one.type == name))
     if may_go_on(text, end) or ("<" in text[start:end] and "<br" in text[start:end].lower()):
         more = broken(text, start, end, lambda view: chain(*_in_view(view, 0, len(view.text), used)))
         found = _settled(found, sorted(more))
@@ -150,7 +153,7 @@ def scan(text: str, start: int, end: int, types: Iterable[str] = PII_TYPES) -> l
     claimed = bytearray(0)
     for name in types:
         kind, position = BY_NAME[name], start
-        search, check, exact = kind.pattern.search, kind.check, kind.exact
+        search, exact = kind.pattern.search, kind.exact
         while (match := search(text, position, end)) is not None:
             if exact and spans and claimed[match.start() - start]:
                 free = claimed.find(0, match.start() - start)
@@ -158,7 +161,7 @@ def scan(text: str, start: int, end: int, types: Iterable[str] = PII_TYPES) -> l
                     break
                 position = start + free
                 continue
-            extent = check(text, match)
+            extent = accepted(kind, text, match)
             if extent is None:
                 position = match.start() + 1
                 continue

@@ -27,11 +27,23 @@ _NOTHING = (
 )
 
 
-_SMALL = {**dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True)), **{chr(0x2080 + n): str(n) for n in range(10)}}
-CIRCLED = {
-    **dict.fromkeys("⓪⓿", "0"),
-    **{chr(first + n): str(n + 1) for first in (0x2460, 0x2776, 0x2780, 0x278A, 0x24F5) for n in range(9)},
-}
+def _digits(zero: int) -> str:
+    return "".join(chr(zero + number) for number in range(10))
+
+
+_MARK_FAMILIES = (
+    *("⓪①②③④⑤⑥⑦⑧⑨", "⓿❶❷❸❹❺❻❼❽❾", "🄋➀➁➂➃➄➅➆➇➈", "🄌➊➋➌➍➎➏➐➑➒", "⓪⓵⓶⓷⓸⓹⓺⓻⓼⓽"),
+    *("🄀⒈⒉⒊⒋⒌⒍⒎⒏⒐", "⓪⑴⑵⑶⑷⑸⑹⑺⑻⑼", _digits(0x1F101)),
+)
+_SMALL_FAMILIES = ("⁰¹²³⁴⁵⁶⁷⁸⁹", _digits(0x2080))
+DIGIT_FAMILIES = (
+    *_MARK_FAMILIES,
+    *_SMALL_FAMILIES,
+    *map(_digits, (*_ZEROS, 0xFF10, 0x1FBF0, *range(0x1D7CE, 0x1D800, 10))),
+)
+"""The digits 0 to 9 in each way of writing them."""
+_SMALL = {sign: str(number) for family in _SMALL_FAMILIES for number, sign in enumerate(family)}
+CIRCLED = {sign: str(number) for family in _MARK_FAMILIES for number, sign in enumerate(family)}
 """Digits that are also the marks of notes and of lists: one of them beside a number is no part of it."""
 
 
@@ -41,15 +53,14 @@ def _table() -> dict[int, str]:
         plain = unicodedata.normalize("NFKC", chr(code))
         if len(plain) == 1 and plain.isascii():
             table[code] = plain
-    for zero in _ZEROS:
-        table |= {zero + number: str(number) for number in range(10)}
+    for family in DIGIT_FAMILIES:
+        table |= {ord(sign): str(number) for number, sign in enumerate(family)}
     return (
         table
         | dict.fromkeys(map(ord, _RARE_DASHES), "-")
         | dict.fromkeys(map(ord, _RARE_BLANKS), " ")
         | dict.fromkeys(map(ord, _STOPS), ".")
         | dict.fromkeys(map(ord, "ⓐⒶ"), "@")
-        | {ord(sign): digit for sign, digit in (_SMALL | CIRCLED).items()}
     )
 
 
@@ -147,6 +158,11 @@ def _sign(match: re.Match[str]) -> str:
         return chr(int(match["percent"], 16))
     code = int(match["code"]) if match["code"] else int(match["hex"], 16)
     return _TABLE.get(code, chr(code)) if 0x20 <= code < 0xD800 or 0xE000 <= code <= 0xFFFD else " "
+
+
+def plain_sign(character: str) -> str:
+    """Return the plain character that a folded one stands for; any other as it is."""
+    return _TABLE.get(ord(character), character)
 
 
 def is_folded_sign(character: str) -> bool:

@@ -11,26 +11,20 @@ from collections.abc import Iterator
 
 from data.pii.apart import APART, Finder
 from data.pii.beside_label import LABEL_FINDERS, LABEL_GATE
-from data.pii.checks import brn_ok, card_prefix_ok, luhn_ok, registration_date_ok
+from data.pii.checks import brn_ok, card_prefix_ok, registration_date_ok
 from data.pii.fold import CIRCLED, FOLD_GATE
+from data.pii.runs import RUN_GATE, run
 from data.pii.types.base import DASH, Found, digits_of, labelled
-from data.pii.types.money import BANK_ACCOUNT, BRN, CARD, CARD_LABEL
+from data.pii.types.identity import DRIVER_LICENSE, HEALTH_INSURANCE
+from data.pii.types.money import BANK_ACCOUNT, BRN, CARD
 from data.pii.types.telephone import TEL_LABEL, WHOLE_NUMBER
+from data.pii.written import HANGUL_DIGITS
 from data.pii.written_mail import WRITTEN_MAIL_GATE, written_mail
 
-_WRITTEN = "공영빵일이삼사오육륙칠팔구〇零一二三四五六七八九"
-_SYLLABLES = dict(zip(_WRITTEN, "000123456678900123456789", strict=True))
-_ALIKE = {
-    **dict.fromkeys("oOоОㅇ○◯〇", "0"),
-    **dict.fromkeys("lI|ㅣ∣", "1"),
-    **dict.fromkeys("Ss", "5"),
-    "Z": "2",
-    "B": "8",
-}
-_AS_DIGITS = str.maketrans({**_SYLLABLES, **CIRCLED})
-_AS_DIGITS_ALIKE = str.maketrans(_ALIKE)
+_WRITTEN = "".join(HANGUL_DIGITS)
+_AS_DIGITS = str.maketrans({**HANGUL_DIGITS, **CIRCLED})
 
-_CIRCLED = "⓪⓿①-⑨❶-❾➀-➈➊-➒⓵-⓽"
+_CIRCLED = "".join(CIRCLED)
 _PAUSE = f"(?:[ ,.·~/{DASH}]{{1,3}}| {{0,2}}(?:다시|대시|하이픈|국?에|국?의|국) {{0,2}})?"
 _SPOKEN = re.compile(
     rf"(?<![{_WRITTEN}{_CIRCLED}0-9])(?=[{_WRITTEN}{_CIRCLED}0-9])(?:[{_WRITTEN}{_CIRCLED}0-9]{_PAUSE}){{7,15}}[{_WRITTEN}{_CIRCLED}0-9]"
@@ -39,6 +33,8 @@ _SPOKEN_GATE = (
     rf"[공영빵0][ .,{DASH}]?[{_WRITTEN}][ .,{DASH}]?[{_WRITTEN}0-9][ .,{DASH}]?[{_WRITTEN}0-9]"
     rf"|일[오육륙팔][{_WRITTEN}][{_WRITTEN}]|[{_WRITTEN}][{_WRITTEN}][{DASH}][{_WRITTEN}][{_WRITTEN}]"
     rf"|01[016789][ .{DASH}]?(?:[0-9]{{3,4}}[ .{DASH}]?)?[{_WRITTEN}][{_WRITTEN}0-9]"
+    rf"|01[016789][ .{DASH}]?[0-9]{{0,3}}[{_WRITTEN}][0-9{_WRITTEN}]{{1,2}}[ .{DASH}]?[0-9]?[{_WRITTEN}]"
+    rf"|0[0-9]{{1,2}}[ .{DASH}][{_WRITTEN}]{{3}}|[공영빵][{_WRITTEN}]{{1,2}}[ .{DASH}][0-9]{{3}}"
     rf"|[공영빵][일1][공영빵육칠팔구0]|0일[0공영빵]|01[공영빵]"
     rf"|[공영빵][이삼사오육칠][{_WRITTEN}]?(?:에|의) ?[{_WRITTEN}][{_WRITTEN}]"
     rf"|[{_WRITTEN}]{{4}}|[〇零][一1][〇零]|[{_CIRCLED}][{_CIRCLED}][{_CIRCLED}]"
@@ -66,7 +62,11 @@ def spoken(text: str, start: int, end: int) -> Iterator[Found]:
             if (
                 value
                 and _CLEAR.search(text, first, stop)
-                and (said >= 3 or (said and _NO_DIGITS.search(written[:3]) and value[1].startswith("010")))
+                and (
+                    said >= 3
+                    or (said >= 2 and labelled(TEL_LABEL, text, first, stop))
+                    or (said and _NO_DIGITS.search(written[:3]) and value[1].startswith("010"))
+                )
             ):
                 yield Found(first, stop, *value)
                 position = stop
@@ -101,6 +101,8 @@ def _of_money(value: str, text: str, start: int, end: int) -> tuple[str, str] | 
     fits = (
         (CARD, len(digits) == 16 and card_prefix_ok(digits)),
         (BRN, len(digits) == 10 and (brn_ok(digits) or _OF_BUSINESS.fullmatch(value) is not None)),
+        (HEALTH_INSURANCE, len(digits) == 11),
+        (DRIVER_LICENSE, len(digits) == 12),
         (BANK_ACCOUNT, 10 <= len(digits) <= 16),
     )
     for kind, possible in fits:
@@ -109,113 +111,10 @@ def _of_money(value: str, text: str, start: int, end: int) -> tuple[str, str] | 
     return None
 
 
-_O, _I, _LIKE = "[0oOоОㅇ○◯〇]", "[1lI|ㅣ∣]", "[0-9oOоОㅇ○◯〇lI|ㅣ∣SsZB]"
-_LOOKALIKE = re.compile(
-    rf"(?<![0-9A-Za-z]){_O}{_I}{_O}[ .{DASH}]{{0,3}}{_LIKE}{{4}}[ .{DASH}]{{0,3}}{_LIKE}{{4}}(?![0-9A-Za-z])"
-)
-
-
-def lookalike(text: str, start: int, end: int) -> Iterator[Found]:
-    """Yield mobile numbers with letters for digits (O1O-l234-5678)."""
-    for match in _LOOKALIKE.finditer(text, start, end):
-        value = match[0].translate(_AS_DIGITS_ALIKE)
-        true = sum(character in "0123456789" for character in match[0])
-        if value != match[0] and true >= 6:
-            yield Found(*match.span(), "TEL", value)
-
-
-_ODD_JOINT = r"(?:  +| ?[)\]}] ?[(\[{] ?| ?[^0-9A-Za-z가-힣\s(\[]{1,3} ?| ?(?:다시|대시|하이픈|에|의) ?|…)"
-_ODD = re.compile(
-    rf"(?=[0(\[{{])(?<![0-9A-Za-z.,:/])(?<![0-9][{DASH}_~*|])(?P<open>[(\[{{])?(?P<head>01[016789]|02|0[3-6][1-5]|0[78]0|050[0-9]?)"
-    rf"(?P<first>{_ODD_JOINT}|[)\]}}] ?)(?P<middle>[0-9]{{3,4}})"
-    rf"(?P<second>{_ODD_JOINT})(?P<last>[0-9]{{4}})(?![0-9]|[-.,:/~*][0-9])"
-)
-_CLOSING = (")", "]", "}")
-_PLAIN_JOINT = re.compile(f"[{DASH}.·)]?")
-_ODD_GATE = (
-    rf"010[0-9]{{4}}[/_][0-9]{{4}}|010[{DASH}.][0-9]{{2,5}}[{DASH}.][0-9]{{3,6}}|"
-    r"(?:01[016789]|02|0[3-8][0-5]|050[0-9]?)"
-    r"(?:[^0-9A-Za-z가-힣]{1,5}|[^0-9A-Za-z가-힣]{0,2}(?:다시|대시|하이픈|에|의) ?)[0-9]{3,4}"
-    r"(?:[^0-9A-Za-z가-힣]{1,5}|[^0-9A-Za-z가-힣]{0,2}(?:다시|대시|하이픈|에|의) ?)[0-9]{4}"
-)
-
-
-_OTHER_GROUPS = re.compile(
-    rf"(?=0)(?<![0-9A-Za-z])(?<![0-9][{DASH}.])010(?:[0-9]{{4}}[/_][0-9]{{4}}|[{DASH}.][0-9]{{2}}[{DASH}.][0-9]{{6}}"
-    rf"|[{DASH}.][0-9]{{3}}[{DASH}.][0-9]{{5}}|[{DASH}.][0-9]{{5}}[{DASH}.][0-9]{{3}})(?![0-9A-Za-z]|[{DASH}.,][0-9])"
-)
-
-
-def odd_joints(text: str, start: int, end: int) -> Iterator[Found]:
-    """Yield mobile numbers whose groups are joined in an unusual way (010/1234/5678, 010에 1234에 5678)."""
-    for match in _ODD.finditer(text, start, end):
-        first, second = (match[name].strip() or " " * (len(match[name]) > 1) for name in ("first", "second"))
-        if _PLAIN_JOINT.fullmatch(first) and _PLAIN_JOINT.fullmatch(second):
-            continue  # the telephone's own pattern has decided
-        area = not match["head"].startswith("01")
-        if area and not (first == second == "_" or labelled(TEL_LABEL, text, *match.span())):
-            continue
-        if first == second or match["open"] or first in (")", "]"):
-            last = match.end() + (second[:1] in _CLOSING and text[match.end() : match.end() + 1] in _CLOSING)
-            yield Found(match.start(), last, "TEL", f"{match['head']}-{match['middle']}-{match['last']}")
-    for match in _OTHER_GROUPS.finditer(text, start, end):
-        if labelled(TEL_LABEL, text, *match.span()):
-            yield Found(*match.span(), "TEL", match[0])
-
-
-_CUT = re.compile(
-    rf"(?<![0-9A-Za-z.,_/])(?<![0-9] )(?:[0-9](?: ?[{DASH}] ?| {{1,2}})?){{8,18}}[0-9]"
-    rf"(?![0-9A-Za-z]|[.,{DASH}][0-9]| [0-9])"
-)
-_DOTTED = re.compile(r"(?<![0-9A-Za-z.])0\.1\.0(?:\.[0-9]){8}(?!\.?[0-9A-Za-z])")
-_CUT_MOBILE = re.compile(rf"010[{DASH}]?[0-9]{{4}}[{DASH}]?[0-9]{{4}}")
-_CUT_LANDLINE = re.compile(rf"(?:02|0[3-6][1-5]|0[78]0|050[0-9])[{DASH}][0-9]{{3,4}}[{DASH}][0-9]{{4}}")
-_CUT_LICENCE = re.compile(rf"(?:1[1-9]|2[0-6]|28)([{DASH}])[0-9]{{2}}\1[0-9]{{6}}\1[0-9]{{2}}")
-_CUT_BUSINESS = re.compile(rf"[0-9]{{3}}([{DASH}])[0-9]{{2}}\1[0-9]{{5}}")
-_CUT_REGISTERED = re.compile(rf"[0-9]{{6}}[{DASH}][1-8][0-9]{{6}}")
-_CUT_CARD = re.compile(rf"[0-9]{{4}}([{DASH}])[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{4}}")
-
-
-def cut_apart(text: str, start: int, end: int) -> Iterator[Found]:
-    """Yield numbers whose digits stand apart (0 1 0 - 1 2 3 4 - 5 6 7 8, 900101-12 34567, 0.1.0.1.2.3.4.5.6.7.8)."""
-    for match in _DOTTED.finditer(text, start, end):
-        yield Found(*match.span(), "TEL", match[0].replace(".", ""))
-    for match in _CUT.finditer(text, start, end):
-        if " " not in match[0]:
-            continue
-        plain = match[0].replace(" ", "")
-        if _CUT_MOBILE.fullmatch(plain):
-            alone = len(match[0]) == 21 and len(set(plain)) >= 5  # a digit, a blank, a digit …: no row of a table
-            if len(plain) > 11 or alone or (not set(plain) <= {"0", "1"} and labelled(TEL_LABEL, text, *match.span())):
-                yield Found(*match.span(), "TEL", plain)
-        elif _CUT_LANDLINE.fullmatch(plain):
-            yield Found(*match.span(), "TEL", plain)
-        elif _CUT_LICENCE.fullmatch(plain):
-            yield Found(*match.span(), "DRIVER_LICENSE", plain)
-        elif _CUT_BUSINESS.fullmatch(plain) and brn_ok(re.sub("[^0-9]", "", plain)):
-            yield Found(*match.span(), "BRN", plain)
-        elif _CUT_REGISTERED.fullmatch(plain) and registration_date_ok(plain[:6] + plain[7:]):
-            yield Found(*match.span(), "RRN" if plain[7] in "1234" else "FRN", plain)
-        elif _CUT_CARD.fullmatch(plain) or (len(plain) == 16 and plain.isdigit() and match[0].count(" ") > 8):
-            digits = re.sub("[^0-9]", "", plain)
-            told = plain.isdigit() and labelled(CARD_LABEL, text, *match.span())
-            if told or (luhn_ok(digits) and card_prefix_ok(digits)):
-                yield Found(*match.span(), "CARD", plain)
-
-
 FOLD = "fold"
 FINDERS: dict[str, tuple[str, Finder]] = {
     "spoken": (_SPOKEN_GATE, spoken),
-    "lookalike": (
-        rf"{_O}{_I}{_O}[ .{DASH}]{{0,3}}{_LIKE}{{4}}[ .{DASH}]{{0,3}}{_LIKE}{{4}}",
-        lookalike,
-    ),
-    "odd_joints": (_ODD_GATE, odd_joints),
-    "cut_apart": (
-        rf"[0-9] (?:[{DASH}] ?)?(?:[0-9]{{1,6}}[ {DASH}]{{1,3}}){{2,}}[0-9]"
-        rf"|[0-9](?:\.[0-9]){{10}}|[0-9]{{1,5}}[{DASH}][0-9]{{1,5}} [0-9]",
-        cut_apart,
-    ),
+    "run": (RUN_GATE, run),
     "written_mail": (WRITTEN_MAIL_GATE, written_mail),
     **APART,
     **LABEL_FINDERS,

@@ -1,8 +1,8 @@
 """Keyed pseudonyms: HMAC-SHA256 of (type, normalised original) under the key decides every character.
 
 The normalised original is the value without what varies between spellings (separators, +82, letter case, full width,
-digits written out), so one number written in several ways keeps one pseudonym, laid into each spelling. The form and
-the separators stay. A pseudonym is an invented number where the type allows it:
+digits written out), so one number written in several ways keeps one pseudonym, laid into each spelling (written.py).
+The form and the separators stay. A pseudonym is an invented number where the type allows it:
 
 | type | pseudonym | why it is invented |
 |---|---|---|

@@ -7,7 +7,7 @@ import re
 from data.pii.code_words import ACCESSORS, MODULES, is_code_name, is_field_name
 from data.pii.draw import Draw
 from data.pii.types.base import BESIDE, Extent, PiiType, labelled
-from data.pii.types.network import RESERVED_DOMAINS
+from data.pii.types.network import MASKED_HOST, RESERVED_DOMAINS
 from data.pii.types.surnames import SURNAMES
 
 _SUFFIXES = (
@@ -41,7 +41,7 @@ _EMAIL = (
 )
 _NO_HANDLE_AFTER = r"A-Za-z0-9_.@가-힣ㄱ-ㅎㅏ-ㅣ/\\`%+=$&{}<#-"
 _MENTION = (
-    rf"@(?<![{_NO_HANDLE_AFTER}]@)(?:(?=[0-9_.]{{0,28}}[A-Za-z])"
+    rf"@(?:(?<![{_NO_HANDLE_AFTER}]@)|(?<=[가-힣]=@))(?:(?=[0-9_.]{{0,28}}[A-Za-z])"
     r"(?P<handle>[A-Za-z0-9_](?:[A-Za-z0-9_]|\.(?=[A-Za-z0-9_])){2,29})(?![A-Za-z0-9_@/(\[{`\\=#-]|\.[A-Za-z0-9_])"
     rf"|(?P<name>(?:{SURNAMES})[가-힣]{{1,2}}?|[가-힣]{{2,12}}?"
     r"|[가-힣]{2,12}(?=[0-9_])[가-힣0-9_]{1,12}?|[가-힣](?=_)[가-힣0-9_]{2,14}?)"
@@ -64,7 +64,11 @@ _HONOURED = re.compile(
 """What 님 follows and is no handle."""
 _IDENTIFIER = re.compile("[a-z]+[A-Z]")
 _CELL = re.compile(r" *[|\t]")
-_COMPARED = re.compile(r" ?[=!<>]=? ?[\"'0-9]")
+_COMPARED = re.compile(r" ?:=| ?[=!<>]=? ?[\"'0-9]")
+
+
+_SHELL = re.compile(r"(?<![A-Za-z])(?:ssh|scp|sftp|rsync)(?: -[A-Za-z]+(?: [^ -]\S*)?)? \Z")
+"""Before an account on a machine."""
 
 
 def email(text: str, match: re.Match[str]) -> Extent | None:
@@ -72,7 +76,9 @@ def email(text: str, match: re.Match[str]) -> Extent | None:
     tld = match["tld"]
     if tld is None:
         return None if match["domain"].partition(".")[0] in MAIL_BRANDS else match.span()
-    if tld.lower() in FILE_SUFFIXES or match["local"] == "git":
+    if tld.lower() in FILE_SUFFIXES or match["local"] == "git" or MASKED_HOST.fullmatch(match[0]):
+        return None
+    if _SHELL.search(text, max(0, match.start() - BESIDE), match.start()):
         return None
     # domains are written in one case; phones capitalise the first letter
     member = tld not in (tld.lower(), tld.upper()) and tld.lower() not in MAIL_ENDS
@@ -138,7 +144,7 @@ EMAIL = PiiType(
 MENTION = PiiType(
     "MENTION",
     re.compile(_MENTION),
-    rf"(?:(?m:^)|[^\n{_NO_HANDLE_AFTER}])@(?:[A-Za-z0-9_][A-Za-z0-9_.]{{2}}|[가-힣][가-힣_])",
+    rf"(?:(?m:^)|[^\n{_NO_HANDLE_AFTER}]|[가-힣]=)@(?:[A-Za-z0-9_][A-Za-z0-9_.]{{2}}|[가-힣][가-힣_])",
     _make_mention,
     label=MENTION_LABEL,
     check=mention,

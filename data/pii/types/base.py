@@ -44,6 +44,11 @@ def digits_of(value: str) -> str:
     return _NOT_DIGIT.sub("", value)
 
 
+def is_blank(digits: str) -> bool:
+    """Return whether the digits of a value only show its form: 000-00-00000."""
+    return len(digits) > 5 and not digits[-7:].strip("0")
+
+
 def whole(text: str, match: re.Match[str]) -> Extent | None:
     """Accept every match as it is."""
     return match.span()
@@ -62,6 +67,7 @@ class PiiType:
         check: given a match, the extent of the value, or None when it is something else. A value that carries its own
             evidence (a check digit that fits, a typical grouping) needs no label; a bare run of digits does.
         normalise: the value without what varies between spellings of the same original.
+        any_name: whether the name of any other number right before a value rules it out, not only those of things.
         exact: whether `check` returns the whole match or None, so that a match in claimed text needs no check.
     """
 
@@ -72,6 +78,7 @@ class PiiType:
     label: re.Pattern[str] | None = None
     check: Check = whole
     normalise: Callable[[str], str] = digits_of
+    any_name: bool = False
     exact: bool = False
 
 
@@ -81,10 +88,10 @@ DASH = r"\-‐‑‒–—―−ㅡ"
 MASK = "*＊●○◯•#Xx"
 """Signs that stand in place of digits (inside a character class)."""
 
-NOT_BEFORE = rf"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][{DASH}.,_/=])(?<![가-힣][{DASH}])"
+NOT_BEFORE = rf"(?:(?<![0-9A-Za-z_])|(?<=[^0-9A-Za-z_]__))(?<![0-9A-Za-z][{DASH}.,_/=])(?<![가-힣][{DASH}])"
 """The number starts here: it is no tail of a longer number, of a version or of a code such as ABC-2021-0001."""
 
-NOT_AFTER = rf"(?![0-9A-Za-z_])(?![{DASH}.,][0-9A-Za-z])"
+NOT_AFTER = rf"(?![0-9A-Za-z]|_(?!_(?![0-9A-Za-z_])))(?![{DASH}.,][0-9A-Za-z])"
 """The number ends here."""
 
 APART_BEFORE = rf"(?<![0-9])(?<![0-9][{DASH}.])"
@@ -129,13 +136,51 @@ def labelled(label: re.Pattern[str], text: str, start: int, end: int, before: in
     )
 
 
-_NAMED = re.compile(
-    r"(?:(?:[가-힣]{1,8}|[A-Za-z]{2,12}) ?(?:번호|코드|[nN][oO]\.?)|모델명?|제품명|품번|시리얼)"
-    r"[^0-9가-힣]{0,4}[은는]?\s?(?:[가-힣A-Za-z]{2,8}\s)?\Z"
+_THINGS = (
+    "바코드|상품|제품|품목|부품|모델|기종|주문|송장|운송장|등기|우편|일련|시리얼|접수|승인|거래|문서|이력|허가|특허|출원|상표"
+    "|관리|사건|계약|증권|자재|도면|포인트|쿠폰|전표|입찰|공고|과제|논문|도서|청구|순번|예약|재고|로트|제조|식별|물품"
 )
+_THING = (
+    rf"(?:{_THINGS}) ?(?:번호|코드|명|[nN][oO]\.?)|품번|학번|사번|군번|바코드|일련|시리얼|모델|송장"
+    r"|주문|문서|이력|허가|승인|특허|(?<![가-힣])코드|(?<![A-Za-z])(?i:isbn|issn|doi|s/n|sn|serial|sku|model|order|tracking|invoice|part|ref|iban|upc"
+    r"|ean|patent|lot|imei|uuid|code|p/n)(?:[ _-]?(?i:no|number|id|code|#))?\.?"
+)
+"""Names of numbers of things: they speak against any type but the one whose label they hold."""
+_ANY_NAME = r"(?:[가-힣]{1,8}|[A-Za-z]{2,12}) ?(?:번호|코드|[nN][oO]\.?)|모델명?|제품명|품번|시리얼"
+_RIGHT_BEFORE = r"(?: ?[)\]])?[^0-9가-힣A-Za-z\n]{0,6}[은는이가]?\s?(?:[가-힣A-Za-z]{2,8}\s)?\Z"
+_NAMED = {True: re.compile(f"(?:{_ANY_NAME}){_RIGHT_BEFORE}"), False: re.compile(f"(?:{_THING}){_RIGHT_BEFORE}")}
+_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?: {0,2}[0-9A-Z]{1,4}){0,7} {0,2}\Z")
 
 
-def named_otherwise(label: re.Pattern[str], text: str, start: int) -> bool:
-    """Return whether right before `start` stands the name (주문번호:) of a number that `label` is not of."""
-    named = _NAMED.search(text, max(0, start - BEFORE), start)
-    return named is not None and label.search(named[0]) is None
+def named_otherwise(label: re.Pattern[str], text: str, start: int, any_name: bool = False) -> bool:
+    """Return whether right before `start` stands the name of a number that `label` is not of.
+
+    Args:
+        any_name: whether any name counts (회원번호:), or only those of numbers of things (주문번호:, S/N).
+    """
+    first = max(0, start - BEFORE)
+    named = _NAMED[False].search(text, first, start) or (_NAMED[True].search(text, first, start) if any_name else None)
+    if named is not None:
+        return label.search(named[0]) is None
+    return _IBAN.search(text, first, start) is not None
+
+
+def accepted(kind: PiiType, text: str, match: re.Match[str]) -> Extent | None:
+    """Return the extent of a value by its type's check; None for zeros alone, and behind another number's name."""
+    extent = kind.check(text, match)
+    if extent is None or kind.label is None:
+        return extent
+    value = text[slice(*extent)]
+    blank = kind.name != "TEL" and ":" not in value and is_blank(digits_of(value))
+    return None if blank or named_otherwise(kind.label, text, extent[0], kind.any_name) else extent
+
+
+def told(label: re.Pattern[str], against: re.Pattern[str], text: str, start: int, end: int) -> bool | None:
+    """Return whether the nearest word beside text[start:end] speaks for the label's type; None without such words."""
+    gaps = []
+    for words in (label, against):
+        before = [start - match.end() for match in words.finditer(text, max(0, start - BEFORE), start)]
+        after = words.search(text, end, end + AFTER)
+        gaps.append(min([*before, *([after.start() - end + 1] if after else [])], default=BEFORE + AFTER))
+    own, other = gaps
+    return None if own == other == BEFORE + AFTER else own <= other

@@ -29,7 +29,6 @@ from data.pii.types.base import (
     PiiType,
     digits_of,
     labelled,
-    named_otherwise,
 )
 
 BIRTH = "[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
@@ -52,6 +51,13 @@ _RRN_LABEL = re.compile(r"주민|민증|(?<![a-z])(?:rrn|resident)", re.IGNORECA
 _FRN_LABEL = re.compile(r"외국인|거소|등록번호|(?<![a-z])(?:frn|arn|alien)", re.IGNORECASE)
 _LICENCE_LABEL = re.compile(r"면허|licen[cs]e", re.IGNORECASE)
 PASSPORT_LABEL = re.compile(r"여권|passport", re.IGNORECASE)
+_REGION_NUMBERS = dict(
+    zip(
+        OLD_LICENCE_REGIONS.split("|"),
+        ["11", "12", "22", "23", "24", "25", "26", "13", "14", "15", "16", "17", "18", "19", "20", "21"],
+        strict=True,
+    )
+)
 _YEAR = re.compile("(?:19[5-9]|20[0-3])[0-9]{5}")
 _PARTS = re.compile(
     r"모델|부품|제품|품번|품목|상품|시리얼|일련|주문|접수|자재|도면|문서|사건|기종|학번|사번|코드|(?<![a-z])(?:model|part|serial|order|sku|code|no)(?![a-z])",
@@ -137,10 +143,10 @@ _HEALTH_INSURANCE = (
 
 
 def driver_license(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept separated numbers; an undashed one needs a label, and no other name right before it."""
+    """Accept separated numbers; an undashed one needs a label."""
     if match["region"] is None and match["sep"] in ("", ".", "/"):
         start, end = match.span()
-        if named_otherwise(_LICENCE_LABEL, text, start) or not labelled(_LICENCE_LABEL, text, start, end):
+        if not labelled(_LICENCE_LABEL, text, start, end):
             return None
     return match.span()
 
@@ -152,8 +158,6 @@ def passport(text: str, match: re.Match[str]) -> Extent | None:
     forms of former passports and of other countries' (JR1234567, G12345678, C1234567).
     """
     value, (start, end) = match[0], match.span()
-    if named_otherwise(PASSPORT_LABEL, text, start):
-        return None
     if labelled(PASSPORT_LABEL, text, start, end):
         return start, end
     if match["other"]:
@@ -167,31 +171,36 @@ def health_insurance(text: str, match: re.Match[str]) -> Extent | None:
     """Accept the dashed form unless it is a North American toll-free number; eleven bare digits need a label."""
     toll_free = _TOLL_FREE.match(match[0]) is not None
     own = match["sep"] and " " not in match["sep"] and not toll_free
-    told = not named_otherwise(_HEALTH_LABEL, text, match.start()) and labelled(_HEALTH_LABEL, text, *match.span())
-    return match.span() if own or told else None
+    return match.span() if own or labelled(_HEALTH_LABEL, text, *match.span()) else None
+
+
+def _plain_licence(value: str) -> str:
+    """Return the digits, with the number of a region that is named."""
+    return _REGION_NUMBERS.get(value[:2], value[:2]) + re.sub("[^0-9]", "", value[2:])
 
 
 def _make_driver_license(value: str, normal: str, draw: Draw) -> str:
-    if normal[0] in "0123456789":
-        return lay(value, f"9{draw.digits(len(normal) - 1)}")
-    return lay("세종" + value[2:], draw.digits(len(normal) - 2))
+    made = f"9{draw.digits(len(normal) - 1)}"
+    return lay(value, made) if value[0] in "0123456789" else lay("세종" + value[2:], made[2:])
 
 
 def _make_passport(value: str, normal: str, draw: Draw) -> str:
-    if re.fullmatch("[a-z] ?[0-9]{8}", value.lower()) and " " in value:
-        made = f"X {draw.digits(8)}"
-    elif re.fullmatch("[a-z]{2}[0-9]{7}", value.lower()):
-        made = f"XX{draw.digits(7)}"
-    elif re.fullmatch("[a-z][0-9]{3}[0-9a-z][0-9]{4}", value.lower()):
-        middle = draw.digits(1) if value[4].isdigit() else chr(ord("A") + draw.below(26))
-        made = f"X{draw.digits(3)}{middle}{draw.digits(4)}"
-    elif value[0].isdigit():  # of another country
-        return lay(value, "000" + draw.digits(len(digits_of(value)) - 3))
-    else:
-        made = lay(value, draw.digits(len(digits_of(value))))
-        middle = chr(ord("A") + draw.below(26))
-        made = "XX"[: 1 + value[1].isalpha()] + re.sub("[A-Za-z]", middle, made[1 + value[1].isalpha() :])
-    return made if value[0].isupper() else made.lower()
+    """Return X for the letters that begin the number, and for its other signs others; 000 where no letter does."""
+    letters = 0 if normal[0].isdigit() else 1 + normal[1].isalpha()
+    signs = iter(
+        (
+            "x"
+            if place < letters
+            else "0"
+            if not letters and place < 3
+            else draw.digits(1)
+            if sign.isdigit()
+            else chr(ord("a") + draw.below(26))
+        )
+        for place, sign in enumerate(normal)
+    )
+    made = re.sub("[0-9A-Za-z]", lambda _: next(signs), value)
+    return made.upper() if value != value.lower() else made
 
 
 def _make_health_insurance(value: str, normal: str, draw: Draw) -> str:
@@ -225,7 +234,8 @@ DRIVER_LICENSE = PiiType(
     _make_driver_license,
     label=_LICENCE_LABEL,
     check=driver_license,
-    normalise=lambda value: re.sub("[^0-9가-힣]", "", value),
+    any_name=True,
+    normalise=_plain_licence,
 )
 PASSPORT = PiiType(
     "PASSPORT",
@@ -234,6 +244,7 @@ PASSPORT = PiiType(
     _make_passport,
     label=PASSPORT_LABEL,
     check=passport,
+    any_name=True,
     normalise=lambda value: re.sub("[^0-9a-z]", "", value.lower()),
 )
 HEALTH_INSURANCE = PiiType(
@@ -243,4 +254,5 @@ HEALTH_INSURANCE = PiiType(
     _make_health_insurance,
     label=_HEALTH_LABEL,
     check=health_insurance,
+    any_name=True,
 )

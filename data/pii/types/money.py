@@ -21,7 +21,6 @@ from data.pii.types.base import (
     digits_of,
     in_a_row,
     labelled,
-    named_otherwise,
 )
 
 _CARD = (
@@ -41,28 +40,25 @@ _ACCOUNT_GROUPS = frozenset(
 )
 _SUBJECTS = frozenset(["100", "110", "140", "150", "155", "160", "161"])
 """What accounts of three, three and six digits begin with: subjects of the one bank that writes them so."""
-_OTHER_NUMBER = re.compile(
-    r"(?:문서|접수|관리|사건|송장|주문|이력|등록|허가|승인|고유|일련|제)\s?(?:번호)?[^0-9가-힣]{0,4}[은는]?\s?$"
-)
 _OTHER_AFTER = re.compile(r"호(?![가-힣])|호[가는를의로]")
 
 """Groupings of account numbers that hardly anything else uses; others need a label."""
 _AMOUNT = re.compile(r"\s?(?:원|달러|명|주(?![가-힣])|개|건|회|억|만|%|톤|바이트|MB|GB|KB)")
 _BANKS = (
-    "국민|KB|신한|우리|하나|기업|IBK|농협|NH|수협|신협|우체국|새마을|카카오|케이|토스|제일|씨티|산업|부산|대구|경남|"
+    "국민|(?-i:KB)|신한|우리|하나|기업|(?-i:IBK)|농협|(?-i:NH)|수협|신협|우체국|새마을|카카오|케이|토스|제일|씨티|산업|부산|대구|경남|"
     "광주|전북|제주|외환"
 )
 CARD_LABEL = re.compile(
     r"(?=[카결비마아cvmaj])(?:카드|결제|비자|마스터|아멕스|(?<![a-z])(?:card|visa|master|amex|jcb))", re.IGNORECASE
 )
 _BRN_LABEL = re.compile(
-    r"(?=[사공거상세현b])(?:사업자|공급자|공급받는|거래처|(?<![가-힣])상호(?![가-힣])|세금\s?계산서|현금\s?영수증"
+    r"(?=[사공거상세현등b])(?:사업자|공급자|공급받는|거래처|(?<![가-힣])(?:상호(?![가-힣])|등록\s?번호)|세금\s?계산서|현금\s?영수증"
     r"|(?<![a-z])(?:brn|business))",
     re.IGNORECASE,
 )
 _ACCOUNT_LABEL = re.compile(
     "(?=[계은뱅카토케금통예입송이환농수신우국하기새제씨산부대경광전북외KIN]|[aA]c)(?:계좌|은행|뱅크|[카토케]뱅|금고|통장|예금주"
-    rf"|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:)]?\s?$|(?<![a-z])account)",
+    rf"|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:：)=→-]?\s?$|(?<![a-z])account)",
     re.I,
 )
 _ALONE_BEFORE, _ALONE_AFTER = re.compile(NOT_BEFORE), re.compile(NOT_AFTER)
@@ -72,8 +68,6 @@ def card(text: str, match: re.Match[str]) -> Extent | None:
     """Accept a Luhn number of a card network, or four groups of four that stand alone and have a label."""
     start, end = match.span()
     digits, separator = digits_of(match[0]), match["sep"] or match["amex"] or match["diners"]
-    if named_otherwise(CARD_LABEL, text, start):
-        return None
     if luhn_ok(digits) and card_prefix_ok(digits):
         return (start, end) if match["field"] is None or labelled(CARD_LABEL, text, start, end, BESIDE) else None
     alone = separator and _ALONE_BEFORE.match(text, start) and _ALONE_AFTER.match(text, end)
@@ -96,21 +90,19 @@ def bank_account(text: str, match: re.Match[str]) -> Extent | None:
     """Accept 10 to 14 digits in a grouping of the banks' own, or with a label (a bank, 계좌) and no unit behind."""
     start, end = match.span()
     if match["plain"] is not None:
-        other = _AMOUNT.match(text, end) or _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start])
-        own = not other and not named_otherwise(_ACCOUNT_LABEL, text, start)
-        return (start, end) if own and labelled(_ACCOUNT_LABEL, text, start, end) else None
+        amount = _AMOUNT.match(text, end)
+        return (start, end) if not amount and labelled(_ACCOUNT_LABEL, text, start, end) else None
     groups = tuple(len(group) for group in match["groups"].split(match["sep"]))
     if not 10 <= sum(groups) <= 14 or groups == (6, 7) or (match["sep"] in " ./" and len(groups) < 3):
         return None
-    if named_otherwise(_ACCOUNT_LABEL, text, start) or DATE.match(text, start):
+    if DATE.match(text, start):
         return None
     if labelled(_ACCOUNT_LABEL, text, start, end):
         return start, end
     own = groups in _ACCOUNT_GROUPS and match["sep"] not in " ./"
     if groups == (3, 3, 6):
         own = own and match["groups"][:3] in _SUBJECTS
-    other = _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start]) or _OTHER_AFTER.match(text, end)
-    return (start, end) if own and not other else None
+    return (start, end) if own and not _OTHER_AFTER.match(text, end) else None
 
 
 def _make_card(value: str, normal: str, draw: Draw) -> str:
@@ -137,6 +129,7 @@ CARD = PiiType(
     _make_card,
     label=CARD_LABEL,
     check=card,
+    any_name=True,
     exact=True,
 )
 BRN = PiiType(
@@ -155,5 +148,6 @@ BANK_ACCOUNT = PiiType(
     _make_bank_account,
     label=_ACCOUNT_LABEL,
     check=bank_account,
+    any_name=True,
     exact=True,
 )

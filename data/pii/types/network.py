@@ -37,21 +37,21 @@ _URL = (
     rf"|(?<![A-Za-z0-9@._/\\-])(?i:www)\.(?:{_KOREAN_LABEL}\.){{1,5}}(?:한국|닷컴|닷넷"
     rf"|(?:{TLD_BARE}|net)(?![A-Za-z0-9-]|\.[A-Za-z0-9]))"
     rf"|(?<![A-Za-z0-9@._/\\-])(?P<www>(?i:www)\.(?:{_LABEL}\.){{1,10}}[A-Za-z]{{2,18}})(?![A-Za-z0-9-])"
-    rf"|(?<![A-Za-z0-9@._/\\$:-])(?:(?P<site>(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,5}}"
-    rf"(?:{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])|{TLD_PATH}(?=/[A-Za-z0-9~@_-]))|{_SHORTENER}(?=/[A-Za-z0-9])"
+    rf"|(?:(?<![A-Za-z0-9@._/\\$:-])|(?<=[가-힣]:))(?:(?P<site>(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,5}}"
+    rf"(?:{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])|{TLD_PATH}(?=(?::[0-9]{{2,5}})?/[A-Za-z0-9~@_-]))|{_SHORTENER}(?=/[A-Za-z0-9])"
     rf"|(?:[a-z0-9][a-z0-9-]{{0,61}}\.){{1,3}}{_HOSTING}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
     rf"|(?P<loud>(?:[A-Z0-9](?:[A-Z0-9-]{{0,61}}[A-Z0-9])?\.){{1,5}}"
     rf"{TLD_LOUD}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
     rf"|(?P<capital>[A-Z][a-z0-9-]{{0,61}}[a-z0-9]\.(?:[A-Z]?[a-z0-9-]{{1,61}}\.){{0,3}}{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])))"
 )
 _URL_GATE = (
-    rf"(?i:(?:http|ftp)s?:(?://|\\/\\/)|www\.[a-z0-9가-힣])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}/)"
+    rf"(?i:(?:http|ftp)s?:(?://|\\/\\/)|www\.[a-z0-9가-힣])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}(?::[0-9]{{2,5}})?/)"
     rf"|{_SHORTENER}/|\.{_HOSTING}|[A-Z0-9]\.{TLD_LOUD}"
 )
 _MAC = (
-    r"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][:.-])"
+    r"(?:(?<![0-9A-Za-z_])(?<![0-9A-Za-z][:.-])|(?<=[^0-9A-Za-z_]__)|(?<=(?i:mac):)(?=[0-9A-Fa-f]{2}[:-]))"
     r"(?:[0-9A-Fa-f]{2}(?P<sep>[:-])(?:[0-9A-Fa-f]{2}(?P=sep)){4}[0-9A-Fa-f]{2}"
-    r"|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4})(?![0-9A-Za-z_])(?![:.-][0-9A-Za-z])"
+    r"|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4})(?![0-9A-Za-z]|_(?!_(?![0-9A-Za-z_])))(?![:.-][0-9A-Za-z])"
     r"|(?:맥|물리적? ?주소|하드웨어 ?주소|(?<![A-Za-z])(?:MAC|mac|Mac|BSSID|bssid)(?:[ _-]?(?i:addr(?:ess)?))?)"
     r"[^\n0-9A-Fa-f]{0,12}"
     r"(?<![0-9A-Za-z])(?P<told>[0-9A-Fa-f]{2}(?P<odd>[ .]?)(?:[0-9A-Fa-f]{2}(?P=odd)){4}[0-9A-Fa-f]{2}"
@@ -64,7 +64,7 @@ _IP = (
     rf"|(?<![0-9A-Za-z_])(?<![0-9A-Za-z]\.)(?<![A-Za-z]-)(?:(?<![0-9],)|(?<=[0-9],)(?=[0-9.]{{7,15}},)"
     rf"|(?<=\.[0-9],)|(?<=\.[0-9][0-9],)|(?<=\.[0-9][0-9][0-9],))"
     rf"(?P<v4>{OCTET}(?:\.{OCTET}){{3}})(?![0-9A-Za-z_]|\.[0-9A-Za-z])(?!-(?!{OCTET}(?![0-9A-Za-z-]))[0-9A-Za-z])"
-    r"|(?<![0-9A-Za-z_:.])(?P<v6>(?=[0-9A-Fa-f]{4}:[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{1,34}(?<!:)|[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{0,30}::)(?![0-9A-Za-z_:])"
+    r"|(?:(?<![0-9A-Za-z_:.])|(?<=IP:)|(?<=[vV]6:)|(?<=[가-힣]:))(?P<v6>(?=[0-9A-Fa-f]{4}:[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{1,34}(?<!:)|[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{0,30}::)(?![0-9A-Za-z_:])"
 )
 IP_LABEL = re.compile(
     r"아이피|주소|서버|호스트|게이트웨이|라우터|공유기|방화벽|접속|로그인|대역|핑|서브넷|네트워크"
@@ -94,10 +94,22 @@ _PACKAGE_PATH = re.compile("[A-Za-z][0-9]{0,3}/$")
 _GLOBAL_V6 = [ip_network(net) for net in ("2000::/3", "fc00::/7", "fe80::/10", "ff00::/8")]
 _DOCUMENTATION_V4 = [int(ip_network(net)[0]) for net in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")]
 _DOCUMENTATION_V6 = int(IPv6Address("2001:db8::"))
-_URL_PARTS = re.compile(r"(?P<scheme>[a-z]+://)?(?P<www>www\.)?(?P<host>[^/?#]*)(?P<path>.*)", re.I | re.DOTALL)
+_URL_PARTS = re.compile(
+    r"(?P<scheme>[a-z]+://)?(?P<www>www\.)?(?P<host>[^/?#]*?)(?P<port>:[0-9]{1,5})?(?P<path>(?:[/?#].*)?)",
+    re.I | re.DOTALL,
+)
 _HEX = re.compile("[0-9A-Fa-f]")
 
 
+MASKED_HOST = re.compile(r"(?:.*[.@])?(?:[xX]{3,}|0{3,})(?:[.@].*)?")
+"""Signs in place of a name: xxx.co.kr, abc@xxx.com."""
+_SITE = re.compile("홈페이지|홈피|사이트|누리집|주소|도메인|접속|방문|링크|웹|(?i:url|site|visit|http)")
+_COMPANY = re.compile(
+    r",? ?(?:Inc|Corp|Co\.|Ltd|LLC|PLC|GmbH)(?![a-z])"
+    r"| ?(?:주식회사|㈜|\(주\)|유한회사)| (?:주가|실적|창업|그룹|코리아|방송|대표|관계자|측)"
+)
+_COMPANY_BEFORE = re.compile(r"(?:주식회사|㈜|\(주\)|유한회사|기업|업체|회사) ?\Z")
+_SUBJECT = re.compile("[은는이가의](?![가-힣])")
 _PROGRAMS = re.compile("(?:COMMAND|FORMAT|MODE|MORE|EDIT|TREE|CHCP|DISKCOPY|DEVENV)[.]COM", re.I)
 
 
@@ -112,15 +124,23 @@ def url(text: str, match: re.Match[str]) -> Extent | None:
     start = match.start()
     if value := match["escaped"]:
         return start, start + len(value.rstrip(".,:;!?" if "(" in value else ".,:;!?)"))
-    if _PROGRAMS.fullmatch(match["loud"] or match["capital"] or ""):
+    bare = match["site"] or match["loud"] or match["capital"]
+    if MASKED_HOST.fullmatch(bare or match["www"] or host or ""):
         return None
+    if bare and (_COMPANY.match(text, match.end()) or _COMPANY_BEFORE.search(text, max(0, start - 8), start)):
+        return None
+    if match["loud"] or match["capital"]:
+        one = bare.count(".") == 1  # the name of a firm
+        named = one and _SUBJECT.match(text, match.end()) and not labelled(_SITE, text, start, match.end())
+        if named or _PROGRAMS.fullmatch(bare):
+            return None
     if (match["site"] or match["loud"]) and text[start].isdigit() and "가" <= text[start - 1 : start] <= "힣":
         return None
     return start, url_end(text, match.end())
 
 
 def mac(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept a hardware address; all-zero and broadcast belong to no person; digits alone need a colon or a label."""
+    """Accept a hardware address; all-zero and broadcast belong to no person; digits alone need a label."""
     if match["told"]:
         return match.span("told")
     value = match[0].lower()
@@ -128,7 +148,8 @@ def mac(text: str, match: re.Match[str]) -> Extent | None:
         return None
     if set(value) <= set("0:-.") or set(value) <= set("f:-."):
         return None
-    if not set(value) & set("abcdef") and ":" not in value and not labelled(_MAC_LABEL, text, *match.span()):
+    plain = not set(value) & set("abcdef")  # 12:34:56:07:08:09 may be times
+    if plain and not value.startswith("00:") and not labelled(_MAC_LABEL, text, *match.span()):
         return None
     return match.span()
 
@@ -174,21 +195,27 @@ def ip(text: str, match: re.Match[str]) -> Extent | None:
     return (start, end) if octets[3] or labelled(IP_LABEL, text, start, end) else None
 
 
-def _plain_slashes(value: str) -> str:
-    return value.replace("\\/", "/")
+def _site(value: str) -> tuple[str, str, str, str, str]:
+    """Return scheme, www., host without who logs in, port and path of a URL."""
+    match = _URL_PARTS.fullmatch(value.replace("\\/", "/"))
+    if match is None:
+        raise ValueError("not a URL")
+    scheme, www, host, port, path = (part or "" for part in match.groups())
+    return scheme, www, host.rpartition("@")[2].lower().removeprefix("www."), port, path
+
+
+def _plain_url(value: str) -> str:
+    _, _, host, _, path = _site(value)
+    return host + path.rstrip("/")
 
 
 def _make_url(value: str, normal: str, draw: Draw) -> str:
-    if "\\/" in value:
-        return _make_url(_plain_slashes(value), normal, draw).replace("/", "\\/")
-    match = _URL_PARTS.fullmatch(value)
-    if match is None:
-        raise ValueError("not a URL")
+    scheme, www, site, port, path = _site(value)
     # pages of one site stay pages of one site, whoever logs in
-    host = Draw(draw.key, "URL host", match["host"].rpartition("@")[2].lower(), draw.attempt)
-    made = f"{match['scheme'] or ''}{match['www'] or ''}{host.name(4)}.{host.choice(RESERVED_DOMAINS)}"
-    path = match["path"]
-    return made + path if path in ("", "/") else f"{made}/{draw.name(6)}{'/' if path.endswith('/') else ''}"
+    host = Draw(draw.key, "URL host", site, draw.attempt)
+    made = f"{scheme}{www}{host.name(4)}.{host.choice(RESERVED_DOMAINS)}{port}"
+    made += path if path in ("", "/") else f"/{draw.name(6)}{'/' if path.endswith('/') else ''}"
+    return made.replace("/", "\\/") if "\\/" in value else made
 
 
 def _make_ip(value: str, normal: str, draw: Draw) -> str:
@@ -210,7 +237,7 @@ URL = PiiType(
     _URL_GATE,
     _make_url,
     check=url,
-    normalise=lambda value: _plain_slashes(value).lower(),
+    normalise=_plain_url,
 )
 MAC = PiiType(
     "MAC",

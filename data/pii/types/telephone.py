@@ -28,7 +28,7 @@ _BARE_AFTER = rf"(?![0-9_])(?![{DASH}.,][0-9])"
 """Digits alone, and the eight of service numbers, are a number only where no sum, range of years or code continues."""
 _MOBILE = rf"01[016789][{DASH}.][0-9]{{4}}[{DASH}.][0-9]{{4}}{APART_AFTER}"
 _TEL = (
-    rf"(?P<country>(?<![0-9])(?:\(\+ ?82\)|\+ ?82|0082)|{APART_BEFORE}82(?=[{DASH}]"
+    rf"(?P<country>(?<![0-9])(?:\(\+? ?82\)|\+ ?82|0082)|{APART_BEFORE}82(?=[{DASH}]"
     rf"| ?10(?P<joint>[ {DASH}])[0-9]{{4}}(?P=joint)))"
     rf"(?:{_SEPARATED}?(?:\(0\) ?|\(?0)?)"
     rf"(?:1[016789]|2|[3-6][1-5]|[78]0|50[0-9]?){_SEPARATED}?[0-9]{{3,4}}{_SEPARATED}?[0-9]{{4}}{APART_AFTER}"
@@ -53,8 +53,10 @@ _GATE = (
     rf"|\+[1-9][0-9]{{0,2}}[ {DASH}.]\(?[0-9]{{1,4}}\)?[ {DASH}.][0-9]{{3,4}}[ {DASH}.][0-9]{{4}}"
 )
 TEL_LABEL = re.compile(
-    r"(?=[전대직내안연핸휴폰문카팩상수발고콜거제신예☎☏📞국tpmfch])(?:전화|대표\s?번호|직통|내선|안심\s?번호|연락|핸드폰|휴대폰|휴대|폰|전번|문의|문자|카톡|팩스|상담|수신|발신|고객\s?센터|콜센터|거부|제보|신고|예약|☎|☏|📞|국번"
-    r"|(?<![a-z])(?:tel|phone|mobile|fax|call|h\.?p|c\.?p)(?![a-z]))",
+    r"(?=[전대직내안연핸휴폰문카팩상수발고콜거제신예주접배담사자집비긴보총회민☎☏📞국tpmfchTMFHPC])"
+    r"(?:전화|대표\s?번호|직통|내선|안심\s?번호|연락|핸드폰|휴대|폰|전번|문의|문자|카톡|팩스|상담|수신|발신|고객\s?센터|콜센터|거부"
+    r"|제보|신고|예약|주문|접수|배달|담당|사무실|사무국|자택|집(?![가-힣])|비상|긴급|보호자|총무|회장|민원|☎|☏|📞|국번"
+    r"|(?<![a-z])(?:tel|phone|mobile|fax|call|h\.?p|c\.?p)(?![a-z])|(?<![A-Za-z])(?-i:[TMFHPC])\s?[.:)=]?\s{0,3}[\[(]?$)",
     re.IGNORECASE,
 )
 WHOLE_NUMBER = re.compile(
@@ -80,12 +82,15 @@ def telephone(text: str, match: re.Match[str]) -> Extent | None:
     if match["asked"] is not None:
         return None if set(digits) <= set("01") else (start, end)
     if match["area"] is not None and match["area"].endswith(" ") and match["last"] == " ":
-        known = digits.startswith("01") or labelled(TEL_LABEL, text, start, end)
+        cell = _CELL_BEFORE.search(text, max(0, start - 4), start) and _CELL_AFTER.match(text, end)
+        known = digits.startswith("01") or cell or labelled(TEL_LABEL, text, start, end)
         return (start, end) if known and not in_a_row(text, start, end) else None
     return start, end
 
 
+_CELL_BEFORE, _CELL_AFTER = re.compile("[|\t,<>] ?\\Z"), re.compile(" ?[|\t,<>]")
 _ABROAD = re.compile(r"\+(?! ?82)[0-9]{1,3}(?=[^0-9])")
+_OF_KOREA = re.compile(r"\(? ?(?:\+ ?|00)?82")
 _WITH_FORMER = re.compile(rf"\(?{_FORMER}[^0-9]{{1,2}}[0-9]{{2,3}}[^0-9][0-9]{{4}}")
 
 
@@ -94,7 +99,7 @@ def national(value: str) -> str:
     digits = digits_of(value)
     if _ABROAD.match(value):
         return f"+{digits}"
-    if value.startswith(("+", "0082", "82")):
+    if len(digits) > 9 and _OF_KOREA.match(value):
         digits = "0" + digits.removeprefix("00").removeprefix("82").lstrip("0")
     return digits
 

@@ -6,7 +6,7 @@ import re
 
 from data.pii.draw import Draw, lay
 from data.pii.places import INVENTED_NAMES, PLATE_REGIONS
-from data.pii.types.base import DASH, Extent, PiiType, digits_of, labelled
+from data.pii.types.base import AFTER, DASH, Extent, PiiType, digits_of, labelled, told
 
 USAGE = "[가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주바사아자배하허호]"
 """Letters a vehicle plate may carry (private, commercial, parcel, rental)."""
@@ -14,11 +14,12 @@ _USAGE_GROUPS = ("가나다라마거너더러머버서어저고노도로모보�
 _LETTERS = _USAGE_GROUPS[0]
 _MISSIONS = "외교|영사|준외|준영|국기|협정|대표"
 _OTHER_PLATE = f"[0-9]{{2,3}} ?{USAGE} ?[0-9]{{4}}(?![0-9A-Za-z])"
+_JOINT = f"(?: ?[{DASH}.·ㆍ] ?| {{0,2}})"
 _VEHICLE_PLATE = (
     rf"(?:(?<![가-힣])(?P<region>{PLATE_REGIONS}) ?[0-9]{{1,2}}"
     rf"|(?:(?<![0-9A-Za-z_.,])(?<![가-힣]제)(?<![0-9][{DASH}/])|(?<={USAGE}[0-9]{{4}}[,/]))[0-9]{{2,3}})"
     rf" ?(?P<usage>{USAGE})(?P<space> ?)(?P<serial>[0-9]{{4}})(?![0-9A-Za-z]|(?![,/]{_OTHER_PLATE})[.,{DASH}/~][0-9])"
-    rf"|(?<![0-9A-Za-z가-힣-])(?P<dashed>[0-9]{{2,3}}(?P<joint>[-.]){USAGE}(?P=joint)[0-9]{{4}})(?![0-9A-Za-z-])"
+    rf"|(?<![0-9A-Za-z가-힣-])(?P<dashed>[0-9]{{2,3}}{_JOINT}{USAGE}(?: ?[{DASH}.·ㆍ] ?|  )[0-9]{{4}})(?![0-9A-Za-z-])"
     rf"|(?<=[0-9A-Za-z가-힣\"][,/])(?P<cell>[0-9]{{2,3}}{USAGE} ?[0-9]{{4}})(?![0-9A-Za-z가-힣])"
     rf"|(?<![가-힣])(?P<mission>{_MISSIONS}) ?[0-9]{{3}}[{DASH}][0-9]{{3}}(?![0-9{DASH}])"
     rf"|(?<![가-힣])(?P<old>{PLATE_REGIONS})(?P<district> ?[가-힣]{{2,4}}?| [동서남북중](?= ))?"
@@ -26,7 +27,7 @@ _VEHICLE_PLATE = (
     rf"(?P<number>[0-9]{{4}})(?![0-9A-Za-z]|[.,{DASH}/~][0-9])"
 )
 _GATE = (
-    rf"[0-9][-.]{USAGE}[-.][0-9]{{4}}|(?:[0-9]|(?:{PLATE_REGIONS}) ?)[0-9] ?{USAGE} ?[0-9]{{4}}"
+    rf"[0-9]{_JOINT}{USAGE}(?: ?[{DASH}.·ㆍ] ?|  )[0-9]{{4}}|(?:[0-9]|(?:{PLATE_REGIONS}) ?)[0-9] ?{USAGE} ?[0-9]{{4}}"
     rf"|[교사외영기정표] ?[0-9]{{3}}[{DASH}][0-9]{{3}}|(?:{PLATE_REGIONS})(?: ?[가-힣]{{2,4}}"
     rf"| [동서남북중])? ?[가-하] ?[0-9]{{4}}"
 )
@@ -41,7 +42,8 @@ _MOTORCYCLE_LABEL = re.compile("오토바이|이륜차|바이크")
 _MOTORCYCLES = frozenset("가나다라마바사아자차카타파하")
 """Letters of motorcycles' plates, which may be joined to their district (경기수원나8203)."""
 _COURT = re.compile(
-    "대법원|법원|선고|판결|판례|판시|결정|헌재|사건|상고|항소|원심|재판|소송|참조|고법|지법|지원 ?(?:[0-9]|판결|선고)"
+    "대법원|법원|선고|판결|판례|판시|결정|헌재|사건|상고|항소|원심|재판|소송|손해배상|구상금|대여금|전원합의체|참조"
+    "|고법|지법|지원 ?(?:[0-9]|판결|선고)"
 )
 _CASES = frozenset("가나다라마바사아자누두루무부수우주노도로모보고오조구더머저허호하")
 """Letters of case numbers (97누1234, 99다1234): year, kind of the case, number."""
@@ -50,7 +52,8 @@ _FIRST_COURT = 48
 _COUNTERS = frozenset("조주도부호수자소로나")
 """Usage letters that are also counters, particles or words ("10조 2000억", "20도 1500")."""
 _AFTER_PLATE = re.compile(
-    r" ?(?:[년월억만천조원명개톤점여회건석권부위편%㎞㎡]|[mgkMGK](?![0-9])|킬로|미터|번지|세대|가구|마리|대(?![가-힣]))"
+    r" ?(?:[년월억만천조원명개톤점여회건석권부위편열%㎞㎡]|[mgkMGK](?![0-9])|킬로|미터"
+    r"|번지|세대|가구|마리|대(?![가-힣]))"
 )
 
 
@@ -67,17 +70,24 @@ def vehicle_plate(text: str, match: re.Match[str]) -> Extent | None:
     if match["region"] is not None or match["mission"] is not None:
         return start, end
     article = match["usage"] in "조호" and text[start - 1 : start] == "제"
-    if article or _AFTER_PLATE.match(text, end) or labelled(_COURT, text, start, end):
+    if article or _AFTER_PLATE.match(text, end):
         return None
-    if labelled(_LABEL, text, start, end):
-        return start, end
+    number = int(match[0][: match.start("usage") - start])
+    case = not match["space"] and _FIRST_COURT <= number <= 99 and match["usage"] in _CASES
+    if case and _COURT.search(text, end, end + AFTER):
+        return None  # 94다4567 자동차 손해배상
+    said = told(_LABEL, _COURT, text, start, end)
+    if said is not None:
+        return (start, end) if said else None
     if match["serial"].startswith("0"):  # nothing is counted like this
         return start, end
     year = match["space"] and 1800 <= int(match["serial"]) <= 2100
     loose = match["space"] and (match["usage"] in _COUNTERS or text[match.start("usage") - 1] == " ")
-    number = int(match[0][: match.start("usage") - start])
-    case = not match["space"] and _FIRST_COURT <= number <= 99 and match["usage"] in _CASES
     return None if year or loose or case or match["serial"].endswith("000") else (start, end)
+
+
+def _group(letter: str) -> str:
+    return next((letters for letters in _USAGE_GROUPS if letter in letters), _LETTERS)
 
 
 def _make(value: str, normal: str, draw: Draw) -> str:
@@ -85,7 +95,7 @@ def _make(value: str, normal: str, draw: Draw) -> str:
     regions = PLATE_REGIONS.split("|")
     if match is None:  # of another form, beside its label
         made = lay(value, "0" * (len(digits_of(value)) - 4) + draw.digits(4))
-        made = re.sub("(?<=[0-9])( ?)[가-힣]", lambda m: m[1] + draw.choice(_LETTERS), made, count=1)
+        made = re.sub("(?<=[0-9])( ?)([가-힣])", lambda m: m[1] + draw.choice(_group(m[2])), made, count=1)
         return draw.choice(regions) + made[2:] if value.startswith(tuple(regions)) else made
     if match["mission"]:
         return lay(value, "000" + draw.digits(3))
@@ -95,8 +105,7 @@ def _make(value: str, normal: str, draw: Draw) -> str:
         return (" " if match["gap"] else "").join([draw.choice(regions), district, letter + made])
     made = lay(value, "0" * (sum(c in "0123456789" for c in value) - 4) + draw.digits(4))
     at = match.start("usage") if match["usage"] else re.search(USAGE, value).start()  # type: ignore[union-attr]
-    group = next(letters for letters in _USAGE_GROUPS if value[at] in letters)
-    made = made[:at] + draw.choice(group) + made[at + 1 :]
+    made = made[:at] + draw.choice(_group(value[at])) + made[at + 1 :]
     if match["region"]:
         made = draw.choice(regions) + made[2:]
     return made

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.pii import checks
+from data.pii import Pseudonymizer, checks
 from data.pii.places import INVENTED_NAMES as STEMS
 from data.pii.surrogate import normalise, surrogate
 
@@ -110,3 +110,58 @@ def test_nobody_has_it(key: bytes) -> None:
                 assert district and district["district"] in STEMS, made
         elif name == "ADDRESS":
             assert re.match(f"(?:[가-힣]+ ?)?(?:{'|'.join(STEMS)})[시군구] ", made), made
+
+
+SPELLINGS = {
+    "TEL": ["010-1234-5678", "(+82) 10-1234-5678", "0082-10-1234-5678", "010 1234 5678", "82 10 1234 5678"],
+    "PASSPORT": ["M31415926", "M-31415926", "M 3141 5926", "m31415926"],
+    "DRIVER_LICENSE": ["11-17-174133-01", "111717413301", "서울 17-174133-01", "서울17-174133-01"],
+    "VEHICLE_PLATE": ["34바 5678", "34바5678", "34-바-5678", "3 4 바 5 6 7 8"],
+    "URL": ["http://shop.example.kr/a", "https://www.Shop.example.kr/a", "shop.example.kr/a/", "http://SHOP.EXAMPLE.KR:80/a"],
+    "EMAIL": ["Hong@Example.com", "hong@example.com"],
+    "MAC": ["00:00:5e:00:53:0a", "0000.5E00.530A", "00005e00530a"],
+    "IP": ["2001:db8::1", "2001:DB8:0:0::1"],
+    "RRN": ["900101-1234567", "9001011234567", "19900101-1234567", "900101 / 1234567"],
+    "CARD": ["4111-1111-1111-1111", "4111111111111111", "4111 1111 1111 1111"],
+    "BRN": ["123-45-67890", "1234567890", "123.45.67890"],
+    "BANK_ACCOUNT": ["110-245-124678", "110245124678"],
+    "HEALTH_INSURANCE": ["1-2345678901", "12345678901"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_one_value_one_pseudonym_however_written(name: str) -> None:
+    made = [surrogate(KEY, name, value) for value in SPELLINGS[name]]
+    signs = {re.sub("[^0-9a-z가-힣]", "", one.lower()) for one in made} if name not in ("URL", "TEL", "IP") else set()
+    if name == "RRN":
+        signs = {one[-13:] for one in signs}
+    elif name == "DRIVER_LICENSE":
+        signs = {re.sub("[^0-9]", "", one)[-10:] for one in signs}
+    elif name == "URL":
+        signs = {re.sub("^https?://|^www[.]|:80|/$", "", one.replace("//www.", "//")) for one in made}
+    elif name == "TEL":
+        signs = {re.sub("[^0-9]", "", one)[-8:] for one in made}
+    elif name == "IP":
+        signs = set(made)
+    assert len(signs) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("전화 ０１０－１２３４－５６７８로", "전화 ０１０－[０-９]{4}－[０-９]{4}로"),
+        ("전화 [010][1234][5678]로", r"전화 \[010\]\[\d{4}\]\[\d{4}\]로"),
+        ("전화 [0][1][0]-[1][2][3][4]-[5][6][7][8]로", r"전화 \[0\]\[1\]\[0\](?:-(?:\[\d\]){4}){2}로"),
+        ("전화 ⓪①⓪-①②③④-⑤⑥⑦⑧로", "전화 ⓪①⓪-[⓪①-⑨]{4}-[⓪①-⑨]{4}로"),
+        ("전화 공일공 일이삼사 오육칠팔로", "전화 공일공 [공일이삼사오육칠팔구]{4} [공일이삼사오육칠팔구]{4}로"),
+        ("전화 02-123-4567~9번", r"전화 02-\d{3}-\d{4}~\d번"),
+        ("전화 02-123-4567, 4569", r"전화 02-\d{3}-\d{4}, \d{4}"),
+        ("전화 010-1234-\n5678로", r"전화 010-\d{4}-\n\d{4}로"),
+        ("주민번호 (900101)-(1234567) 임", r"주민번호 \(\d{6}\)-\(\d{7}\) 임"),
+        ("차량 １２가 ３４５６을", "차량 [０-９]{2}[가-힣] [０-９]{4}을"),
+        ("여권 Ｍ３１４１５９２６을", "여권 [Ａ-Ｚ][０-９]{8}을"),
+    ],
+)
+def test_the_writing_of_the_original_is_kept(text: str, form: str) -> None:
+    out, _ = Pseudonymizer(KEY).apply(text)
+    assert re.fullmatch(form, out) and out != text

@@ -1,0 +1,169 @@
+"""Numbers whose digits stand apart, in boxes or brackets, have letters among them or are joined in unusual ways.
+
+A run of such signs is read as the number that is meant, and the patterns and checks of the types decide on it between
+its neighbours: a number in boxes needs what the same number in plain characters needs, and a word for it where its
+writing could be a row of something else. A whole value is taken or nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+
+from data.pii.types.base import BEFORE, DASH, DATE, Found, PiiType, accepted, labelled
+from data.pii.types.identity import DRIVER_LICENSE, FRN, HEALTH_INSURANCE, RRN
+from data.pii.types.money import BANK_ACCOUNT, BRN, CARD
+from data.pii.types.telephone import TEL
+from data.pii.written import LOOKALIKES
+
+_LETTERS = "oOоОㅇ○◯〇lIㅣ∣"
+_MOBILE_LETTERS = "SsZB"
+"""Typed for digits in mobile numbers alone."""
+_SIGN = f"[0-9{_LETTERS}{_MOBILE_LETTERS}]"
+_OTHER = rf"[^0-9A-Za-z가-힣\n\t{_LETTERS}]"
+_WORD = "(?: {0,2}(?:다시|대시|하이픈|국?에|국?의) {0,2})"
+RUN_GATE = f"{_SIGN}(?:(?:{_OTHER}{{0,4}}|{_WORD}){_SIGN}){{7}}"
+_RUN = re.compile(
+    rf"(?:(?<![0-9A-Za-z.,/=_-])|(?<=[^0-9A-Za-z_]__))(?<![0-9] )"
+    rf"(?={_SIGN})(?:{_SIGN}(?:{_OTHER}{{0,4}}|{_WORD})){{7,48}}{_SIGN}"
+    rf"(?![0-9A-Za-z]|[{DASH}.,:/~*][0-9]| [0-9])"
+)
+_GROUP = re.compile(f"{_SIGN}+")
+_MASKED = re.compile(rf"([{_LETTERS}])\1{{2}}")
+_PLAIN = re.compile(rf"[{DASH}. )]")
+"""Joints that the patterns of the types know."""
+_LISTED = (",", "/", "·", "|", "")
+"""What stands between the values of a list, with blanks or not."""
+_BRACKET = re.compile(r"[()\[\]{}<>]")
+_BRACKETS = dict(zip("([{<", ")]}>", strict=True))
+_KINDS = (CARD, RRN, FRN, DRIVER_LICENSE, BRN, TEL, BANK_ACCOUNT, HEALTH_INSURANCE)
+_MOBILE = re.compile("01[016789][0-9]{7,8}")
+_DASHES = frozenset("-‐‑‒–—―−ㅡ")
+_AS_DIGITS = str.maketrans(LOOKALIKES)
+_DIGITS = range(8, 17)
+
+Group = tuple[int, int]
+
+
+def run(text: str, start: int, end: int) -> Iterator[Found]:
+    """Yield numbers whose digits stand apart, in boxes or brackets, or among letters and signs that are typed for them.
+
+    0 1 0 - 1 2 3 4 - 5 6 7 8, [0][1][0]…, (010)-(1234)-(5678), O2-345-6789, 010/1234/5678, 02  345 6789.
+    """
+    position = start
+    while (match := _RUN.search(text, position, end)) is not None:
+        position = match.start() + 1
+        groups = [group.span() for group in _GROUP.finditer(text, *match.span())]
+        values: list[Found] = []
+        for some in _windows(text, groups):
+            if any(value.start < some[-1][1] and some[0][0] < value.end for value in values):
+                continue
+            if (value := _read(text, some, some == groups)) is not None:
+                values.append(value)
+        yield from sorted(values)
+        position = match.end() if values else groups[0][1]
+
+
+def _windows(text: str, groups: list[Group]) -> Iterator[list[Group]]:
+    """Yield the groups of a run, all of them first, then those between the signs of a list, then any beside others."""
+    seen = [groups]
+    for sign in _LISTED:
+        pieces = [[groups[0]]]
+        for left, right in pairwise(groups):
+            if _listed(text[left[1] : right[0]]) == sign:
+                pieces.append([right])
+            else:
+                pieces[-1].append(right)
+        seen += pieces if len(pieces) > 1 else []
+    if len(groups) <= 8:
+        for length in range(len(groups) - 1, 0, -1):
+            seen += [groups[first : first + length] for first in range(len(groups) - length + 1)]
+    for some in seen:
+        first, last = groups.index(some[0]), groups.index(some[-1])
+        before = text[groups[first - 1][1] : some[0][0]] if first else ","
+        after = text[some[-1][1] : groups[last + 1][0]] if some[-1] != groups[-1] else ","
+        if _listed(before) is None or _listed(after) is None:
+            continue
+        if sum(last - begin for begin, last in some) in _DIGITS:
+            yield some
+
+
+def _listed(joint: str) -> str | None:
+    """Return the sign of a list that a joint is, "" for blanks; None for any other."""
+    sign = _BRACKET.sub("", joint).strip(" ")
+    return sign if sign in _LISTED and (sign or joint.isspace()) else None
+
+
+def _read(text: str, groups: list[Group], alone: bool) -> Found | None:
+    """Return the value that a few groups are, with the brackets that begin and end it."""
+    written = [text[first:last] for first, last in groups]
+    signs = "".join(written)
+    letters = len(signs) - sum(sign in "0123456789" for sign in signs)
+    if letters and (_MASKED.search(signs) or len(signs) - letters < 6):
+        return None
+    digits = [group.translate(_AS_DIGITS) for group in written]
+    joints = [text[left:right] for (_, left), (right, _) in pairwise(groups)]
+    cores = {_BRACKET.sub("", joint).strip() for joint in joints} - {""}
+    mixed = len(cores) > 1
+    if (
+        (mixed and cores > {"/", "-"})
+        or len(cores) > 2
+        or DATE.match(text, groups[0][0])
+        or (cores == {","} and not written[0].startswith("01"))
+    ):
+        return None
+    sizes = tuple(map(len, digits))
+    known = not letters and len(set(joints)) < 2 and all(map(_PLAIN.fullmatch, joints)) and max(sizes) > 1
+    if known and alone and not (digits[0] == "010" and sizes != (3, 4, 4)):
+        return None  # the patterns have decided
+    start, end = groups[0][0], groups[-1][1]
+    if joints and _BRACKETS.get(text[start - 1 : start]) == joints[0].strip()[:1]:
+        start -= 1
+    if joints and text[end : end + 1] == _BRACKETS.get(joints[-1].strip()[-1:]):
+        end += 1
+    if "".join(digits) in "01234567890123456789":
+        return None
+    for plain in dict.fromkeys(_readings(digits, joints)):
+        # what else a list holds does not speak against a value
+        view = f"{text[max(0, start - BEFORE) : start]} {plain} {text[end : end + 24]}"
+        at = min(start, BEFORE) + 1
+        joined = "-" not in plain and 1 < len(groups) <= 8
+        for kind in (TEL,) if joined or mixed else _KINDS:
+            match = kind.pattern.match(view, at)
+            if match is None or accepted(kind, view, match) != (at, at + len(plain)):
+                continue
+            told = kind.label is not None and labelled(kind.label, view, at, at + len(plain))
+            if told or ((alone or cores) and not mixed and _own(kind, signs, plain, joints)):
+                return Found(start, end, kind.name, plain)
+    return None
+
+
+def _readings(digits: list[str], joints: list[str]) -> Iterator[str]:
+    """Yield what groups of digits can mean: as they stand, without blanks, digits apart in groups."""
+    if len(digits) > 8:
+        apart, _ = Counter(joints).most_common(1)[0]
+        yield _joined(digits, [joint != apart for joint in joints])
+        return
+    yield "-".join(digits)
+    if any(marked := [joint.strip() != "" for joint in joints]):
+        yield _joined(digits, marked)
+    if digits[0].startswith("010"):
+        yield "".join(digits)
+
+
+def _joined(digits: list[str], marked: list[bool]) -> str:
+    return digits[0] + "".join("-" * dash + more for dash, more in zip(marked, digits[1:], strict=True))
+
+
+def _own(kind: PiiType, signs: str, plain: str, joints: list[str]) -> bool:
+    """Return whether a number is told by its form alone."""
+    number = signs.translate(_AS_DIGITS)
+    apart = len(joints) > 8
+    if kind is TEL and _MOBILE.fullmatch(number):
+        return len(set(number)) > (4 if apart else 2) and (apart or "-" in plain)
+    if kind is TEL:
+        joined = [joint for joint in joints if joint.strip(" ") in ("_", *_DASHES)]
+        return signs == number and len(joined) == 2
+    return signs == number and kind not in (BANK_ACCOUNT, HEALTH_INSURANCE)
