@@ -32,7 +32,7 @@ class ModelSettings(Settings):
         "attention_probs_dropout_prob": "attention_dropout",
     }
 
-    type: Literal["roberta", "bert", "modernbert"] = "roberta"
+    type: Literal["roberta", "bert", "modernbert", "deberta-v2"] = "roberta"
     """Model class of transformers."""
     layers: int = Field(12, ge=1)
     """Number of transformer layers."""

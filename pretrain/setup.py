@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
 from common.progress import say
 from common.settings import dump_settings
 from pretrain.batches.inputs import prepare
@@ -24,6 +24,7 @@ from pretrain.callbacks.checkpoint import (
     load_optimizer,
     load_weights,
     newest_checkpoint,
+    read_metadata,
     remove_unfinished,
     tokens_fingerprint,
 )
@@ -33,6 +34,7 @@ from pretrain.cost.run import refuse_settings
 from pretrain.dry_run_batch import dry_run_batch
 from pretrain.kernels.compile import is_compiled, speed_up
 from pretrain.kernels.precision import half_type, resolve_dtype
+from pretrain.models.check_forms import differing_form
 from pretrain.models.continuation import load_model
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
 from pretrain.parallel.engine import Engine, start_engine
@@ -99,9 +101,9 @@ def begin(
     name, saved, branches = process.on_first("its checkpoint", lambda: _source(settings, tokens, out, metadata, parent))
     source = Path(name) if name else None
     metadata |= {name: saved.get(name) for name in ("parent", "first_sample")}
+    hf_model = _hf_model(settings, TokenShards(tokens), tokenizer, source, saved, process)
     plans = out / PLANS.replace("*", metadata["fingerprint"][:12])
     process.on_first("the plan of its samples", lambda: _plan(settings, tokens, plans, out))
-    hf_model = _hf_model(settings, TokenShards(tokens), tokenizer, source, saved, process)
     metadata["positions"] = hf_model.config.max_position_embeddings
     metadata["config"] = hf_model.config.to_diff_dict()
     step = min(int(saved.get("step", 0)), settings.steps - 1)
@@ -162,7 +164,8 @@ def _source(
         return str(path), saved, False
     if settings.branch_from:
         parent = parent or Path(settings.branch_from)
-        return str(parent), read_parent(parent, metadata["settings"], settings, tokens), True
+        saved = read_parent(parent, metadata["settings"], settings, tokens)
+        return str(parent), saved | {"config": (read_metadata(parent) or {})["config"]}, True
     return "", {}, False
 
 
@@ -206,16 +209,26 @@ def _hf_model(
     saved: dict[str, Any],
     process: Process,
 ) -> PreTrainedModel:
-    """Return the model of transformers that is trained, with the weights that it begins or continues with."""
+    """Return the model of transformers that is trained, with the weights that it begins or continues with.
+
+    A checkpoint's configuration is that of its first start: a published model's, where the run began with one.
+    """
     config = build_config(settings, shards.vocab_size, shards.special_ids)
-    if settings.init_from and not source:
-        tell = say if process.first else lambda _: None
-        hf_model = load_model(settings.init_from, config, settings, read_vocabulary(tokenizer), tell)
-    else:
-        config.max_position_embeddings = saved.get("positions", config.max_position_embeddings)
-        hf_model = build_model(settings, config)
     if source:
+        hf_model = build_model(settings, type(config).from_dict(saved["config"]))
         load_weights(source, hf_model)
+    elif settings.init_from:
+        tell = say if process.first else lambda _: None
+        vocabulary = read_vocabulary(tokenizer)
+        hf_model = load_model(settings.init_from, config, settings, vocabulary, tell, compare=process.first)
+    else:
+        hf_model = build_model(settings, config)
+        if process.first and (where := differing_form(hf_model)):
+            raise HunminError(
+                f"a text has other logits beside others than alone {where}: {type(hf_model).__name__}",
+                "texts of a batch do not see each other",
+                f"correct the model's file in pretrain/models ({settings.model.type})",
+            )
     if settings.gradient_checkpointing:
         recompute_layers(hf_model)
     return hf_model

@@ -28,7 +28,8 @@ Activations, bytes a token and layer, that the backward pass needs (h width, f f
     feed-forward before and after GELU                                           2·w·f
     masks of the two dropouts of hidden states                                   2·h; on a CPU 2·w·h
     a number a head by which the softmax can be computed again                   4·A
-    where no kernel does that (TPU; CPU with attention dropout): its weights     w·A·s
+    where no kernel does that (TPU; CPU with attention dropout; a model that
+    has none, see `Architecture.score_bytes`): its weights                       w·A·s
     their dropout, and what it leaves                                            (1 + w)·A·s; on a CPU (w + w)·A·s
 
 With f = 4h, 16 bits and dropout these are 34·h as in Korthikanti et al. 2022. Where layers are computed again, w·h a
@@ -161,10 +162,10 @@ def layer_bytes_per_token(settings: PretrainSettings, arithmetic: Arithmetic) ->
     model, w, on_cpu = settings.model, arithmetic.width, arithmetic.kind == "cpu"
     norm = FP32 if arithmetic.kind == "gpu" and not arithmetic.compiled else w
     mask = w if on_cpu else 1
-    total = ARCHITECTURES[model.type].layer_bytes(model, w, norm, mask)
-    dropped = bool(model.dropped_attention)
-    if arithmetic.kind == "tpu" or (on_cpu and dropped):
-        total += (w + (mask + w if dropped else 0)) * model.heads * settings.max_seq_len
+    architecture = ARCHITECTURES[model.type]
+    total = architecture.layer_bytes(model, w, norm, mask)
+    if architecture.keeps_scores or arithmetic.kind == "tpu" or (on_cpu and model.dropped_attention):
+        total += architecture.score_bytes(model, w, mask, settings.max_seq_len, arithmetic.compiled)
     return total
 
 

@@ -10,8 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._functorch import config as functorch_config
+from torch._inductor import config as inductor_config
+from transformers import PreTrainedModel
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
 from common.extras import pip_install
 from common.files import atomic_write
 from pretrain.kernels.attention import NAME, unpadded
@@ -47,9 +49,9 @@ def speed_up(
     compiled = is_compiled(settings, device)
     width = config.hidden_size // config.num_attention_heads
     model.one_shape = device.type == "tpu"
-    model.unpadded = unpadded(device, model.half, width, settings.max_seq_len, compiled)
+    model.unpadded = model.architecture.unpadded and unpadded(device, model.half, width, settings.max_seq_len, compiled)
     if model.unpadded:
-        model.hf_model.set_attn_implementation(NAME)
+        attend_unpadded(model.hf_model)
     if settings.fp8:
         use_fp8(model, device)
     if fuse is None:
@@ -58,10 +60,34 @@ def speed_up(
         model.architecture.fuse(model.hf_model)
     if compiled:
         model.compiles = True
+        if settings.model.dropout or settings.model.dropped_attention:
+            draw_dropout_as_eager()
         if world == 1 or model.one_shape:
             compile_whole(model)
         else:
             compile_layers(model)
+
+
+def attend_unpadded(hf_model: PreTrainedModel) -> None:
+    """Have a model attend by `pretrain.kernels.attention.attend`. Raises HunminError where it cannot, which
+    transformers only warns of: its texts would see each other."""
+    hf_model.set_attn_implementation(NAME)
+    if hf_model.config._attn_implementation != NAME:
+        raise HunminError(
+            f"{type(hf_model).__name__} has an attention of its own, and its architecture is marked `unpadded`",
+            "unpadded sequences are kept apart by the attention that they are computed with",
+            "set unpadded = False in its file in pretrain/models",
+        )
+
+
+def draw_dropout_as_eager() -> None:
+    """Have Inductor draw dropout's masks as eager torch does, where it can (torch 2.13 and later).
+
+    By default a mask depends on the shape of the kernel that draws it: drawn again in the backward pass, by another
+    kernel, it is another mask, and in some kernels four entries share a draw (PyTorch issue 198333).
+    """
+    if hasattr(inductor_config, "align_random_eager"):
+        inductor_config.align_random_eager = True
 
 
 def is_compiled(settings: PretrainSettings, device: torch.device) -> bool:

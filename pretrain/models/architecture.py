@@ -7,7 +7,7 @@ Shapes: B samples, S tokens a sample, R rows, H hidden width.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -26,21 +26,41 @@ class Architecture(ABC):
     """By which people call it."""
     classes: ClassVar[Mapping[str, str]]
     """Head (`Objective.head`) → name of the class of transformers."""
-    alike: ClassVar[Sequence[str]]
-    """Entries of a configuration in which a published model must be as the run's: what its weights compute."""
+    needs: ClassVar[Mapping[str, object]] = {
+        "tie_word_embeddings": True,
+        "is_decoder": False,
+        "add_cross_attention": False,
+        "chunk_size_feed_forward": 0,
+    }
+    """Entries of a published model's configuration → the only value with which a run computes what transformers does.
+    All other entries are carried along."""
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """Patterns of the names of weights in some published folders → their names in the run's model."""
+    fixed: ClassVar[Mapping[str, object]] = {}
+    """Entries that the configuration of a run's model has, whatever a published one says: `renamed` makes up for it."""
     set_by: ClassVar[Mapping[str, str]] = {}
-    """Of those entries, the ones that a setting decides → the setting."""
+    """Entries of a published model's configuration that a setting decides → the setting."""
     sections: ClassVar[Sequence[str]] = ()
     """Sections of `pretrain.model` that are of this architecture alone."""
     learned_positions: ClassVar[bool] = True
     """Whether positions have a table of weights."""
     stacked: ClassVar[Mapping[str, int]] = {}
     """Weight of a layer that holds several matrices, one below the other → how many."""
+    unpadded: ClassVar[bool] = False
+    """Whether the layers attend by `pretrain.kernels.attention.attend` (transformers' AttentionInterface), which keeps
+    unpadded sequences apart. Without it samples are rectangles, and packed texts are kept apart by `masks`."""
+    keeps_scores: ClassVar[bool] = False
+    """Whether the backward pass needs attention's scores on every device, as no kernel computes them again."""
 
     def fault(self, model: ModelSettings) -> str:
         """Return why a model cannot be of this architecture, with what to set instead; "" where it can."""
         from pretrain.models.registry import ARCHITECTURES
 
+        if model.initialisation == "local" and not self.learned_positions:
+            return (
+                f"model.initialisation=local does not go with model.type={self.name}, whose positions are computed and "
+                "not learned; set model.initialisation=original"
+            )
         for other in ARCHITECTURES.values():
             for section in other.sections:
                 if section not in self.sections and getattr(model, section) is not None:
@@ -87,6 +107,15 @@ class Architecture(ABC):
         """Return the arguments of the encoder's forward pass, of those that the training model has for any."""
         return inputs
 
+    def encode(self, hf_model: PreTrainedModel, inputs: dict[str, Any]) -> Any:
+        """Return the encoder's output, with `last_hidden_state` (B, S, H).
+
+        Args:
+            hf_model: the model.
+            inputs: of the forward pass, as the training model has them for any encoder.
+        """
+        return hf_model.base_model(**self.arguments(inputs))
+
     @abstractmethod
     def features(self, hf_model: PreTrainedModel, hidden_RH: Tensor) -> Tensor:
         """Return the head's features before the projection on the vocabulary."""
@@ -114,6 +143,19 @@ class Architecture(ABC):
 
     def position_table(self, hf_model: PreTrainedModel) -> nn.Parameter | None:
         """Return the table of positions; None where positions are computed."""
+        return None
+
+    def lengthen(self, config: PreTrainedConfig, positions: int) -> None:
+        """Write a larger number of positions into the configuration of a published model."""
+        config.max_position_embeddings = positions
+
+    def published_head(self, config: PreTrainedConfig, unexpected: Collection[str]) -> PreTrainedConfig | None:
+        """Return the configuration by which transformers reads a published head that it passed over; None: none.
+
+        Args:
+            config: that it passed over the head with.
+            unexpected: names of the weights that it had no place for.
+        """
         return None
 
     def query_and_key(self, layer: nn.Module) -> tuple[Tensor, ...]:
@@ -162,6 +204,19 @@ class Architecture(ABC):
             norm: bytes of a number that goes into a layer norm.
             mask: bytes of an entry of dropout's mask.
         """
+
+    def score_bytes(self, model: ModelSettings, number: int, mask: int, length: int, compiled: bool) -> float:
+        """Return the bytes that a layer keeps of a token's scores where no kernel computes them again: w·A·s; with
+        dropout (m + w)·A·s more.
+
+        Args:
+            model: the shape.
+            number: w, bytes of a number.
+            mask: m, bytes of an entry of dropout's mask.
+            length: s, positions that a token sees.
+            compiled: whether the model is compiled.
+        """
+        return float((number + (mask + number if model.dropped_attention else 0)) * model.heads * length)
 
     def flops_per_token(self, model: ModelSettings, vocab_size: int, span: float, predicted: float) -> float:
         """Return forward + backward FLOPs a token, a multiply-add counted as two.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pretrain.models.architecture import Architecture
+from pretrain.models.default_encoder import DefaultEncoder
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from pretrain.settings import ModelSettings, PretrainSettings
 
 
-class Bert(Architecture):
+class Bert(DefaultEncoder):
     """BERT."""
 
     name, label = "bert", "BERT"
     classes: ClassVar[Mapping[str, str]] = {"mlm": "BertForMaskedLM", "mlm+nsp": "BertForPreTraining"}
-    alike = ("hidden_act", "layer_norm_eps", "type_vocab_size", "pad_token_id")
+    unpadded = True
     token_types = 2
 
     def config(
@@ -36,47 +36,11 @@ class Bert(Architecture):
             layer_norm_eps=1e-12,
         )
 
-    def shape(
-        self, settings: PretrainSettings, head: str, vocab_size: int, special_ids: Mapping[str, int]
-    ) -> dict[str, Any]:
-        """Return the entries of a configuration that BERT and RoBERTa share; see `config`."""
-        model = settings.model
-        return {
-            "vocab_size": vocab_size,
-            "hidden_size": model.hidden,
-            "num_hidden_layers": model.layers,
-            "num_attention_heads": model.heads,
-            "intermediate_size": model.intermediate,
-            "hidden_dropout_prob": model.dropout,
-            "attention_probs_dropout_prob": model.dropped_attention,
-            "initializer_range": model.initializer_range,
-            "pad_token_id": special_ids["pad"],
-            "tokenizer_class": "BertTokenizer",
-            "architectures": [self.classes[head]],
-        }
-
-    def set_dropout(self, config: PreTrainedConfig, model: ModelSettings) -> None:
-        """Write both."""
-        config.hidden_dropout_prob = model.dropout
-        config.attention_probs_dropout_prob = model.dropped_attention
-
-    def layers(self, hf_model: PreTrainedModel) -> Sequence[nn.Module]:
-        """Return the encoder's."""
-        return hf_model.base_model.encoder.layer
-
-    def before_layers(self, hf_model: PreTrainedModel, mark: Callable[[Tensor], None]) -> None:
-        """Mark the encoder's input."""
-        hf_model.base_model.encoder.register_forward_pre_hook(lambda _, inputs: mark(inputs[0]))
-
     def arguments(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """Return them with token types where sequences are unpadded: BERT's own would have another shape."""
         if "cu_seq_lens_q" in inputs and "token_type_ids" not in inputs:
             inputs["token_type_ids"] = inputs["input_ids"].new_zeros(inputs["input_ids"].shape)
         return inputs
-
-    def features(self, hf_model: PreTrainedModel, hidden_RH: Tensor) -> Tensor:
-        """Return what the head's transform gives."""
-        return hf_model.cls.predictions.transform(hidden_RH)
 
     def fuse(self, hf_model: PreTrainedModel) -> None:
         """Replace each layer's forward pass of its self-attention."""
@@ -95,27 +59,6 @@ class Bert(Architecture):
         own = layer.attention.self
         return own.query.weight, own.key.weight
 
-    def feed_forward(self, hidden: int) -> int:
-        """Return 4 × hidden."""
-        return 4 * hidden
-
-    def parameters(self, model: ModelSettings, vocab_size: int, length: int, pad_id: int = 1) -> int:
-        """Return those of embeddings, layers, the head's transform, and the output's bias."""
-        h, f = model.hidden, model.intermediate
-        embeddings = (vocab_size + self.first_position(pad_id) + length + self.token_types) * h + 2 * h
-        layer = 4 * (h * h + h) + (h * f + f) + (f * h + h) + 4 * h
-        head = h * h + h + 2 * h + vocab_size
-        return embeddings + model.layers * layer + head
-
-    def layer_products(self, model: ModelSettings) -> int:
-        """Return 4h² + 2hf: queries, keys, values, output; two feed-forward."""
-        return 4 * model.hidden**2 + 2 * model.hidden * model.intermediate
-
-    def layer_bytes(self, model: ModelSettings, number: int, norm: int, mask: int) -> float:
-        """Return 6·w·h + 2·n·h + 2·w·f + 4·A, with dropout 2·m·h more.
-
-        Input, queries, keys, values, attention's output, first norm; the two norms' inputs; feed-forward before and
-        after GELU; a number a head by which the softmax can be computed again; masks of the two dropouts.
-        """
-        total = 6 * number * model.hidden + 2 * norm * model.hidden + 2 * number * model.intermediate + 4 * model.heads
-        return float(total + (2 * mask * model.hidden if model.dropout else 0))
+    def position_parameters(self, model: ModelSettings, length: int, pad_id: int) -> int:
+        """Return those of positions and token types."""
+        return super().position_parameters(model, length, pad_id) + self.token_types * model.hidden

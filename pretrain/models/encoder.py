@@ -125,6 +125,23 @@ class MaskedRowsModel(nn.Module):
             cu_seqlens_K: int32 borders of those texts, from 0 to T.
             own: the objective's, see `Objective.inputs`.
         """
+        encoded = self.encode(ids_BS, lengths_B, segment_ids_BS, segments_BS, position_ids_BS, cu_seqlens_K)
+        hidden_BSH = encoded.last_hidden_state
+        index = rows_BM[:, :, None].expand(-1, -1, hidden_BSH.shape[-1])
+        hidden_RH = torch.gather(hidden_BSH, 1, index).flatten(0, 1)
+        gathered = self.objective.gather(self, encoded, **own)
+        return self.head_sums(hidden_RH, labels_BM.reshape(-1), **gathered)
+
+    def encode(
+        self,
+        ids_BS: Tensor,
+        lengths_B: Tensor | None = None,
+        segment_ids_BS: Tensor | None = None,
+        segments_BS: Tensor | None = None,
+        position_ids_BS: Tensor | None = None,
+        cu_seqlens_K: Tensor | None = None,
+    ) -> Any:
+        """Return the encoder's output of a batch, `last_hidden_state` (B, S, H); arguments as those of `sums`."""
         causal = self.objective.causal
         # layers that are recomputed would warn of the cache, which an encoder has not, and break the compiled graph
         inputs: dict[str, Any] = {"input_ids": ids_BS, "attention_mask": None, "use_cache": False}
@@ -143,16 +160,12 @@ class MaskedRowsModel(nn.Module):
         if segments_BS is not None:
             inputs["token_type_ids"] = segments_BS
         if cu_seqlens_K is not None and position_ids_BS is not None:
+            assert self.architecture.unpadded  # any other would have all texts see each other
             inputs["position_ids"] = self._first + position_ids_BS
             inputs |= {"cu_seq_lens_q": cu_seqlens_K, "max_length_q": max(FILL, self._longest)}
             if causal:
                 inputs["causal"] = True
-        encoded = self.hf_model.base_model(**self.architecture.arguments(inputs))
-        hidden_BSH = encoded.last_hidden_state
-        index = rows_BM[:, :, None].expand(-1, -1, hidden_BSH.shape[-1])
-        hidden_RH = torch.gather(hidden_BSH, 1, index).flatten(0, 1)
-        gathered = self.objective.gather(self, encoded, **own)
-        return self.head_sums(hidden_RH, labels_BM.reshape(-1), **gathered)
+        return self.architecture.encode(self.hf_model, inputs)
 
     def head_sums(self, hidden_RH: Tensor, labels_R: Tensor, **gathered: Tensor) -> Sums:
         """Return the sums of predicted rows, and of what else the objective has.

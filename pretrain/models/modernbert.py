@@ -38,10 +38,7 @@ class ModernBert(Architecture):
 
     name, label = "modernbert", "ModernBERT"
     classes: ClassVar[Mapping[str, str]] = {"mlm": "ModernBertForMaskedLM"}
-    alike = (
-        *("hidden_activation", "classifier_activation", "norm_eps", "norm_bias", "attention_bias", "mlp_bias"),
-        *("decoder_bias", "classifier_bias", "layer_types", "local_attention", "rope_parameters", "pad_token_id"),
-    )
+    needs: ClassVar[Mapping[str, object]] = {**Architecture.needs, "decoder_bias": True}
     set_by: ClassVar[Mapping[str, str]] = {
         "layer_types": "pretrain.model.modernbert.global_every",
         "local_attention": "pretrain.model.modernbert.window",
@@ -49,15 +46,11 @@ class ModernBert(Architecture):
     }
     sections = ("modernbert",)
     learned_positions = False
+    unpadded = True
     stacked: ClassVar[Mapping[str, int]] = {"attn.Wqkv.weight": 3, "mlp.Wi.weight": 2}
 
     def fault(self, model: ModelSettings) -> str:
         """Return why positions cannot be as the settings say."""
-        if model.initialisation == "local":
-            return (
-                "model.initialisation=local does not go with model.type=modernbert, whose positions are computed and "
-                "not learned; set model.initialisation=original"
-            )
         if model.hidden // model.heads % 2:
             return (
                 f"model.type=modernbert rotates pairs of a head's numbers (RoPE), and hidden ({model.hidden}) / heads "

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from pretrain.models.architecture import Architecture
 from pretrain.models.bert import Bert
+from pretrain.models.deberta import DebertaV2
 from pretrain.models.modernbert import ModernBert
 from pretrain.models.roberta import Roberta
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
-ARCHITECTURES: dict[str, Architecture] = {one.name: one for one in (Roberta(), Bert(), ModernBert())}
+ARCHITECTURES: dict[str, Architecture] = {one.name: one for one in (Roberta(), Bert(), ModernBert(), DebertaV2())}
 
 
 def first_position(config: PreTrainedConfig) -> int:

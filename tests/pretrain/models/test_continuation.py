@@ -139,7 +139,6 @@ def test_pieces_of_an_entry() -> None:
             lambda path: load(publish(path / "m"), ENTRIES, shape=ModelSettings(layers=3, hidden=16, heads=4)),
             r"pretrain.model.layers=2 pretrain.model.heads=2",
         ),
-        (lambda path: load(publish(path / "m", hidden_act="relu"), ENTRIES), "hidden_act = relu"),
         (lambda path: load(publish(path / "m", pad_token_id=0), ENTRIES), "pad_token_id = 0, the run 1"),
         (lambda path: load(str(path / "none"), ENTRIES), "no model that transformers can load"),
     ],
