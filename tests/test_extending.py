@@ -12,6 +12,7 @@ import pytest
 import re2
 import torch
 
+from common.errors import HunminError
 from data.pii import PII_TYPES, Span
 from data.pii.detect import scan
 from data.pii.surrogate import surrogate
@@ -24,6 +25,11 @@ from klue.tasks.base import Features
 from pretrain.batches.loader import Loader, plan_samples
 from pretrain.batches.predictions import IGNORE
 from pretrain.callbacks.guard import StepGuard
+from pretrain.kernels.compile import speed_up
+from pretrain.models.bert import Bert
+from pretrain.models.check_forms import differing_form
+from pretrain.models.deberta import DebertaV2
+from pretrain.models.default_encoder import DefaultEncoder
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.objectives.registry import OBJECTIVES
@@ -125,8 +131,41 @@ def test_a_model(small: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
     labels = torch.full((1, 10), IGNORE).scatter(1, rows, 9)
     wanted = model.hf_model(input_ids=ids, labels=labels).loss
     assert model(ids, rows, torch.tensor([[9, 9]]))["loss"].item() == pytest.approx(2 * wanted.item(), rel=1e-5)
+    assert differing_form(model.hf_model) == ""
+    speed_up(model, settings.model_copy(update={"max_seq_len": 512}), torch.device("cpu"))
+    assert model.unpadded and differing_form(model.hf_model) == ""
     found = losses(small, settings)
     assert sum(found[-8:]) < sum(found[:8])
+
+
+def test_a_model_with_an_attention_of_its_own_is_kept_from_mixing_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Added as the page says, by someone who does not know of packing: DeBERTa through transformers' forward pass."""
+
+    class Naive(DefaultEncoder):
+        name, label, classes = "deberta-v2", "naive", {"mlm": "DebertaV2ForMaskedLM"}
+        config, position_parameters = DebertaV2.config, DebertaV2.position_parameters
+
+    class Bold(Naive):
+        unpadded = True
+
+    class NaiveBert(Bert):
+        name, label, classes = "deberta-v2", "as BERT", {"mlm": "DebertaV2ForMaskedLM"}
+        config = DebertaV2.config
+
+    settings = SMALL.model_copy(update={"model": SMALL.model.model_copy(update={"type": "deberta-v2"})})
+    special = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
+    for kind in (Naive, Bold, NaiveBert):
+        monkeypatch.setitem(ARCHITECTURES, "deberta-v2", kind())
+        hf_model = build_model(settings, build_config(settings, 50, special))
+        long = settings.model_copy(update={"max_seq_len": 512})
+        if kind.unpadded:
+            with pytest.raises(HunminError, match="set unpadded = False"):
+                speed_up(MaskedRowsModel(hf_model), long, torch.device("cpu"))
+        else:
+            speed_up(model := MaskedRowsModel(hf_model), long, torch.device("cpu"))
+            assert not model.unpadded
+        with pytest.raises(RuntimeError):  # of its shape: it is not taken for a mask of other meaning
+            differing_form(hf_model)
 
 
 def test_an_objective(small: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,13 +24,13 @@ from pretrain.callbacks.guard import StepGuard
 from pretrain.kernels.attention import attend_texts, fastest_kernels
 from pretrain.kernels.compile import speed_up
 from pretrain.kernels.precision import half_type
-from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
+from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
 from pretrain.parallel.engine import start_engine
 from pretrain.parallel.stragglers import OwnWork
 from pretrain.settings import PretrainSettings
 from pretrain.trainer import Trainer
 from tests.pretrain.small_batches import CASES, batch_of, each_alone, make
-from tests.pretrain.small_tokens import both_losses, objective_of
+from tests.pretrain.small_tokens import SPECIAL, both_losses, objective_of
 from tokenizer.shards import TokenShards
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -85,6 +85,36 @@ def test_as_many_weights_are_dropped_as_the_recipe_says(rate: float, kernel: str
     dropped = float((out == 0).double().mean())
     assert dropped == pytest.approx(rate, abs=2e-3)  # of two million: a standard deviation of 2e-4
     assert float(out.float().sum(-1).mean()) == pytest.approx(1.0, abs=5e-3)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("kind", ["roberta", "modernbert", "deberta-v2"])
+def test_layers_that_are_computed_again_draw_the_same_masks(kind: str, compiled: bool) -> None:
+    """Gradient with `gradient_checkpointing` = gradient without, with dropout (PyTorch issue 198333)."""
+    shape = {"type": kind, "layers": 4, "hidden": 128, "heads": 2, "dropout": 0.2, "initializer_range": 0.1}
+    changes = {"max_seq_len": 128, "dtype": "bf16", "compile": compiled}
+    generator = torch.Generator().manual_seed(0)
+    ids_BS = torch.randint(5, 50, (16, 128), generator=generator).to(GPU)
+    rows_BM = torch.arange(3, 123, 6, device=GPU).expand(16, -1)
+    inputs = {"ids_BS": ids_BS, "rows_BM": rows_BM, "labels_BM": ids_BS.gather(1, rows_BM)}
+
+    def gradient(again: bool, seed: int) -> torch.Tensor:
+        settings = PretrainSettings.model_validate({"model": shape, "gradient_checkpointing": again, **changes})
+        hf_model = build_model(settings, build_config(settings, 50, SPECIAL))
+        if again:
+            recompute_layers(hf_model)
+        model = MaskedRowsModel(hf_model, torch.bfloat16).to(GPU).train()
+        speed_up(model, settings, GPU)
+        torch.manual_seed(seed)
+        with fastest_kernels(0.2):
+            model(**inputs)["loss"].backward()
+        torch._dynamo.reset()
+        return torch.cat([weight.grad.flatten() for weight in model.parameters() if weight.grad is not None]).cpu()
+
+    likeness = torch.nn.functional.cosine_similarity
+    kept = gradient(False, 1)
+    assert likeness(gradient(True, 1), kept, dim=0) > 0.999
+    assert likeness(gradient(True, 2), kept, dim=0) < 0.99  # other masks, another gradient
 
 
 def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, **changes: Any) -> Trainer:

@@ -6,12 +6,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from pydantic import ValidationError
+from torch._inductor import config as inductor_config
 
 from common.errors import UserError
 from pretrain.cost.peak import known_device
@@ -135,6 +137,61 @@ def test_a_model_whose_layers_are_computed_again_is_one_graph() -> None:
     assert sum(torch._dynamo.utils.counters["graph_break"].values()) == 0
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
     torch._dynamo.reset()
+
+
+@pytest.mark.parametrize(
+    ("model", "compile", "aligned"),
+    [
+        ({"dropout": 0.1}, True, True),
+        ({"dropout": 0.0, "attention_dropout": 0.1}, True, True),
+        ({"dropout": 0.0}, True, False),
+        ({"dropout": 0.1}, False, False),
+    ],
+)
+def test_masks_of_dropout_are_those_of_eager_torch(
+    model: dict[str, float], compile: bool, aligned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Inductor draws a mask by the shape of its kernel, and in the backward pass by another kernel (issue 198333)."""
+    monkeypatch.setattr(inductor_config, "align_random_eager", False)
+    fast, settings = model_of(model=SHAPE.model_copy(update=model), compile=compile)
+    speed_up(fast, settings, CPU)
+    assert inductor_config.align_random_eager == aligned
+    monkeypatch.setattr("pretrain.kernels.compile.inductor_config", older := SimpleNamespace())
+    speed_up(model_of(model=SHAPE.model_copy(update=model))[0], settings, CPU)
+    assert not vars(older)  # torch before 2.13 has no such option, and draws masks in one way alone
+
+
+def gradients(again: bool, compile: bool) -> tuple[float, torch.Tensor]:
+    """Loss and gradient of a model with dropout, its layers kept or computed again."""
+    shape = SHAPE.model_copy(update={"dropout": 0.2, "initializer_range": 0.2})
+    model, settings = model_of(model=shape, compile=compile)
+    if again:
+        recompute_layers(model.hf_model)
+    speed_up(model, settings, CPU)
+    torch.manual_seed(11)
+    loss = model.train()(**arguments())["loss"]
+    loss.backward()
+    grown = [weight.grad.flatten() for weight in model.parameters() if weight.grad is not None]
+    return loss.item(), torch.cat(grown)
+
+
+@pytest.mark.parametrize("compile", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_layers_that_are_computed_again_draw_the_same_masks(compile: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a CPU; `tests/pretrain/test_gpu.py` has the GPU's kernels, which draw otherwise."""
+    monkeypatch.setattr(inductor_config, "align_random_eager", False)
+    torch._dynamo.reset()
+    (loss, wanted), (again, found) = gradients(False, compile), gradients(True, compile)
+    assert again == pytest.approx(loss, rel=1e-5)
+    torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-4)
+    torch._dynamo.reset()
+
+
+def test_other_masks_are_another_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the test above would see."""
+    _, wanted = gradients(False, False)
+    monkeypatch.setattr(torch, "manual_seed", lambda _, seed=torch.manual_seed: seed(12))
+    _, other = gradients(False, False)
+    assert torch.nn.functional.cosine_similarity(other, wanted, dim=0) < 0.99
 
 
 @pytest.mark.parametrize(

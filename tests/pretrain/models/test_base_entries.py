@@ -14,9 +14,9 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForMaskedLM
 
 from common.errors import UserError
-from pretrain.models import continuation
 from pretrain.models.continuation import check_model, load_model
 from pretrain.models.encoder import build_config, build_model
+from pretrain.models.registry import ARCHITECTURES
 from pretrain.settings import PretrainSettings
 from tests.pretrain.small_tokens import SPECIAL
 from tokenizer.save import build_tokenizer, save_tokenizer
@@ -102,8 +102,10 @@ def test_an_entry_that_nobody_has_thought_of_shows_as_another_logit(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = publish(tmp_path / "m", kind, is_decoder=True)
-    monkeypatch.setattr(continuation.ARCHITECTURES[kind], "needs", {}, raising=False)
-    with pytest.raises(UserError, match=r"(?s)would compute other logits.*by up to .*differs from the run in.*is_decoder"):
+    monkeypatch.setattr(ARCHITECTURES[kind], "needs", {}, raising=False)
+    with pytest.raises(
+        UserError, match=r"(?s)would compute other logits.*by up to .*differs from the run in.*is_decoder"
+    ):
         go_on(source, kind)
 
 
@@ -123,9 +125,7 @@ def test_weights_that_transformers_passes_over_are_refused(tmp_path: Path) -> No
 
 def test_a_pooler_and_the_head_of_pairs_are_of_another_objective(tmp_path: Path) -> None:
     source = publish(tmp_path / "m", "bert")
-    change_weights(
-        source, {"bert.pooler.dense.weight": torch.ones(32, 32), "cls.seq_relationship.bias": torch.ones(2)}
-    )
+    change_weights(source, {"bert.pooler.dense.weight": torch.ones(32, 32), "cls.seq_relationship.bias": torch.ones(2)})
     assert go_on(source, "bert").config.model_type == "bert"
 
 

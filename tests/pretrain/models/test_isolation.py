@@ -15,12 +15,13 @@ from common.errors import HunminError
 from pretrain.batches.inputs import RECTANGLES, InputForm, MicroBatch, prepare
 from pretrain.kernels.attention import NAME
 from pretrain.kernels.compile import speed_up
+from pretrain.kernels.precision import half_type
 from pretrain.models.architecture import Architecture
 from pretrain.models.check_forms import differing_form
 from pretrain.models.default_encoder import DefaultEncoder
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.models.registry import ARCHITECTURES
-from pretrain.settings import PretrainSettings
+from pretrain.settings import ModelSettings, PretrainSettings
 from tests.pretrain.small_batches import LENGTH, batch_of, each_alone
 from tests.pretrain.small_tokens import SPECIAL, objective_of
 
@@ -96,10 +97,10 @@ def logits_of(model: MaskedRowsModel, batch: MicroBatch) -> torch.Tensor:
 @pytest.mark.parametrize("kind", ARCHITECTURES)
 def test_a_device_with_a_kernel_for_unpadded_sequences_is_not_enough(kind: str) -> None:
     """512 tokens on a CPU, and 16 bits on a GPU, have one; the architecture decides whether it is used."""
-    for changes, device in (({"max_seq_len": 512}, CPU), ({"dtype": "bf16"}, torch.device("meta"))):
-        model = build(kind, changes.get("max_seq_len", LENGTH))
-        model.half = torch.bfloat16 if "dtype" in changes else None
-        settings = PretrainSettings.model_validate({"model": {"type": kind, "dropout": 0.0}, **changes})
+    for device, length, dtype in ((CPU, 512, "fp32"), (torch.device("meta"), LENGTH, "bf16")):
+        model = build(kind, length)
+        model.half = half_type(dtype)
+        settings = PretrainSettings(model=ModelSettings(type=kind, dropout=0.0), max_seq_len=length, dtype=dtype)
         speed_up(model, settings, device)
         assert model.unpadded == model.input_form(device).texts == ARCHITECTURES[kind].unpadded
         assert (model.hf_model.config._attn_implementation == NAME) == ARCHITECTURES[kind].unpadded
