@@ -33,7 +33,8 @@ class ModelSettings(Settings):
     }
 
     type: Literal["roberta", "bert", "modernbert", "deberta-v2"] = "roberta"
-    """Model class of transformers."""
+    """Model class of transformers. `deberta-v2`: relative positions; its attention has no fused kernel, so training is
+    slower and takes more memory. Use it to continue a published DeBERTa."""
     layers: int = Field(12, ge=1)
     """Number of transformer layers."""
     hidden: int = Field(768, ge=8)
@@ -143,7 +144,7 @@ class PretrainSettings(Settings):
     init_from: str | None = None
     """Model to continue from (further pretraining): a transformers folder, a finished run's folder, or a name on the
     hub (OWNER/NAME[@REVISION], whose commit the run records). `model` must state its shape, and the tokenizer must be
-    its own or extended from it. None starts from random weights."""
+    its own or extended from it. All else of its configuration is kept. None starts from random weights."""
     branch_from: str | None = None
     """Folder of a checkpoint to branch from. The new run starts with its weights, optimizer state and position in the
     data. It may have another learning rate, schedule, number of steps, batch, objective, numeric type or ZeRO stage. If

@@ -152,10 +152,10 @@ def test_masks_of_dropout_are_those_of_eager_torch(
     model: dict[str, float], compile: bool, aligned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Inductor draws a mask by the shape of its kernel, and in the backward pass by another kernel (issue 198333)."""
-    monkeypatch.setattr(inductor_config, "align_random_eager", False)
     fast, settings = model_of(model=SHAPE.model_copy(update=model), compile=compile)
-    speed_up(fast, settings, CPU)
-    assert inductor_config.align_random_eager == aligned
+    with inductor_config.patch(align_random_eager=False):
+        speed_up(fast, settings, CPU)
+        assert inductor_config.align_random_eager == aligned
     monkeypatch.setattr("pretrain.kernels.compile.inductor_config", older := SimpleNamespace())
     speed_up(model_of(model=SHAPE.model_copy(update=model))[0], settings, CPU)
     assert not vars(older)  # torch before 2.13 has no such option, and draws masks in one way alone
@@ -176,11 +176,11 @@ def gradients(again: bool, compile: bool) -> tuple[float, torch.Tensor]:
 
 
 @pytest.mark.parametrize("compile", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_layers_that_are_computed_again_draw_the_same_masks(compile: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layers_that_are_computed_again_draw_the_same_masks(compile: bool) -> None:
     """On a CPU; `tests/pretrain/test_gpu.py` has the GPU's kernels, which draw otherwise."""
-    monkeypatch.setattr(inductor_config, "align_random_eager", False)
     torch._dynamo.reset()
-    (loss, wanted), (again, found) = gradients(False, compile), gradients(True, compile)
+    with inductor_config.patch(align_random_eager=False):
+        (loss, wanted), (again, found) = gradients(False, compile), gradients(True, compile)
     assert again == pytest.approx(loss, rel=1e-5)
     torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-4)
     torch._dynamo.reset()
