@@ -43,7 +43,8 @@ def logits_of(model: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("kind", "own"), [("bert", {}), ("roberta", {}), ("modernbert", {}), ("modernbert", {"modernbert": OWN})]
+    ("kind", "own"),
+    [("bert", {}), ("roberta", {}), ("modernbert", {}), ("modernbert", {"modernbert": OWN}), ("deberta-v2", {})],
 )
 def test_an_export(kind: str, own: dict[str, Any], old: Path, tokenizer: Path, tmp_path: Path) -> None:
     shape = {"type": kind, "layers": 4, "hidden": 32, "heads": 2, "initializer_range": 0.3, **own}
