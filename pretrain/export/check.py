@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,9 +17,9 @@ from transformers import (
     PreTrainedModel,
     pipeline,
 )
-from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
+from pretrain.models.published import quiet
 from pretrain.models.registry import usable_positions
 from tokenizer.encoder import Encoder
 from tokenizer.save import load_tokenizer
@@ -50,21 +49,10 @@ def check_folder(folder: Path, model: PreTrainedModel) -> None:
         HunminError: anything else is wrong.
     """
     _check_weights(folder, model)
-    with torch.no_grad(), _quiet():
+    with torch.no_grad(), quiet():
         _check_models(folder, model)
         if (folder / "tokenizer.json").exists():
             _check_tokenizer(folder, model)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep transformers from reporting what a bare encoder leaves out; what matters of it is judged here."""
-    level = hub_logging.get_verbosity()
-    hub_logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        hub_logging.set_verbosity(level)
 
 
 def _fail(what: str) -> HunminError:

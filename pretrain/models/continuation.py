@@ -101,7 +101,7 @@ def check_model(source: str, settings: PretrainSettings) -> None:
     source = str(find(with_prefix(source), "model"))
     theirs = read_config(source, settings.model.type)
     check_shape(source, theirs, settings.model)
-    special_ids = dict.fromkeys(("cls", "sep", "unk", "mask"), 0) | {"pad": theirs.pad_token_id}
+    special_ids = dict.fromkeys(("cls", "sep", "unk", "mask"), 0) | {"pad": theirs.pad_token_id or 0}
     check_kind(source, theirs, build_config(settings, theirs.vocab_size, special_ids))
 
 

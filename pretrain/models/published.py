@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer, PreTrainedConfig, PreTrainedModel
+from transformers.utils import logging as hub_logging
 
 from common.errors import UserError
 from pretrain.models.check_forms import differing_form
@@ -25,6 +27,17 @@ SHAPE = {
 """Settings of the model → names in a transformers configuration."""
 UNNAMED = {"_name_or_path", "architectures", "dtype", "tokenizer_class", "transformers_version", "vocab_size"}
 """Entries that differ between models which compute the same."""
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers from reporting weights that a class leaves out; what matters of it is judged by the caller."""
+    level = hub_logging.get_verbosity()
+    hub_logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        hub_logging.set_verbosity(level)
 
 
 def read_config(source: str, kind: str) -> Any:
@@ -141,10 +154,11 @@ def _of_encoder(name: str, model: PreTrainedModel) -> bool:
 def _load(source: str, config: PreTrainedConfig, kind: Any, **more: Any) -> tuple[PreTrainedModel, dict[str, Any]]:
     """Return a model in fp32, and what transformers says of its weights."""
     try:
-        return kind.from_pretrained(  # type: ignore[no-any-return]
-            source, config=config, dtype=torch.float32, output_loading_info=True, local_files_only=True,
-            trust_remote_code=False, **more,
-        )  # fmt: skip
+        with quiet():
+            return kind.from_pretrained(  # type: ignore[no-any-return]
+                source, config=config, dtype=torch.float32, output_loading_info=True, local_files_only=True,
+                trust_remote_code=False, **more,
+            )  # fmt: skip
     except (OSError, ValueError, RuntimeError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
         raise _not_whole(source, "weights", error) from None
 

@@ -77,6 +77,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("deberta-v2", {"conv_kernel_size": 3, "conv_act": "gelu"}, "conv_kernel_size = 3, the run 0"),
     ("modernbert", {"decoder_bias": False}, "decoder_bias = False, the run True"),
     ("roberta", {"pad_token_id": 0}, "pad_token_id = 0, the run 1"),
+    ("bert", {"pad_token_id": None}, "pad_token_id = None, the run"),
 ]
 
 
