@@ -6,6 +6,7 @@ import errno
 import hashlib
 import io
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -30,6 +31,10 @@ HUB = "hf:"
 """What paths of data sets on the hub begin with."""
 
 
+LEFT_BESIDE = re.compile(
+    "_(?:SUCCESS|FAILURE|metadata|common_metadata|delta_log|spark_metadata|temporary|(?:committed|started)_[0-9]+)"
+)
+"""Names of files and folders that Spark, Hive and the like write beside their data."""
 MOST_OF_LINE = 2**20
 """Bytes read of a file's first line."""
 MOST_FORMS = 1024
@@ -43,6 +48,9 @@ def is_remote(path: str | Path) -> bool:
 
 def expand(pattern: str) -> list[str]:
     """Return the files a path, folder (its files, none hidden or in a hidden folder) or glob stands for, sorted.
+
+    A folder that a glob finds stands for its files where it has the glob's own ending: `*.parquet` finds what Spark
+    writes. What such programs write beside their files (`LEFT_BESIDE`) is no file of a folder.
 
     Raises:
         UserError: nothing is there, or the name is none that a file can have.
@@ -92,16 +100,32 @@ def _forms(pattern: str) -> list[str]:
 def _found_here(pattern: str) -> list[str]:
     path = Path(pattern).expanduser()
     if path.is_dir():
-        return [str(p) for p in path.rglob("*") if not _is_hidden(str(p.relative_to(path))) and p.is_file()]
+        return _files_in(path)
     if path.exists():
         return [str(path)]
     import glob
 
-    return [p for p in glob.glob(str(path), recursive=True) if Path(p).is_file()]
+    found: list[str] = []
+    for one in map(Path, glob.glob(str(path), recursive=True)):
+        if one.is_dir() and _is_data(str(one), pattern):
+            found += _files_in(one)
+        elif one.is_file() and not LEFT_BESIDE.fullmatch(one.name):
+            found.append(str(one))
+    return found
+
+
+def _files_in(folder: Path) -> list[str]:
+    return [str(p) for p in folder.rglob("*") if not _is_hidden(str(p.relative_to(folder))) and p.is_file()]
+
+
+def _is_data(folder: str, pattern: str) -> bool:
+    """Return whether a folder that a glob finds is a data set in parts: it has the ending that the glob names."""
+    ending = suffix_of(folder)
+    return bool(ending) and ending == suffix_of(pattern)
 
 
 def _is_hidden(relative: str) -> bool:
-    return any(part.startswith(".") for part in relative.split("/"))
+    return any(part.startswith(".") or LEFT_BESIDE.fullmatch(part) for part in relative.split("/"))
 
 
 def _expand_remote(pattern: str) -> list[str]:
@@ -114,7 +138,14 @@ def _expand_remote(pattern: str) -> list[str]:
         if system.isdir(path):
             names = [name for name in system.find(path) if not _is_hidden(name.removeprefix(path).lstrip("/"))]
         else:
-            names = [n for n in system.glob(path) if not _is_hidden(n.rsplit("/", 1)[-1]) and system.isfile(n)]
+            names = []
+            for name in system.glob(path):
+                if system.isdir(name):
+                    inside = system.find(name) if _is_data(name, path) else []
+                    names += [one for one in inside if not _is_hidden(one.removeprefix(name).lstrip("/"))]
+                elif not _is_hidden(name.rsplit("/", 1)[-1]):
+                    names.append(name)
+            names = list(dict.fromkeys(names))
     except Exception as error:  # each file system raises what its own client does
         raise _unreachable("list", pattern, error) from None
     return [f"{protocol}://{name}" for name in names]

@@ -49,6 +49,8 @@ from data.rules import OF_PARTS, rules_of
 from data.settings import CorpusSettings
 from data.shards import SCHEMA
 from data.statistics import Counters, histograms, merge, sort_counters, total
+from data.statistics.emptied import Inputs, sources_without_document
+from data.statistics.warnings import EMPTIED, WIKI_MARKUP, most_with_markup, warnings_of
 from data.units.catalog import Catalog
 from data.units.fields import check_fields
 from data.units.runs import do_units
@@ -62,7 +64,7 @@ REJECTS = "rejects/rejects.jsonl"
 DAMAGED = "rejects/files.jsonl"
 FILTERED = "filtered.jsonl"
 """Documents that filters dropped: ids and scores only."""
-FORMAT = 4
+FORMAT = 5
 """Version of the parts in the work folder; parts of another version are not taken up."""
 NOT_IN_PARTS = (
     "inputs",
@@ -119,7 +121,7 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
             raise ShareDone(_what_follows(element))
         catalog.refuse_unfit_inputs()
         units = catalog.parts()
-        counts, damaged = _gather(catalog, units, out, bool(settings.filters))
+        counts, damaged = _gather(catalog, out, bool(settings.filters))
         _check(counts, settings, out)
         schema = pa.schema([*SCHEMA, *(function.filters.schema if settings.keep_scores else [])])
         chosen = settings.deduplicate, settings.shard_mb
@@ -232,7 +234,7 @@ def _fingerprint(benchmark: list[BenchmarkSentence]) -> str:
     return xxhash.xxh3_128_hexdigest("\0\0".join(fields).encode("utf-8", "surrogatepass"))
 
 
-def _gather(catalog: Catalog, units: list[Path], out: Path, filtered: bool) -> tuple[Counters, Counters]:
+def _gather(catalog: Catalog, out: Path, filtered: bool) -> tuple[Counters, Counters]:
     """Return the counts of all units, and of damaged files by reason; and write their rejects, hits and, if asked for,
     what filters dropped, in input order.
 
@@ -240,6 +242,7 @@ def _gather(catalog: Catalog, units: list[Path], out: Path, filtered: bool) -> t
         TooManyDamagedError: too many files are damaged.
     """
     counts: Counters = {}
+    inputs = Inputs(catalog.files)
     damaged = [{**named(catalog.files[number]), "reason": why} for number, why in sorted(catalog.damaged.items())]
     known = {item["source"] for item in damaged}
     names = {"rejects": REJECTS, "hits": "hits.jsonl", **({"filtered": FILTERED} if filtered else {})}
@@ -247,27 +250,32 @@ def _gather(catalog: Catalog, units: list[Path], out: Path, filtered: bool) -> t
         (out / FILTERED).unlink(missing_ok=True)
     with ExitStack() as stack:
         lists = {name: stack.enter_context(atomic_write(out / path, "wb")) for name, path in names.items()}
-        for part in units:
+        for number, part in catalog.numbered_parts():
             side = orjson.loads(part.with_suffix(".json").read_bytes())
             merge(counts, side["counts"])
+            of_part = side["counts"]
+            inputs.add(number, total(of_part["read"]).get("documents", 0), of_part["rejects"], of_part["skipped"])
             check_sources(len(counts["read"]))
             for name, stream in lists.items():
                 stream.writelines(orjson.dumps(item) + b"\n" for item in side[name])
             if side["damage"] and side["damage"]["source"] not in known:
                 known.add(side["damage"]["source"])
                 damaged.append(side["damage"])  # the first: a file with several places of damage is one file
+    numbers = {file.label: number for number, file in enumerate(catalog.files)}
+    for item in damaged:
+        inputs.add(numbers[item["source"]], 0, {item["reason"]: 1})
+    counts["empty_inputs"] = inputs.without_document()
     with atomic_write(out / DAMAGED, "wb") as files:
         files.writelines(orjson.dumps(item) + b"\n" for item in damaged)
-    paths = {file.label: file.path for file in catalog.files}
     for item in damaged:
-        catalog.set_aside.add(paths[item["source"]], item["reason"])
+        catalog.set_aside.add(catalog.files[numbers[item["source"]]].path, item["reason"])
     return counts, dict(Counter(item["reason"] for item in damaged))
 
 
 def _check(counts: Counters, settings: CorpusSettings, out: Path) -> None:
     rejects = sum(counts.get("rejects", {}).values())
     documents = total(counts.get("read", {})).get("documents", 0)
-    reasons = ", ".join(f"{reason}: {count}" for reason, count in sorted(counts.get("rejects", {}).items()))
+    reasons = _told(counts.get("rejects", {}))
     if rejects and rejects > settings.max_reject_share * (rejects + documents):
         raise HunminError(
             f"{rejects} of {rejects + documents} lines hold no document ({reasons})",
@@ -275,11 +283,17 @@ def _check(counts: Counters, settings: CorpusSettings, out: Path) -> None:
             f"see {out / REJECTS}; fix the input, its text_field or its format, or raise corpus.max_reject_share",
         )
     if not documents:
+        skipped = _told(counts.get("skipped", {}))
+        reasons = "; ".join(filter(None, [reasons, skipped and f"passed over: {skipped}"]))
         raise UserError(
             "the corpus is empty: no document was read" + (f" ({reasons})" if reasons else ""),
             "the inputs hold at least one document",
             "check corpus.inputs",
         )
+
+
+def _told(reasons: Counters) -> str:
+    return ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
 
 
 def _whereabouts(counts: Counters, assembly: Assembly) -> str:
@@ -316,8 +330,12 @@ def _write_reports(
         "rejects": sort_counters(counts["rejects"]),
         "skipped": sort_counters(counts["skipped"]),
         "damaged": sort_counters(damaged),
+        EMPTIED: sort_counters(counts["empty_inputs"] | sources_without_document(counts, kept, assembly.mixture)),
+        WIKI_MARKUP: sort_counters(most_with_markup(counts)),
         "shards": assembly.shards,
     }
+    for line in warnings_of(statistics):
+        say(f"warning: {line}", style="yellow")
     _write_json(out / "pii.json", statistics["pii"])
     _write_json(out / STATISTICS, statistics)
 

@@ -5,14 +5,14 @@ to parts of it; what a block holds is parsed where the work is done (`parse_bloc
 is looked through and read by ranges instead (`sought`), each where its work is done. Blocks, and the documents and ids
 in them, depend on the content and the settings alone, and no input can fill the memory.
 
-* `settings`, `records`: a source's settings; blocks, documents, rejects, and fields as a source maps them;
+* `settings`, `records`, `fields`, `fit`: a source's settings; blocks, documents, rejects, and fields as it maps them;
 * `paths`, `sniff`, `encoding`: which files, in which format, in which encoding;
-* `damage`, `transport`: files that are broken, and connections that are;
+* `damage`, `transport`: files that are broken, and connections that are; `containers`: archives and stand-ins;
 * `ranges`: files of lines read from any place on;
 * `blocks`, `json_elements`: cutting text at borders, and JSON at its elements;
 * `lines`, `delimited`, `pages`, `po`, `conllu`, `wikitext`, `nikl`, `namuwiki`, `mediawiki`: formats of text;
-* `rows`, `parquet`, `sqlite`, `hub`: formats of rows;
-* `namumark`, `wikicode`, `html`, `markdown`: markup to text;
+* `rows`, `parquet`, `sqlite`, `hub`: formats of rows; `warc`, `web_pages`: web archives;
+* `namumark`, `wikicode`, `html`, `markdown`: markup to text; `markup`: that of text fields;
 * `registry`: all formats by name; `formats`: files of any of them.
 
 Libraries parse what they parse well: orjson, pyarrow (Parquet), sqlite3, selectolax (HTML), markdown-it, the expat of
@@ -22,6 +22,7 @@ ijson decodes all records in the one process that cuts; conllu and polib take wh
 """
 
 from common.files import HUB, stem
+from data.readers.containers import ContainerError, StandInError, first_bytes, refuse_content
 from data.readers.damage import DamagedInputError, UnfitInputError
 from data.readers.formats import READERS, is_referred, parse_block, read_blocks, read_documents, sought
 from data.readers.lines import TOO_DEEP, load_json
@@ -36,6 +37,7 @@ __all__ = [
     "READERS",
     "TOO_DEEP",
     "Block",
+    "ContainerError",
     "DamagedInputError",
     "Document",
     "Format",
@@ -46,8 +48,10 @@ __all__ = [
     "Skipped",
     "Sought",
     "SourceSettings",
+    "StandInError",
     "UnfitInputError",
     "UnreadableError",
+    "first_bytes",
     "is_referred",
     "list_files",
     "load_json",
@@ -56,6 +60,7 @@ __all__ = [
     "range_blocks",
     "read_blocks",
     "read_documents",
+    "refuse_content",
     "resolve_format",
     "sought",
     "stem",

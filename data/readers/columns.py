@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from common.errors import nearest
 from data.readers.damage import UnfitInputError
-from data.readers.records import FieldMap, InputFile
+from data.readers.fields import FieldMap
+from data.readers.records import InputFile
 
 _COLUMN = re.compile(r"(?:[^\W\d][\w .:()/-]{0,39})?")
 """A column's name; data frames are saved with a column of row numbers that has none."""

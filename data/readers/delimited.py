@@ -17,8 +17,9 @@ from data.readers.blocks import LINES, Borders, count_lines, cut, numbered
 from data.readers.columns import needed_columns
 from data.readers.damage import UnfitInputError
 from data.readers.encoding import TextStream, utf8_lines
+from data.readers.fields import FieldMap
 from data.readers.lines import is_utf8
-from data.readers.records import NOT_UTF8, Block, FieldMap, InputFile, Item, Reject
+from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject
 
 QUOTED, PLAIN = "quoted", "plain"
 MAX_FIELD_LINES = 1000
@@ -29,19 +30,41 @@ DELIMITERS = (",", ";", "\t")
 """What spreadsheets save CSV files with, according to the language they are in; the first where none stands there."""
 
 
+SEPARATOR_LINE = re.compile(rb"\"?sep=(?P<separator>\\t|[^\w\s\"\x80-\xff]|\t)\"?[,;\t ]{0,100}\r?\n", re.I)
+"""A first line by which spreadsheets tell each other what stands between the fields: sep=;"""
+
+
 def cut_csv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
-    """Yield the rows of a CSV file in blocks; what stands most often between the names of the columns cuts them."""
+    """Yield the rows of a CSV file in blocks; what its first line names cuts them, or what stands most often between
+    the names of the columns.
+    """
+    told = _pass_separator(stream)
     names = re.sub(rb'"[^"]*"', b"", stream.head.lstrip().partition(b"\n")[0])
-    return _cut(file, stream, block_bytes, max(DELIMITERS, key=lambda one: names.count(one.encode())), True)
+    delimiter = told or max(DELIMITERS, key=lambda one: names.count(one.encode()))
+    return _cut(file, stream, block_bytes, delimiter, True, 2 if told else 1)
 
 
 def cut_tsv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
     """Yield the rows of a TSV file in blocks."""
+    told = _pass_separator(stream)
     quoting = file.settings.quoting
-    return _cut(file, stream, block_bytes, "\t", is_quoted_tsv(stream.head) if quoting is None else quoting)
+    quoted = is_quoted_tsv(stream.head) if quoting is None else quoting
+    return _cut(file, stream, block_bytes, told or "\t", quoted, 2 if told else 1)
 
 
-def _cut(file: InputFile, stream: TextStream, block_bytes: int, delimiter: str, quoted: bool) -> Iterator[Block]:
+def _pass_separator(stream: TextStream) -> str:
+    """Take the line that names the separator off a stream, and return the separator; "" where there is none."""
+    line = SEPARATOR_LINE.match(stream.head)
+    if line is None:
+        return ""
+    stream.head = stream.head[line.end() :]
+    return "\t" if line["separator"] == b"\\t" else line["separator"].decode()
+
+
+def _cut(
+    file: InputFile, stream: TextStream, block_bytes: int, delimiter: str, quoted: bool, header: int
+) -> Iterator[Block]:
+    """Yield the rows in blocks; `header` is the number of the line that names the columns."""
     borders = quoted_borders(delimiter) if quoted else LINES
     head = stream.head
     if not head.strip():
@@ -49,7 +72,8 @@ def _cut(file: InputFile, stream: TextStream, block_bytes: int, delimiter: str, 
     end = borders.first(head) or len(head)
     columns = _columns(file, utf8_lines(head[:end], stream.encoding), delimiter, quoted)
     needed_columns(file, columns)
-    return numbered(cut(stream, borders, block_bytes), (delimiter, QUOTED if quoted else PLAIN, *columns))
+    context = (delimiter, QUOTED if quoted else PLAIN, str(header), *columns)
+    return numbered(cut(stream, borders, block_bytes, header), context)
 
 
 def _columns(file: InputFile, raw: bytes, delimiter: str, quoted: bool) -> list[str]:
@@ -159,7 +183,7 @@ def _misfits(rows: Iterator[tuple[int, list[str] | str]]) -> int:
 
 def parse_table(file: InputFile, block: Block) -> Iterator[Item]:
     """Yield a document or reject for each row under the first."""
-    delimiter, quoting, *columns = block.context
+    delimiter, quoting, header, *columns = block.context
     fields = FieldMap(file)
     text = block.data.decode("utf-8", "surrogateescape").replace("\n\ufeff", "\n").removeprefix("\ufeff")
     sound = is_utf8(block.data)
@@ -169,14 +193,14 @@ def parse_table(file: InputFile, block: Block) -> Iterator[Item]:
         number = block.first_line + offset
         if isinstance(row, str):
             yield Reject(number, row)
-        elif number == 1 or not row:
+        elif number == int(header) or not row:
             continue
         elif len(row) != len(columns):
             yield Reject(number, "another number of columns than the first row")
         elif not sound and any(map(_is_broken, row)):
             yield Reject(number, NOT_UTF8)
         else:
-            yield fields.document(dict(zip(columns, row, strict=True)), number)
+            yield from fields.items(dict(zip(columns, row, strict=True)), number)
 
 
 def _plain_rows(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] | str]]:

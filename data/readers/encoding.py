@@ -1,7 +1,8 @@
 """Encodings: a file's bytes in chunks of fixed size with the encoding they turn out to have.
 
 What is decided depends on the content alone: chunks are always `READ_BYTES` long, and while a file has shown only ASCII
-nothing is decided. UTF-16 becomes UTF-8 at once, since no byte of it is safe to cut at; CP949 is left to the workers.
+nothing is decided. CP949 is left to the workers. Other encodings become UTF-8 at once: no byte of UTF-16 is safe to cut
+at, and bytes of ISO-2022-KR and Johab look like ASCII.
 """
 
 from __future__ import annotations
@@ -15,13 +16,37 @@ from data.readers.damage import UntilDamage
 Stream = IO[bytes] | UntilDamage
 
 READ_BYTES = 1 << 20
-BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+BOMS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32-le",  # it begins like that of UTF-16
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
 SNIFF_BYTES = 4096
 """Beginning of a file in which zero bytes are looked for: those of UTF-16, of binary data, or single ones in a text."""
+SAMPLED_LINES = 1000
+"""Lines in which Johab is looked for."""
 KOREAN_SHARE = 0.5
 """Share of Hangul among the characters beyond ASCII from which bytes are believed to be CP949 (or UTF-16)."""
 UNDECODABLE = b"\xff"
 """Stands, in data made UTF-8, for a line that could not be decoded: it is never valid UTF-8."""
+
+
+_DESIGNATOR, _SHIFT_OUT = b"\x1b$)C", b"\x0e"
+"""ISO-2022-KR (RFC 1557): a mark, and behind it Hangul as ASCII behind shifts."""
+BROKEN = "hunmin.broken"
+"""How what cannot be decoded is handled: it becomes a character that is no UTF-8, so that its line is a reject."""
+
+
+def _broken(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    # where half a character is taken with the line end behind it, the line ends all the same
+    line_end = 0 if error.encoding.startswith("utf") else error.object.find(b"\n", error.start + 1, error.end)
+    return "\udcff", line_end if line_end > 0 else error.end
+
+
+codecs.register_error(BROKEN, _broken)
 
 
 def read_full(stream: Stream, count: int) -> bytes:
@@ -43,21 +68,26 @@ class TextStream:
         self._stream = stream
         mark = next(filter(head.startswith, BOMS), b"")
         marked = BOMS.get(mark)
-        fixed = declared if declared != "auto" else marked or _zeros(head)
-        if fixed == "utf-16":
-            fixed = marked if marked and marked != "utf-8" else "utf-16-le"
+        fixed = declared if declared != "auto" else marked or _zeros(head) or shifted_encoding(head) or _johab(head)
+        if fixed in ("utf-16", "utf-32"):
+            fixed = marked if marked and marked.startswith(fixed) else f"{fixed}-le"
         if marked and marked == fixed:
             head = head.removeprefix(mark)
         self._origin = "cp949" if fixed == "euc-kr" else fixed
-        utf16 = fixed is not None and fixed.startswith("utf-16")
-        self._decoder = codecs.getincrementaldecoder(fixed)("surrogatepass") if fixed and utf16 else None
+        converts = self._origin not in (None, "utf-8", "cp949")
+        self._decoder = codecs.getincrementaldecoder(str(fixed))(BROKEN) if converts else None
         self.head = self._as_text(head)
         """The first chunk, in the encoding `encoding`."""
 
     @property
     def told(self) -> str | None:
-        """Return the encoding of the file where it is known by now: utf-8, cp949, utf-16-le or utf-16-be."""
+        """Return the encoding of the file where it is known by now, such as utf-8, cp949 or utf-16-le."""
         return self._origin
+
+    @property
+    def converted(self) -> bool:
+        """Return whether the chunks are made UTF-8 as they are read, so that none can be read without those before."""
+        return self._decoder is not None
 
     @property
     def damaged(self) -> bool:
@@ -79,7 +109,6 @@ class TextStream:
 
     def _as_text(self, chunk: bytes) -> bytes:
         if self._decoder:
-            # a lone surrogate becomes bytes that are no UTF-8, so that its line is rejected like any broken one
             return self._decoder.decode(chunk).encode("utf-8", "surrogatepass")
         self._origin = self._origin or told_by(chunk)
         return chunk
@@ -97,6 +126,25 @@ def detect(data: bytes) -> str:
     if not broken or _broken_lines(data, "cp949") >= broken:
         return "utf-8"
     return "cp949" if _is_korean(data.decode("cp949", "ignore")) else "utf-8"
+
+
+def shifted_encoding(data: bytes) -> str | None:
+    """Return iso2022_kr where data is in it; None where it is not."""
+    mark = data.find(_DESIGNATOR)
+    return "iso2022_kr" if mark >= 0 and data.find(_SHIFT_OUT, mark) >= 0 and data.isascii() else None
+
+
+def _johab(head: bytes) -> str | None:
+    """Return johab where a beginning is Korean in it, and hardly a line is anything in UTF-8 or CP949."""
+    if head.isascii():
+        return None
+    lines = [line for line in head.split(b"\n", SAMPLED_LINES)[:SAMPLED_LINES] if not line.isascii()]
+    if not lines or any(_begins_well(line, "utf-8") for line in lines):
+        return None
+    sample = b"\n".join(lines)
+    if 2 * _broken_lines(sample, "cp949") < len(lines) or not _begins_well(sample, "johab"):
+        return None
+    return "johab" if _is_korean(sample.decode("johab", "ignore")) else None
 
 
 def utf8_lines(data: bytes, encoding: str) -> bytes:

@@ -13,8 +13,10 @@ from common.compressed import compression_of
 from common.errors import UserError
 from common.files import is_remote, open_bytes, suffix_of
 from data.readers import encoding
+from data.readers.containers import first_bytes, refuse_content
 from data.readers.damage import DamagedInputError, UntilDamage
 from data.readers.encoding import TextStream, read_full, utf8_lines
+from data.readers.fit import refuse_without_field
 from data.readers.hub import cut_hub
 from data.readers.paths import HUB
 from data.readers.ranges import Sought, read_range
@@ -47,11 +49,13 @@ def read_blocks(file: InputFile, block_bytes: int) -> Iterator[tuple[Format, Blo
         stream = UntilDamage(file.path, opened)
         head = read_full(stream, encoding.READ_BYTES)
         if stream.damage is not None and not head:
+            refuse_content(file.path, first_bytes(file.path))
             raise DamagedInputError(file.path, stream.damage)
         format = resolve_format(file, head)
         reader = READERS[format]
         if reader.cut:
-            text = TextStream(head, stream, file.settings.encoding)
+            text = TextStream(head, stream, "utf-8" if reader.is_bytes else file.settings.encoding)
+            refuse_without_field(file, format, text)
             yield from ((format, block) for block in reader.cut(file, text, block_bytes))
             if version is not None:
                 refuse_changed(file.path, version)
@@ -72,8 +76,8 @@ def is_referred(file: InputFile) -> bool:
 def sought(file: InputFile, block_bytes: int) -> Sought | None:
     """Return how a file can be read by ranges of its lines; None where it has to be read from its beginning.
 
-    That takes a local file of lines that is longer than a block, not in UTF-16, and not compressed. What is wrong with
-    a file is left to `read_blocks` to say.
+    That takes a local file of lines that is longer than a block, in UTF-8 or CP949, and not compressed. What is wrong
+    with a file is left to `read_blocks` to say.
     """
     if file.path.startswith(HUB) or is_remote(file.path) or compression_of(file.path):
         return None
@@ -87,9 +91,13 @@ def sought(file: InputFile, block_bytes: int) -> Sought | None:
     except (OSError, UserError):
         return None
     text = TextStream(head, io.BytesIO(), file.settings.encoding)
-    told, mark = text.told or "", len(head) - len(text.head)
-    if not READERS[format].by_lines or told.startswith("utf-16"):
+    if not READERS[format].by_lines or text.converted:
         return None
+    try:
+        refuse_without_field(file, format, text)
+    except UserError:
+        return None
+    mark = len(head) - len(text.head)
     return Sought(format, size, mark, text.told)
 
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from data.readers import records
 from data.readers.damage import UnfitInputError
 from data.readers.encoding import TextStream
+from data.readers.fields import FieldMap
 from data.readers.lines import parse_object
-from data.readers.records import Block, FieldMap, InputFile, Item, Reject, too_long
+from data.readers.records import Block, InputFile, Item, Reject, too_long
 
 _QUOTE, _OPEN = 1, 2
 _KINDS = np.zeros(256, np.uint8)
@@ -213,4 +214,7 @@ def parse_json(file: InputFile, block: Block) -> Iterator[Item]:
     """Yield a document or reject for each element."""
     fields = FieldMap(file)
     for element in elements_of(block):
-        yield element if isinstance(element, Reject) else parse_object(fields, *element)
+        if isinstance(element, Reject):
+            yield element
+        else:
+            yield from parse_object(fields, *element)

@@ -10,25 +10,28 @@ from typing import Any
 import orjson
 
 from data.readers.blocks import BLANK_LINE, lines_of, parts_of
-from data.readers.records import Block, FieldMap, InputFile, Item, Reject, UnreadableError, decoded, plain_document
+from data.readers.fields import FieldMap, plain_items
+from data.readers.records import Block, InputFile, Item, Reject, UnreadableError, decoded
 
 
 def parse_json_lines(file: InputFile, block: Block) -> Iterator[Item]:
     """Yield a document or reject for each line that is not blank."""
     fields = FieldMap(file)
     for number, line in lines_of(block):
-        yield parse_object(fields, number, line)
+        yield from parse_object(fields, number, line)
 
 
-def parse_object(fields: FieldMap, number: int, raw: bytes) -> Item:
-    """Return the document of a JSON object, or why there is none."""
+def parse_object(fields: FieldMap, number: int, raw: bytes) -> Iterator[Item]:
+    """Yield the document of a JSON object, or why there is none."""
     try:
         record = load_json(raw)
     except UnreadableError as error:
-        return Reject(number, str(error))
-    if not isinstance(record, dict):
-        return Reject(number, "not a JSON object")
-    return fields.document(record, number)
+        yield Reject(number, str(error))
+        return
+    if isinstance(record, dict):
+        yield from fields.items(record, number)
+    else:
+        yield Reject(number, "not a JSON object")
 
 
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
@@ -84,13 +87,13 @@ def _refuse(constant: str) -> None:
 def parse_lines(file: InputFile, block: Block) -> Iterator[Item]:
     """Yield each line that is not blank as a document."""
     for number, line in lines_of(block):
-        yield plain_document(file, number, line)
+        yield from plain_items(file, number, line)
 
 
 def parse_paragraphs(file: InputFile, block: Block) -> Iterator[Item]:
     """Yield what stands between blank lines as documents."""
     for number, body in parts_of(block, BLANK_LINE):
-        yield plain_document(file, number, body)
+        yield from plain_items(file, number, body)
 
 
 def is_utf8(raw: bytes) -> bool:

@@ -16,7 +16,8 @@ from common.errors import UserError
 from common.files import is_remote, open_bytes
 from data.readers.columns import needed_columns
 from data.readers.damage import DamagedInputError, UnfitInputError
-from data.readers.records import Block, FieldMap, InputFile, Item
+from data.readers.fields import FieldMap
+from data.readers.records import Block, InputFile, Item
 from data.readers.rows import documents_of
 from data.readers.transport import Transport, reason_of
 from data.readers.volume import fingerprint, refuse_changed

@@ -8,13 +8,9 @@ from common.errors import UserError, raise_together
 from common.files import HUB, expand, stem, suffix_of
 from common.secrets import masked_urls
 from data.nfc import nfc
+from data.readers.containers import refuse_name
 from data.readers.records import InputFile
 from data.readers.settings import SourceSettings
-
-NOT_READ = {
-    *(".zip", ".tar", ".tgz", ".7z", ".rar", ".egg", ".pdf", ".hwp", ".hwpx", ".doc", ".docx", ".xls", ".xlsx"),
-    *(".ppt", ".pptx", ".epub", ".pkl", ".pickle", ".npy", ".npz", ".arrow", ".feather", ".orc", ".avro"),
-}
 
 
 def list_files(inputs: list[str | SourceSettings]) -> list[InputFile]:
@@ -33,7 +29,8 @@ def list_files(inputs: list[str | SourceSettings]) -> list[InputFile]:
         try:
             paths = [source.path] if source.path.startswith(HUB) else expand(source.path)
             for path in paths:
-                _refuse_unread(path, source)
+                if source.format == "auto":
+                    refuse_name(path, suffix_of(path))
                 found.append((path, source, f"{source.name}/" if source.name and len(paths) > 1 else source.name or ""))
         except UserError as error:
             refused.append(error)
@@ -79,13 +76,3 @@ def _told_apart(paths: dict[str, str]) -> dict[str, str]:
 def _folders(path: str, depth: int) -> list[str]:
     """Return the names of the last `depth` folders of a path."""
     return [part for part in path.split("/")[:-1] if part][-depth:] if depth else []
-
-
-def _refuse_unread(path: str, source: SourceSettings) -> None:
-    suffix = suffix_of(path)
-    if source.format == "auto" and suffix in NOT_READ:
-        raise UserError(
-            f"{path}: {suffix} files are not read",
-            "inputs are text in one of the formats that `format` names, compressed with gz, bz2, xz or zst or not",
-            "unpack or convert the file, name the files to read with a glob, or give the source's format",
-        )

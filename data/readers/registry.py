@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from data.readers import (
     nikl,
     pages,
     po,
+    warc,
     wikitext,
 )
 from data.readers.blocks import BLANK_LINES, LINES, WHOLE, Borders, cut
@@ -42,6 +44,7 @@ class Reader:
         by_lines: whether a record is a line, so that a file can be read from any line on.
         suffixes: endings of names, before that of a compression, by which a file is recognised as this format.
         magic: first bytes of every file of a format that is no text.
+        is_bytes: whether its stream is cut as it is, in no encoding.
     """
 
     parse: Parse
@@ -49,7 +52,8 @@ class Reader:
     refer: CutReference | None = None
     by_lines: bool = False
     suffixes: tuple[str, ...] = ()
-    magic: bytes = b""
+    magic: re.Pattern[bytes] | None = None
+    is_bytes: bool = False
 
 
 def _at(borders: Borders) -> Cut:
@@ -67,11 +71,12 @@ READERS: dict[Format, Reader] = {
     "paragraphs": Reader(lines.parse_paragraphs, _at(BLANK_LINES)),
     "csv": Reader(delimited.parse_table, delimited.cut_csv, suffixes=(".csv",)),
     "tsv": Reader(delimited.parse_table, delimited.cut_tsv, suffixes=(".tsv", ".tab")),
-    "parquet": Reader(parse_parquet, refer=cut_parquet, suffixes=(".parquet", ".pq"), magic=b"PAR1"),
+    "parquet": Reader(parse_parquet, refer=cut_parquet, suffixes=(".parquet", ".pq"), magic=re.compile(rb"PAR1")),
     "sqlite": Reader(
-        parse_sqlite, refer=cut_sqlite, suffixes=(".db", ".sqlite", ".sqlite3"), magic=b"SQLite format 3\0"
+        parse_sqlite, refer=cut_sqlite, suffixes=(".db", ".sqlite", ".sqlite3"), magic=re.compile(rb"SQLite format 3\0")
     ),
     "hf": Reader(parse_hub, refer=cut_hub),
+    "warc": Reader(warc.parse_warc, warc.cut_warc, suffixes=(".warc", ".wet", ".wat"), magic=warc.MAGIC, is_bytes=True),
     "nikl": Reader(
         _elements(nikl.parse_document), lambda file, stream, size: cut_under(file, stream, "document", size)
     ),

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from data.readers import records
 from data.readers.encoding import UNDECODABLE
-from data.readers.records import FieldMap, InputFile, Item, too_long
+from data.readers.fields import FieldMap
+from data.readers.records import InputFile, Item, too_long
 
 _TOO_LONG = object()
 """Stands for a value that is longer than a record may be."""
@@ -26,7 +27,7 @@ def documents_of(file: InputFile, table: pa.Table | pa.RecordBatch, first: int) 
         if _TOO_LONG in row:
             yield too_long(number)
         else:
-            yield fields.document(dict(zip(names, row, strict=True)), number)
+            yield from fields.items(dict(zip(names, row, strict=True)), number)
 
 
 def _values(column: pa.ChunkedArray | pa.Array) -> Iterable[Any]:

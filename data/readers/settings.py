@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
-from pydantic import field_validator
+from pydantic import field_validator, model_validator
 
 from common.settings import Settings
 from data.cleaning.settings import CleanSettings
@@ -21,6 +21,7 @@ Format = Literal[
     "parquet",
     "sqlite",
     "hf",
+    "warc",
     "nikl",
     "namuwiki",
     "mediawiki",
@@ -30,7 +31,13 @@ Format = Literal[
     "po",
     "conllu",
 ]
-Encoding = Literal["auto", "utf-8", "utf-16", "utf-16-le", "utf-16-be", "cp949", "euc-kr"]
+CLEANED_FORMATS = ("html", "markdown", "namuwiki", "mediawiki", "wikitext", "warc", "po", "nikl", "conllu")
+"""Formats without text fields, whose readers give plain text."""
+Encoding = Literal[
+    "auto", "utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp949", "euc-kr", "iso-2022-kr", "johab"
+]
+Markup = Literal["namuwiki", "mediawiki", "html", "markdown"]
+MARKUPS = get_args(Markup)
 
 
 class SourceSettings(Settings):
@@ -48,17 +55,18 @@ class SourceSettings(Settings):
     jsonl: one object per line. json: an array of objects, or objects one after another. text: one document per line.
     paragraphs: documents separated by blank lines, as in CC-100 (never chosen by auto). csv, tsv: one document per
     row, the first row names the columns (csv: between commas, semicolons or tabs). parquet, sqlite, hf: one document
-    per row. nikl: the JSON of the MODU corpora (`document[].paragraph[].form`, `document[].utterance[].form`).
-    namuwiki: the Namuwiki dump. mediawiki: a pages-articles XML dump. wikitext: articles under lines `= Title =`.
-    html, markdown: one document per file. po: gettext, one document per translation. conllu: treebanks; the `# text
-    =` lines are read."""
+    per row. warc: web archives (WARC, WET), one document per page. nikl: the JSON of the MODU corpora
+    (`document[].paragraph[].form`, `document[].utterance[].form`). namuwiki: the Namuwiki dump. mediawiki: a
+    pages-articles XML dump. wikitext: articles under lines `= Title =`. html, markdown: one document per file. po:
+    gettext, one document per translation. conllu: treebanks; the `# text =` lines are read."""
     encoding: Encoding = "auto"
-    """Encoding of the text; auto follows a byte order mark; without one it takes UTF-8, or CP949 if the first text
-    beyond ASCII is Korean in CP949 and not valid in UTF-8. Lines that cannot be decoded are quarantined."""
+    """Encoding of the text; auto follows a byte order mark, or the mark of ISO-2022-KR; without one it takes UTF-8, or
+    CP949 (or Johab) if the first text beyond ASCII is Korean in it and not valid in UTF-8. Lines that cannot be decoded
+    are quarantined."""
     text_field: str | list[str] = "text"
-    """Field or column that contains the document. Dots lead into nested fields (`body.text`). If its value
-    is a list of strings, they are joined by line ends. If several names are given (`[title, body]`), their fields are
-    joined in this order, also by line ends."""
+    """Field or column that contains the document. Dots lead into nested fields (`body.text`), also of objects in lists
+    and in lists of lists. If its value is a list of strings, or of lists of them, they are joined by line ends. If
+    several names are given (`[title, body]`), their fields are joined in this order, also by line ends."""
     id_field: str = "id"
     """Field with the document's id; where it is missing the id is made of source and line (or record) number."""
     source_field: str = "source"
@@ -67,6 +75,10 @@ class SourceSettings(Settings):
     """Field with the record's own licence, used when `licence` is not given."""
     licence: str | None = None
     """Licence of every document of this source."""
+    markup: Markup | None = None
+    """Markup of the text, read to plain text: set it where the text fields of tables or JSON hold the markup of wikis,
+    HTML or Markdown. Files of the formats html, markdown, mediawiki, namuwiki and warc need no setting. A corpus warns
+    where most documents of a source hold wiki markup without it."""
     records_field: str | None = None
     """For json: key of the array with the records, where the file is one object (`{"data": [...]}`)."""
     quoting: bool | None = None
@@ -88,6 +100,12 @@ class SourceSettings(Settings):
     @classmethod
     def _composed(cls, value: str | None) -> str | None:
         return value and nfc(value)
+
+    @model_validator(mode="after")
+    def _markup_of_a_field(self) -> SourceSettings:
+        if self.markup and self.format in CLEANED_FORMATS:
+            raise ValueError(f"format {self.format} reads its own markup: leave markup out")
+        return self
 
     @property
     def text_fields(self) -> list[str]:

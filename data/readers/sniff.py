@@ -7,10 +7,13 @@ import re
 
 from common.errors import UserError
 from common.files import suffix_of
+from data.readers.containers import refuse_content
 from data.readers.damage import DamagedInputError, UnfitInputError
+from data.readers.delimited import SEPARATOR_LINE
 from data.readers.encoding import SNIFF_BYTES, TextStream, utf8_lines
 from data.readers.json_elements import place_under
 from data.readers.lines import is_utf8
+from data.readers.markup import require_parser
 from data.readers.records import InputFile
 from data.readers.registry import BY_SUFFIX, READERS
 from data.readers.settings import Format
@@ -21,6 +24,11 @@ _NAMU_PAGE = re.compile(rb'\s*\[?\s*\{(?=[^{}]{0,2000}?"namespace"\s*:)(?=[^{}]{
 _HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html)\b", re.I | re.DOTALL)
 _TREEBANK = re.compile(rb"\s*# (?:newdoc|newpar|sent_id|text|global\.columns)\b")
 _COLUMN = re.compile(r"[^\W\d][\w .-]{1,39}")
+_DUMPS: dict[str, re.Pattern[bytes]] = {
+    "namuwiki": re.compile(rb"\A\s*[\[{]"),
+    "mediawiki": re.compile(rb"<mediawiki|<page>|\A\s*<"),
+}
+"""What the beginnings of dumps of wikis hold."""
 TABLE_LINES = 20
 """Lines by whose tabs a text is taken for a table, or not."""
 AGREEING = 0.8
@@ -33,9 +41,11 @@ def resolve_format(file: InputFile, head: bytes) -> Format:
     """Return the format of a file from its settings, its name, or its first bytes `head`.
 
     Raises:
+        StandInError: it is a pointer of git-lfs or the like.
+        ContainerError: it is an archive, or a document of a program.
         DamagedInputError: the content is binary.
-        UnfitInputError: it is XML that is no MediaWiki dump.
-        UserError: the settings name a data set of the hub.
+        UnfitInputError: it is XML that is no MediaWiki dump; or wiki markup in a format for dumps alone.
+        UserError: the settings name a data set of the hub; or (MissingParserError) a package is not installed.
     """
     given = file.settings.format
     if given == "hf":
@@ -44,11 +54,14 @@ def resolve_format(file: InputFile, head: bytes) -> Format:
             "format hf goes with a path hf:OWNER/NAME",
             "leave the format out, or write the path as hf:OWNER/NAME",
         )
-    magic = next((name for name, one in READERS.items() if one.magic and head.startswith(one.magic)), None)
+    refuse_content(file.path, head)
+    magic = next((name for name, one in READERS.items() if one.magic and one.magic.match(head)), None)
     format = given if given != "auto" else magic or BY_SUFFIX.get(suffix_of(file.path))
-    if format and READERS[format].refer:
+    if format and (READERS[format].refer or READERS[format].is_bytes):
         return format
+    require_parser("mediawiki" if given == "mediawiki" else file.settings.markup)
     text = TextStream(head, io.BytesIO(), file.settings.encoding)
+    _refuse_no_dump(file, magic, text.head)
     if _is_binary(text.head[:SNIFF_BYTES], text.encoding):
         raise DamagedInputError(
             file.path,
@@ -56,6 +69,25 @@ def resolve_format(file: InputFile, head: bytes) -> Format:
             "convert it to text in UTF-8, UTF-16 or CP949, or take it out of the inputs",
         )
     return format or _sniff(file, utf8_lines(text.head, text.encoding))
+
+
+def _refuse_no_dump(file: InputFile, magic: Format | None, head: bytes) -> None:
+    """Refuse a file that is none of the text, or the dump, that the settings say it is."""
+    given = file.settings.format
+    is_dump = _DUMPS[given].search(head) if given in _DUMPS and head.strip() else True
+    if magic is None and is_dump:
+        return
+    remedy = "leave the format out"
+    if given in _DUMPS:
+        remedy += (
+            f", and set the source's markup to {given}: it reads the markup of text fields, whatever file holds them"
+        )
+    raise UnfitInputError(
+        file.path,
+        f"is {'in the format ' + magic if magic else 'no dump of a wiki'}, and the source's format is {given}",
+        remedy,
+        "format namuwiki reads the JSON dump of Namuwiki alone, mediawiki XML dumps" if given in _DUMPS else "",
+    )
 
 
 def _is_binary(sample: bytes, encoding: str) -> bool:
@@ -69,6 +101,7 @@ def _is_binary(sample: bytes, encoding: str) -> bool:
 def _sniff(file: InputFile, head: bytes) -> Format:
     suffix = suffix_of(file.path)
     if b"<mediawiki" in head[:SNIFF_BYTES]:
+        require_parser("mediawiki")
         return "mediawiki"
     if suffix == ".xml":
         raise UnfitInputError(
@@ -90,6 +123,8 @@ def _sniff(file: InputFile, head: bytes) -> Format:
         return "conllu"
     if TITLE.match(head.lstrip(b"\r\n")):
         return "wikitext"
+    if SEPARATOR_LINE.match(head):
+        return "csv"
     if _is_table(file, head):
         return "tsv"
     return "text"

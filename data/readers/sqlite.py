@@ -15,7 +15,8 @@ from common.errors import HunminError, nearest
 from common.files import is_remote
 from data.readers.columns import needed_columns
 from data.readers.damage import DamagedInputError, UnfitInputError
-from data.readers.records import NOT_UTF8, Block, FieldMap, InputFile, Item, Reject
+from data.readers.fields import FieldMap
+from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject
 from data.readers.volume import fingerprint, refuse_changed
 
 LOCK_SECONDS = 60.0
@@ -89,7 +90,7 @@ def parse_sqlite(file: InputFile, block: Block) -> Iterator[Item]:
             except UnicodeDecodeError:
                 yield Reject(number, NOT_UTF8)
                 continue
-            yield fields.document(dict(zip(names, row, strict=True)), number)
+            yield from fields.items(dict(zip(names, row, strict=True)), number)
     refuse_changed(file.path, reference["file"])
 
 

@@ -239,4 +239,9 @@ class Catalog:
 
     def parts(self) -> list[Path]:
         """Return the parts of all units, in input order; all files must have been read."""
-        return [part_path(self.folder, key) for number in range(len(self.files)) for key in self._keys[number]]
+        return [part for _, part in self.numbered_parts()]
+
+    def numbered_parts(self) -> list[tuple[int, Path]]:
+        """Return the parts, each with the number of its file, in input order; all files must have been read."""
+        numbers = range(len(self.files))
+        return [(number, part_path(self.folder, key)) for number in numbers for key in self._keys[number]]

@@ -41,6 +41,7 @@ from data.readers import (
     Skipped,
     parse_block,
 )
+from data.readers.markup import holds_wiki_markup
 from data.shards import SCHEMA, write_table
 from data.splitting import split_sentences
 from data.statistics import Counters, merge, text_size
@@ -198,7 +199,10 @@ class UnitState:
         self.filtered: list[dict[str, Any]] = []
         self.counts: Counters = {
             name: {}
-            for name in ("read", "rejects", "skipped", "cleaning", "pii", "decontamination", "dropped", "filters")
+            for name in (
+                *("read", "markup", "rejects", "skipped", "cleaning", "pii", "decontamination", "dropped", "lost"),
+                "filters",
+            )
         } | {"split": 0}
 
     def batches(self, parsed: Iterator[Item], file: InputFile) -> Iterator[list[Document]]:
@@ -249,12 +253,16 @@ class UnitState:
         flat, owner = list(compress(flat, kept.tolist())), owner[kept]
         numbers = np.flatnonzero(kept)
         self._count_dropped("no sentence after cleaning", len(documents) - len(np.unique(owner)))
+        self._count_uncleaned(documents, split, owner, rules)
         if self._decontaminator and flat:
-            before = len(np.unique(owner))
+            before = np.unique(owner)
             clear = self._decontaminate(flat, owner, documents)
             flat, owner = list(compress(flat, clear.tolist())), owner[clear]
             numbers = numbers[clear]
-            self._count_dropped("only benchmark sentences", before - len(np.unique(owner)))
+            lost = np.setdiff1d(before, owner)
+            self._count_dropped("only benchmark sentences", len(lost))
+            for place in lost.tolist():
+                merge(self.counts["lost"].setdefault(documents[place].source, {}), {"only benchmark sentences": 1})
         self.sides.add(texts, split, numbers)
         return _table(documents, texts, flat, owner, scores)
 
@@ -273,11 +281,26 @@ class UnitState:
             by_source.setdefault(document.source, []).append(document.text)
         for source, texts in by_source.items():
             merge(self.counts["read"].setdefault(source, {}), text_size(texts))
+            if marked := sum(map(holds_wiki_markup, texts)):
+                merge(self.counts["markup"], {source: marked})
         check_sources(len(self.counts["read"]))
 
     def _count_dropped(self, reason: str, count: int) -> None:
         if count:
             merge(self.counts["dropped"], {reason: count})
+
+    def _count_uncleaned(
+        self, documents: list[Document], split: list[list[str]], owner: np.ndarray, rules: CleanSettings
+    ) -> None:
+        """Count the documents that keep no sentence, by source, under the rule that took most of these."""
+        lost: dict[str, list[int]] = {}
+        for place in np.setdiff1d(np.arange(len(documents)), owner).tolist():
+            lost.setdefault(documents[place].source, []).append(place)
+        for source, places in lost.items():
+            taken: Counters = {}
+            keep_sentences([sentence for place in places for sentence in split[place]], rules, taken)
+            most = max(taken, key=lambda rule: taken[rule]["hits"], default="no text")
+            merge(self.counts["lost"].setdefault(source, {}), {f"cleaning {most}": len(places)})
 
     def _without_personal_fields(self, documents: list[Document]) -> list[Document]:
         """Return the documents with id, source and licence pseudonymised; a licence may be the URL of its terms."""

@@ -107,6 +107,7 @@ def stats(
     from data.commands import stats_stream
     from data.statistics.plots import draw_statistics
     from data.statistics.table import format_statistics, load_statistics
+    from data.statistics.warnings import warnings_of
 
     if dropped or text:
         _list_dropped(folder, dropped, text, as_json)
@@ -131,6 +132,8 @@ def stats(
                 table.columns[0].max_width = None  # a pipe cuts no name
             out.print(table)
     print(shown.get(), end="")
+    for line in warnings_of(statistics):
+        say(f"warning: {line}", style="yellow")
 
 
 SHOWN = 300

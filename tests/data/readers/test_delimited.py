@@ -142,3 +142,40 @@ def test_csv_of_other_languages_is_recognised(tmp_path, between, quoted):
     lines = [between.join(f'"{cell}"' if quoted else cell for cell in row) for row in rows]
     (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
     assert texts(read(tmp_path / "a.csv")) == ["첫째 글", rows[2][1]]
+
+
+SEPARATORS = [
+    ("sep=;", ";"),
+    ("sep=,", ","),
+    ("SEP=|", "|"),
+    ("sep=\t", "\t"),
+    ("sep=\\t", "\t"),
+    ('"sep=;"', ";"),
+    ("sep=;;", ";"),
+]
+
+
+@pytest.mark.parametrize("mark", ["utf-8", "utf-8-sig", "utf-16", "cp949"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(("line", "delimiter"), SEPARATORS)
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.txt"])
+def test_the_line_that_names_the_separator_is_passed_over(tmp_path, name, line, delimiter, end, mark):
+    rows = [line, delimiter.join(["text", "label"]), delimiter.join(["첫째 글", "1"]), delimiter.join(["둘째 글", "2"])]
+    (tmp_path / name).write_bytes((end.join(rows) + end).encode(mark))
+    items = read(tmp_path / name)
+    assert texts(items) == ["첫째 글", "둘째 글"] and ids(items) == ["a-3", "a-4"] and rejects(items) == []
+
+
+@pytest.mark.parametrize("block_bytes", [1, 40, 1000])
+def test_lines_behind_the_separator_keep_their_numbers_in_any_blocks(tmp_path, block_bytes):
+    rows = ["sep=;", "text;n", *(f'"{n};번\n글";{n}' for n in range(30)), "too;many;fields"]
+    (tmp_path / "a.csv").write_text("\n".join(rows), encoding="utf-8")
+    items = read(tmp_path / "a.csv", block_bytes)
+    assert len(texts(items)) == 30 and items == read(tmp_path / "a.csv")
+    assert rejects(items) == [(63, "another number of columns than the first row")]
+
+
+@pytest.mark.parametrize("first", ["sep", "sep=", "separator=;", "sep=a"])
+def test_columns_called_alike_are_columns(tmp_path, first):
+    (tmp_path / "a.csv").write_text(f"{first},text\n1,글\n", encoding="utf-8")
+    assert texts(read(tmp_path / "a.csv")) == ["글"]

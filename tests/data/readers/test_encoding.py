@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from data.readers import DamagedInputError, encoding
 from data.readers.encoding import UNDECODABLE, TextStream, detect, read_full, utf8_lines
 
-from .reading import read, rejects, texts
+from .reading import read, read_in_pieces, rejects, texts
 
 KOREAN = "첫째 줄이다.\n둘째 줄, 무엇을 쓸까?\n"
 
@@ -140,3 +140,64 @@ def test_binary_data_with_line_ends_is_no_text(tmp_path, content):
     (tmp_path / "a.txt").write_bytes(content)
     with pytest.raises(DamagedInputError, match="is not text"):
         read(tmp_path / "a.txt")
+
+
+SHIFTED = "기차는 안개 속을 지나갔다.\n번호는 7번이다.\n"
+
+
+@pytest.mark.parametrize("read_bytes", [7, 64, 1 << 20])
+def test_iso_2022_kr_is_told_by_its_mark(tmp_path, read_bytes):
+    path = tmp_path / "mail.txt"
+    path.write_bytes((SHIFTED * 20).encode("iso2022_kr"))
+    assert path.read_bytes().startswith(b"\x1b$)C") and path.read_bytes().isascii()
+    assert texts(read_in_pieces(path, 30, max(read_bytes, 60))) == SHIFTED.split("\n")[:2] * 20
+
+
+def test_the_mark_may_stand_behind_the_head_of_a_mail(tmp_path):
+    path = tmp_path / "mail.txt"
+    path.write_bytes(b"Subject: letter\n\n" + SHIFTED.encode("iso2022_kr"))
+    assert texts(read(path)) == ["Subject: letter", *SHIFTED.split("\n")[:2]]
+
+
+@pytest.mark.parametrize(
+    ("name", "source"), [("a.jsonl", '{"text": "한글"}\n'), ("a.csv", 'text,n\n"한,글",1\n'), ("a.html", "<p>한글")]
+)
+@pytest.mark.parametrize("codec", ["iso2022_kr", "utf-32", "utf-32-be"])
+def test_formats_in_encodings_that_are_converted(tmp_path, codec, name, source):
+    mark = "\ufeff" if codec == "utf-32-be" else ""
+    (tmp_path / name).write_bytes((mark + source).encode(codec))
+    assert [text.replace(",", "") for text in texts(read(tmp_path / name))] == ["한글"]
+
+
+def test_a_line_that_is_broken_in_it_is_a_reject(tmp_path):
+    lines = [line.encode("iso2022_kr").removeprefix(b"\x1b$)C") for line in ("첫째", "셋째")]
+    (tmp_path / "a.txt").write_bytes(b"\x1b$)C" + lines[0] + b"\n\x0e\x21\n" + lines[1] + b"\n")
+    items = read(tmp_path / "a.txt")
+    assert texts(items) == ["첫째", "셋째"] and [line for line, _ in rejects(items)] == [2]
+
+
+@pytest.mark.parametrize("text", ["ESC $)C\n가", "\x1b$)C alone\n", "a\x0eb\n"])
+def test_texts_that_look_alike_are_not_taken_for_it(tmp_path, text):
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    assert texts(read(tmp_path / "a.txt"))[0].startswith(text[:3])
+
+
+JOHAB = "똠방각하는 펲시콜라를 마셨다.\n아이들은 저녁마다 동화책을 읽는다.\n"
+
+
+def test_johab_is_told_where_nothing_else_fits(tmp_path):
+    (tmp_path / "a.txt").write_bytes((JOHAB * 9).encode("johab"))
+    assert texts(read(tmp_path / "a.txt")) == JOHAB.split("\n")[:2] * 9
+
+
+@pytest.mark.parametrize("codec", ["johab", "iso-2022-kr", "utf-32"])
+def test_converted_encodings_are_taken_as_declared(tmp_path, codec):
+    (tmp_path / "a.csv").write_bytes('text,n\n"쉼표, 있다 {한}|\\",1\n'.encode(codec))
+    assert texts(read(tmp_path / "a.csv", encoding=codec)) == ["쉼표, 있다 {한}|\\"]
+
+
+@given(st.text(st.characters(min_codepoint=0xAC00, max_codepoint=0xD7A3), min_size=1, max_size=60))
+def test_nothing_in_cp949_or_utf8_is_taken_for_johab(text):
+    for codec, expected in (("cp949", "cp949"), ("utf-8", "utf-8")):
+        assert content((text + "\n").encode(codec))[0] in (expected, "utf-8", "cp949")
+        assert TextStream((text + "\n").encode(codec), io.BytesIO(), "auto").told in ("cp949", "utf-8")

@@ -15,6 +15,7 @@ from common.errors import UserError
 from data.readers import READERS, InputFile, SourceSettings, read_blocks
 
 from .reading import ids, read, read_in_pieces, rejects, texts
+from .test_warc import record
 
 WORDS = st.text("가나다 a1'=\"\\{}[],|<>&#*", min_size=1, max_size=40)
 LINES = st.lists(WORDS, min_size=1, max_size=25)
@@ -59,6 +60,7 @@ MAKE = {
     "namuwiki": lambda rows: json.dumps(
         [{"namespace": "0", "title": "t", "text": row} for row in rows], indent=1, ensure_ascii=False
     ),
+    "warc": lambda rows: b"".join(record(row.encode()) for row in rows).decode(),
     "mediawiki": lambda rows: "<mediawiki>\n" + "".join(page(n, row) for n, row in enumerate(rows)) + "</mediawiki>",
     "wikitext": lambda rows: "앞글\n" + "".join(f" = 제목 {n} = \n {row} \n" for n, row in enumerate(rows)),
     "html": lambda rows: "<html><body>" + "".join(f"<p>{escaped(row)}</p>" for row in rows),
@@ -133,7 +135,7 @@ def test_an_empty_or_foreign_file_is_no_table(tmp_path, format):
             read(path, format=format)
 
 
-@pytest.mark.parametrize("format", [name for name in MAKE if name not in ("html", "markdown")])
+@pytest.mark.parametrize("format", [name for name in MAKE if name not in ("html", "markdown", "warc")])
 def test_lines_that_cannot_be_decoded_are_rejects_and_the_others_stay(tmp_path, format):
     path = tmp_path / "a"
     content = MAKE[format](["첫째", "둘째 ☠ 글", "셋째"]).encode()

@@ -1,0 +1,182 @@
+"""Fields of records: which of them hold the text, id, source and licence, as a source's settings say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite
+from typing import Any
+from unicodedata import normalize
+
+from data.nfc import nfc
+from data.readers import records
+from data.readers.holes import MISSING_VALUE
+from data.readers.markup import require_parser, without_markup
+from data.readers.records import (
+    NOT_UTF8,
+    Document,
+    InputFile,
+    Item,
+    Reject,
+    Skipped,
+    UnreadableError,
+    decoded,
+    made_document,
+    too_long,
+)
+
+
+def plain_items(file: InputFile, number: int, raw: bytes) -> Iterator[Item]:
+    """Yield UTF-8 bytes as a document of a format that knows neither ids nor licences; its markup, if any, is read."""
+    try:
+        document = made_document(file, number, decoded(raw))
+    except UnreadableError as error:
+        yield Reject(number, str(error))
+        return
+    if file.settings.markup is None:
+        yield document
+        return
+    read = without_markup([document.text], number, file.settings.markup)
+    if isinstance(read, tuple):
+        yield document._replace(text=read[0][0])
+        yield from [Skipped(number, MISSING_VALUE)] * read[1]
+    else:
+        yield read
+
+
+class FieldMap:
+    """Turns records (mappings from field names to values) into documents, as a source's settings say."""
+
+    def __init__(self, file: InputFile) -> None:
+        settings = file.settings
+        self._label, self._name, self._licence = file.label, settings.name, settings.licence
+        self._texts = settings.text_fields
+        self._single = self._texts[0] if len(self._texts) == 1 else None
+        self._markup = settings.markup
+        require_parser(self._markup)
+        self._id, self._source, self._own_licence = settings.id_field, settings.source_field, settings.licence_field
+
+    def columns(self, present: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Return the columns of a table that are needed, and the text fields that it lacks."""
+        known = list(present)
+        texts = [_column_of(name, known) for name in self._texts]
+        missing = [name for name, column in zip(self._texts, texts, strict=True) if column is None]
+        others = [_column_of(name, known) for name in (self._id, self._source, self._own_licence)]
+        return [name for name in dict.fromkeys(texts + others) if name is not None], missing
+
+    def items(self, record: Mapping[str, Any], number: int) -> Iterator[Item]:
+        """Yield a record's document, or why it has none; one whose text is null is skipped. Numbers begin with 1.
+
+        Where the settings say that the text holds markup, it is read, and sentences that it cannot tell are skipped.
+        """
+        text = record.get(self._single) if self._single is not None else None
+        parts = [text] if isinstance(text, str) else self._parts(record, number)
+        if not isinstance(parts, list):
+            yield parts
+            return
+        dropped = 0
+        if self._markup is not None:
+            read = without_markup(parts, number, self._markup)
+            if not isinstance(read, tuple):
+                yield read
+                return
+            parts, dropped = read
+        yield self._document(record, parts[0] if len(parts) == 1 else "\n".join(filter(None, parts)), number)
+        yield from [Skipped(number, MISSING_VALUE)] * dropped
+
+    def _document(self, record: Mapping[str, Any], text: str, number: int) -> Item:
+        identity = self._of(record, self._id)
+        if identity is None and "." in self._id:
+            identity = value_at(record, self._id)
+        if isinstance(identity, float) and not isfinite(identity):
+            identity = None
+        limit = records.MAX_RECORD_BYTES
+        # a byte is at least a quarter of a character: most texts need not be counted
+        if 4 * len(text) > limit and len(text.encode("utf-8", "replace")) > limit:
+            return too_long(number)
+        source = self._name or self._of(record, self._source)
+        licence = self._licence or self._of(record, self._own_licence)
+        return Document(
+            str(identity) if isinstance(identity, (str, int, float)) and identity != "" else f"{self._label}-{number}",
+            nfc(source) if isinstance(source, str) and source else self._label,
+            licence if isinstance(licence, str) else "",
+            text,
+        )
+
+    @staticmethod
+    def _of(record: Mapping[str, Any], name: str) -> Any:
+        """Return the value of a field by its whole name, None where there is none."""
+        if name.isascii() or name in record:
+            return record.get(name)
+        value = value_at(record, name)
+        return None if value is MISSING else value
+
+    def _parts(self, record: Mapping[str, Any], number: int) -> list[str] | Reject | Skipped:
+        parts = []
+        for name in self._texts:
+            value = value_at(record, name)
+            if value is MISSING:
+                return Reject(number, f"no field '{name}'")
+            if value is None:
+                continue
+            part = _joined(value)
+            if part is None:
+                return Reject(number, NOT_UTF8 if isinstance(value, bytes) else _no_text(name, value))
+            parts.append(part)
+        return parts or Skipped(number, "no text")
+
+
+MAX_DEPTH = 8
+"""Arrays nested deeper hold no text."""
+MISSING = object()
+"""Stands for a field that a record does not have."""
+
+
+def value_at(record: Mapping[str, Any], name: str) -> Any:
+    """Return the value of a field; dots lead into nested objects, through every element of the arrays on the way."""
+    if name in record:
+        return record[name]
+    if not name.isascii():  # names may be decomposed, in the settings or in the records
+        for form in ("NFC", "NFD"):
+            if (other := normalize(form, name)) in record:
+                return record[other]
+    first, dot, rest = name.partition(".")
+    return _value_in(record[first], rest) if dot and first in record else MISSING
+
+
+def _value_in(inner: Any, name: str, depth: int = 0) -> Any:
+    """Return the value of a field of an object, or the list of those in an array, or in arrays of arrays."""
+    if isinstance(inner, Mapping):
+        return value_at(inner, name)
+    if isinstance(inner, list) and depth < MAX_DEPTH:
+        found = [_value_in(element, name, depth + 1) for element in inner]
+        return [value for value in found if value is not MISSING] or MISSING
+    return MISSING
+
+
+def _no_text(name: str, value: Any) -> str:
+    """Return why a value is no text."""
+    while isinstance(value, list) and value:
+        value = value[0]
+    if isinstance(value, Mapping):
+        return f"text is not a string ('{name}' holds objects; a dot leads to their fields: {name}.FIELD)"
+    return "text is not a string"
+
+
+def _joined(value: Any, depth: int = 0) -> str | None:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+    if isinstance(value, list) and depth < MAX_DEPTH:
+        parts = [_joined(element, depth + 1) for element in value if element is not None]
+        return None if any(part is None for part in parts) else "\n".join(part for part in parts if part)
+    return None
+
+
+def _column_of(name: str, known: list[str]) -> str | None:
+    by_name = {normalize("NFC", column): column for column in reversed(known)}
+    composed = normalize("NFC", name)
+    return by_name.get(composed) or by_name.get(composed.partition(".")[0])

@@ -1,0 +1,107 @@
+"""Whether a file of JSON fits its source's settings: told by its first megabyte, before anything of it is read."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from data.readers.blocks import lines_of
+from data.readers.columns import unknown_columns
+from data.readers.damage import UnfitInputError
+from data.readers.encoding import READ_BYTES, TextStream, utf8_lines
+from data.readers.fields import MISSING, value_at
+from data.readers.json_elements import cut_json, elements_of
+from data.readers.lines import load_json
+from data.readers.records import Block, InputFile, Reject, UnreadableError
+from data.readers.settings import Format
+
+
+def refuse_without_field(file: InputFile, format: Format, stream: TextStream) -> None:
+    """Refuse a file of JSON none of whose first records has text in the fields that the settings name, as tables are.
+
+    Args:
+        file: an input.
+        format: of it; others than jsonl and json are not looked at.
+        stream: its text; only the first megabyte, already read, is looked at.
+
+    Raises:
+        UnfitInputError: it lacks them; or the array with its records.
+    """
+    if format not in ("jsonl", "json") or not stream.head.strip():
+        return
+    first: Mapping[str, Any] | None = None
+    count = 0
+    for record in _records(file, format, stream):
+        if _misfit(file, record) is None:
+            return
+        first, count = first or record, count + 1
+    if first is None:
+        return
+    name = _misfit(file, first) or ""
+    around = count == 1 and file.settings.records_field is None
+    value = value_at(first, name)
+    if value is MISSING:
+        raise unknown_columns(file, [name], _paths(first, around), _arrays(first, around))
+    fields = ", ".join(f"{name}.{key}" for key in _texts_in(value))
+    raise UnfitInputError(
+        file.path,
+        f"holds objects in '{name}', not text",
+        f"set the source's text_field to one of {fields or 'their fields with strings'}",
+        "text_field names a field with strings; dots lead into objects, through lists of them",
+    )
+
+
+def _records(file: InputFile, format: Format, stream: TextStream) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects that are records and that stand whole in a stream's head."""
+    whole = Block(0, 1, utf8_lines(stream.head, stream.encoding))
+    blocks: Iterator[Block] = iter([whole])
+    if format == "json":
+        blocks = cut_json(file, TextStream(whole.data, io.BytesIO(), "utf-8"), READ_BYTES)
+    for block in blocks:
+        for found in lines_of(block) if format == "jsonl" else elements_of(replace(block, rejects=())):
+            try:
+                record = None if isinstance(found, Reject) else load_json(found[1])
+            except UnreadableError:
+                continue
+            if isinstance(record, dict):
+                yield record
+
+
+def _misfit(file: InputFile, record: Mapping[str, Any]) -> str | None:
+    """Return the first text field that a record does not have, or that holds objects."""
+    for name in file.settings.text_fields:
+        value = value_at(record, name)
+        if value is MISSING or _first_object(value) is not None:
+            return name
+    return None
+
+
+def _paths(record: Mapping[str, Any], around: bool) -> list[str]:
+    """Return the names by which the fields of a record, and those of objects in it, are known."""
+    paths: list[str] = []
+    for name, value in record.items():
+        inner = None if around else _first_object(value)
+        paths += [name] if inner is None else [f"{name}.{key}" for key in inner]
+    return paths
+
+
+def _first_object(value: Any) -> Mapping[str, Any] | None:
+    while isinstance(value, list) and value:
+        value = value[0]
+    return value if isinstance(value, Mapping) else None
+
+
+def _texts_in(value: Any) -> list[str]:
+    """Return the fields with strings, or lists of them, of the first object in a value."""
+    fields = _first_object(value) or {}
+    return [
+        key for key, inner in fields.items() if type(inner[0] if isinstance(inner, list) and inner else inner) is str
+    ]
+
+
+def _arrays(record: Mapping[str, Any], around: bool) -> list[str]:
+    """Return the arrays of objects in an object that may stand around the records."""
+    lists = {name: value for name, value in record.items() if isinstance(value, list)} if around else {}
+    return [name for name, value in lists.items() if dict in map(type, value[:1])]

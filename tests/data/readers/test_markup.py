@@ -1,0 +1,164 @@
+"""The markup of text fields, whatever file holds them: read where the settings say so, told where they do not."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pydantic import ValidationError
+
+from common.errors import UserError
+from data.readers import Document, Reject, SourceSettings, UnfitInputError
+from data.readers.markup import holds_wiki_markup, require_parser
+from data.units.fields import check_fields
+
+from .reading import read, rejects, skipped, texts
+
+NAMU = (
+    "[[분류:도서관]]\n== 개요 ==\n'''도서관'''은 [[책|책들]]을 빌려 주는 곳이다.[* 각주다.]\n|| 이름 || 값 ||\n끝이다."
+)
+WIKI = (
+    "'''도서관'''은 [[책]]을 빌려 주는 곳이다.<ref>출처</ref>\n== 역사 ==\n"
+    "{{출처 필요}}산 아래에 있다.&nbsp;크다.\n[[분류:책]]"
+)
+HTML = "<p>첫 문단&amp;글</p><script>x()</script><p>둘째 <b>문단</b></p>"
+MARKDOWN = "# 제목\n\n**굵은** 글과 [링크](http://a.example).\n\n```python\nx = 1\n```\n"
+PLAIN = {
+    "namuwiki": (NAMU, "개요\n도서관은 책들을 빌려 주는 곳이다.\n끝이다."),
+    "mediawiki": (WIKI, "도서관은 책을 빌려 주는 곳이다.\n역사\n산 아래에 있다.\u00a0크다."),
+    "html": (HTML, "첫 문단&글\n둘째 문단"),
+    "markdown": (MARKDOWN, "제목\n굵은 글과 링크."),
+}
+
+
+def write(path: Path, rows: list[str]) -> Path:
+    """Write texts in a file of the format that its ending says."""
+    if path.suffix == ".parquet":
+        pq.write_table(pa.table({"title": ["도서관"] * len(rows), "text": rows}), path)
+    elif path.suffix == ".db":
+        with sqlite3.connect(path) as database:
+            database.execute("CREATE TABLE t (title TEXT, text TEXT)")
+            database.executemany("INSERT INTO t VALUES ('도서관', ?)", [(row,) for row in rows])
+        database.close()
+    elif path.suffix in (".csv", ".tsv"):
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, delimiter="," if path.suffix == ".csv" else "\t", quoting=csv.QUOTE_ALL)
+            writer.writerows([["title", "text"], *(["도서관", row] for row in rows)])
+    else:
+        records = [{"title": "도서관", "text": row} for row in rows]
+        whole = json.dumps(records, ensure_ascii=False, indent=1)
+        path.write_text("\n".join(map(json.dumps, records)) if path.suffix == ".jsonl" else whole, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".db", ".csv", ".tsv", ".jsonl", ".json"])
+@pytest.mark.parametrize("markup", PLAIN)
+def test_markup_is_read_whatever_file_holds_it(tmp_path, markup, suffix):
+    source, plain = PLAIN[markup]
+    path = write(tmp_path / f"a{suffix}", [source, "표시 없는 글이다."])
+    assert texts(read(path, markup=markup)) == [plain, "표시 없는 글이다."]
+    assert texts(read(path, markup=markup, text_field=["title", "text"])) == [
+        f"도서관\n{plain}",
+        "도서관\n표시 없는 글이다.",
+    ]
+    assert source in texts(read(path))
+
+
+@pytest.mark.parametrize("format", ["text", "paragraphs"])
+def test_markup_of_lines_and_paragraphs(tmp_path, format):
+    (tmp_path / "a.txt").write_text("'''굵은''' [[책|글]]이다.\n", encoding="utf-8")
+    assert texts(read(tmp_path / "a.txt", format=format, markup="mediawiki")) == ["굵은 글이다."]
+
+
+def test_ids_sources_and_other_fields_stay(tmp_path):
+    record = {"id": "7", "source": "위키", "licence": "CC0", "text": NAMU}
+    (tmp_path / "a.jsonl").write_text(json.dumps(record), encoding="utf-8")
+    assert read(tmp_path / "a.jsonl", markup="namuwiki") == [Document("7", "위키", "CC0", PLAIN["namuwiki"][1])]
+
+
+@pytest.mark.parametrize(
+    ("markup", "source"),
+    [("namuwiki", "#redirect 책"), ("mediawiki", "#넘겨주기 [[책]]"), ("mediawiki", "#REDIRECT [[책]]")],
+)
+def test_pages_that_only_lead_to_others_are_skipped(tmp_path, markup, source):
+    items = read(write(tmp_path / "a.parquet", [source, "글이다."]), markup=markup)
+    assert skipped(items) == [(1, "redirect")] and texts(items) == ["글이다."]
+
+
+def test_sentences_with_a_value_that_only_the_wiki_knows_are_skipped_and_counted(tmp_path):
+    items = read(write(tmp_path / "a.csv", ["인구는 {{인구|서울}}명이다. 넓다."]), markup="mediawiki")
+    assert texts(items) == ["넓다."] and len(skipped(items)) == 1
+
+
+def test_what_is_nested_too_deeply_is_a_reject(tmp_path):
+    items = read(write(tmp_path / "a.jsonl", ["<div>" * 5000, "글"]), markup="html")
+    assert rejects(items) == [(1, "nested too deeply")] and isinstance(items[0], Reject) and texts(items) == ["글"]
+
+
+@pytest.mark.parametrize("markup", ["namuwiki", "mediawiki"])
+def test_headings_of_pages_whose_line_ends_were_made_blanks(tmp_path, markup):
+    path = write(tmp_path / "a.parquet", ["'''책'''은 글이다. == 역사 == 오래되었다. ===자료=== 많다. a == b 이다."])
+    assert texts(read(path, markup=markup)) == ["책은 글이다.\n역사\n오래되었다.\n자료\n많다. a == b 이다."]
+
+
+@pytest.mark.parametrize("format", ["namuwiki", "mediawiki"])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".db"])
+def test_a_format_for_dumps_says_so_of_tables(tmp_path, format, suffix):
+    path = write(tmp_path / f"a{suffix}", [NAMU])
+    with pytest.raises(UnfitInputError) as caught:
+        read(path, format=format)
+    assert f"markup to {format}" in caught.value.remedy and "not text" not in caught.value.problem
+
+
+@pytest.mark.parametrize("format", ["namuwiki", "mediawiki", "html", "markdown", "warc"])
+def test_markup_goes_with_no_format_that_reads_its_own(format):
+    with pytest.raises(ValidationError, match="reads its own markup"):
+        SourceSettings(path="a", format=format, markup="namuwiki")
+
+
+def test_without_the_parser_there_is_one_clear_error_before_anything_runs(tmp_path, monkeypatch):
+    from data.readers import list_files
+
+    monkeypatch.setattr("data.readers.markup.find_spec", lambda name: None)
+    path = write(tmp_path / "a.jsonl", [WIKI])
+    for needs in (
+        lambda: check_fields(list_files([SourceSettings(path=str(path), markup="mediawiki")])),
+        lambda: read(path, markup="mediawiki"),
+    ):
+        with pytest.raises(UserError, match="needs mwparserfromhell") as caught:
+            needs()
+        assert "3.14" in caught.value.rule
+    dump = tmp_path / "dump.xml"
+    dump.write_text("<mediawiki><page><revision><text>가</text></revision></page></mediawiki>")
+    for needs in (lambda: check_fields(list_files([str(dump)])), lambda: read(dump)):
+        with pytest.raises(UserError, match="needs mwparserfromhell"):
+            needs()
+    assert texts(read(path, markup="namuwiki")) and texts(read(path))
+    require_parser("html")
+
+
+@pytest.mark.parametrize("text", [NAMU, WIKI, "== 개요 ==\n'''책'''이다.", "[[파일:a.png]] {{틀|가}} 글이다."])
+def test_wiki_markup_is_told(text):
+    assert holds_wiki_markup(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "평범한 글이다.",
+        "배열은 [[1, 2], [3, 4]] 로 적는다.",
+        "if (a == b || c == d) { return {{x}}; }",
+        "제목\n=====\n본문이다.",
+        "그는 '''라고 적었다.",
+        "|| 연산자는 또는을 뜻한다.",
+        "{{ user.name }} 님, 안녕하세요.",
+        "a == b == c",
+    ],
+)
+def test_other_texts_are_not_taken_for_it(text):
+    assert not holds_wiki_markup(text)
