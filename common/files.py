@@ -109,13 +109,18 @@ def _found_here(pattern: str) -> list[str]:
     for one in map(Path, glob.glob(str(path), recursive=True)):
         if one.is_dir() and _is_data(str(one), pattern):
             found += _files_in(one)
-        elif one.is_file() and not LEFT_BESIDE.fullmatch(one.name):
+        elif _is_file(one) and not LEFT_BESIDE.fullmatch(one.name):
             found.append(str(one))
     return found
 
 
 def _files_in(folder: Path) -> list[str]:
-    return [str(p) for p in folder.rglob("*") if not _is_hidden(str(p.relative_to(folder))) and p.is_file()]
+    return [str(p) for p in folder.rglob("*") if not _is_hidden(str(p.relative_to(folder))) and _is_file(p)]
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether a path is a file, or a link to what is not there: whoever reads it says so."""
+    return path.is_file() or (path.is_symlink() and not path.exists())
 
 
 def _is_data(folder: str, pattern: str) -> bool:

@@ -25,7 +25,7 @@ from common.compressed import decompression_errors
 from common.errors import UserError
 from common.files import expand, open_bytes
 from data.benchmark_tables import Layout, layout_of, table_rows
-from data.readers import stem
+from data.readers import first_bytes, refuse_content, stem
 from data.splitting import split_sentences
 
 LAYOUTS = (
@@ -113,6 +113,7 @@ def _is_auxiliary_name(name: str) -> bool:
 
 
 def _read_file(name: str, contexts: set[str]) -> list[BenchmarkSentence]:
+    refuse_content(name, first_bytes(name))
     with decompression_errors(name), open_bytes(name) as stream:
         content = stream.read()
     try:

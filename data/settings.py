@@ -59,10 +59,10 @@ class CorpusSettings(Settings):
     max_reject_share: float = Field(0.05, ge=0, le=1)
     """The run fails when more than this share of the lines is unreadable: a wrong field name or format shows early."""
     max_bad_file_share: float = Field(0.05, ge=0, le=1)
-    """Maximum share of bad input files, 0 to 1: damaged ones (truncated archives, binary data) and tables without the
-    named column. Beyond it the run fails; among several files a single bad one is always tolerated unless this is 0. A
-    damaged file is read up to the damage and listed in rejects/files.jsonl. If no file of an input matches its
-    settings, the run always fails."""
+    """Maximum share of bad input files, 0 to 1: damaged ones (truncated archives, binary data), pointers of git-lfs,
+    and tables or JSON without the named column or field. Beyond it the run fails; among several files a single bad one
+    is always tolerated unless this is 0. A damaged file is read up to the damage and listed in rejects/files.jsonl. If
+    no file of an input matches its settings, the run always fails."""
     keep_finished: bool = runtime(False)
     """Keep a finished corpus even if its rules have changed since, with a new version of Hunmin or of a library.
     Otherwise it is built again."""

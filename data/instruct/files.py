@@ -16,7 +16,7 @@ from common.compressed import COMPRESSED, decompression_errors
 from common.errors import UserError, nearest
 from common.files import open_bytes, stored
 from data.instruct.spec import Layout, Use
-from data.readers import UnreadableError, load_json
+from data.readers import UnreadableError, first_bytes, load_json, refuse_content
 from data.readers.wikitext import TITLE
 from data.splitting import split_sentences
 
@@ -47,6 +47,7 @@ def records_of(path: str, layout: Layout, needed: list[str], draw: Callable[[int
 
     Raises UserError where the file is damaged, is no JSON, its first row lacks a column, or it has no whole groups.
     """
+    refuse_content(path, first_bytes(path))
     with decompression_errors(path), open_bytes(path) as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", "replace", "" if layout.format == "csv" else "\n")
         if layout.format == "jsonl":

@@ -22,7 +22,7 @@ ijson decodes all records in the one process that cuts; conllu and polib take wh
 """
 
 from common.files import HUB, stem
-from data.readers.containers import ContainerError, StandInError, first_bytes, refuse_content
+from data.readers.containers import ContainerError, StandInError, first_bytes, refuse_content, refuse_dangling
 from data.readers.damage import DamagedInputError, UnfitInputError
 from data.readers.formats import READERS, is_referred, parse_block, read_blocks, read_documents, sought
 from data.readers.lines import TOO_DEEP, load_json
@@ -61,6 +61,7 @@ __all__ = [
     "read_blocks",
     "read_documents",
     "refuse_content",
+    "refuse_dangling",
     "resolve_format",
     "sought",
     "stem",

@@ -6,11 +6,12 @@ Told by their first bytes, whatever they are called; parts of archives by their 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from common.compressed import COMPRESSED, compression_of
 from common.errors import UserError
-from common.files import is_remote, open_bytes, store_of, stored
+from common.files import is_remote, open_bytes, store_of, stored, suffix_of
 from data.readers.damage import DamagedInputError
 from data.readers.encoding import read_full
 
@@ -77,6 +78,9 @@ _STAND_INS: tuple[tuple[bytes, str, str], ...] = (
         "run `git annex get` in the clone, or download the file itself",
     ),
 )
+_TABLES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".pq", ".db", ".sqlite", ".sqlite3")
+_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html)\b", re.I)
+"""What a server answers in place of a table: that it is not there, or asks for a login."""
 _WHOLE = r"(?P<whole>.+\.(?:zip|7z|rar|alz|egg|tar|tgz|tbz2?|txz|tzst|gz|bz2|xz|zst))"
 _PART = re.compile(_WHOLE + r"(?P<begin>\.(?:part[._-]?)?)(?P<number>\d{1,12}|(?!gz|xz|bz|md|db|pq|po)[a-z]{2})", re.I)
 """Names of parts: x.zip.part0, x.7z.001, x.tar.gz.aa."""
@@ -131,6 +135,13 @@ def refuse_content(path: str, head: bytes) -> None:
     for first, what, fetch in _STAND_INS:
         if re.match(first, head):
             raise StandInError(path, what, fetch, "an input is the file itself")
+    if _PAGE.match(head) and suffix_of(path) in _TABLES:
+        raise StandInError(
+            path,
+            "is a web page in place of the file",
+            "open it to see what the server answered, and download the file again",
+            "an input is the file itself",
+        )
     for first, what, unpack in _ARCHIVES:
         if re.match(first, head):
             joined = _how_to_join(path.rsplit("/", 1)[-1])
@@ -141,6 +152,21 @@ def refuse_content(path: str, head: bytes) -> None:
     for first, what in _MEDIA:
         if re.match(first, head):
             raise DamagedInputError(path, what, "name the files to read with a glob", "inputs hold text")
+
+
+def refuse_dangling(path: str) -> None:
+    """Refuse a local link to a file that is not there, as git-annex and copies of caches leave them.
+
+    Raises:
+        StandInError: it is one.
+    """
+    if not is_remote(path) and Path(path).is_symlink() and not Path(path).exists():
+        raise StandInError(
+            path,
+            "is a link to a file that is not there",
+            "fetch the file (`git annex get` in a clone), or copy what the link leads to",
+            "an input is the file itself",
+        )
 
 
 def first_bytes(path: str) -> bytes:

@@ -13,7 +13,7 @@ from common.compressed import compression_of
 from common.errors import UserError
 from common.files import is_remote, open_bytes, suffix_of
 from data.readers import encoding
-from data.readers.containers import first_bytes, refuse_content
+from data.readers.containers import first_bytes, refuse_content, refuse_dangling
 from data.readers.damage import DamagedInputError, UntilDamage
 from data.readers.encoding import TextStream, read_full, utf8_lines
 from data.readers.fit import refuse_without_field
@@ -44,6 +44,7 @@ def read_blocks(file: InputFile, block_bytes: int) -> Iterator[tuple[Format, Blo
     if file.path.startswith(HUB):
         yield from (("hf", block) for block in cut_hub(file, block_bytes))
         return
+    refuse_dangling(file.path)
     version = file_version(file.path) if is_remote(file.path) else None
     with _reading_errors(file.path), open_bytes(file.path, Transport) as opened:
         stream = UntilDamage(file.path, opened)

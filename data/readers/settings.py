@@ -60,8 +60,8 @@ class SourceSettings(Settings):
     pages-articles XML dump. wikitext: articles under lines `= Title =`. html, markdown: one document per file. po:
     gettext, one document per translation. conllu: treebanks; the `# text =` lines are read."""
     encoding: Encoding = "auto"
-    """Encoding of the text; auto follows a byte order mark, or the mark of ISO-2022-KR; without one it takes UTF-8, or
-    CP949 (or Johab) if the first text beyond ASCII is Korean in it and not valid in UTF-8. Lines that cannot be decoded
+    """Encoding of the text; auto follows a byte order mark or the mark of ISO-2022-KR. Without one it takes UTF-8, or
+    CP949 or Johab if the first text beyond ASCII is Korean in it and not valid in UTF-8. Lines that cannot be decoded
     are quarantined."""
     text_field: str | list[str] = "text"
     """Field or column that contains the document. Dots lead into nested fields (`body.text`), also of objects in lists

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from common.secrets import masked_urls
@@ -15,17 +14,17 @@ NO_RECORD = "no record in it"
 """Why an empty file leaves no document."""
 
 
-@dataclass
 class Inputs:
-    """What was read of each entry of the recipe's inputs.
+    """What was read of each entry of the recipe's inputs; those of one name are one.
 
     Args:
         files: all inputs, in order.
     """
 
-    files: list[InputFile]
-    _read: dict[int, int] = field(default_factory=dict)
-    _reasons: dict[int, Counters] = field(default_factory=dict)
+    def __init__(self, files: list[InputFile]) -> None:
+        self._names = [_name(file.settings) for file in files]
+        self._read: dict[str, int] = {}
+        self._reasons: dict[str, Counters] = {}
 
     def add(self, number: int, documents: int, *reasons: Counters) -> None:
         """Note what a part of a file holds.
@@ -35,20 +34,20 @@ class Inputs:
             documents: how many documents were read.
             reasons: why there were no more → how often.
         """
-        key = id(self.files[number].settings)
-        self._read[key] = self._read.get(key, 0) + documents
+        name = self._names[number]
+        self._read[name] = self._read.get(name, 0) + documents
         for one in reasons:
-            merge(self._reasons.setdefault(key, {}), one)
+            merge(self._reasons.setdefault(name, {}), one)
 
     def without_document(self) -> Counters:
-        """Return name or path of each entry of which no document was read → reason → how often."""
-        entries = {id(file.settings): file.settings for file in self.files}
-        empty = {key: entry for key, entry in entries.items() if not self._read.get(key)}
-        return {_name(entry): self._reasons.get(key) or {NO_RECORD: 1} for key, entry in empty.items()}
+        """Return each entry of which no document was read → reason → how often."""
+        empty = [name for name in dict.fromkeys(self._names) if not self._read.get(name)]
+        return {name: self._reasons.get(name) or {NO_RECORD: 1} for name in empty}
 
 
 def _name(entry: SourceSettings) -> str:
-    return nfc(entry.name or masked_urls(entry.path))
+    """Return the name of an entry, else that of its file or folder; where it lies does not enter the corpus."""
+    return nfc(entry.name or masked_urls(entry.path).rstrip("/").rsplit("/", 1)[-1])
 
 
 def sources_without_document(counts: Counters, kept: Counters, mixture: Counters | None) -> Counters:

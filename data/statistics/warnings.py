@@ -5,7 +5,8 @@ from __future__ import annotations
 from data.statistics.counts import Counters
 
 EMPTIED, WIKI_MARKUP = "emptied", "wiki_markup"
-"""Keys of `statistics.json`: source → rule → documents; source → documents with wiki markup, where most have it."""
+"""Keys of `statistics.json`: source → rule → documents; source → documents looked at and, where they are most, with
+wiki markup."""
 
 
 def warnings_of(statistics: Counters) -> list[str]:
@@ -20,21 +21,18 @@ def warnings_of(statistics: Counters) -> list[str]:
             f"{rule}: {count:,}" for rule, count in sorted(rules.items(), key=lambda one: (-one[1], one[0]))
         )
         lines.append(f"no document is left of '{source}' ({told})")
-    for source, count in sorted(statistics.get(WIKI_MARKUP, {}).items()):
-        read = statistics["sources"][source]["read"]["documents"]
+    for source, found in sorted(statistics.get(WIKI_MARKUP, {}).items()):
         lines.append(
-            f"{count:,} of {read:,} documents of '{source}' hold wiki markup, which is now in the corpus: set the "
-            "source's markup to namuwiki or mediawiki"
+            f"{found['marked']:,} of {found['documents']:,} documents of '{source}' that were looked at hold wiki "
+            "markup, which is now in the corpus: set the source's markup to namuwiki or mediawiki"
         )
     return lines
 
 
-def most_with_markup(counts: Counters) -> dict[str, int]:
-    """Return each source most of whose documents hold wiki markup → how many do.
+def most_with_markup(counts: Counters) -> Counters:
+    """Return each source most of whose documents hold wiki markup → how many were looked at, how many do.
 
     Args:
-        counts: "read": source → counts; "markup": source → documents with wiki markup.
+        counts: "markup": source → {"documents", "marked"}.
     """
-    return {
-        source: count for source, count in counts["markup"].items() if 2 * count > counts["read"][source]["documents"]
-    }
+    return {source: found for source, found in counts["markup"].items() if 2 * found["marked"] > found["documents"]}

@@ -18,6 +18,7 @@ from data.readers import (
     first_bytes,
     read_blocks,
     refuse_content,
+    refuse_dangling,
 )
 from data.readers.markup import MissingParserError, require_parser
 
@@ -65,6 +66,7 @@ def _unread(file: InputFile) -> DamagedInputError | None:
     if file.path.startswith(HUB) or is_remote(file.path):
         return None
     try:
+        refuse_dangling(file.path)
         refuse_content(file.path, first_bytes(file.path))
     except DamagedInputError as error:
         return error

@@ -50,6 +50,8 @@ from data.units.survey import documents_of
 MOST_SOURCES = 10_000
 SAMPLED_FILES = 20
 """Files whose first document shows whether records name their sources."""
+MARKUP_SAMPLE = 100
+"""Documents of a source in which wiki markup is looked for, of each batch."""
 BATCH_CHARACTERS = 2_000_000
 """Text handled at once: enough for the batched steps to run at full speed, little enough for a worker's memory."""
 PART_SCHEMA = pa.schema(
@@ -281,8 +283,9 @@ class UnitState:
             by_source.setdefault(document.source, []).append(document.text)
         for source, texts in by_source.items():
             merge(self.counts["read"].setdefault(source, {}), text_size(texts))
-            if marked := sum(map(holds_wiki_markup, texts)):
-                merge(self.counts["markup"], {source: marked})
+            sample = texts[:MARKUP_SAMPLE]
+            marked = sum(map(holds_wiki_markup, sample))
+            merge(self.counts["markup"].setdefault(source, {}), {"documents": len(sample), "marked": marked})
         check_sources(len(self.counts["read"]))
 
     def _count_dropped(self, reason: str, count: int) -> None:

@@ -14,6 +14,9 @@ import pytest
 import zstandard
 
 from common.errors import UserError
+from data.benchmark import load_benchmark
+from data.instruct.files import records_of
+from data.instruct.spec import Layout
 from data.readers import ContainerError, DamagedInputError, StandInError, list_files, read_blocks
 from data.units.fields import check_fields
 
@@ -213,3 +216,40 @@ def test_containers_on_a_server_are_told_when_read():
         [file] = list_files([f"memory://{name}"])
         with pytest.raises((ContainerError, StandInError)):
             list(read_blocks(file, 100))
+
+
+@pytest.mark.parametrize(("content", "what"), [(LFS, "pointer of git-lfs"), (CONTENT["ZIP"], "ZIP archive")])
+@pytest.mark.parametrize("name", ["dev.json", "dev.tsv", "dev.parquet", "dev.jsonl.gz"])
+def test_benchmarks_and_sets_of_instructions_are_told_alike(tmp_path, name, content, what):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=what):
+        load_benchmark(tmp_path)
+    with pytest.raises(UserError, match=what):
+        list(records_of(str(path), Layout(files=(name,), format="jsonl"), [], lambda number, purpose: 0))
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet", "a.json", "a.jsonl.gz", "a.db"])
+def test_a_page_that_a_server_answered_in_place_of_a_table_is_named(tmp_path, name):
+    (tmp_path / name).write_bytes(b"\n<!DOCTYPE html>\n<html><head><title>404 Not Found</title></head></html>\n")
+    with pytest.raises(StandInError, match="is a web page in place of the file"):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.txt", "a", "a.html.gz"])
+def test_pages_that_are_pages_are_read(tmp_path, name):
+    content = "<!DOCTYPE html>\n<html><body><p>글이다.</p></body></html>\n".encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert texts(read(tmp_path / name)) == ["글이다."]
+
+
+def test_links_to_files_that_are_not_there_are_told(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.parquet").symlink_to(".git/annex/objects/x/a.parquet")
+    for inputs in ("in", "in/*.parquet"):
+        with pytest.raises(UserError, match=r"a\.parquet is a link to a file that is not there"):
+            check_fields(list_files([str(tmp_path / inputs)]))
+    with pytest.raises(StandInError, match="is not there"):
+        read(tmp_path / "in")
+    (tmp_path / "in" / "b.jsonl").write_bytes(LINES)
+    check_fields(list_files([str(tmp_path / "in")]))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
+import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pyarrow as pa
@@ -36,6 +39,14 @@ PLAIN = {
 }
 
 
+NO_PARSER = find_spec("mwparserfromhell") is None
+
+
+def needs_parser(*values: str):
+    """Return parameters of a test that the package reading MediaWiki markup is needed for."""
+    return pytest.param(*values, marks=pytest.mark.skipif(NO_PARSER, reason="mwparserfromhell is not installed"))
+
+
 def write(path: Path, rows: list[str]) -> Path:
     """Write texts in a file of the format that its ending says."""
     if path.suffix == ".parquet":
@@ -57,7 +68,7 @@ def write(path: Path, rows: list[str]) -> Path:
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".db", ".csv", ".tsv", ".jsonl", ".json"])
-@pytest.mark.parametrize("markup", PLAIN)
+@pytest.mark.parametrize("markup", [needs_parser("mediawiki") if name == "mediawiki" else name for name in PLAIN])
 def test_markup_is_read_whatever_file_holds_it(tmp_path, markup, suffix):
     source, plain = PLAIN[markup]
     path = write(tmp_path / f"a{suffix}", [source, "표시 없는 글이다."])
@@ -72,7 +83,7 @@ def test_markup_is_read_whatever_file_holds_it(tmp_path, markup, suffix):
 @pytest.mark.parametrize("format", ["text", "paragraphs"])
 def test_markup_of_lines_and_paragraphs(tmp_path, format):
     (tmp_path / "a.txt").write_text("'''굵은''' [[책|글]]이다.\n", encoding="utf-8")
-    assert texts(read(tmp_path / "a.txt", format=format, markup="mediawiki")) == ["굵은 글이다."]
+    assert texts(read(tmp_path / "a.txt", format=format, markup="namuwiki")) == ["굵은 글이다."]
 
 
 def test_ids_sources_and_other_fields_stay(tmp_path):
@@ -83,13 +94,18 @@ def test_ids_sources_and_other_fields_stay(tmp_path):
 
 @pytest.mark.parametrize(
     ("markup", "source"),
-    [("namuwiki", "#redirect 책"), ("mediawiki", "#넘겨주기 [[책]]"), ("mediawiki", "#REDIRECT [[책]]")],
+    [
+        ("namuwiki", "#redirect 책"),
+        needs_parser("mediawiki", "#넘겨주기 [[책]]"),
+        needs_parser("mediawiki", "#REDIRECT [[책]]"),
+    ],
 )
 def test_pages_that_only_lead_to_others_are_skipped(tmp_path, markup, source):
     items = read(write(tmp_path / "a.parquet", [source, "글이다."]), markup=markup)
     assert skipped(items) == [(1, "redirect")] and texts(items) == ["글이다."]
 
 
+@pytest.mark.skipif(NO_PARSER, reason="mwparserfromhell is not installed")
 def test_sentences_with_a_value_that_only_the_wiki_knows_are_skipped_and_counted(tmp_path):
     items = read(write(tmp_path / "a.csv", ["인구는 {{인구|서울}}명이다. 넓다."]), markup="mediawiki")
     assert texts(items) == ["넓다."] and len(skipped(items)) == 1
@@ -100,13 +116,13 @@ def test_what_is_nested_too_deeply_is_a_reject(tmp_path):
     assert rejects(items) == [(1, "nested too deeply")] and isinstance(items[0], Reject) and texts(items) == ["글"]
 
 
-@pytest.mark.parametrize("markup", ["namuwiki", "mediawiki"])
+@pytest.mark.parametrize("markup", ["namuwiki", needs_parser("mediawiki")])
 def test_headings_of_pages_whose_line_ends_were_made_blanks(tmp_path, markup):
     path = write(tmp_path / "a.parquet", ["'''책'''은 글이다. == 역사 == 오래되었다. ===자료=== 많다. a == b 이다."])
     assert texts(read(path, markup=markup)) == ["책은 글이다.\n역사\n오래되었다.\n자료\n많다. a == b 이다."]
 
 
-@pytest.mark.parametrize("format", ["namuwiki", "mediawiki"])
+@pytest.mark.parametrize("format", ["namuwiki", needs_parser("mediawiki")])
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".db"])
 def test_a_format_for_dumps_says_so_of_tables(tmp_path, format, suffix):
     path = write(tmp_path / f"a{suffix}", [NAMU])
@@ -162,3 +178,9 @@ def test_wiki_markup_is_told(text):
 )
 def test_other_texts_are_not_taken_for_it(text):
     assert not holds_wiki_markup(text)
+
+
+def test_the_parser_is_imported_where_wiki_markup_is_read_and_nowhere_else():
+    without = "import sys; sys.modules['mwparserfromhell'] = None"
+    code = f"{without}; import data.corpus, data.units.warm, data.readers.mediawiki"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.readers.wikicode import wikicode_to_text
-
 from .reading import ids, read, rejects, skipped, texts
+
+wikicode_to_text = pytest.importorskip("data.readers.wikicode").wikicode_to_text
 
 HEAD = '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/"><siteinfo><sitename>W</sitename></siteinfo>\n'
 
