@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 from unicodedata import normalize
@@ -63,25 +63,23 @@ class FieldMap:
         others = [_column_of(name, known) for name in (self._id, self._source, self._own_licence)]
         return [name for name in dict.fromkeys(texts + others) if name is not None], missing
 
-    def items(self, record: Mapping[str, Any], number: int) -> Iterator[Item]:
-        """Yield a record's document, or why it has none; one whose text is null is skipped. Numbers begin with 1.
+    def items(self, record: Mapping[str, Any], number: int) -> Sequence[Item]:
+        """Return a record's document, or why it has none; one whose text is null is skipped. Numbers begin with 1.
 
         Where the settings say that the text holds markup, it is read, and sentences that it cannot tell are skipped.
         """
         text = record.get(self._single) if self._single is not None else None
+        if isinstance(text, str) and self._markup is None:
+            return (self._document(record, text, number),)
         parts = [text] if isinstance(text, str) else self._parts(record, number)
-        if not isinstance(parts, list):
-            yield parts
-            return
         dropped = 0
-        if self._markup is not None:
+        if self._markup is not None and isinstance(parts, list):
             read = without_markup(parts, number, self._markup)
-            if not isinstance(read, tuple):
-                yield read
-                return
-            parts, dropped = read
-        yield self._document(record, parts[0] if len(parts) == 1 else "\n".join(filter(None, parts)), number)
-        yield from [Skipped(number, MISSING_VALUE)] * dropped
+            parts, dropped = read if isinstance(read, tuple) else (read, 0)
+        if not isinstance(parts, list):
+            return (parts,)
+        document = self._document(record, parts[0] if len(parts) == 1 else "\n".join(filter(None, parts)), number)
+        return (document, *[Skipped(number, MISSING_VALUE)] * dropped)
 
     def _document(self, record: Mapping[str, Any], text: str, number: int) -> Item:
         identity = self._of(record, self._id)

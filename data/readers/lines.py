@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -21,17 +21,15 @@ def parse_json_lines(file: InputFile, block: Block) -> Iterator[Item]:
         yield from parse_object(fields, number, line)
 
 
-def parse_object(fields: FieldMap, number: int, raw: bytes) -> Iterator[Item]:
-    """Yield the document of a JSON object, or why there is none."""
+def parse_object(fields: FieldMap, number: int, raw: bytes) -> Sequence[Item]:
+    """Return the document of a JSON object with what is skipped of it, or why there is none."""
     try:
         record = load_json(raw)
     except UnreadableError as error:
-        yield Reject(number, str(error))
-        return
-    if isinstance(record, dict):
-        yield from fields.items(record, number)
-    else:
-        yield Reject(number, "not a JSON object")
+        return (Reject(number, str(error)),)
+    if not isinstance(record, dict):
+        return (Reject(number, "not a JSON object"),)
+    return fields.items(record, number)
 
 
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")

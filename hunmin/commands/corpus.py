@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -51,6 +51,7 @@ def build(
     """Build the corpus of a recipe; resumes."""
     from common.slurm_array import ShareDone
     from data.corpus import build_corpus
+    from data.statistics.table import load_statistics
     from hunmin.preflight import refuse_moved
     from hunmin.recipe import load_recipe
     from hunmin.run import run
@@ -65,7 +66,7 @@ def build(
     except ShareDone as done:
         say(str(done), style="yellow")
         return
-    stats(loaded.out)
+    _print_tables(load_statistics(Path(loaded.out)))
 
 
 @app.command(epilog="Example: hunmin corpus plan configs/quickstart.yaml --cores 256")
@@ -106,7 +107,7 @@ def stats(
     """Print corpus statistics: sizes by source, removals by rule, personal data, decontamination."""
     from data.commands import stats_stream
     from data.statistics.plots import draw_statistics
-    from data.statistics.table import format_statistics, load_statistics
+    from data.statistics.table import load_statistics
     from data.statistics.warnings import warnings_of
 
     if dropped or text:
@@ -125,6 +126,14 @@ def stats(
     if as_json:
         print_json(statistics)
         return
+    _print_tables(statistics)
+    for line in warnings_of(statistics):
+        say(f"warning: {line}", style="yellow")
+
+
+def _print_tables(statistics: dict[str, Any]) -> None:
+    from data.statistics.table import format_statistics
+
     out = console(stderr=False)
     with out.capture() as shown:
         for table in format_statistics(statistics):
@@ -132,8 +141,6 @@ def stats(
                 table.columns[0].max_width = None  # a pipe cuts no name
             out.print(table)
     print(shown.get(), end="")
-    for line in warnings_of(statistics):
-        say(f"warning: {line}", style="yellow")
 
 
 SHOWN = 300

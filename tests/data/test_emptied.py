@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from common.errors import UserError
 from data.statistics.warnings import warnings_of
+from hunmin.commands.corpus import app
 
 from .building import OFF, build, settings
 from .readers.test_warc import record
@@ -97,3 +99,9 @@ def test_an_empty_corpus_says_what_was_passed_over(tmp_path):
     (tmp_path / "a.warc").write_bytes(record(b"x", "metadata"))
     with pytest.raises(UserError, match=r"no document was read .*passed over: metadata record: 1"):
         build(settings(tmp_path / "a.warc", pii=OFF), tmp_path / "out")
+
+
+def test_the_statistics_of_a_corpus_say_so_again(tmp_path):
+    emptied(tmp_path, {"a.txt": "No Hangul here.\n"})
+    shown = CliRunner().invoke(app, ["stats", str(tmp_path / "out")])
+    assert shown.exit_code == 0 and "no document is left of 'a'" in " ".join(shown.output.split())
