@@ -6,7 +6,6 @@ import errno
 import hashlib
 import io
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from unicodedata import normalize
 
 import xxhash
 
+from common.beside import LEFT_BESIDE, is_beside
 from common.compressed import decompressed, without_compression
 from common.errors import DiskFullError, UserError
 from common.output import MaskedFile, other_encoding
@@ -31,10 +31,6 @@ HUB = "hf:"
 """What paths of data sets on the hub begin with."""
 
 
-LEFT_BESIDE = re.compile(
-    "_(?:SUCCESS|FAILURE|metadata|common_metadata|delta_log|spark_metadata|temporary|(?:committed|started)_[0-9]+)"
-)
-"""Names of files and folders that Spark, Hive and the like write beside their data."""
 MOST_OF_LINE = 2**20
 """Bytes read of a file's first line."""
 MOST_FORMS = 1024
@@ -50,7 +46,7 @@ def expand(pattern: str) -> list[str]:
     """Return the files a path, folder (its files, none hidden or in a hidden folder) or glob stands for, sorted.
 
     A folder that a glob finds stands for its files where it has the glob's own ending: `*.parquet` finds what Spark
-    writes. What such programs write beside their files (`LEFT_BESIDE`) is no file of a folder.
+    writes. What such programs write beside their files (`common.beside`) is no file of a folder.
 
     Raises:
         UserError: nothing is there, or the name is none that a file can have.
@@ -115,7 +111,7 @@ def _found_here(pattern: str) -> list[str]:
 
 
 def _files_in(folder: Path) -> list[str]:
-    return [str(p) for p in folder.rglob("*") if not _is_hidden(str(p.relative_to(folder))) and _is_file(p)]
+    return [str(p) for p in folder.rglob("*") if not is_beside(str(p.relative_to(folder))) and _is_file(p)]
 
 
 def _is_file(path: Path) -> bool:
@@ -129,10 +125,6 @@ def _is_data(folder: str, pattern: str) -> bool:
     return bool(ending) and ending == suffix_of(pattern)
 
 
-def _is_hidden(relative: str) -> bool:
-    return any(part.startswith(".") or LEFT_BESIDE.fullmatch(part) for part in relative.split("/"))
-
-
 def _expand_remote(pattern: str) -> list[str]:
     """Return the files a URL of a file, folder or glob stands for."""
     import fsspec
@@ -140,20 +132,16 @@ def _expand_remote(pattern: str) -> list[str]:
     protocol = pattern.split("://", 1)[0]
     try:
         system, path = fsspec.core.url_to_fs(pattern)
-        if system.isdir(path):
-            names = [name for name in system.find(path) if not _is_hidden(name.removeprefix(path).lstrip("/"))]
-        else:
-            names = []
-            for name in system.glob(path):
-                if system.isdir(name):
-                    inside = system.find(name) if _is_data(name, path) else []
-                    names += [one for one in inside if not _is_hidden(one.removeprefix(name).lstrip("/"))]
-                elif not _is_hidden(name.rsplit("/", 1)[-1]):
-                    names.append(name)
-            names = list(dict.fromkeys(names))
+        names: list[str] = []
+        for name in [path] if system.isdir(path) else system.glob(path):
+            if system.isdir(name):
+                inside = system.find(name) if name == path or _is_data(name, path) else []
+                names += [one for one in inside if not is_beside(one.removeprefix(name).lstrip("/"))]
+            elif not is_beside(name.rsplit("/", 1)[-1]):
+                names.append(name)
     except Exception as error:  # each file system raises what its own client does
         raise _unreachable("list", pattern, error) from None
-    return [f"{protocol}://{name}" for name in names]
+    return [f"{protocol}://{name}" for name in dict.fromkeys(names)]
 
 
 def _unreachable(what: str, url: str, error: Exception) -> UserError:
