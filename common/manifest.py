@@ -20,6 +20,8 @@ from common.settings import settings_hash
 MANIFEST = "manifest.json"
 WORK_MARK = ".work.json"
 """File in the folder of a stage at work: its settings and inputs, by which an unfinished attempt is known again."""
+EDITED_BYTES = 1 << 24
+"""Size up to which a file counts as one that a person may have edited."""
 
 
 class Manifest(BaseModel):
@@ -135,11 +137,20 @@ def added_files(folder: str | Path, manifest: Manifest) -> list[str]:
 
 
 def edited_files(folder: str | Path, manifest: Manifest) -> list[str]:
-    """Return the outputs that somebody has written to since the manifest was: their bytes are others, too."""
+    """Return the outputs that somebody has written to since the manifest was: their bytes are others.
+
+    A large file is read only where its time is later than the manifest's; that of one that a person edits may be
+    earlier, where the clock was set back meanwhile.
+    """
     folder = Path(folder)
     written = (folder / MANIFEST).stat().st_mtime
-    late = [name for name in manifest.outputs if (path := folder / name).is_file() and path.stat().st_mtime > written]
-    return [name for name in late if not _is_whole(folder / name, manifest.outputs[name])]
+    return [
+        name
+        for name, recorded in manifest.outputs.items()
+        if (path := folder / name).is_file()
+        and ((facts := path.stat()).st_mtime > written or facts.st_size <= EDITED_BYTES)
+        and not _is_whole(path, recorded)
+    ]
 
 
 def missing_outputs(folder: str | Path, manifest: Manifest) -> list[str]:

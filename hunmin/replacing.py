@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Collection, Sequence
@@ -103,21 +102,39 @@ def _held(folder: RunFolder, verdict: Verdict) -> list[Path]:
 
 
 def work_seconds(folder: RunFolder, stage: Stage, held: Path) -> float | None:
-    """Return how long a stage has been worked on in a folder, from beginning to last write, None if unknown."""
+    """Return how long a stage has been worked on in a folder, None if unknown.
+
+    That is the span of the times of its beginning and of all that was written, in any order: where the clock was set
+    back meanwhile, what was written last has an earlier time than the beginning. Files taken over from the finished
+    output have its times, and do not count.
+    """
     mark = held / WORK_MARK
     if mark.is_file():
-        times = [path.lstat().st_mtime for path in held.rglob("*")]
-        return max(times) - min(mark.stat().st_mtime, _begun(mark))
+        final = folder.final(stage)
+        times = [_begun(mark)]
+        for path in held.rglob("*"):
+            written = path.lstat().st_mtime_ns
+            if held == final or _written(final / path.relative_to(held)) != written:
+                times.append(written / 1e9)
+        return max(times) - min(times)
     found = stage_times(folder.path).get(stage.name)
     return max(found.values()) if found else None
 
 
+def _written(path: Path) -> int | None:
+    """Return when a file was written last, in nanoseconds; None where there is none."""
+    try:
+        return path.lstat().st_mtime_ns
+    except OSError:
+        return None
+
+
 def _begun(mark: Path) -> float:
-    """Return when a mark says that the work began; infinity where it does not, as of earlier versions."""
+    """Return when a mark says that the work began; where it does not, as of earlier versions, when it was written."""
     try:
         return float(json.loads(mark.read_bytes())[BEGUN])
     except (ValueError, KeyError, TypeError):
-        return math.inf
+        return mark.stat().st_mtime
 
 
 def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str], share: bool = False) -> UserError:

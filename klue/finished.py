@@ -14,6 +14,7 @@ from klue.gold import with_test_scores
 from klue.model_folder import ModelFacts
 from klue.plan import Job
 from klue.results import sort_rows, summarize
+from pretrain.callbacks.metrics import read_metrics
 
 
 def finished_row(job: Job) -> dict[str, Any] | None:
@@ -44,7 +45,8 @@ def write_results(
         jobs: those of the command at hand; what an earlier one left under their names, or of their tasks by other
             settings, does not count.
         model: facts about the model; rows of others are left out, and counted on stderr.
-        data: task → what identifies its files, for the command's tasks; of another task the newest row's counts.
+        data: task → what identifies its files, for the command's tasks; of another task what the results so far are
+            of, else the newest row's counts.
     """
     planned = {job.name: job for job in jobs}
     found = []
@@ -54,7 +56,10 @@ def write_results(
         if row:
             found.append({**row, "job": path.parent.name})
     mine = [row for row in found if row.get("model_hash") == model.hash_for(row.get("init", ""))]
-    data = {row["task"]: row["data_hash"] for row in mine} | dict(data)
+    # the files' times come last: the clock may have been set back between two commands
+    before = read_metrics(out / "results.jsonl")
+    known = [row for row in before if row.get("model_hash") == model.hash_for(row.get("init", ""))]
+    data = {row["task"]: row["data_hash"] for row in [*mine, *known]} | dict(data)
     mine = [{**row, "model": model.name} for row in mine if row["data_hash"] == data[row["task"]]]
     # of what the command at hand asks for, an earlier one's jobs count only where they were trained alike: a seed that
     # is left over of other settings must not pass for a choice

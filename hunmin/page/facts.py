@@ -120,7 +120,7 @@ def read_facts(run: Path, now: float) -> Facts:
         HunminError: a manifest or the statistics are damaged.
     """
     recipe = with_new_names(load_yaml(recipe_of(run)), Recipe)
-    written = last_written(run)
+    written = last_written(run, now)
     active = is_locked(run) or (written is not None and now - written < FRESH)
     folder = run / "pretrain.partial" if (run / "pretrain.partial").is_dir() else run / "pretrain"
     stopped = (folder / "logs" / STOPPED_MARK).exists()

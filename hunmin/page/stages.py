@@ -60,14 +60,19 @@ def read_stages(run: Path, active: bool, embeds: bool) -> list[StageFacts]:
     return list(found.values())
 
 
-def last_written(run: Path) -> float | None:
-    """Return when a log of an unfinished stage was written last, in seconds since 1970, or None where there is none."""
+def last_written(run: Path, now: float) -> float | None:
+    """Return when a log of an unfinished stage was written last, in seconds since 1970, or None where there is none.
+
+    Args:
+        run: run folder.
+        now: seconds since 1970; a file of a later time shows nothing: the clock has been set back since.
+    """
     times = []
     for pattern in ("*", "logs/*", "jobs/*"):
         for path in run.glob(f"*.partial/{pattern}"):
             with suppress(OSError):  # it has just been renamed
                 times.append(path.stat().st_mtime)
-    return max(times, default=None)
+    return max((time for time in times if time < now + FRESH), default=None)
 
 
 def run_state(stages: list[StageFacts], active: bool, stopped: bool, heartbeat: dict[str, Any]) -> RunState:

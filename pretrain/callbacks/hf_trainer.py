@@ -68,9 +68,22 @@ class Follow(TrainerCallback):
 
 
 class WholeCheckpoints(Trainer):
-    """The Trainer, whose checkpoints end when all processes have written."""
+    """The Trainer, whose checkpoints end when all processes have written; older ones are told by their step.
+
+    The Trainer tells them by their time: after a clock that was set back it would remove the one just written.
+    """
 
     control: Any
+
+    def _save_checkpoint(self, *arguments: Any, **options: Any) -> None:
+        keep, self.args.save_total_limit = self.args.save_total_limit, None
+        try:
+            super()._save_checkpoint(*arguments, **options)
+        finally:
+            self.args.save_total_limit = keep
+        if keep and self.args.should_save:
+            for _, path in whole_checkpoints(Path(self.args.output_dir))[:-keep]:
+                shutil.rmtree(path, ignore_errors=True)
 
     def _save_rng_state(self, output_dir: str) -> None:
         super()._save_rng_state(output_dir)
@@ -79,13 +92,18 @@ class WholeCheckpoints(Trainer):
 
 def newest_checkpoint(folder: Path) -> tuple[int, Path | None]:
     """Return steps and folder of the newest whole checkpoint, (0, None) without one; unfinished ones are removed."""
+    return max(whole_checkpoints(folder), default=(0, None))
+
+
+def whole_checkpoints(folder: Path) -> list[tuple[int, Path]]:
+    """Return steps and folder of every whole checkpoint, ascending; unfinished ones are removed."""
     whole: list[tuple[int, Path]] = []
     for path in folder.glob("checkpoint-*"):
         try:  # the Trainer writes this file last, and not atomically
             whole.append((int(json.loads((path / "trainer_state.json").read_bytes())["global_step"]), path))
         except (OSError, ValueError, KeyError, TypeError):
             shutil.rmtree(path, ignore_errors=True)
-    return max(whole, default=(0, None))
+    return sorted(whole)
 
 
 def begin_or_resume(arguments: TrainingArguments, identity: object, fixed: str) -> tuple[int, Path | None]:

@@ -16,7 +16,7 @@ from common.settings import dump_settings
 from hunmin import stages
 from hunmin.page.page import write_page
 from hunmin.recipe import Recipe, save_recipe
-from hunmin.replacing import _loss, given_up, set_aside
+from hunmin.replacing import _loss, given_up, set_aside, work_seconds
 from hunmin.run import refuse_replacing
 from hunmin.stages import stage_named
 from hunmin.state import RunFolder, Verdict, begun_with, differences
@@ -150,6 +150,37 @@ def test_work_in_a_copied_run_is_as_long_as_it_was(house: House) -> None:
     house.refused("lr: 0.0001 → 0.0004", lr=4e-4)
 
 
+@pytest.mark.parametrize("later", [0, 3000])
+def test_work_under_a_clock_that_was_set_back_is_not_replaced_unasked(later: int, house: House) -> None:
+    """The clock goes back by an hour as the work begins, or 50 minutes later: what follows has earlier times."""
+    partial = unfinished(house, "b", seconds=0)
+    begun = json.loads((partial / ".work.json").read_bytes())["begun"]
+    for path in (partial / ".work.json", partial):
+        os.utime(path, (begun, begun))
+    (partial / "first").touch()
+    os.utime(partial / "first", (begun + later, begun + later))
+    os.utime(partial / "piece", (begun + later - 3600 + 50,) * 2)
+    before = tree(partial)
+    house.refused("b.partial", "lr: 0.0001 → 0.0003", lr=3e-4)
+    assert tree(partial) == before
+
+
+def test_what_was_taken_over_is_no_work_of_the_attempt(house: House) -> None:
+    """A stage that grows begins with the files of its finished output, which are still there."""
+
+    def take_over(final: Path, partial: Path) -> None:
+        shutil.copytree(final, partial, ignore=shutil.ignore_patterns("manifest.json"))
+
+    house.go()
+    for path in (house.run / "b").glob("*"):
+        os.utime(path, (1e9, 1e9))
+    house.change("b", includes=lambda recipe, earlier: True, take_over=take_over)
+    partial = house.stop("b", lr=3e-4)
+    stage = next(stage for stage in stages.STAGES if stage.name == "b")
+    seconds = work_seconds(RunFolder(house.run), stage, partial)
+    assert (partial / "result").stat().st_mtime == 1e9 and seconds is not None and seconds < 60
+
+
 # --- files that are not the run's own
 
 
@@ -182,14 +213,15 @@ def test_an_empty_folder_may_be_there(house: House) -> None:
     assert house.go() == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("later", [60, -3600], ids=["later", "clock-set-back"])
 def test_what_a_user_adds_or_edits_in_a_finished_folder_is_kept(
-    house: House, capsys: pytest.CaptureFixture[str]
+    later: int, house: House, capsys: pytest.CaptureFixture[str]
 ) -> None:
     house.go()
     (house.run / "a" / "notes.txt").write_text("only copy")
     mine = house.run / "c" / "result"  # a model card that was worked on, say
     mine.write_text("C")
-    os.utime(mine, (mine.stat().st_mtime + 60,) * 2)
+    os.utime(mine, (mine.stat().st_mtime + later,) * 2)
     assert house.go(seed=7) == ["a", "b", "c"]
     said = capsys.readouterr().err
     assert (house.run / "a.before-1" / "notes.txt").read_text() == "only copy" and "notes.txt" in said

@@ -44,8 +44,11 @@ stopped() { [ "$code" = 143 ] || [ "$code" = 130 ]; }
 {% endif %}
 # a job that ends within the grace of a preemption is not put back by Slurm
 preempted() { scontrol show job "$SLURM_JOB_ID" 2>/dev/null | grep -q 'PreemptTime=[0-9]'; }
-end=$(scontrol show job "$SLURM_JOB_ID" 2>/dev/null | sed -n 's/.* EndTime=\([0-9][0-9T:-]*\).*/\1/p')
-if [ -n "$end" ] && [ $(($(date -d "$end" +%s) - $(date +%s))) -le {{ grace_period }} ]; then
+# both by the controller's clock: this node's may differ
+times=$(scontrol show job "$SLURM_JOB_ID" 2>/dev/null)
+begin=$(sed -n 's/.*StartTime=\([0-9][0-9T:-]*\).*/\1/p' <<< "$times")
+end=$(sed -n 's/.* EndTime=\([0-9][0-9T:-]*\).*/\1/p' <<< "$times")
+if [ -n "$begin" ] && [ -n "$end" ] && [ $(($(date -d "$end" +%s) - $(date -d "$begin" +%s))) -le {{ grace_period }} ]; then
     echo "the time limit ($end) is over before the {{ grace_period }} s for saving have begun: give more --time, or less --grace-period"
     exit 2  # it would be put back for ever
 fi

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -519,6 +520,18 @@ def test_watch_writes_until_the_run_has_ended(
     assert ["the next stage is tokenizer" in pages[0], "the next stage is pretrain" in pages[1]] == [True, True]
     assert all('<meta http-equiv="refresh" content="7">' in page for page in pages)
     assert "refresh" not in (run.path / "report.html").read_text("utf-8")
+
+
+def test_a_file_of_the_future_shows_no_command_at_work(tmp_path: Path) -> None:
+    """The clock was set back after a run was killed; one that still writes is seen by its new files."""
+    run = encoded(tmp_path, [line(10, 3.0)])
+    written = sorted((run.path / "pretrain.partial").rglob("*"))
+    for path in written:
+        os.utime(path, (2e9, 2e9))
+    assert read_facts(run.path, 2e9 - 3600).state == "not running"
+    assert read_facts(run.path, 2e9 - 5).state == read_facts(run.path, 2e9 + 5).state == "running"
+    os.utime(run.path / "pretrain.partial" / "logs" / "metrics.jsonl", (2e9 - 3610,) * 2)
+    assert read_facts(run.path, 2e9 - 3600).state == "running"
 
 
 @pytest.mark.parametrize("end", ["failed", "killed"])

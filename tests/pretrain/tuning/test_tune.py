@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,24 @@ def test_without_the_guard_renamed_weights_stay_the_bases(
         ours, theirs = (load_file(out / "model" / "model.safetensors") for out in (tmp_path / kind, whole(kind, False)))
         differing = [name for name in theirs if not torch.equal(ours[name], theirs[name])]
         assert bool(differing) == (kind == "gpt_neox"), differing
+
+
+def test_a_clock_set_back_removes_no_new_checkpoint(
+    bases: dict[str, Path], run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each checkpoint has a time an hour before that of the one before it."""
+    from transformers.trainer_callback import TrainerState
+
+    save = TrainerState.save_to_json
+
+    def save_earlier(state: TrainerState, path: str) -> None:
+        save(state, path)
+        os.utime(Path(path).parent, (2e9 - 3600 * state.global_step,) * 2)
+
+    monkeypatch.setattr(TrainerState, "save_to_json", save_earlier)
+    out = run(bases["gpt_neox"], tmp_path / "run", epochs=1, keep_last=1, checkpoint_every=2)
+    assert [path.name for path in (out / "checkpoints").glob("checkpoint-*")] == ["checkpoint-6"]
+    assert (out / "model" / "model.safetensors").is_file()
 
 
 @pytest.mark.slow
