@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from transformers.models.auto import modeling_auto
 from common.errors import UserError
 from common.names import TOKENIZERS, shown_name
 from leaderboard.settings import LeaderboardSettings
+from pretrain.decoders.prompts import encode_pair
 from tokenizer.coverage import refuse_absent_rows
 
 
@@ -22,6 +24,14 @@ class CountingLM(HFLM):
     """A decoder; `cut` holds the prompts that lost their beginning for want of positions."""
 
     cut: set[str]
+    chat = False
+    """Whether prompts are those of the chat template: an answer then follows the ids that the prompt has in use, also
+    where it ends in a blank, which lm-eval would move into the answer."""
+
+    def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
+        theirs = super()._encode_pair(context, continuation)
+        ours = encode_pair(self.tokenizer, context, continuation) if self.chat else theirs
+        return theirs if [*chain(*ours)] == [*chain(*theirs)] else ours
 
     def _loglikelihood_tokens(self, requests: Any, *args: Any, **options: Any) -> list[tuple[float, bool]]:
         if longest := [answer for (_, answer), _, ids in requests if len(ids) > self.max_length]:

@@ -137,6 +137,7 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
         return {key: float(v) for key, v in own if "," in key and "_stderr" not in key}, found.get("samples", {})
 
     lm.cut.clear()
+    lm.chat = chat
     scores, samples = run(lm, apply_chat_template=chat, fewshot_as_multiturn=chat)
     constants = [{"answer": text, **run(other, log_samples=False)[0]} for text, other in _constants(task, one)]
     samples, intervals = samples[one.task_name], {}

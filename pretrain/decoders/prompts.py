@@ -1,4 +1,4 @@
-"""How a decoder is prompted: its tokenizer with its chat template, ids as lm-eval has them."""
+"""How a decoder is prompted: its tokenizer with its chat template, and examples that begin with a prompt's own ids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from common.names import TOKENIZERS, shown_name
 from data.instruct.layout import CHAT_TEMPLATE
 
 PROBE = "한국어"
+ANSWERS = (PROBE, "Korean", "1")
 RULE = "a base has a tokenizer without code, with an end mark, that adds no mark to the end of a text"
+PARTED = "what is learned follows the ids that the prompt has in use"
+ANCHORS = ("", "\n", "\n.", "가\n")
+"""Texts before an answer that is encoded apart; some tokenizers put a blank before a text that stands alone."""
 
 
 def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
@@ -21,7 +25,8 @@ def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     Where the tokenizer begins texts with BOS the template does, too, or lm-eval's ids and the template's would differ.
 
     Raises:
-        UserError: there is none, or it breaks `RULE`, or its template takes no lone turn.
+        UserError: there is none, or it breaks `RULE`, or its template takes no lone turn, or gives a prompt that no
+            example can begin with.
     """
 
     def refused(fault: str) -> UserError:
@@ -44,6 +49,11 @@ def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
         raise refused(f"writes {PROBE!r} as {tokenizer.decode(marked)!r} (add_eos_token)")
     if marked != plain and not prompt.startswith(tokenizer.bos_token):
         tokenizer.chat_template = "{{ bos_token }}" + tokenizer.chat_template
+    turn, prompt = [{"role": "user", "content": PROBE}], prompt_of(tokenizer, PROBE)
+    if list(tokenizer.apply_chat_template(turn, add_generation_prompt=True)["input_ids"]) != encode(tokenizer, prompt):
+        raise refused(f"encodes {prompt[-40:]!r}, the end of a prompt, otherwise than its chat template does")
+    for text in ANSWERS:
+        encode_pair(tokenizer, prompt, text)
     return tokenizer
 
 
@@ -60,12 +70,31 @@ def encode(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
 
 
 def encode_pair(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) -> tuple[list[int], list[int]]:
-    """Return the ids of a prompt and of its answer, encoded together and parted as lm-eval's HFLM does.
+    """Return the ids of a prompt, as generation has them, and those of its answer.
+
+    They are those of prompt and answer encoded together, parted as lm-eval's HFLM does where the prompt does not end in
+    a blank. Where a token would lie across the border ("답: " and "예": " 예"), which no generation can follow a prompt
+    with, the answer is encoded apart.
 
     Args:
         tokenizer: of the model.
-        prompt: not empty; blanks and line ends at its end belong to the answer.
+        prompt: not empty.
         answer: with the blank that parts it from the prompt, if any.
+
+    Raises:
+        UserError: the tokenizer gives no ids that add just the answer to the prompt.
     """
-    start = encode(tokenizer, prompt.rstrip())
-    return start, encode(tokenizer, prompt + answer)[len(start) :]
+    start, whole = encode(tokenizer, prompt), encode(tokenizer, prompt + answer)
+    if whole[: len(start)] == start:
+        return start, whole[len(start) :]
+    text = tokenizer.decode(whole)
+    for anchor in ANCHORS:
+        before, both = (tokenizer.encode(one, add_special_tokens=False) for one in (anchor, anchor + answer))
+        rest = both[len(before) :]
+        if both[: len(before)] == before and tokenizer.decode(start + rest) == text:
+            return start, rest
+    raise UserError(
+        f"the tokenizer joins the end of the prompt {prompt[-20:]!r} with the answer {answer[:20]!r} into one token",
+        PARTED,
+        "end the chat template's prompt otherwise, or name another base",
+    )

@@ -45,6 +45,8 @@ class Examples:
                 start, rest = encode_pair(tokenizer, prompt, blank + row["output"])
                 use, origin = row["task"], (row["dataset"], row["licence"])
                 reason = f"more than {length} tokens" if len(start) + len(rest) >= length else ""
+            except UserError as error:
+                reason = error.problem
             except (ValueError, KeyError, TypeError) as error:
                 reason = f"no row of instructions ({type(error).__name__})"
             if reason:

@@ -47,12 +47,13 @@ def test_ids_are_those_of_lm_eval_and_of_the_chat_template(kind: str, template: 
         blank = " " if template is None else ""
         prompt = scorer.apply_chat_template([user])
         start, rest = scorer._encode_pair(prompt, blank + row["output"])
-        assert example.ids.tolist() == [*start, *rest, tokenizer.eos_token_id] and example.prompt == len(start)
-        assert (start, rest) == encode_pair(tokenizer, prompt, blank + row["output"])
+        assert example.ids.tolist() == [*start, *rest, tokenizer.eos_token_id]
+        own_start, own_rest = encode_pair(tokenizer, prompt, blank + row["output"])
+        assert own_start + own_rest == start + rest and example.prompt == len(own_start)
         whole = tokenizer.apply_chat_template([user, {"role": "assistant", "content": row["output"]}])["input_ids"]
         assert whole[: len(example.ids)] == example.ids.tolist()
         begun = tokenizer.apply_chat_template([user], add_generation_prompt=True)["input_ids"]
-        assert begun == whole[: len(begun)]
+        assert begun == whole[: len(begun)] == own_start
         if template is None:
             assert whole == example.ids.tolist() and begun == start
             assert prompt.removeprefix("<s>") == plain_prompt(user["content"])
