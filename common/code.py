@@ -1,14 +1,47 @@
-"""A hash of the code that makes an output, so that output made by other rules is told apart."""
+"""Which code makes an output: a hash of what modules do, and the versions that processes of one work compare."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import xxhash
+
+from common.manifest import package_versions
+
+ROOMS = ("common", "data", "tokenizer", "pretrain", "klue", "leaderboard", "embed", "hunmin")
+"""Folders of a clone that hold this package; a wheel has them in one folder."""
+
+
+def running_code(*packages: str) -> dict[str, str]:
+    """Return name → version of what this process runs: Hunmin, its sources, Python and the packages named.
+
+    Args:
+        packages: those that decide what comes out of the work at hand; missing ones are left out.
+    """
+    versions = {"source": source_hash(), "python": f"{sys.version_info[0]}.{sys.version_info[1]}"}
+    return package_versions("hunmin") | versions | package_versions(*packages)
+
+
+def code_changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Return "name: version → version" for what differs between two results of `running_code`, sorted by name."""
+    names = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
+    return [f"{name}: {before.get(name, 'none')} → {now.get(name, 'none')}" for name in names]
+
+
+@cache
+def source_hash() -> str:
+    """Return 16 hex digits of the bytes of all code and settings files of this package."""
+    root = Path(__file__).parents[1]
+    folders = [root / room for room in ROOMS] if __name__.startswith("common.") else [root]
+    digest = xxhash.xxh3_64()
+    for path in sorted(path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".yaml")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 @cache

@@ -8,6 +8,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from common.progress import say
+from common.settings import changed_keys, dump_settings
 from hunmin.hub.follow import following
 from hunmin.recipe import Recipe, RunSettings
 from hunmin.run import require_done, run
@@ -43,7 +45,7 @@ def train_together(
     """Do the training stage as one of several processes; all of a run call it, and the first one leads.
 
     It alone looks at the stages, writes the job and publishes the stage's folder. The others train what it tells them,
-    and nothing where the stage is done already.
+    and nothing where the stage is done already; it names settings that others alone were given.
 
     Args:
         given: the recipe's file and the overrides, as on the command line.
@@ -62,7 +64,10 @@ def train_together(
     stopped = False
     with following(recipe, Path(recipe.out)) if process.first and isinstance(recipe, Recipe) else nullcontext():
         with process.monitor:
+            given_to = process.gather("its settings", [process.host, dump_settings(recipe, drop="secret")])
             if process.first:
+                for line in other_settings(given_to, type(recipe)):
+                    say(line, style="yellow")
                 require_done(recipe, training.before, given)
                 stopped = _lead(recipe, process, restart, training)
             elif job := process.on_first(TOLD, dict[str, Any]):
@@ -70,6 +75,26 @@ def train_together(
         processes.leave_processes()  # what is left to push does not keep the others' devices
         if stopped:
             raise Interrupted
+
+
+def other_settings(given: Sequence[tuple[str, dict[str, Any]]], kind: type[RunSettings]) -> list[str]:
+    """Return a line for each set of settings that processes were given and the first one was not.
+
+    Args:
+        given: host and settings of each process, by rank.
+        kind: class of the recipe.
+    """
+    from pretrain.parallel.versions import few
+
+    kinds: dict[tuple[str, ...], list[int]] = {}
+    for rank, (_, settings) in enumerate(given):
+        kinds.setdefault(tuple(changed_keys(given[0][1], settings, model=kind)), []).append(rank)
+    return [
+        f"warning: settings of {few('rank', ranks)} on {few('', dict.fromkeys(given[rank][0] for rank in ranks))} "
+        f"differ from those of rank 0, and do not count: {few('', changes)}"
+        for changes, ranks in kinds.items()
+        if changes
+    ]
 
 
 def _lead(recipe: RunSettings, process: Process, restart: bool, training: Training) -> bool:

@@ -8,6 +8,8 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 
+from common.code import source_hash
+
 NAME = "hunmin"
 SHOWN = ("torch", "transformers", "tokenizers", "deepspeed", "mecab-ko")
 """Packages whose versions `hunmin --version` prints: those that decide what comes out of a run."""
@@ -46,6 +48,7 @@ def commit() -> str | None:
 
 
 def version_lines() -> list[str]:
-    """Return "NAME VERSION" of this package, Python and the packages that matter."""
+    """Return "NAME VERSION" of this package, its sources, Python and the packages that matter."""
     found = {name: installed(name) or "not installed" for name in (NAME, *SHOWN)}
-    return [f"{name} {number}" for name, number in {NAME: "", "python": platform.python_version(), **found}.items()]
+    own = {NAME: "", "source": source_hash(), "python": platform.python_version()}
+    return [f"{name} {number}" for name, number in {**own, **found}.items()]

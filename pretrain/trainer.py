@@ -302,6 +302,7 @@ class TrainingRun(Trainer):
         metadata = {
             **self._run.metadata,
             **self._window.state(),
+            "code": self._run.process.code,
             "guard": {name: value for name, value in guard.items() if name not in ("last", "gradient_norm")},
             "samples_seen": self.loader.first_sample + self.settings.samples_before(self._done),
         }

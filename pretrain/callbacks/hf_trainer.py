@@ -5,18 +5,24 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import socket
 from pathlib import Path
 from typing import Any
 
 import torch
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
+from common.code import code_changes
 from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors, follow_umask, publish_folder, write_text
 from common.progress import ProgressBar
 from common.settings import dump_settings, settings_hash
-from pretrain.callbacks.metrics import MetricsLog
+from pretrain.callbacks.metrics import MetricsLog, note_start
+from pretrain.parallel.versions import TRAINER, difference, refuse, versions_of
 from pretrain.train import STOPPED_MARK, StopFlag
+
+CODE = "code.json"
+"""File in a checkpoint: the versions of what wrote it."""
 
 
 class Follow(TrainerCallback):
@@ -87,6 +93,8 @@ class WholeCheckpoints(Trainer):
 
     def _save_rng_state(self, output_dir: str) -> None:
         super()._save_rng_state(output_dir)
+        if self.args.should_save:
+            (Path(output_dir) / CODE).write_text(json.dumps(versions_of(TRAINER)))
         self.accelerator.wait_for_everyone()  # trainer_state.json, written next, says that every file is there
 
 
@@ -115,14 +123,21 @@ def begin_or_resume(arguments: TrainingArguments, identity: object, fixed: str) 
         fixed: its parts in words.
 
     Raises:
-        UserError: the checkpoint is of a run with another identity.
+        UserError: the checkpoint is of a run with another identity, or the processes run different code.
     """
-    folder, own = Path(arguments.output_dir), settings_hash(identity)
+    folder, own, code = Path(arguments.output_dir), settings_hash(identity), versions_of(TRAINER)
+    told: list[Any] = [(socket.gethostname(), code)] * arguments.world_size
+    if arguments.world_size > 1:
+        torch.distributed.all_gather_object(told, told[0])
+    refuse(difference(told))
     with arguments.distributed_state.main_process_first():
         done, checkpoint = newest_checkpoint(folder)
     if checkpoint and (folder / "run").read_text() != own:
         rule = f"a run resumes with the {fixed} that it began with"
         raise UserError(f"{checkpoint} is of another run", rule, "restore them, or remove the folder to begin anew")
+    if arguments.process_index == 0 and checkpoint:
+        before = json.loads((checkpoint / CODE).read_bytes()) if (checkpoint / CODE).is_file() else code
+        note_start(folder.parent / "logs", done, arguments.world_size, code_changes(before, code))
     if arguments.process_index == 0 and not checkpoint:
         with disk_errors(folder.parent):
             folder.mkdir(parents=True, exist_ok=True)

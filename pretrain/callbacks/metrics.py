@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
@@ -66,9 +66,19 @@ class MetricsLog:
             say(f"warning: wandb failed ({type(error).__name__}); metrics continue in {self.path.name}", style="yellow")
 
 
-def note_start(folder: Path, step: int, processes: int) -> None:
-    """Append a line to starts.jsonl: when training began or went on, after which step, with how many processes."""
-    row = {"time": datetime.now(timezone.utc).isoformat(timespec="seconds"), "step": step, "processes": processes}
+def note_start(folder: Path, step: int, processes: int, changed: Sequence[str] = ()) -> None:
+    """Append a line to starts.jsonl, and warn of other code.
+
+    Args:
+        folder: for logs.
+        step: after which training begins or resumes.
+        processes: that train.
+        changed: how the code differs from that which wrote the checkpoint; see `common.code.code_changes`.
+    """
+    row: dict[str, Any] = {"time": datetime.now(timezone.utc).isoformat(timespec="seconds"), "step": step}
+    row |= {"processes": processes, **({"changed": list(changed)} if changed else {})}
+    if changed:
+        say(f"warning: the checkpoint of step {step} was made by other code: {', '.join(changed)}", style="yellow")
     append_line(folder / STARTS, json.dumps(row))
 
 

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from common.code import code_changes
 from common.progress import ProgressBar, say, short_number
 from common.settings import dump_settings
 from pretrain.callbacks.guard import GuardFigures
@@ -36,7 +37,8 @@ class Journal:
             say(note)
         config = dump_settings(settings, drop="secret")
         self._log = MetricsLog(out / "logs", run.step, settings.wandb, settings.wandb_project, config)
-        note_start(out / "logs", run.step, run.process.world)
+        changed = code_changes(run.saved["code"], run.process.code) if "code" in run.saved else []
+        note_start(out / "logs", run.step, run.process.world, changed)
         self._bar = ProgressBar("pretrain", settings.steps, "steps", run.step)
 
     def __enter__(self) -> Journal:

@@ -22,6 +22,7 @@ from common.errors import UserError
 from common.process import core_numbers
 from pretrain.parallel.accelerator import GROUPS, device_of
 from pretrain.parallel.monitor import Monitor
+from pretrain.parallel.versions import STEP, refuse_together, tell_versions, told_versions, versions_of
 from pretrain.parallel.world import LOOPBACK, WorldInfo, world_info
 
 T = TypeVar("T")
@@ -46,6 +47,8 @@ class Process:
     host: str
     device: torch.device
     monitor: Monitor = field(default_factory=lambda: Monitor(0, [""]))
+    code: dict[str, str] = field(default_factory=lambda: versions_of(STEP))
+    """What it runs, as all others of the run do."""
     _meetings: int = 0
 
     @property
@@ -70,6 +73,23 @@ class Process:
         if self.world > 1:
             self.monitor.store.set(key, json.dumps(result))
         return result
+
+    def gather(self, name: str, value: Any) -> list[Any]:
+        """Return what each process gives, by rank, on the first one, [] on the others; all call it, in the same order.
+
+        Args:
+            name: of what is gathered.
+            value: what JSON can carry.
+        """
+        key = self._key(name)
+        if self.world == 1:
+            return [value]
+        self.monitor.store.set(f"{key}/{self.rank}", json.dumps(value))
+        if not self.first:
+            return []
+        keys = [f"{key}/{rank}" for rank in range(self.world)]
+        self.monitor.store.wait(keys, FOREVER)
+        return [json.loads(held) for held in self.monitor.store.multi_get(keys)]
 
     def meet(self, name: str) -> None:
         """Wait until all processes have come here, however long it takes; all call it, in the same order."""
@@ -103,7 +123,7 @@ def join_processes(info: WorldInfo, threads: int | None = None) -> Process:
         threads: CPU threads of this process; None: its part of the cores that it may use.
 
     Raises:
-        UserError: the store of rank 0 is not reached, or see `device_of`.
+        UserError: the store of rank 0 is not reached, a process runs other code, or see `device_of`.
     """
     device, own = device_of(info), core_numbers()
     if device.type == "cuda":
@@ -117,16 +137,23 @@ def join_processes(info: WorldInfo, threads: int | None = None) -> Process:
     # An agent's store holds the keys of earlier attempts. A store of rank 0 is new at each, and there the count, which
     # is the agent's own, would part a node that comes back from those whose agents have counted a restart.
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") if agent else ""
+    told = dist.PrefixStore(f"versions/{attempt}", store)
+    code = tell_versions(told, info.rank, info.host)
     group = dist.PrefixStore(f"group/{attempt}", store)
     dist.init_process_group(
         GROUPS[device.type], store=group, rank=info.rank, world_size=info.world, timeout=PATIENCE
     )  # fmt: skip
     everywhere: list[Any] = [None] * info.world
-    dist.all_gather_object(everywhere, (info.host, own))
-    torch.set_num_threads(threads or thread_count(own, [cores for host, cores in everywhere if host == info.host]))
-    hosts = [host for host, _ in everywhere]
+    try:
+        dist.all_gather_object(everywhere, (info.host, own, code))
+    except RuntimeError:
+        refuse_together(told_versions(told, info.world), told)
+        raise
+    refuse_together([(host, code[0] if code else {}) for host, _, *code in everywhere], told)
+    torch.set_num_threads(threads or thread_count(own, [cores for host, cores, _ in everywhere if host == info.host]))
+    hosts = [host for host, *_ in everywhere]
     monitor = Monitor(info.rank, hosts, lambda: dist.PrefixStore(f"monitor/{attempt}", _store(info, False)))
-    process = Process(info.rank, info.world, info.host, device, monitor)
+    process = Process(info.rank, info.world, info.host, device, monitor, code)
     process.meet("the monitor")
     monitor.start()
     return process

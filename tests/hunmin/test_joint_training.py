@@ -48,14 +48,14 @@ def free_port() -> str:
         return str(probe.getsockname()[1])
 
 
-def start(arguments: list[str], world: int = 2) -> list[subprocess.Popen[str]]:
-    """Start the tasks of a Slurm step on one machine."""
+def start(arguments: list[str], world: int = 2, alone: list[str] | None = None) -> list[subprocess.Popen[str]]:
+    """Start the tasks of a Slurm step on one machine, the last one with more arguments."""
     step = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": str(world), "SLURM_NTASKS": str(world),
             "SLURM_STEP_NUM_NODES": "1", "SLURM_NNODES": "1", "SLURM_STEP_NODELIST": "localhost", "SLURM_NODEID": "0",
             "SLURM_STEP_TASKS_PER_NODE": str(world), "MASTER_PORT": free_port()}  # fmt: skip
     return [
         subprocess.Popen(
-            [*HUNMIN, "pretrain", *arguments],
+            [*HUNMIN, "pretrain", *arguments, *((alone or []) if rank == world - 1 else [])],
             env={**ENVIRONMENT, **step, "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank)},
             stderr=subprocess.PIPE,
             text=True,
@@ -81,8 +81,9 @@ def test_torchrun_and_srun_train_what_processes_of_one_command_train(encoded: Pa
     assert subprocess.run([*HUNMIN, "pretrain", *local, "pretrain.processes=2"], env=ENVIRONMENT).returncode == 0
     expected = trained(tmp_path / "local")
 
-    codes, said = ends(start(copy_of(encoded, tmp_path / "slurm")))
+    codes, said = ends(start(copy_of(encoded, tmp_path / "slurm"), alone=["pretrain.micro_batch=4"]))
     assert codes == [0, 0], said
+    assert "rank 1 on " in said[0] and "do not count: pretrain.micro_batch: 8 → 4" in " ".join(said[0].split())
     assert trained(tmp_path / "slurm") == expected
     assert "pretrain   done in" in said[0] and "pretrain" not in said[1]
 

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from common.code import running_code
 from common.errors import DiskFullError, UserError
 from common.manifest import describe_outputs
 from data.executors import LocalPool, WorkFailed, open_executor
 from data.executors.call import Call
 from data.executors.failures import MOST_FAILURES, Failures
+from data.executors.ray import PACKAGES
 from data.executors.threads import ThreadPool
 
 from ..building import build, settings
@@ -63,9 +65,12 @@ def test_ray_imports_no_module_of_the_current_folder(cluster, tmp_path, monkeypa
 def test_a_ray_node_without_the_folder_or_with_other_code_is_refused(cluster, tmp_path, monkeypatch):
     with open_executor("ray", None, cluster.address, tmp_path) as execute:
         assert execute(functools.partial(large, b"x" * 5_000_000), numbers(2)) == [5_000_000, 5_000_001]
-        with monkeypatch.context() as patch, pytest.raises(UserError, match="runs other code"):
-            patch.setattr("data.executors.ray._code", lambda: "other")
-            execute(square, numbers(1))
+        code = running_code(*PACKAGES)
+        for changed in ({"source": "0123456789abcdef"}, {"pyarrow": "1.0"}):  # other sources, other libraries
+            told = ", ".join(f"{name}: {value} → {code[name]}" for name, value in changed.items())
+            with monkeypatch.context() as patch, pytest.raises(UserError, match=f"runs other code .*: {told} "):
+                patch.setattr("data.executors.ray._code", lambda changed=changed: code | changed)
+                execute(square, numbers(1))
         for token in tmp_path.glob(".shared-*"):
             token.unlink()
         with pytest.raises(UserError, match="does not see"):
