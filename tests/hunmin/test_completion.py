@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from common.code import source_hash
 from hunmin import completion
 from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.launch.start import LAUNCHERS
@@ -54,7 +55,8 @@ def test_versions(capfd: pytest.CaptureFixture[str]) -> None:
 
     assert run_command(["--version"]) == 0
     lines = dict(line.split(" ", 1) for line in capfd.readouterr().out.splitlines())
-    assert list(lines) == ["hunmin", "python", "torch", "transformers", "tokenizers", "deepspeed", "mecab-ko"]
+    assert list(lines)[:3] == ["hunmin", "source", "python"] and lines["source"] == source_hash()
+    assert list(lines)[3:] == ["torch", "transformers", "tokenizers", "deepspeed", "mecab-ko"]
     assert lines["torch"] == version("torch") and f"version = {lines['hunmin']}\n" in (ROOT / "setup.cfg").read_text()
 
 

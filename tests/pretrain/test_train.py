@@ -20,6 +20,7 @@ from safetensors.torch import load_file
 from pretrain.callbacks.checkpoint import complete_checkpoints
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.export import export_checkpoint
+from pretrain.parallel.versions import STEP, versions_of
 from tokenizer.save import build_tokenizer, save_tokenizer
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -48,11 +49,18 @@ def test_killed_stopped_and_resumed_is_bit_equal(straight: Path, tmp_path: Path,
     second.send_signal(signal.SIGTERM)
     code, errors = finish(second)
     assert code == 0 and "passed over" in errors
+    newest = complete_checkpoints(tmp_path / "checkpoints")[-1][1] / "complete.json"
+    saved = json.loads(newest.read_bytes())
+    assert saved["code"] == versions_of(STEP)
+    newest.write_text(json.dumps({**saved, "code": {**saved["code"], "torch": "1.0", "source": "earlier"}}))
     third = start(tmp_path, tokens, tokenizer)
     code, errors = finish(third)
+    changed = [f"source: earlier → {saved['code']['source']}", f"torch: 1.0 → {torch.__version__}"]
     assert code == 0 and "resuming at step" in errors
+    assert f"was made by other code: {', '.join(changed)}" in " ".join(errors.split())
     starts = [json.loads(line) for line in (tmp_path / "logs" / "starts.jsonl").read_text("utf-8").splitlines()]
     assert [start["step"] for start in starts][:2] == [0, resumed] and len(starts) == 3
+    assert starts[2]["changed"] == changed and not any("changed" in one for one in starts[:2])
     assert starts[2]["step"] > resumed and {start["processes"] for start in starts} == {1}
     assert sorted(datetime.fromisoformat(start["time"]) for start in starts)[0].utcoffset() == timedelta(0)
     assert_same_run(tmp_path, straight)
