@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tiny_decoders import write_build, write_job
 
+from common.errors import UserError
 from pretrain.callbacks.metrics import read_metrics
 
 ROOT = Path(__file__).parents[3]
@@ -90,3 +92,20 @@ def test_a_process_tells_a_user_mistake_without_a_traceback(
 ) -> None:
     code, errors = launched(write_job(bases["llama"], build, tmp_path, max_seq_len=500), "pretrain.tuning.train")
     assert code == 2 and "tune.max_seq_len (500) is more than the 128 positions" in errors and "Traceback" not in errors
+
+
+def test_a_process_with_other_code_is_refused_where_the_trainer_meets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pretrain.callbacks.hf_trainer import begin_or_resume
+    from pretrain.parallel.versions import TRAINER, versions_of
+
+    def gather(told: list[Any], own: Any) -> None:
+        assert own[1] == versions_of(TRAINER)
+        told[:] = [own, ("n1", {**own[1], "accelerate": "0.1"})]
+
+    monkeypatch.setattr("torch.distributed.all_gather_object", gather)
+    arguments: Any = SimpleNamespace(output_dir=str(tmp_path / "checkpoints"), world_size=2, process_index=0)
+    with pytest.raises(UserError, match=r"rank 1 on n1: hunmin \S+, accelerate 0\.1\n"):
+        begin_or_resume(arguments, [], "settings")
+    assert not (tmp_path / "checkpoints").exists()
