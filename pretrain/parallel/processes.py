@@ -145,11 +145,15 @@ def join_processes(info: WorldInfo, threads: int | None = None) -> Process:
     )  # fmt: skip
     everywhere: list[Any] = [None] * info.world
     try:
-        dist.all_gather_object(everywhere, (info.host, own, code))
-    except RuntimeError:
-        refuse_together(told_versions(told, info.world), told)
+        try:
+            dist.all_gather_object(everywhere, (info.host, own, code))
+        except RuntimeError:
+            refuse_together(told_versions(told, info.world, (info.host, code)), told)
+            raise
+        refuse_together([(host, code[0] if code else {}) for host, _, *code in everywhere], told)
+    except UserError:
+        dist.destroy_process_group()  # a thread of it that outlives the interpreter would abort the process
         raise
-    refuse_together([(host, code[0] if code else {}) for host, _, *code in everywhere], told)
     torch.set_num_threads(threads or thread_count(own, [cores for host, cores, _ in everywhere if host == info.host]))
     hosts = [host for host, *_ in everywhere]
     monitor = Monitor(info.rank, hosts, lambda: dist.PrefixStore(f"monitor/{attempt}", _store(info, False)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -49,15 +50,16 @@ def tell_versions(store: Any, rank: int, host: str) -> dict[str, str]:
     return code
 
 
-def told_versions(store: Any, world: int) -> list[Told]:
-    """Return what the processes have told so far, by rank.
+def told_versions(store: Any, world: int, own: Told) -> list[Told]:
+    """Return what the processes have told so far, by rank; one that has told nothing, or is gone, counts as this one.
 
     Args:
         store: as of `tell_versions`.
         world: number of processes.
+        own: what this one tells.
     """
     keys = [str(rank) for rank in range(world)]
-    found = [json.loads(store.get(key)) if store.check([key]) else ("an unknown machine", {}) for key in keys]
+    found = [json.loads(store.get(key)) if store.check([key]) else own for key in keys]
     return [(host, code) for host, code in found]
 
 
@@ -70,9 +72,10 @@ def refuse_together(told: Sequence[Told], store: Any) -> None:
     """
     if found := difference(told):
         heard, until = store.add("heard", 1), time.monotonic() + GRACE
-        while heard < len(told) and time.monotonic() < until:
-            time.sleep(0.05)
-            heard = store.add("heard", 0)
+        with suppress(RuntimeError):  # rank 0 has left: all have heard
+            while heard < len(told) and time.monotonic() < until:
+                time.sleep(0.05)
+                heard = store.add("heard", 0)
         refuse(found)
 
 
