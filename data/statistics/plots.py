@@ -91,7 +91,7 @@ def _bars(title: str, unit: str, labels: list[str], series: dict[str, list[float
 
 
 def _figure(width: float, height: float) -> Any:
-    figure = new_figure(width, height, dpi=120, layout="constrained")
+    figure: Any = new_figure(width, height, dpi=120, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08)
     return figure
 
