@@ -250,7 +250,7 @@ def atomic_write(path: str | Path, mode: str = "w", as_given: bool = False) -> I
     Args:
         path: of the file.
         mode: "w" for UTF-8 text, in which secrets told by their form are masked, or "wb".
-        as_given: write text that is nobody's message unmasked: documents, predictions, vocabularies.
+        as_given: write text that is no message unmasked: documents, predictions, vocabularies.
 
     Raises:
         DiskFullError: no space is left; `path` keeps what it held before.

@@ -215,8 +215,10 @@ def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | Non
     message = _spelled(said.replace("a valid dictionary", "a mapping"), model, location, options)
     value = item["input"]
     if _is_secret(model, location):
+        section = class_at(model, location)
+        fields = section.model_fields if section else {}
         for text in [str(value)] if not isinstance(value, (dict, list)) else map(str, value):
-            if not _WORD.fullmatch(text):
+            if text not in fields and not _WORD.fullmatch(text):
                 message, value = message.replace(text, MASK), MASK if value == item["input"] else value
     if isinstance(item["input"], (dict, list)) or not key:
         return f"{key}: {message}" if key else message

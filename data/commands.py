@@ -21,7 +21,7 @@ from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.lines import LINE_BYTES, line_batches
 from data.nfc import pseudonymize
 from data.pii import Pseudonymizer
-from data.readers import TOO_DEEP, UnreadableError, load_json
+from data.readers import MOST_LEVELS, TOO_DEEP, UnreadableError, load_json
 from data.splitting import split_sentences
 from data.statistics import Counters, count_documents, histograms, merge, text_size, total
 
@@ -249,11 +249,19 @@ def _dumps(value: dict[str, Any], counts: Counters) -> bytes | None:
     try:
         return orjson.dumps(value)
     except TypeError:  # an integer of more than 64 bits, or many levels
-        try:
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-        except RecursionError:
+        if _levels(value) > MOST_LEVELS:
             _reject(TOO_DEEP, counts)
             return None
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _levels(value: Any) -> int:
+    """Return how many lists and objects stand within each other."""
+    levels, layer = 0, [value]
+    while layer := [item for item in layer if isinstance(item, (dict, list))]:
+        levels += 1
+        layer = [inner for item in layer for inner in (item.values() if isinstance(item, dict) else item)]
+    return levels
 
 
 def _write(output: IO[bytes], records: list[bytes]) -> None:

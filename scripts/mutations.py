@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 MUTATIONS = [  # file, text that it holds once, what replaces it
     ("common/files.py", "temporary.unlink(missing_ok=True)", "pass"),
-    ("common/files.py", 'any(part.startswith(".") for', 'any(part.startswith("~") for'),
+    ("common/beside.py", 'part.startswith(".")', 'part.startswith("~")'),
     ("common/files.py", "(errno.ENOSPC, errno.EDQUOT)", "(errno.EDQUOT,)"),
     ("common/files.py", "    if old is not None:\n        remove_folder(old)", "    del old"),
     ("common/manifest.py", "path.stat().st_size != facts", "path.stat().st_size < facts"),
@@ -40,7 +40,7 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("data/pii/checks.py", "-total % 10", "total % 10"),
     ("data/cleaning/joints.py", "return letters or left.isdigit() or right.isdigit()", "return letters"),
     ("data/splitting/scan.py", "return not (len(letters) == 1 or", "return not (len(letters) == 0 or"),
-    ("tokenizer/morphemes.py", 'return found if "".join(found) == word else [word]', "return found"),
+    ("tokenizer/morphemes.py", 'return surfaces if "".join(surfaces) == word else [word]', "return surfaces"),
     ("tokenizer/counts.py", "total.get(key, 0) + count", "count"),
     ("tokenizer/trie.py", "covered = characters <= longest", "covered = True"),
     ("tokenizer/trie.py", "used = before + 1", "used = used + 1"),

@@ -36,6 +36,8 @@ _LONG_NUMBER = re.compile(rb"[0-9]{19}")
 _PLAIN = frozenset((str, int, bool, type(None)))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 TOO_DEEP, TOO_MANY = "nested too deeply", "too many values"
+MOST_LEVELS = 500
+"""Levels of lists and objects that Python's parser and writer of JSON are given: where they end differs by version."""
 MOST_VALUES = 5_000_000
 """Values in one record of JSON; each takes up to a hundred bytes of memory for two of its own."""
 
@@ -65,17 +67,34 @@ def load_json(raw: bytes, exact: bool = False) -> Any:
 def _load_slowly(raw: bytes, exact: bool) -> Any:
     """Return what `load_json` does, by the parser that knows integers of any length, NaN and lone surrogates."""
     text = decoded(raw)
+    if too_deep(text):
+        raise UnreadableError(TOO_DEEP)
     try:
         value = json.loads(text, parse_constant=_refuse if exact else float)
         if "\\ud" in text or "\\uD" in text:
             value = json.loads(_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))
     except json.JSONDecodeError:
         raise UnreadableError("not JSON") from None
-    except RecursionError:
-        raise UnreadableError(TOO_DEEP) from None
     except ValueError:
         raise UnreadableError("a number that is none in JSON, or of thousands of digits") from None
     return value
+
+
+_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|([\[{])|[\]}]')
+"""A string, which may hold brackets, or one bracket; group 1 opens."""
+
+
+def too_deep(text: str) -> bool:
+    """Return whether JSON has more than `MOST_LEVELS` levels."""
+    if text.count("[") + text.count("{") <= MOST_LEVELS:
+        return False
+    level = 0
+    for sign in _BRACKET.finditer(text):
+        if sign[0][0] != '"':
+            level += 1 if sign[1] else -1
+            if level > MOST_LEVELS:
+                return True
+    return False
 
 
 def _refuse(constant: str) -> None:

@@ -6,6 +6,7 @@ The commands end as Unix filters do: silently, with 141 when nobody reads their 
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import lzma
 import os
@@ -117,8 +118,11 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
     with ExitStack() as stack:
         try:
             in_place = path.startswith(OPEN_FILES) or (file.exists() and not file.is_file())
-            stream: Any = stack.enter_context(file.open("wb") if in_place else atomic_write(file.resolve(), "wb"))
-        except (OSError, RuntimeError) as error:  # a loop of links is the latter
+            target = file.resolve()
+            if target.is_symlink():  # from Python 3.13 on a loop of links is no error of resolve
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            stream: Any = stack.enter_context(file.open("wb") if in_place else atomic_write(target, "wb"))
+        except (OSError, RuntimeError) as error:  # before, it is the latter
             raise UserError(f"cannot write to {path}: {getattr(error, 'strerror', error)}", rule, remedy) from None
         yield stack.enter_context(_compressed(stream, compression_of(file) or ""))
 

@@ -118,7 +118,7 @@ def klue(folder: Path) -> Path:
 
     def sts(number: int, first: str, second: str) -> dict[str, Any]:
         return {"guid": f"s{number}", "sentence1": first, "sentence2": second,
-                "labels": {"label": 3.0, "real-label": 2.96, "binary-label": 0}}  # fmt: skip
+                "labels": {"label": 3.0 + number, "real-label": 2.96 + number, "binary-label": number}}  # fmt: skip
 
     def nli(number: int, premise: str, hypothesis: str, label: str) -> dict[str, Any]:
         return {"guid": f"n{number}", "premise": premise, "hypothesis": hypothesis, "gold_label": label}

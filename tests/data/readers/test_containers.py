@@ -90,7 +90,9 @@ def test_a_format_that_is_given_makes_no_text_of_an_archive(tmp_path, given):
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), [("a.jsonl.gz", gzip.compress(tarred())), ("a.gz", zipped()), ("a.txt.zst", zipped())]
+    ("name", "content"),
+    [("a.jsonl.gz", gzip.compress(tarred())), ("a.gz", zipped()), ("a.txt.zst", zipped())],
+    ids=["tar", "gz", "zst"],
 )
 def test_what_is_in_a_compressed_file_or_in_its_place_is_told(tmp_path, name, content):
     inputs = folder(tmp_path, **{name: content})
