@@ -17,7 +17,6 @@ from unicodedata import normalize
 
 import xxhash
 
-from common.beside import LEFT_BESIDE, is_beside
 from common.compressed import decompressed, without_compression
 from common.errors import DiskFullError, UserError
 from common.output import MaskedFile, other_encoding
@@ -42,36 +41,6 @@ def is_remote(path: str | Path) -> bool:
     return "://" in str(path)
 
 
-def expand(pattern: str) -> list[str]:
-    """Return the files a path, folder (its files, none hidden or in a hidden folder) or glob stands for, sorted.
-
-    A folder that a glob finds stands for its files where it has the glob's own ending: `*.parquet` finds what Spark
-    writes. What such programs write beside their files (`common.beside`) is no file of a folder.
-
-    Raises:
-        UserError: nothing is there, or the name is none that a file can have.
-    """
-    try:
-        found = _found(pattern)
-    except (OSError, ValueError, RuntimeError) as error:  # too long, with a zero byte, of an unknown ~user
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UserError(f"cannot look for {pattern[:100]!r}: {reason}", "an input path names files") from None
-    if not found:
-        raise UserError(
-            f"nothing found at {pattern}",
-            "an input path names a file, a folder or a glob with files",
-            other_locale(pattern) or "check the path: it is relative to the folder that the command is started in",
-        )
-    return sorted(found)
-
-
-def _found(pattern: str) -> list[str]:
-    if is_remote(pattern):
-        return [pattern] if pattern.startswith(("http://", "https://")) else _expand_remote(pattern)
-    found = {path for form in _forms(pattern) for path in _found_here(form)}
-    return list(found)
-
-
 def other_locale(name: str | Path) -> str:
     """Return what to do where a name may not be found because this process takes names in another encoding; else ""."""
     encoding = "" if str(name).isascii() else other_encoding()
@@ -82,10 +51,10 @@ def other_locale(name: str | Path) -> str:
 
 def stored(path: str | Path) -> Path:
     """Return a local path with its names composed or decomposed as the file system has them, else as given."""
-    return next((form for form in map(Path, _forms(str(path))) if form.exists()), Path(path))
+    return next((form for form in map(Path, forms(str(path))) if form.exists()), Path(path))
 
 
-def _forms(pattern: str) -> list[str]:
+def forms(pattern: str) -> list[str]:
     """Return the ways in which file systems may write a name: macOS decomposes the Hangul that keyboards compose."""
     if pattern.isascii() or Path(pattern).exists():
         return [pattern]
@@ -93,58 +62,8 @@ def _forms(pattern: str) -> list[str]:
     return ["/".join(chosen) for chosen in islice(product(*parts), MOST_FORMS)]
 
 
-def _found_here(pattern: str) -> list[str]:
-    path = Path(pattern).expanduser()
-    if path.is_dir():
-        return _files_in(path)
-    if path.exists():
-        return [str(path)]
-    import glob
-
-    found: list[str] = []
-    for one in map(Path, glob.glob(str(path), recursive=True)):
-        if one.is_dir() and _is_data(str(one), pattern):
-            found += _files_in(one)
-        elif _is_file(one) and not LEFT_BESIDE.fullmatch(one.name):
-            found.append(str(one))
-    return found
-
-
-def _files_in(folder: Path) -> list[str]:
-    return [str(p) for p in folder.rglob("*") if not is_beside(str(p.relative_to(folder))) and _is_file(p)]
-
-
-def _is_file(path: Path) -> bool:
-    """Return whether a path is a file, or a link to what is not there: whoever reads it says so."""
-    return path.is_file() or (path.is_symlink() and not path.exists())
-
-
-def _is_data(folder: str, pattern: str) -> bool:
-    """Return whether a folder that a glob finds is a data set in parts: it has the ending that the glob names."""
-    ending = suffix_of(folder)
-    return bool(ending) and ending == suffix_of(pattern)
-
-
-def _expand_remote(pattern: str) -> list[str]:
-    """Return the files a URL of a file, folder or glob stands for."""
-    import fsspec
-
-    protocol = pattern.split("://", 1)[0]
-    try:
-        system, path = fsspec.core.url_to_fs(pattern)
-        names: list[str] = []
-        for name in [path] if system.isdir(path) else system.glob(path):
-            if system.isdir(name):
-                inside = system.find(name) if name == path or _is_data(name, path) else []
-                names += [one for one in inside if not is_beside(one.removeprefix(name).lstrip("/"))]
-            elif not is_beside(name.rsplit("/", 1)[-1]):
-                names.append(name)
-    except Exception as error:  # each file system raises what its own client does
-        raise _unreachable("list", pattern, error) from None
-    return [f"{protocol}://{name}" for name in dict.fromkeys(names)]
-
-
-def _unreachable(what: str, url: str, error: Exception) -> UserError:
+def unreachable(what: str, url: str, error: Exception) -> UserError:
+    """Return an error for a URL that cannot be listed or opened (`what`), secrets and stack left out."""
     if MASK in url:
         return UserError(
             f"cannot {what} {url}: what logs in there is masked",
@@ -219,7 +138,7 @@ def _open_remote(url: str) -> Any:
         system, name = store_of(url)
         return system.open(name, "rb")
     except Exception as error:  # each file system raises what its own client does
-        raise _unreachable("open", url, error) from None
+        raise unreachable("open", url, error) from None
 
 
 @contextmanager

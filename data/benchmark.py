@@ -23,7 +23,8 @@ import orjson
 
 from common.compressed import decompression_errors
 from common.errors import UserError
-from common.files import expand, open_bytes
+from common.files import open_bytes
+from common.globs import expand
 from data.benchmark_tables import Layout, layout_of, table_rows
 from data.readers import first_bytes, refuse_content, stem
 from data.splitting import split_sentences

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.files import expand, publish_folder, remove_leftovers
+from common.files import publish_folder, remove_leftovers
+from common.globs import expand
 from common.manifest import (
     MANIFEST,
     Manifest,

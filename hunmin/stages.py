@@ -12,7 +12,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from common.errors import HunminError, UserError, nearest
-from common.files import atomic_write, expand
+from common.files import atomic_write
+from common.globs import expand
 from common.manifest import read_manifest
 from common.names import Part, find, hub_name, with_prefix
 from common.process import available_cores, own_package, run_child

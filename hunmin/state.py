@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import HunminError
-from common.files import atomic_write, expand, is_remote, sha256_file
+from common.files import atomic_write, is_remote, sha256_file
+from common.globs import expand
 from common.manifest import WORK_MARK, Manifest, damaged_outputs, missing_outputs, read_manifest, refuse_damaged
 from common.secrets import masked_urls
 from common.settings import changed_keys, class_at, settings_hash

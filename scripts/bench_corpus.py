@@ -44,7 +44,8 @@ from timing import (
 )
 
 from common.compressed import decompression_errors
-from common.files import expand, open_bytes
+from common.files import open_bytes
+from common.globs import expand
 from data.benchmark import load_benchmark
 from data.cleaning import CleanSettings, clean, keep_sentences
 from data.corpus import CorpusSettings, build_corpus

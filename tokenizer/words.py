@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from common.compressed import compression_of, decompression_errors
-from common.files import HUB, atomic_write, expand, is_remote, open_bytes, suffix_of
+from common.files import HUB, atomic_write, is_remote, open_bytes, suffix_of
+from common.globs import expand
 from data.nfc import nfc
 from data.readers import Reject, Skipped, list_files, parse_block, read_blocks
 from data.readers.registry import BY_SUFFIX

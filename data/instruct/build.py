@@ -14,7 +14,8 @@ import orjson
 import xxhash
 
 from common.errors import UserError
-from common.files import atomic_write, expand, stem, suffix_of
+from common.files import atomic_write, stem, suffix_of
+from common.globs import expand
 from common.process import available_cores
 from common.progress import ProgressBar, say
 from data.benchmark import BenchmarkSentence

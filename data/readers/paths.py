@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import chain, count
 
 from common.errors import UserError, raise_together
-from common.files import HUB, expand, stem, suffix_of
+from common.files import HUB, stem, suffix_of
+from common.globs import expand
 from common.secrets import masked_urls
 from data.nfc import nfc
 from data.readers.containers import refuse_name

@@ -11,7 +11,6 @@ import zstandard
 
 from data.readers import records
 from data.readers.encoding import BOMS, detect, shifted_encoding
-from data.readers.html import html_to_text
 from data.readers.records import UnreadableError
 
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)? +(\d{3})\b[^\n]*\n")
@@ -106,7 +105,11 @@ def content_text(raw: bytes, media: str) -> str | Passed:
         return Passed("no text")
     sent = _CHARSET.search(media)
     text = _decoded(raw, sent[1] if sent else "", is_html)
-    return html_to_text(text) if is_html else text
+    if not is_html:
+        return text
+    from data.readers.html import html_to_text
+
+    return html_to_text(text)
 
 
 def _unchunked(raw: bytes) -> bytes:

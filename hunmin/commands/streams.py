@@ -20,7 +20,8 @@ import typer
 
 from common.compressed import compression_of, decompression_errors
 from common.errors import EXIT_INTERRUPTED, UserError
-from common.files import atomic_write, expand, is_remote, open_bytes
+from common.files import atomic_write, is_remote, open_bytes
+from common.globs import expand
 from common.progress import print_json, say
 
 EXIT_NO_READER = 141

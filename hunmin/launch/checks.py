@@ -11,7 +11,8 @@ from pathlib import Path
 
 from common.control_characters import CONTROL, escaped
 from common.errors import UserError, nearest
-from common.files import expand, is_remote
+from common.files import is_remote
+from common.globs import expand
 from common.progress import say
 from common.secrets import masked_words
 from data.pii import PiiSettings

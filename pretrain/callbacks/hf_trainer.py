@@ -94,7 +94,7 @@ class WholeCheckpoints(Trainer):
     def _save_rng_state(self, output_dir: str) -> None:
         super()._save_rng_state(output_dir)
         if self.args.should_save:
-            (Path(output_dir) / CODE).write_text(json.dumps(versions_of(TRAINER)))
+            write_text(Path(output_dir) / CODE, json.dumps(versions_of(TRAINER)))
         self.accelerator.wait_for_everyone()  # trainer_state.json, written next, says that every file is there
 
 

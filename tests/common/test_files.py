@@ -21,7 +21,6 @@ from common.errors import DiskFullError, UserError
 from common.files import (
     PNG,
     atomic_write,
-    expand,
     follow_umask,
     human_size,
     open_bytes,
@@ -30,6 +29,7 @@ from common.files import (
     remove_leftovers,
     sha256_file,
 )
+from common.globs import expand
 
 TEXT = "훈민정음 해례본\n".encode() * 50_000
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {

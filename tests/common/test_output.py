@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from common.errors import UserError
-from common.files import append_line, atomic_write, expand, write_text
+from common.files import append_line, atomic_write, write_text
+from common.globs import expand
 from common.names import find
 from common.output import open_log
 
@@ -66,7 +67,7 @@ def test_korean_is_printed_and_found_in_any_locale(locale: dict[str, str], tmp_p
 import sys
 from common.output import guard_output, use_utf8_names
 use_utf8_names(); guard_output()
-from common.files import expand
+from common.globs import expand
 print("찾음", len(expand({str(tmp_path)!r} + "/글")))
 """
     script = tmp_path / "program.py"
