@@ -45,6 +45,10 @@ _CODE_BREAK = re.compile(
     r"[0-9]{2} ?[가-힣] ?\r?\n ?[0-9]{4}(?![0-9])|(?<![A-Za-z0-9])[MSRODmsrod][0-9]{1,7}\r?\n[0-9]{1,7}(?![0-9])"
 )
 _ADDRESS_BREAK = re.compile(OVER_LINE_END)
+_MAY_BREAK = re.compile(r"\n(?<=[가-힣0-9 ,\r]\n) ?[가-힣0-9A-Z·][^\n]*(?<=[0-9])")
+"""A relaxation of `_ADDRESS_BREAK` that begins with the line end, so that a search for it is several times faster."""
+_HEAD_BREAK = re.compile(rf"[가-힣][ \t]?{HEAD_BREAK}[ \t]*[가-힣0-9A-Z]")
+"""A line end between the words of a head, which Hangul stands before."""
 _NEXT = 64
 """Characters after a line end that are looked at."""
 
@@ -69,7 +73,8 @@ def _code_goes_on(text: str, end: int) -> bool:
 
 
 def _address_goes_on(text: str, end: int) -> bool:
-    return _ADDRESS_BREAK.search(text, max(0, end - 4), end + _NEXT) is not None
+    place = max(0, end - 4), end + _NEXT
+    return _MAY_BREAK.search(text, *place) is not None and _ADDRESS_BREAK.search(text, *place) is not None
 
 
 def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
@@ -113,7 +118,10 @@ def _address(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
     """Yield the addresses whose heads break at the end of the line text[start:end], or at a <br> in it."""
     begin = max(0, start - _NEXT, end - 2 * _NEXT) if _BREAK_TAG.search(text, start, end) is None else start
     stop = min(len(text), end + 1 + 2 * _NEXT)
-    for found in scan(View(on_one_line(text[begin:stop]), range(begin, stop))):
+    line = on_one_line(text[begin:stop])
+    if _HEAD_BREAK.search(line) is None:
+        return
+    for found in scan(View(line, range(begin, stop))):
         if found.type == "ADDRESS" and found.start < end and HEAD_BREAK in found.value:
             yield found._replace(value=text[found.start : found.end])
 

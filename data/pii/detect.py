@@ -76,7 +76,7 @@ def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
     for name in ways:
         if name in FINDERS:
             found = _settled(found, FINDERS[name][1](text, start, end), name in LABEL_FINDERS)
-    for name, cell in labelled_cells(text, start, end, ways):
+    for name, cell in labelled_cells(text, start, end, ways) if ways else ():
         below = chain(*_in_view(cell, 0, len(cell.text), used))
         found = _settled(found, sorted(one for one in below if one.type == name))
     if may_go_on(text, end) or ("<" in text[start:end] and "<br" in text[start:end].lower()):

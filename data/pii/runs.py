@@ -34,6 +34,10 @@ _GROUP = re.compile(f"{_SIGN}+")
 _MASKED = re.compile(rf"([{_LETTERS}])\1{{2}}")
 _PLAIN = re.compile(rf"[{DASH}. )]")
 """Joints that the patterns of the types know."""
+_DECIDED = re.compile(
+    rf"(?!010[^0-9])(?=.*[0-9]{{2}})(?P<first>[0-9]+)(?:(?P<joint>[{DASH}.)])[0-9]+(?:(?P=joint)[0-9]+)*)?", re.DOTALL
+)
+"""Most runs in text: digits with one such joint (dates, versions, network addresses). `_read` takes none of them."""
 _LISTED = (",", "/", "·", "|", "")
 """What stands between the values of a list, with blanks or not."""
 _BRACKET = re.compile(r"[()\[\]{}<>]")
@@ -55,12 +59,15 @@ def run(text: str, start: int, end: int) -> Iterator[Found]:
     position = start
     while (match := _RUN.search(text, position, end)) is not None:
         position = match.start() + 1
+        if (first := _DECIDED.fullmatch(match[0])) is not None:
+            position = match.start() + first.end("first")
+            continue
         groups = [group.span() for group in _GROUP.finditer(text, *match.span())]
         values: list[Found] = []
         for some in _windows(text, groups):
             if any(value.start < some[-1][1] and some[0][0] < value.end for value in values):
                 continue
-            if (value := _read(text, some, some == groups)) is not None:
+            if (value := _read(text, some, len(some) == len(groups))) is not None:
                 values.append(value)
         yield from sorted(values)
         position = match.end() if values else groups[0][1]
@@ -68,25 +75,23 @@ def run(text: str, start: int, end: int) -> Iterator[Found]:
 
 def _windows(text: str, groups: list[Group]) -> Iterator[list[Group]]:
     """Yield the groups of a run, all of them first, then those between the signs of a list, then any beside others."""
-    seen = [groups]
+    number = len(groups)
+    # the sign of a list before each group, and behind the last
+    signs = [",", *(_listed(text[left:right]) for (_, left), (right, _) in pairwise(groups)), ","]
+    seen = {(0, number): None}
     for sign in _LISTED:
-        pieces = [[groups[0]]]
-        for left, right in pairwise(groups):
-            if _listed(text[left[1] : right[0]]) == sign:
-                pieces.append([right])
-            else:
-                pieces[-1].append(right)
-        seen += pieces if len(pieces) > 1 else []
-    if len(groups) <= 8:
-        for length in range(len(groups) - 1, 0, -1):
-            seen += [groups[first : first + length] for first in range(len(groups) - length + 1)]
-    for some in seen:
-        first, last = groups.index(some[0]), groups.index(some[-1])
-        before = text[groups[first - 1][1] : some[0][0]] if first else ","
-        after = text[some[-1][1] : groups[last + 1][0]] if some[-1] != groups[-1] else ","
-        if _listed(before) is None or _listed(after) is None:
+        edges = [0, *(place for place in range(1, number) if signs[place] == sign), number]
+        if len(edges) > 2:
+            seen |= dict.fromkeys(pairwise(edges))
+    if number <= 8:
+        edges = [place for place, sign in enumerate(signs) if sign is not None]
+        for length in range(number - 1, 0, -1):
+            seen |= dict.fromkeys((first, first + length) for first in edges if first + length in edges)
+    for first, last in seen:
+        if signs[first] is None or signs[last] is None:
             continue
-        if sum(last - begin for begin, last in some) in _DIGITS:
+        some = groups[first:last]
+        if sum(right - left for left, right in some) in _DIGITS:
             yield some
 
 

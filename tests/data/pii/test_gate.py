@@ -1,15 +1,18 @@
 """The gate: a relaxation of every exact pattern, and exact line and character ranges."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.pii import find_spans, gate
+from data.pii import broken, find_spans, gate, runs
 from data.pii.detect import scan
 from data.pii.fold import fold
 from data.pii.gate import encode
 from data.pii.hidden import FINDERS, FOLD
 from data.pii.types import BY_NAME
+from data.pii.types.address import head
 
 from .examples import COMMON, NOTHING, OTHERWISE
 
@@ -81,3 +84,31 @@ def test_windows_are_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_relaxation_where_joints_are_mixed(line: str) -> None:
     found = [name for name, kind in BY_NAME.items() if kind.pattern.search(line)]
     assert set(found) <= set(GATE.line_types(encode(line)))
+
+
+@settings(max_examples=500)
+@given(st.lists(st.sampled_from(PIECES + FORMS) | st.text(ALPHABET, max_size=25), max_size=4).map("".join))
+def test_an_address_begins_as_its_relaxation_says(line: str) -> None:
+    whole = re.compile(head.PATTERN.pattern.replace(f"(?={head.BEGINS})", ""))
+    assert whole.pattern != head.PATTERN.pattern
+    assert [m.span() for m in whole.finditer(line)] == [m.span() for m in head.PATTERN.finditer(line)]
+
+
+@pytest.mark.parametrize(
+    "run_", ["1.2.3.4567-89", "2019-09-01", "010.12345.678", "1)2)345678", "0-1-0-1-2-3-4-5-6-7-8"]
+)
+def test_a_run_that_is_passed_over_holds_no_value(run_: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = list(runs.run(run_, 0, len(run_)))
+    monkeypatch.setattr(runs, "_DECIDED", re.compile("(?!)"))
+    assert list(runs.run(run_, 0, len(run_))) == passed
+
+
+@settings(max_examples=500)
+@given(
+    st.lists(st.sampled_from(PIECES + FORMS + ["\n", "가동", "나로", " 1"]) | st.text(ALPHABET + "\n\r"), max_size=5)
+)
+def test_a_line_end_within_an_address_is_one_that_is_looked_at(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    for at in (place for place, sign in enumerate(text) if sign == "\n"):
+        place = max(0, at - 4), at + 64
+        assert not broken._ADDRESS_BREAK.search(text, *place) or broken._MAY_BREAK.search(text, *place)

@@ -76,8 +76,16 @@ _ESTATE = (
     rf"[가-힣A-Za-z0-9]{{1,12}}?(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?))?(?=[ \t\v,<(\n])"
 )
 """A town, a building or nothing, if a flat may follow; whether one does is for the tail to say."""
+_NAMES = (*PROVINCES, *f"{CITIES}|{COUNTIES}|{WARDS}".split("|"))
+BEGINS = (
+    f"[{''.join(sorted({name[0] for name in _NAMES}))}][{''.join(sorted({name[1] for name in _NAMES}))}]"
+    rf"|[가-힣A-Za-z0-9·.]{{0,30}}(?:[로길동리읍면구시](?=[ \t\v,<(\n0-9지산제])|[0-9]가|{BUILDINGS})"
+    "|산 ?[0-9]"
+)
+"""A relaxation of what a head begins with: a region's first letters, or a word that ends as roads and towns do.
+Looked for first, it halves the time of the search."""
 PATTERN = re.compile(
-    rf"(?<![가-힣])(?=[가-힣0-9A-Z])(?:{_REGION})?"
+    rf"(?<![가-힣])(?=[가-힣0-9A-Z])(?={BEGINS})(?:{_REGION})?"
     rf"(?:{_B}?(?P<town>[가-힣0-9]{{1,6}}[읍면]{_B}?)?(?:{_ROAD}|{_LOT})|{_B}?{_ESTATE})"
 )
 _LABELLED = re.compile(
