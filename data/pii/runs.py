@@ -35,9 +35,13 @@ _MASKED = re.compile(rf"([{_LETTERS}])\1{{2}}")
 _PLAIN = re.compile(rf"[{DASH}. )]")
 """Joints that the patterns of the types know."""
 _DECIDED = re.compile(
-    rf"(?!010[^0-9])(?=.*[0-9]{{2}})(?P<first>[0-9]+)(?:(?P<joint>[{DASH}.)])[0-9]+(?:(?P=joint)[0-9]+)*)?", re.DOTALL
+    rf"(?!010[^0-9])(?=.*[0-9]{{2}})(?:[0-9]+(?:(?P<joint>[{DASH}.)])[0-9]+(?:(?P=joint)[0-9]+)*)?"
+    "|[0-9]{1,7} [0-9]{1,7})"
+    "|(?!.*(?<![0-9])01)[0-9]{1,7}(?: ?, ?[0-9]{1,7})+",
+    re.DOTALL,
 )
-"""Most runs in text: digits with one such joint (dates, versions, network addresses). `_read` takes none of them."""
+"""Most runs in text: digits with one such joint (dates, versions, network addresses), two short numbers, and lists of
+short numbers. `_read` takes none of them, nor any part."""
 _LISTED = (",", "/", "·", "|", "")
 """What stands between the values of a list, with blanks or not."""
 _BRACKET = re.compile(r"[()\[\]{}<>]")
@@ -59,8 +63,8 @@ def run(text: str, start: int, end: int) -> Iterator[Found]:
     position = start
     while (match := _RUN.search(text, position, end)) is not None:
         position = match.start() + 1
-        if (first := _DECIDED.fullmatch(match[0])) is not None:
-            position = match.start() + first.end("first")
+        if _DECIDED.fullmatch(match[0]):
+            position = _GROUP.match(text, position - 1).end()  # type: ignore[union-attr]
             continue
         groups = [group.span() for group in _GROUP.finditer(text, *match.span())]
         values: list[Found] = []

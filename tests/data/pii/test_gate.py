@@ -95,7 +95,16 @@ def test_an_address_begins_as_its_relaxation_says(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "run_", ["1.2.3.4567-89", "2019-09-01", "010.12345.678", "1)2)345678", "0-1-0-1-2-3-4-5-6-7-8"]
+    "run_",
+    [
+        "1.2.3.4567-89",
+        "2019-09-01",
+        "010.12345.678",
+        "1)2)345678",
+        "0-1-0-1-2-3-4-5-6-7-8",
+        "2016, 2019,2020",
+        "1588 1234",
+    ],
 )
 def test_a_run_that_is_passed_over_holds_no_value(run_: str, monkeypatch: pytest.MonkeyPatch) -> None:
     passed = list(runs.run(run_, 0, len(run_)))
