@@ -21,7 +21,7 @@ def short_second(page: Page, kind: Kind) -> Value:
     first, middle, _ = landline(page.rng)
     start = page.rng.randrange(1000, 9990)
     second = str(start + page.rng.randint(1, 5))
-    tail = page.rng.choice((f", {second}", f"/{second}", f"~{second}", f", {second[-1]}", f"·{second[-1]}"))
+    tail = page.rng.choice((f", {second}", f"/{second}", f"~{second}", f"·{second[-1]}"))
     return page.mark(kind, f"{first}-{middle}-{start}{tail}")
 
 

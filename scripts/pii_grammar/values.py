@@ -124,8 +124,9 @@ HOTLINES = words("1544|1566|1577|1588|1599|1600|1644|1660|1661|1666|1670|1688|18
 
 
 def hotline(rng: random.Random) -> list[str]:
-    """Return the two groups of a hotline."""
-    return [rng.choice(HOTLINES), digits(rng, 4)]
+    """Return the two groups of a hotline; 1577-1808 by itself could be years, also for a reader."""
+    first, last = rng.choice(HOTLINES), digits(rng, 4)
+    return [first, f"{rng.choice('03456789')}{last[1:]}" if last[0] in "12" else last]
 
 
 def licence(rng: random.Random) -> list[str]:
