@@ -15,8 +15,8 @@ from data.pii.types.telephone import TEL
 from data.pii.url import url_end
 
 _MAIL = re.compile(
-    r"(?<![A-Za-z0-9])(?<![A-Za-z0-9] )(?:[A-Za-z0-9._-] ){2,31}@(?: [A-Za-z0-9-]){2,30}"
-    r"(?: \.(?: [A-Za-z]){2,5}){1,3}(?![A-Za-z0-9])"
+    r"(?<![A-Za-z0-9])(?:(?<![A-Za-z0-9] )|(?<=mail )|(?<=MAIL ))(?:[A-Za-z0-9._-] ){2,31}@(?: [A-Za-z0-9-]){1,30}"
+    r"(?: \.(?: [A-Za-z0-9-]){1,20}){0,3} \.(?: [A-Za-z]){2,7}(?![A-Za-z0-9]| [A-Za-z](?![A-Za-z]))"
 )
 _MAIL_GATE = r"[A-Za-z0-9._-] [A-Za-z0-9._-] @ [A-Za-z0-9-] [A-Za-z0-9-]"
 
@@ -28,11 +28,16 @@ def mail_apart(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _IP = re.compile(rf"(?<![0-9.])(?<![0-9.] ){OCTET}(?P<gap> \. ?|\. )(?:{OCTET}(?P=gap)){{2}}{OCTET}(?! ?\.? ?[0-9])")
-_IP_GATE = r"[0-9](?: \. ?|\. )[0-9]{1,3}(?: \. ?|\. )[0-9]{1,3}(?: \. ?|\. )[0-9]"
+_COMMAS = re.compile(
+    r"(?<![0-9.,])192,168,(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9]),(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])(?![0-9.,])"
+)
+_IP_GATE = r"192,168,[0-9]|[0-9](?: \. ?|\. )[0-9]{1,3}(?: \. ?|\. )[0-9]{1,3}(?: \. ?|\. )[0-9]"
 
 
 def ip_apart(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield network addresses with blanks at their dots, beside a word for them; a date is written so, too."""
+    for match in _COMMAS.finditer(text, start, end):
+        yield Found(*match.span(), "IP", match[0].replace(",", "."))
     for match in _IP.finditer(text, start, end):
         octets = re.findall("[0-9]+", match[0])
         dated = int(octets[1]) <= 12 and int(octets[2]) <= 31
@@ -40,25 +45,26 @@ def ip_apart(text: str, start: int, end: int) -> Iterator[Found]:
             yield Found(*match.span(), "IP", ".".join(octets))
 
 
-_PASSPORT = re.compile(r"(?<![0-9A-Za-z])[MSRODmsrod](?: ?[0-9]){8}(?![0-9A-Za-z]| [0-9])")
-_PASSPORT_GATE = "[MSRODmsrod](?: ?[0-9]){8}"
+_PASSPORT_GATE = rf"[MSRODmsrod][ {DASH}]?(?:[0-9][ {DASH}]?){{3}}[0-9A-Za-z](?:[ {DASH}]?[0-9]){{4}}"
+_PASSPORT = re.compile(rf"(?<![0-9A-Za-z])(?<![A-Za-z]-){_PASSPORT_GATE}(?![0-9A-Za-z]|[ {DASH}][0-9])")
 
 
 def passport_apart(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield passport numbers in groups, beside their label."""
     for match in _PASSPORT.finditer(text, start, end):
-        if " " in match[0][2:] and labelled(PASSPORT_LABEL, text, *match.span()):
-            yield Found(*match.span(), "PASSPORT", match[0].replace(" ", ""))
+        if not match[0].isalnum() and labelled(PASSPORT_LABEL, text, *match.span()):
+            yield Found(*match.span(), "PASSPORT", re.sub("[^0-9A-Za-z]", "", match[0]))
 
 
 _MASKED = re.compile(
-    rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z][{DASH}]){BIRTH} ?[{DASH}] ?(?P<century>[0-9])[{MASK[:6]}]{{6,9}}(?![0-9A-Za-z])"
+    rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z][{DASH}]){BIRTH} ?[{DASH}]? ?(?P<century>[0-9])(?:[{MASK[:6]}]{{6,9}}"
+    rf"|[{MASK[6:]}]{{6}})(?![0-9A-Za-z])"
 )
 _REGISTERED = re.compile(
     "주민|민증|생년|외국인|거소|성명|이름|피보험자|환자|본인|대표|세대주|예금주|신청인|보호자"
     "|인적\\s?사항|피해자|가해자|피의자|고소인|신고인|민원인"
 )
-_MASKED_GATE = rf"[0-9]{{6}} ?[{DASH}] ?[0-9][{MASK[:6]}]"
+_MASKED_GATE = rf"[0-9]{{6}} ?[{DASH}]? ?[0-9][{MASK}]"
 
 
 def masked_registration(text: str, start: int, end: int) -> Iterator[Found]:
@@ -73,21 +79,27 @@ _HALVES = re.compile(
     r"(?:뒷 ?자리|뒷번호|뒤)(?: ?번호)?[은는가]?[ :=(]{0,3}| ?\(앞 ?자리\)[ ,/-]{0,3})"
     r"(?P<rest>[1-8][0-9]{6})(?![0-9A-Za-z])"
 )
+_HALF = re.compile("앞(?: ?자리|번호)?[은는]?[ :=]{1,3}\\Z")
 _HALVES_GATE = r"[0-9]{6}[^0-9]{0,8}(?:뒷|뒤)[^0-9]{0,10}[0-9]{7}|[0-9]{6} ?\(앞"
 
 
 def registration_in_halves(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield registration numbers told in halves (앞자리 900101 뒷자리 1234567), beside a word for them or a birth."""
     for match in _HALVES.finditer(text, start, end):
-        if registration_date_ok(match["birth"] + match["rest"]) and labelled(_REGISTERED, text, *match.span()):
+        said = _HALF.search(text, max(0, match.start() - 8), match.start()) or labelled(
+            _REGISTERED, text, *match.span()
+        )
+        if registration_date_ok(match["birth"] + match["rest"]) and said:
             yield Found(*match.span(), "FRN" if match["rest"][0] in "5678" else "RRN", match[0])
 
 
 _COUNTED = "년|월|원|시|명|회|분|호|층|동|번지|개|만|억|천|%|주년|학년|석|건|쪽"
-_NEXT_END = rf"(?![0-9A-Za-z_]|[{DASH}.:~][0-9]|[,/](?![0-9]{{4}}(?![0-9])|[0-9]{{2,4}}[)-])[0-9]| ?(?:{_COUNTED}))"
+_NEXT_END = (
+    rf"(?![0-9A-Za-z]|_(?!_)|[{DASH}.:~][0-9]|[,/](?![0-9]{{4}}(?![0-9])|[0-9]{{2,4}}[)-])[0-9]| ?(?:{_COUNTED}))"
+)
 _NEXT = re.compile(
     rf"(?:(?: ?[,/·] ?| (?:및|또는|혹은|와|과) | ?[(] ?)(?P<more>(?:[0-9]{{3,4}}[{DASH}.])?[0-9]{{4}}"
-    rf"|(?<=[ ·])[0-9]{{1,2}}(?=\s*(?:$|[\n)\]<\"|』」])))"
+    rf"|(?<=[ ·])[0-9]{{1,2}}(?=\s*(?:$|[\n)\]<\"|』」]))|(?<=[0-9]·)[0-9])"
     rf"| ?[~∼] ?(?P<last>[0-9]{{1,4}})){_NEXT_END}"
 )
 _NEXT_GATE = rf"[0-9]{{3}}(?:[ .{DASH}]{{0,3}}|\)[ {DASH}]?)[0-9]{{4}}(?: ?[/~∼,·(] ?| (?:및|또는|혹은|와|과) )[0-9]"
@@ -129,7 +141,10 @@ def local_number(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _HOST_JOINT = r"(?: ?(?:닷|쩜|점) ?| \. | ?[\[({]\.[\])}] ?)"
-_HOST_END = f"(?:(?:co|or|go){_HOST_JOINT}kr|com|net|org|kr|site|shop|xyz|info|top|click|컴(?![가-힣]{{3}}))"
+_HOST_END = (
+    f"(?:(?:co|or|go){_HOST_JOINT}kr|com|net|org|kr|site|shop|xyz|info|top|click|컴(?!(?!이라고|입니다"
+    f"|으로)[가-힣]{{3}}))"
+)
 _WRITTEN_HOST = re.compile(
     rf"(?<![A-Za-z0-9@._/-])(?=[a-z0-9-]{{0,39}}[a-z])[a-z0-9][a-z0-9-]{{1,40}}(?:{_HOST_JOINT}[a-z0-9-]{{2,30}}){{0,2}}?"
     rf"(?:{_HOST_JOINT}{_HOST_END}|\[\.\][a-z]{{2,18}})(?![A-Za-z0-9@_-]|\.[A-Za-z0-9])"
@@ -137,14 +152,18 @@ _WRITTEN_HOST = re.compile(
 _WRITTEN_HOST_GATE = (
     rf"[a-z0-9-]{_HOST_JOINT}(?:co|or|go|com|net|org|kr|site|shop|xyz|info|top|click|컴)|[a-z0-9-]\[\.\][a-z]"
 )
+_LIST_JOINT = re.compile(" ?(?:[,/·→]|및|또는) ?")
 _A_DOT = re.compile(_HOST_JOINT)
 
 
 def written_host(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield addresses of pages whose dots are written otherwise (shop 닷 co 닷 kr, bad[.]site, my . blog . com)."""
+    last = start
     for match in _WRITTEN_HOST.finditer(text, start, end):
+        listed = last > start and _LIST_JOINT.fullmatch(text, last, match.start()) is not None
         firm = match[0].endswith("컴")  # abc닷컴 is the name of a firm, too
-        if not firm or labelled(_SITE, text, *match.span(), BESIDE):
+        if not firm or listed or labelled(_SITE, text, *match.span(), BESIDE):
+            last = match.end()
             yield Found(*match.span(), "URL", re.sub("컴$", "com", _A_DOT.sub(".", match[0])))
 
 

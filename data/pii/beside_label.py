@@ -13,14 +13,16 @@ from functools import partial
 from typing import NamedTuple
 
 from data.pii.apart import Finder
-from data.pii.fold import View
+from data.pii.fold import View, fold
 from data.pii.places import PLATE_REGIONS
 from data.pii.tables import cells_below
 from data.pii.types.base import DASH, DATE, GATE_GAP, MASK, Found, PiiType, accepted, digits_of, is_blank
 from data.pii.types.identity import FRN, RRN
 from data.pii.types.telephone import TEL
 
-_JOINT = rf"[ \t:：=…|/)\]】>＞→▶▷*\"'“‘(（\[._{DASH}]{{0,6}}"
+_SIGNS = rf"[ \t:：=…|/)\]】>＞→▶▷*\"'`“‘(（\[「『【〈._{DASH}]"
+_TAGS = "(?:</?[a-z]{1,6}>|&nbsp;){1,4}"
+_JOINT = rf"(?:{_SIGNS}{{0,6}}(?:{_TAGS}{_SIGNS}{{0,6}})?)"
 _PARTICLE = r"(?:[은는이가도]| ?(?:은\(는|는\(은|이\(가|가\(이)\)) ?"
 _OF = "(?:의|사본상?|상|기호|등록|고유|근로자 ?등록|정보|발급)[ ·/,의]?"
 _NUMBER = rf"[)\]）]?[ _(（·/]?(?:{_OF})?(?:번 ?호|(?:[nN][oO]|NUM|[nN]r)[.:：]?|[nN]umber|NUMBER|№|#)"
@@ -38,6 +40,7 @@ _BANK = (
 _REGISTERED = (
     rf"[0-9]{{6}} ?[{DASH}./_ ]? ?(?:[0-9]{{7}}|[0-9][{MASK}]{{6,9}}|[0-9]{{2,6}}[{MASK}]{{1,5}}"
     rf"|[0-9][{MASK}]{{3,5}}[0-9]{{1,3}})"
+    rf"|[0-9]{{6}}[ .{DASH}]{{1,3}}[0-9](?:[ .{DASH}]{{0,3}}[0-9]){{6}}"
     rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?![ ?0-9{MASK}])"
     rf"|[0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH} ][0-9]{{7}}"
 )
@@ -62,7 +65,7 @@ class _Kind(NamedTuple):
 _KINDS = {
     "HEALTH_INSURANCE": _Kind(
         "(?:건 ?강|의 ?료) ?보 ?험 ?(?:증|자격|가입자|피보험자)?|건보 ?(?:증|자격|가입자)?|보험증"
-        "|(?:(?m:^)|[^가-힣])증 ?번호|(?i:health[ _-]?insurance(?:[ _-]?card)?|nhis)",
+        "|(?:(?m:^)|[^가-힣])증 ?번호|(?i:health[ _-]?insurance(?:[ _-]?card)?|nhis)|HI(?: ?[nN][oO])",
         "건의보증hHnN",
         f"{_APART}|{_NUMERIC}",
         range(9, 15),
@@ -119,11 +122,13 @@ _KINDS = {
         "(?:[0-9]|[가-힣]{2} ?[0-9])",
     ),
     "TEL": _Kind(
-        r"전 ?화|연 ?락 ?처|연락|핸드폰|휴대폰|휴대 ?전화|폰|팩 ?스|직통|문의처?|담당자?|대표|상담|[tT]el|TEL"
+        r"전 ?화|연 ?락 ?처|연락(?: 가능한)?|핸드폰|휴대폰|휴대 ?전화|폰|모바일|전번|콜센터|팩 ?스|직통|문의처?"
+        r"|담당자?|대표"
+        r"|상담|[tT]el|TEL"
         r"|[pP]hone|PHONE|[mM]obile|MOBILE|[fF]ax|FAX|[hHcC]\.?[pP]|[TMFH]|☎|☏|📞",
-        "전연핸휴폰팩직문담대상tTpPmMfFhHcC☎☏📞",
+        "전연핸휴폰모콜팩직문담대상tTpPmMfFhHcC☎☏📞",
         rf"0[0-9]{{1,3}}(?P<gap> ?[{DASH}] ?|[._ ])[0-9]{{2,5}}(?:(?P=gap)[0-9]{{2,5}}){{1,2}}|0[0-9]{{8,10}}"
-        rf"|1[568][0-9]{{2}}[{DASH}][0-9]{{4}}",
+        rf"|0[0-9]{{1,2}}/[0-9]{{3,4}}/[0-9]{{4}}|1[568][0-9]{{2}}[{DASH}][0-9]{{4}}",
         range(8, 12),
         begins="(?:0[0-9]|1[568][0-9])",
     ),
@@ -134,7 +139,7 @@ _TELLING = re.compile("번호판|차번|차 ?넘버|(?i:license|plate)")
 """Labels that hold it."""
 _DISTINCT = frozenset(["PASSPORT", "RRN", "FRN", "VEHICLE_PLATE"])
 """Types whose values are told from other numbers in a table whose columns are not clear."""
-_SHORT = frozenset(["PASSPORT", "DRIVER_LICENSE", "BRN", "BANK_ACCOUNT", "VEHICLE_PLATE"])
+_SHORT = frozenset(["PASSPORT", "DRIVER_LICENSE", "BRN", "BANK_ACCOUNT", "CARD", "VEHICLE_PLATE", "TEL"])
 """Types whose label is a header without the word for number, too."""
 _LATIN = r"(?<![A-Za-z])"
 _FAR = rf"(?(number)[^0-9\n]{{2,16}}?(?:\n[^0-9\n]{{0,8}}?)?(?<![0-9A-Za-z{DASH}])|(?!))"
@@ -142,6 +147,10 @@ _FAR = rf"(?(number)[^0-9\n]{{2,16}}?(?:\n[^0-9\n]{{0,8}}?)?(?<![0-9A-Za-z{DASH}
 _BEGIN = rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z가-힣][{DASH}./_])"
 _END = rf"(?!\*{{0,2}}[0-9A-Za-z]|\*{{1,2}}[{DASH}]|\*\*\*|[{MASK[1:6]}]|[{DASH}][0-9A-Za-z]|[.,][0-9])"
 """The value is whole: no letter and no masked digit follows, but the stars of bold type may."""
+
+
+_AND = r"(?:[)\]]?[ \t]{0,2}(?:→|->|[,/·ㆍ;&]|및|또는|혹은)[ \t]{0,2}[(\[]?| ?\((?:[가-힣]{1,4} ){1,2})"
+"""Between the values of a list."""
 
 
 def _label(kind: _Kind) -> str:
@@ -154,29 +163,48 @@ _LABELS = {name: re.compile(rf"(?=[{kind.starts}]){_LATIN}{_label(kind)}") for n
 _PATTERNS = {
     name: re.compile(
         rf"{_label(kind)}(?P<number>{_NUMBER})?(?:{_REMARK})?"
-        rf"(?:(?P<joint>{_PARTICLE}|{_JOINT})(?P<below>\r?\n[ \t]{{0,8}})?{kind.before}"
-        rf"|(?P<far>{_FAR}))(?P<value>{kind.values}){_END}"
+        rf"(?:(?P<joint>{_PARTICLE}(?:요 )?[「『【〈(\"'“‘]{{0,2}}"
+        rf"|{_JOINT})(?P<below>\r?\n[ \t]{{0,8}}(?:[·○ㅇ•*-] )?[\"'`“‘(（\[「『【〈*_]{{0,2}})?{kind.before}"
+        rf"|(?P<far>{_FAR}))(?P<value>{kind.values})"
+        rf"(?:{_END}|(?={_AND}{kind.before}(?:{kind.values.replace('gap', 'next')}){_END}))"
     )
     for name, kind in _KINDS.items()
 }
 _BEFORE_LABEL = {
     name: re.compile(
-        rf"(?={kind.begins}){_BEGIN}(?P<value>{kind.values}) ?[(\[（] ?{_label(kind)}(?:{_NUMBER})?[)\]）]"
+        rf"(?={kind.begins}){_BEGIN}(?P<value>{kind.values})(?:{_AND}"
+        rf"(?:{kind.values.replace('gap', 'next')}))? ?[(\[（] ?{_label(kind)}(?:{_NUMBER})?[)\]）]"
     )
     for name, kind in _KINDS.items()
     if name != "TEL"
 }
 """The same with the label in brackets behind the value."""
+_MORE = {
+    name: re.compile(
+        rf"{_AND}{kind.before}(?P<value>{kind.values})(?:{_END}"
+        rf"|(?={_AND}{kind.before}(?:{kind.values.replace('gap', 'next')}){_END}))"
+    )
+    for name, kind in _KINDS.items()
+}
+"""The next value of a list behind one label (A, B; A → A)."""
+_BEHIND_A_NUMBER = re.compile(r"[0-9] ?[(\[（]\Z")
 _BRACKET = re.compile(r"[(\[（]")
 _CELLS = {
     name: re.compile(rf"{kind.before}(?P<value>{kind.values})(?![0-9])")
     for name, kind in _KINDS.items()
     if name != "TEL"
 }
+_COLUMNS_ONLY = {
+    "ADDRESS": "주 ?소(?:지)?|소재지|거주지|배송지|수령지|도착지|등록기준지|받는 ?곳",
+    "URL": "홈페이지|웹사이트|사이트|링크|URL|블로그|누리집",
+    "MAC": "(?:MAC|맥|하드웨어|물리적?)(?: ?(?:주소|[aA]ddr(?:ess)?|어드레스))?",
+}
+"""Headers of types that are known by their own patterns: their cells are read as if they stood behind the word."""
 _HEADERS = {
-    name: re.compile(rf"[가-힣A-Za-z ]{{0,8}}{_label(kind)}(?:{_NUMBER}){'?' if name in _SHORT else ''}(?:{_REMARK})?")
+    name: re.compile(rf"[가-힣A-Za-z /]{{0,8}}{_label(kind)}(?:{_NUMBER}){'?' if name in _SHORT else ''}(?:{_REMARK})?")
     for name, kind in _KINDS.items()
 }
+_HEADERS |= {name: re.compile(rf"[가-힣A-Za-z /]{{0,8}}(?:{words})") for name, words in _COLUMNS_ONLY.items()}
 _HEADER_ENDS = {
     name: re.compile(
         rf"{_label(kind)}(?:{_NUMBER}){'?' if name in _SHORT else ''}(?:{_REMARK})?[ \r]*(?:[|\t/,·;\n]|(?<=  )|\Z)"
@@ -184,6 +212,9 @@ _HEADER_ENDS = {
     for name, kind in _KINDS.items()
 }
 """What a line with such a header holds, which is found faster than its cells."""
+_HEADER_ENDS |= {
+    name: re.compile(rf"(?:{words})[ \r]*(?:[|\t/,·;\n]|(?<=  )|\Z)") for name, words in _COLUMNS_ONLY.items()
+}
 _COLUMNS = {
     "HEALTH_INSURANCE": "건강보험증 번호",
     "DRIVER_LICENSE": "면허번호",
@@ -195,6 +226,9 @@ _COLUMNS = {
     "CARD": "카드번호",
     "VEHICLE_PLATE": "차량번호",
     "TEL": "전화번호",
+    "ADDRESS": "주소",
+    "URL": "홈페이지",
+    "MAC": "MAC 주소",
 }
 """A label for each cell of a column."""
 _BLANKS = re.compile(rf" ?([{DASH}]) ?")
@@ -219,7 +253,7 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Found]:
         position = label.start() + 1
         header = header or (name in _DISTINCT and _HEADER_ENDS[name].match(text, label.start(), end + 1) is not None)
         match = _PATTERNS[name].match(text, label.start(), whole)
-        if match is None:
+        if match is None or _BEHIND_A_NUMBER.search(text, max(start, label.start() - 4), label.start()):
             continue
         position = match.end()
         if match["far"] is not None:
@@ -230,8 +264,13 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Found]:
         if name in _NUMBERED_ONLY and not (match["number"] or _TELLING.match(match[0])):
             continue
         yield from _value(name, text, match, firm)
+        while match is not None and (match := _MORE[name].match(text, match.end("value"), whole)) is not None:
+            yield from _value(name, text, match, False)
+            position = match.end()
     if name in _CELLS and _BRACKET.search(text, start, end):
-        for match in _BEFORE_LABEL[name].finditer(text, start, end):
+        behind = start
+        while (match := _BEFORE_LABEL[name].search(text, behind, end)) is not None:
+            behind = match.end("value")
             yield from _value(name, text, match, False)
     if not header:
         return
@@ -253,7 +292,10 @@ def labelled_cells(text: str, start: int, end: int, ways: Iterable[str]) -> Iter
         label = f"{_COLUMNS[name]}: "
         for first, last, own in cells_below(text, start, end, _HEADERS[name]):
             if own:
-                yield name, View(label + text[first:last], [*[first] * len(label), *range(first, last)])
+                cell = fold(text, first, last)
+                at = [first] * len(label)
+                ends = None if cell.ends is None else [*at, *cell.ends]
+                yield name, View(label + cell.text, [*at, *cell.places], ends)
 
 
 def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[Found]:
@@ -279,6 +321,8 @@ def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[F
         return
     if not firm and name != "TEL" and any(_whole(kind, text, start, end) for kind in _OWN if kind.name != name):
         return
+    if name in ("RRN", "FRN") and len(digits) == 13 and not value[-7:].isdigit():
+        value = f"{digits[:6]}-{digits[6:]}"
     yield Found(start, end, name, _BLANKS.sub(r"\1", value) if " " in value[2:] and value[1] != " " else value)
 
 
@@ -287,14 +331,18 @@ def _whole(kind: PiiType, text: str, start: int, end: int) -> bool:
     return match is not None and match.end() == end and accepted(kind, text, match) is not None
 
 
-_TEL_COLUMN = r"(?:전화|연락처|휴대폰|핸드폰|팩스|문의처?|휴대전화|FAX|Fax|TEL|Tel\.?|HP|H\.P)(?: ?번호)? *[|\t,]"
+_TEL_COLUMN = (
+    r"(?:전화|연락처|휴대폰|핸드폰|팩스|문의처?|직통|대표|상담|콜센터|모바일|전번|연락 가능한|폰|FAX|Fax|TEL"
+    r"|Tel\.?|HP|H\.P|C\.P"
+    r"|Mobile|Phone)(?: ?번호)? *[|\t,]"
+)
 
 
 def _gate(name: str) -> str:
     kind = _KINDS[name]
-    joint = _JOINT.replace("{0,6}", "*")  # without counting, the automaton is smaller
+    joint = f"(?:{_SIGNS}|</?[a-z]+>|&nbsp;)*"  # without counting, the automaton is smaller
     before = kind.before.replace("{0,6}", "*").replace("{1,2}", "+")
-    value = rf"(?:{_PARTICLE}|{joint}){before}{kind.begins}"
+    value = rf"(?:{_PARTICLE}(?:요 )?[「『【〈(\"'“‘]*|{joint}){before}{kind.begins}"
     if name == "TEL":
         return rf"(?:{kind.labels})(?:{_NUMBER})?{value}|{_TEL_COLUMN}"
     if name in _SHORT - _NUMBERED_ONLY:
@@ -306,8 +354,15 @@ def _gate(name: str) -> str:
     return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）:：|\t,]| ?(?m:$))"
 
 
+def _no_values(text: str, start: int, end: int) -> Iterator[Found]:
+    """Yield nothing: what stands behind the word for an address is found by the type's own pattern."""
+    return iter(())
+
+
+_COLUMN_GATES = {name: rf"(?:{words}) *[|\t,]" for name, words in _COLUMNS_ONLY.items()}
 LABEL_FINDERS: dict[str, tuple[str, Finder]] = {
-    f"beside_{name}": (_gate(name), partial(_beside, name)) for name in _KINDS
+    **{f"beside_{name}": (_gate(name), partial(_beside, name)) for name in _KINDS},
+    **{f"beside_{name}": (gate, _no_values) for name, gate in _COLUMN_GATES.items()},
 }
 """As the finders of hidden.py: gate and finder. What one of them finds has its type, whatever else finds it."""
 _FEW = (
@@ -318,7 +373,7 @@ LABEL_GATE = (
     rf"[0-9](?:[/_{GATE_GAP[1:]}{{0,3}}[0-9]){{8}}|[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9][{MASK}]"
     rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?:[^0-9]|\z)|여 ?권|[pP]assport|PASSPORT|PP ?[nN][oO]"
     rf"|번호판|차번|車번호|차 ?넘버|[pP]late[^a-z]"
-    rf"|(?:계 ?좌|통장|차 ?량|카드|면허|면허증|보험증)[ \r]*[|\t,]|{_TEL_COLUMN}"
+    rf"|(?:계 ?좌|통장|차 ?량|카드|면허|면허증|보험증)[ \r]*[|\t,]|{_TEL_COLUMN}|{'|'.join(_COLUMN_GATES.values())}"
     rf"|[0-9](?: [0-9{DASH}]){{6}}|[0-9] [0-9] [가-힣] [0-9] [0-9]"
     rf"|면 ?허 ?증?[^\n0-9가-힣]*{_REGION}|(?:면허|여 ?권|외국인|보험|보험증|계좌|카드)[)\]）]?[ _(（·/]?{_OF}번 ?호"
     rf"|(?:{_FEW})(?:[)\]）]?[ _]?(?:번 ?호|[nN][oO])| ?[:：]? ?(?m:$))"

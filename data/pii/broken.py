@@ -153,6 +153,11 @@ def _joined(text: str, match: re.Match[str], scan: Scan) -> Iterator[Found]:
         return
     at_a_dot = _AT_A_DOT.search(match[0]) is not None
     gaps = [gap.span() for gap in _BREAKS.finditer(text, first, last)]
+    going = [_GOES_ON.search(text, max(first, left - 2), right + 2) is not None for left, right in gaps]
+    if goes_on and True in going and False in going[going.index(True) :]:  # the next line is another number
+        at = going.index(False, going.index(True))
+        stop = gaps[at][0]
+        gaps = gaps[:at]
     pieces = list(zip([begin, *(right for _, right in gaps)], [*(left for left, _ in gaps), stop], strict=True))
     for joint in ("", " "):
         joined = joint.join([text[left:right] for left, right in pieces])

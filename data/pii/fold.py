@@ -91,7 +91,7 @@ _OTHER_DIGITS = (
     r"\x{0660}-\x{0669}\x{06F0}-\x{06F9}\x{0966}-\x{096F}\x{09E6}-\x{09EF}\x{0E50}-\x{0E59}\x{1FBF0}-\x{1FBF9}"
 )
 _MARKS = _class("".join(_SMALL | CIRCLED))
-_JOINTS = _class(_RARE_DASHES + _STOPS + "\uff1a\uff0f\uff3f\uff0b")
+_JOINTS = _class(_RARE_DASHES + _STOPS + "\uff1a\uff0f\uff3f\uff0b\uff5e")
 _BLANKS = _class(_RARE_BLANKS)
 _INVISIBLE = re.sub("[^-]", lambda m: _class(m[0]), _NOTHING)
 FOLD_GATE = (

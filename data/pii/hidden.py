@@ -14,7 +14,7 @@ from data.pii.beside_label import LABEL_FINDERS, LABEL_GATE
 from data.pii.checks import brn_ok, card_prefix_ok, registration_date_ok
 from data.pii.fold import CIRCLED, FOLD_GATE
 from data.pii.runs import RUN_GATE, run
-from data.pii.types.base import DASH, Found, digits_of, labelled
+from data.pii.types.base import BEFORE, DASH, Found, PiiType, digits_of, labelled
 from data.pii.types.identity import DRIVER_LICENSE, HEALTH_INSURANCE
 from data.pii.types.money import BANK_ACCOUNT, BRN, CARD
 from data.pii.types.telephone import TEL_LABEL, WHOLE_NUMBER
@@ -33,7 +33,7 @@ _SPOKEN_GATE = (
     rf"[공영빵0][ .,{DASH}]?[{_WRITTEN}][ .,{DASH}]?[{_WRITTEN}0-9][ .,{DASH}]?[{_WRITTEN}0-9]"
     rf"|일[오육륙팔][{_WRITTEN}][{_WRITTEN}]|[{_WRITTEN}][{_WRITTEN}][{DASH}][{_WRITTEN}][{_WRITTEN}]"
     rf"|01[016789][ .{DASH}]?(?:[0-9]{{3,4}}[ .{DASH}]?)?[{_WRITTEN}][{_WRITTEN}0-9]"
-    rf"|01[016789][ .{DASH}]?[0-9]{{0,3}}[{_WRITTEN}][0-9{_WRITTEN}]{{1,2}}[ .{DASH}]?[0-9]?[{_WRITTEN}]"
+    rf"|01[016789][ .{DASH}]?[0-9]{{0,3}}[{_WRITTEN}][0-9{_WRITTEN}]{{0,2}}[ .{DASH}]?[0-9]{{0,3}}[{_WRITTEN}]"
     rf"|0[0-9]{{1,2}}[ .{DASH}][{_WRITTEN}]{{3}}|[공영빵][{_WRITTEN}]{{1,2}}[ .{DASH}][0-9]{{3}}"
     rf"|[공영빵][일1][공영빵육칠팔구0]|0일[0공영빵]|01[공영빵]"
     rf"|[공영빵][이삼사오육칠][{_WRITTEN}]?(?:에|의) ?[{_WRITTEN}][{_WRITTEN}]"
@@ -43,21 +43,30 @@ _CLEAR = re.compile(_SPOKEN_GATE)
 """A value holds it itself: digits with a few syllables behind them are none."""
 _OF_BUSINESS = re.compile("[0-9]{3}-[0-9]{2}-[0-9]{5}")
 _RUN_BEFORE = re.compile(rf"[{_WRITTEN}{_CIRCLED}0-9]{_PAUSE}\Z")
+_LISTED = re.compile(" ?(?:[,/·→]|및|또는) ?")
+"""Between a value and the next of a list, for which the label of the first speaks."""
+_REGISTERED = re.compile("[0-9]{6}-?[0-9]{7}|(?:[0-9]-){12}[0-9]")
+_GOES_ON = re.compile(f"{_PAUSE}[{_WRITTEN}{_CIRCLED}0-9]")
 _PAUSE_WORDS = re.compile("다시|대시|하이픈|[에의국]")
 _NO_DIGITS = re.compile(f"[{_WRITTEN}{_CIRCLED}]")
-_NEXT_VALUE = re.compile(" ?[,/~]")
+_NEXT_VALUE = re.compile(" ?[,/~·]")
 
 
 def spoken(text: str, start: int, end: int) -> Iterator[Found]:
     """Yield telephone and registration numbers with digits written out (공일공 일이삼사 오육칠팔) or in circles."""
     position = start
+    last_found: Found | None = None
     while (match := _SPOKEN.search(text, position, end)) is not None:
         first, last = match.span()
         position = first + 1  # what begins after a pause may be whole
-        for stop in _stops(text, first, last):
+        for stop in sorted(_stops(text, first, last), key=lambda stop: not _is_number(text, first, stop)):
             written = _PAUSE_WORDS.sub(" ", text[first:stop])
             digits = written.translate(_AS_DIGITS)
-            value = _whole(digits_of(digits)) or _of_money(re.sub("[^0-9]+", "-", digits.strip()), text, first, stop)
+            groups = re.sub("[^0-9]+", "-", digits.strip())
+            told = last_found.type if last_found and _LISTED.fullmatch(text, last_found.end, first) else None
+            value = _whole(digits_of(digits))
+            if value is None or (value[0] != "TEL" and not _REGISTERED.fullmatch(groups)):
+                value = _of_money(groups, text, first, stop, told) or value
             said = len(_NO_DIGITS.findall(written))
             if (
                 value
@@ -68,17 +77,28 @@ def spoken(text: str, start: int, end: int) -> Iterator[Found]:
                     or (said and _NO_DIGITS.search(written[:3]) and value[1].startswith("010"))
                 )
             ):
-                yield Found(first, stop, *value)
+                last_found = Found(first, stop, *value)
+                yield last_found
                 position = stop
                 break
 
 
 def _stops(text: str, first: int, last: int) -> list[int]:
     """Return where a run of digits may end: at its end, before the copula (…팔이에요: a digit, too), at a comma."""
+    nexts = [match.start() for match in _NEXT_VALUE.finditer(text, first, last)]
+    if nexts and _GOES_ON.match(text, last):
+        return nexts  # the run is longer than any value: a list
     last = first + len(text[first:last].rstrip(" ,.·~/"))
     alone = text[last - 2 : last] == " 이"  # … 이고: no digit stands there by itself
     copula = [last - 2] if alone else [last - 1] if text[last - 1] == "이" else []
-    return [*([] if alone else [last]), *copula, *(match.start() for match in _NEXT_VALUE.finditer(text, first, last))]
+    copula = [first + len(text[first:stop].rstrip(" ,.·~/")) for stop in copula]
+    return [*([] if alone else [last]), *copula, *nexts]
+
+
+def _is_number(text: str, first: int, stop: int) -> bool:
+    """Return whether the digits of text[first:stop] are a whole telephone number."""
+    digits = digits_of(_PAUSE_WORDS.sub(" ", text[first:stop]).translate(_AS_DIGITS))
+    return WHOLE_NUMBER.fullmatch(digits) is not None
 
 
 def _whole(digits: str) -> tuple[str, str] | None:
@@ -93,10 +113,10 @@ def _whole(digits: str) -> tuple[str, str] | None:
     return None
 
 
-def _of_money(value: str, text: str, start: int, end: int) -> tuple[str, str] | None:
+def _of_money(value: str, text: str, start: int, end: int, told: str | None) -> tuple[str, str] | None:
     """Return type and value of the digits of a card, a business or an account, beside the word for it."""
     digits = digits_of(value)
-    if _RUN_BEFORE.search(text, max(0, start - 8), start):
+    if told is None and _RUN_BEFORE.search(text, max(0, start - 8), start):
         return None  # a part of a longer number
     fits = (
         (CARD, len(digits) == 16 and card_prefix_ok(digits)),
@@ -105,10 +125,16 @@ def _of_money(value: str, text: str, start: int, end: int) -> tuple[str, str] | 
         (DRIVER_LICENSE, len(digits) == 12),
         (BANK_ACCOUNT, 10 <= len(digits) <= 16),
     )
-    for kind, possible in fits:
-        if possible and kind.label and labelled(kind.label, text, start, end):
-            return kind.name, value
-    return None
+    kinds = [kind for kind, possible in fits if possible and kind.label]
+    listed = [kind for kind in kinds if kind.name == told]
+    named = listed or [kind for kind in kinds if kind.label and labelled(kind.label, text, start, end)]
+    return (min(named, key=lambda kind: _distance(kind, text, start)).name, value) if named else None
+
+
+def _distance(kind: PiiType, text: str, start: int) -> int:
+    """Return how many characters before `start` the nearest label of a type ends."""
+    ends = [match.end() for match in kind.label.finditer(text, max(0, start - BEFORE), start)] if kind.label else []
+    return start - max(ends, default=start - BEFORE)
 
 
 FOLD = "fold"

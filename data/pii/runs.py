@@ -26,7 +26,7 @@ _OTHER = rf"[^0-9A-Za-z가-힣\n\t{_LETTERS}]"
 _WORD = "(?: {0,2}(?:다시|대시|하이픈|국?에|국?의) {0,2})"
 RUN_GATE = f"{_SIGN}(?:(?:{_OTHER}{{0,4}}|{_WORD}){_SIGN}){{7}}"
 _RUN = re.compile(
-    rf"(?:(?<![0-9A-Za-z.,/=_-])|(?<=[^0-9A-Za-z_]__))(?<![0-9] )"
+    rf"(?:(?<![0-9A-Za-z.,/=_-])|(?<=[^0-9A-Za-z_]__)|(?<=to=))(?<![0-9] )"
     rf"(?={_SIGN})(?:{_SIGN}(?:{_OTHER}{{0,4}}|{_WORD})){{7,48}}{_SIGN}"
     rf"(?![0-9A-Za-z]|[{DASH}.,:/~*][0-9]| [0-9])"
 )
@@ -42,8 +42,10 @@ _DECIDED = re.compile(
 )
 """Most runs in text: digits with one such joint (dates, versions, network addresses), two short numbers, and lists of
 short numbers. `_read` takes none of them, nor any part."""
-_LISTED = (",", "/", "·", "|", "")
+_LISTED = (",", "/", "·", "|", "→", "")
 """What stands between the values of a list, with blanks or not."""
+_NEXT = re.compile(r" ?(?:[,/·→]|및|또는|\((?:[가-힣]{1,4} ){1,2}) ?")
+"""Between a value and the next of a list, for which the label of the first speaks."""
 _BRACKET = re.compile(r"[()\[\]{}<>]")
 _BRACKETS = dict(zip("([{<", ")]}>", strict=True))
 _KINDS = (CARD, RRN, FRN, DRIVER_LICENSE, BRN, TEL, BANK_ACCOUNT, HEALTH_INSURANCE)
@@ -61,9 +63,10 @@ def run(text: str, start: int, end: int) -> Iterator[Found]:
     0 1 0 - 1 2 3 4 - 5 6 7 8, [0][1][0]…, (010)-(1234)-(5678), O2-345-6789, 010/1234/5678, 02  345 6789.
     """
     position = start
+    previous: Found | None = None
     while (match := _RUN.search(text, position, end)) is not None:
         position = match.start() + 1
-        if _DECIDED.fullmatch(match[0]):
+        if previous is None and _DECIDED.fullmatch(match[0]):
             position = _GROUP.match(text, position - 1).end()  # type: ignore[union-attr]
             continue
         groups = [group.span() for group in _GROUP.finditer(text, *match.span())]
@@ -71,8 +74,9 @@ def run(text: str, start: int, end: int) -> Iterator[Found]:
         for some in _windows(text, groups):
             if any(value.start < some[-1][1] and some[0][0] < value.end for value in values):
                 continue
-            if (value := _read(text, some, len(some) == len(groups))) is not None:
+            if (value := _read(text, some, len(some) == len(groups), previous)) is not None:
                 values.append(value)
+                previous = value
         yield from sorted(values)
         position = match.end() if values else groups[0][1]
 
@@ -105,7 +109,7 @@ def _listed(joint: str) -> str | None:
     return sign if sign in _LISTED and (sign or joint.isspace()) else None
 
 
-def _read(text: str, groups: list[Group], alone: bool) -> Found | None:
+def _read(text: str, groups: list[Group], alone: bool, previous: Found | None) -> Found | None:
     """Return the value that a few groups are, with the brackets that begin and end it."""
     written = [text[first:last] for first, last in groups]
     signs = "".join(written)
@@ -140,11 +144,17 @@ def _read(text: str, groups: list[Group], alone: bool) -> Found | None:
         at = min(start, BEFORE) + 1
         joined = "-" not in plain and 1 < len(groups) <= 8
         for kind in (TEL,) if joined or mixed else _KINDS:
-            match = kind.pattern.match(view, at)
-            if match is None or accepted(kind, view, match) != (at, at + len(plain)):
+            if kind is CARD and len({joint.strip() for joint in joints}) > 1:
                 continue
-            told = kind.label is not None and labelled(kind.label, view, at, at + len(plain))
-            if told or ((alone or cores) and not mixed and _own(kind, signs, plain, joints)):
+            match = kind.pattern.match(view, at)
+            if match is None or match.end() != at + len(plain):
+                continue
+            listed = previous is not None and previous.type == kind.name and _NEXT.fullmatch(text, previous.end, start)
+            if not listed and accepted(kind, view, match) != (at, at + len(plain)):
+                continue
+            told = listed or (kind.label is not None and labelled(kind.label, view, at, at + len(plain)))
+            grouped = kind is TEL and (len(joints) > 8 or (digits[0] == "010" and sizes == (3, 4, 4)))
+            if told or ((alone or cores or grouped) and not mixed and _own(kind, signs, plain, joints)):
                 return Found(start, end, kind.name, plain)
     return None
 
@@ -171,7 +181,7 @@ def _own(kind: PiiType, signs: str, plain: str, joints: list[str]) -> bool:
     number = signs.translate(_AS_DIGITS)
     apart = len(joints) > 8
     if kind is TEL and _MOBILE.fullmatch(number):
-        return len(set(number)) > (4 if apart else 2) and (apart or "-" in plain)
+        return len(set(number)) > (4 if apart and "-" not in plain else 2) and (apart or "-" in plain)
     if kind is TEL:
         joined = [joint for joint in joints if joint.strip(" ") in ("_", *_DASHES)]
         return signs == number and len(joined) == 2

@@ -64,7 +64,7 @@ _HONOURED = re.compile(
 """What 님 follows and is no handle."""
 _IDENTIFIER = re.compile("[a-z]+[A-Z]")
 _CELL = re.compile(r" *[|\t]")
-_COMPARED = re.compile(r" ?:=| ?[=!<>]=? ?[\"'0-9]")
+_COMPARED = re.compile(r" ?:=| ?\+ ?[0-9]| ?[=!<>]=? ?[\"'0-9]")
 
 
 _SHELL = re.compile(r"(?<![A-Za-z])(?:ssh|scp|sftp|rsync)(?: -[A-Za-z]+(?: [^ -]\S*)?)? \Z")

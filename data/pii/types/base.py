@@ -88,7 +88,7 @@ DASH = r"\-‐‑‒–—―−ㅡ"
 MASK = "*＊●○◯•#Xx"
 """Signs that stand in place of digits (inside a character class)."""
 
-NOT_BEFORE = rf"(?:(?<![0-9A-Za-z_])|(?<=[^0-9A-Za-z_]__))(?<![0-9A-Za-z][{DASH}.,_/=])(?<![가-힣][{DASH}])"
+NOT_BEFORE = rf"(?:(?<![0-9A-Za-z_])|(?<=[^0-9A-Za-z_]__)|(?<=\A__))(?<![0-9A-Za-z][{DASH}.,_/=])(?<![가-힣][{DASH}])"
 """The number starts here: it is no tail of a longer number, of a version or of a code such as ABC-2021-0001."""
 
 NOT_AFTER = rf"(?![0-9A-Za-z]|_(?!_(?![0-9A-Za-z_])))(?![{DASH}.,][0-9A-Za-z])"
@@ -146,7 +146,7 @@ _THING = (
     r"|ean|patent|lot|imei|uuid|code|p/n)(?:[ _-]?(?i:no|number|id|code|#))?\.?"
 )
 """Names of numbers of things: they speak against any type but the one whose label they hold."""
-_ANY_NAME = r"(?:[가-힣]{1,8}|[A-Za-z]{2,12}) ?(?:번호|코드|[nN][oO]\.?)|모델명?|제품명|품번|시리얼"
+_ANY_NAME = r"(?:[가-힣]{1,8}(?<![요다음])|[A-Za-z]{2,12}) ?(?:번호|코드|[nN][oO]\.?)|모델명?|제품명|품번|시리얼"
 _RIGHT_BEFORE = r"(?: ?[)\]])?[^0-9가-힣A-Za-z\n]{0,6}[은는이가]?\s?(?:[가-힣A-Za-z]{2,8}\s)?\Z"
 _NAMED = {True: re.compile(f"(?:{_ANY_NAME}){_RIGHT_BEFORE}"), False: re.compile(f"(?:{_THING}){_RIGHT_BEFORE}")}
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?: {0,2}[0-9A-Z]{1,4}){0,7} {0,2}\Z")

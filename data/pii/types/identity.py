@@ -37,11 +37,14 @@ _EARLIEST_BIRTH, _LATEST_BIRTH = 1920, 2035
 """Years of birth of bare digits without a label. Fixed: what is found must not depend on the day of the run."""
 _OTHER_NUMBER = re.compile(
     r"(?:바코드|상품|제품|품번|모델|주문|송장|등기|우편|일련|시리얼|접수|예약|승인|거래|문서|코드|키|값|해시|포인트"
+    r"|계좌|통장|은행|뱅크|카뱅|금고|농협|수협|신협"
     r"|(?<![a-z])(?:isbn|ean|jan|upc|gtin|timestamp|time|order|tracking|invoice|serial|code|key|id|hash|seed|version))"
     r"(?:\s?번호|(?:코드)?[;,|\t][가-힣]{1,6})?[^0-9가-힣]{0,4}(?:[은는이가을를])?\s?$",
     re.IGNORECASE,
 )
-_COUNTED = re.compile(r"\s?(?:이?\s?밀리초|나노초|원|달러|개|건|회|명|톤|바이트|번째|초|ms|MB|GB|KB|%)")
+_COUNTED = re.compile(
+    r"\s?(?:[(]?[가-힣]{1,4}(?:은행|뱅크|금고)|이?\s?밀리초|나노초|원|달러|개|건|회|명|톤|바이트|번째|초|ms|MB|GB|KB|%)"
+)
 _CORPORATION = re.compile(
     r"법인\s?(?:등록)?\s?(?:번호)?[^0-9가-힣]{0,4}[은는이가]?\s?$|법인\s?등록\s?번호(?:(?!주민|외국인)[^0-9]){0,24}$"
     r"|(?:주식회사|㈜|\(주\)|유한회사)\s?[가-힣A-Za-z]{1,12}\s?[(]?$"
@@ -50,7 +53,7 @@ _CORPORATION = re.compile(
 _RRN_LABEL = re.compile(r"주민|민증|(?<![a-z])(?:rrn|resident)", re.IGNORECASE)
 _FRN_LABEL = re.compile(r"외국인|거소|등록번호|(?<![a-z])(?:frn|arn|alien)", re.IGNORECASE)
 _LICENCE_LABEL = re.compile(r"면허|licen[cs]e", re.IGNORECASE)
-PASSPORT_LABEL = re.compile(r"여권|passport", re.IGNORECASE)
+PASSPORT_LABEL = re.compile(r"여권|passport|(?<![a-z])pp ?no", re.IGNORECASE)
 _REGION_NUMBERS = dict(
     zip(
         OLD_LICENCE_REGIONS.split("|"),
@@ -129,7 +132,8 @@ def _make_registration(first_century: int) -> Maker:
 
 _DRIVER_LICENSE = (
     rf"{NOT_BEFORE}(?:1[1-9]|2[0-6]|28)(?P<sep>[{DASH} ./]|)[0-9]{{2}}(?P=sep)[0-9]{{6}}(?P=sep)[0-9]{{2}}{NOT_AFTER}"
-    rf"|(?<![가-힣])(?P<region>{OLD_LICENCE_REGIONS}) ?[0-9]{{2}}[{DASH}][0-9]{{6}}[{DASH}][0-9]{{2}}{NOT_AFTER}"
+    rf"|(?<![가-힣])(?P<region>{OLD_LICENCE_REGIONS})[ {DASH}]?[0-9]{{2}}(?P<joint>[{DASH} ]?)[0-9]{{6}}"
+    rf"(?P=joint)[0-9]{{2}}{NOT_AFTER}"
 )
 _PASSPORT = (
     r"(?<![0-9A-Za-z_@#./=&-])(?:[MSRODmsrod] ?[0-9]{8}|[MSRODmsrod][0-9]{3}[A-Za-z][0-9]{4})"
@@ -137,14 +141,14 @@ _PASSPORT = (
     r"|(?<![0-9A-Za-z_@#./=&-])(?P<other>[A-Z]{1,2}[0-9]{7,9})(?![0-9A-Za-z_-])"
 )
 _HEALTH_INSURANCE = (
-    rf"{NOT_BEFORE}[1-9](?:(?P<sep>[{DASH}]| [{DASH}] |)[0-9]{{10}}|(?P<apart>[ {DASH}])[0-9]{{7}}(?P=apart)[0-9]{{3}})"
+    rf"{NOT_BEFORE}[1-9](?:(?P<sep> ?[{DASH}] ?| |\.|)[0-9]{{10}}|(?P<apart>[ {DASH}])[0-9]{{7}}(?P=apart)[0-9]{{3}})"
     rf"{NOT_AFTER}"
 )
 
 
 def driver_license(text: str, match: re.Match[str]) -> Extent | None:
     """Accept separated numbers; an undashed one needs a label."""
-    if match["region"] is None and match["sep"] in ("", ".", "/"):
+    if (match["sep"] if match["region"] is None else match["joint"].strip()) in ("", ".", "/"):
         start, end = match.span()
         if not labelled(_LICENCE_LABEL, text, start, end):
             return None
@@ -170,7 +174,7 @@ def passport(text: str, match: re.Match[str]) -> Extent | None:
 def health_insurance(text: str, match: re.Match[str]) -> Extent | None:
     """Accept the dashed form unless it is a North American toll-free number; eleven bare digits need a label."""
     toll_free = _TOLL_FREE.match(match[0]) is not None
-    own = match["sep"] and " " not in match["sep"] and not toll_free
+    own = match["sep"] and not set(match["sep"]) & {" ", "."} and not toll_free
     return match.span() if own or labelled(_HEALTH_LABEL, text, *match.span()) else None
 
 
@@ -250,7 +254,7 @@ PASSPORT = PiiType(
 HEALTH_INSURANCE = PiiType(
     "HEALTH_INSURANCE",
     re.compile(f"(?=[0-9]){_HEALTH_INSURANCE}"),
-    f"[1-9] ?[{DASH}]? ?[0-9]{{10}}|[1-9][ {DASH}][0-9]{{7}}[ {DASH}][0-9]{{3}}",
+    f"[1-9] ?[.{DASH}]? ?[0-9]{{10}}|[1-9][ {DASH}][0-9]{{7}}[ {DASH}][0-9]{{3}}",
     _make_health_insurance,
     label=_HEALTH_LABEL,
     check=health_insurance,

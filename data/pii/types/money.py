@@ -24,12 +24,12 @@ from data.pii.types.base import (
 )
 
 _CARD = (
-    rf"{APART_BEFORE}(?:[0-9]{{4}}(?P<sep> ?[{DASH}./_] ?| )[0-9]{{4}}(?P=sep)[0-9]{{4}}(?P=sep)[0-9]{{4}}"
-    rf"|3[47][0-9]{{2}}(?P<amex> ?[{DASH}] ?| )[0-9]{{6}}(?P=amex)[0-9]{{5}}"
+    rf"{APART_BEFORE}(?:[0-9]{{4}}(?P<sep> ?[{DASH}./_~·ㆍ] ?| )[0-9]{{4}}(?P=sep)[0-9]{{4}}(?P=sep)[0-9]{{4}}"
+    rf"|3[47][0-9]{{2}}(?P<amex> ?[{DASH}] ?| |\.)[0-9]{{6}}(?P=amex)[0-9]{{5}}"
     rf"|3(?:0[0-5]|[689][0-9])[0-9](?P<diners> ?[{DASH}] ?| )[0-9]{{6}}(?P=diners)[0-9]{{4}}){APART_AFTER}"
     rf"|(?:{NOT_BEFORE}|(?P<field>(?<=[A-Za-z]=)))(?:[0-9]{{16}}|3[47][0-9]{{13}}){NOT_AFTER}"
 )
-_BRN = rf"{NOT_BEFORE}[0-9]{{3}}(?P<sep> ?[{DASH}] ?| |\.|)[0-9]{{2}}(?P=sep)[0-9]{{5}}{NOT_AFTER}"
+_BRN = rf"{NOT_BEFORE}[0-9]{{3}}(?P<sep> ?[{DASH}] ?| |[./~·]|)[0-9]{{2}}(?P=sep)[0-9]{{5}}{NOT_AFTER}"
 _BANK_ACCOUNT = (
     rf"{NOT_BEFORE}(?:(?P<groups>(?=[0-9](?:[{DASH} .]{{0,3}}[0-9]){{9}}|[0-9](?:/?[0-9]){{9}})"
     rf"[0-9]{{2,6}}(?P<sep> ?[{DASH}] ?| |\.|/)[0-9]{{1,8}}(?:(?P=sep)[0-9]{{1,8}}){{0,2}})"
@@ -52,15 +52,18 @@ CARD_LABEL = re.compile(
     r"(?=[카결비마아cvmaj])(?:카드|결제|비자|마스터|아멕스|(?<![a-z])(?:card|visa|master|amex|jcb))", re.IGNORECASE
 )
 _BRN_LABEL = re.compile(
-    r"(?=[사공거상세현등b])(?:사업자|공급자|공급받는|거래처|(?<![가-힣])(?:상호(?![가-힣])|등록\s?번호)|세금\s?계산서|현금\s?영수증"
+    r"(?=[사업공거상세현등b])(?:사업자|공급자|공급받는|거래처|(?<![가-힣])(?:상호(?![가-힣])|등록\s?번호)|세금\s?계산서|현금\s?영수증|사업장|사업주|업체|등록\s?[:：]"
     r"|(?<![a-z])(?:brn|business))",
     re.IGNORECASE,
 )
 _ACCOUNT_LABEL = re.compile(
-    "(?=[계은뱅카토케금통예입송이환농수신우국하기새제씨산부대경광전북외KIN]|[aA]c)(?:계좌|은행|뱅크|[카토케]뱅|금고|통장|예금주"
-    rf"|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:：)=→-]?\s?$|(?<![a-z])account)",
+    r"(?=[계은뱅카토케금통예입송이환농수신우국하기새제씨산부대경광전북외KIN]|[aA]c)(?:계좌|은행|뱅크|[카토케]뱅|금고|통장|예금주"
+    rf"|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:：)=→/|(\[【「『〈-]{{0,2}}\s?$|(?<![a-z])account)"
+    rf"|\A[ )\]】」』〉\"'”’]{{0,3}}[(]?(?:{_BANKS})(?=[\s)\],|/;.】」』〉\"'”’]|\Z)",
     re.I,
 )
+_NAMED = re.compile("[가-힣A-Za-z] ?[(（]\\Z")
+"""Behind a name, a number in brackets."""
 _ALONE_BEFORE, _ALONE_AFTER = re.compile(NOT_BEFORE), re.compile(NOT_AFTER)
 
 
@@ -82,7 +85,8 @@ def brn(text: str, match: re.Match[str]) -> Extent | None:
     (start, end), separator = match.span(), match["sep"]
     fits, called = brn_ok(digits_of(match[0])), labelled(_BRN_LABEL, text, start, end)
     alone = fits and separator == " " and not in_a_row(text, start, end)
-    enough = fits or called if separator.strip(" .") else (fits and called) or alone
+    named = separator.strip() != "" and _NAMED.search(text, max(0, start - 3), start) and text[end : end + 1] in ")）"
+    enough = fits or called or named if separator.strip(" .~·/") else (fits and called) or alone
     return (start, end) if enough else None
 
 
@@ -125,7 +129,7 @@ def _make_bank_account(value: str, normal: str, draw: Draw) -> str:
 CARD = PiiType(
     "CARD",
     re.compile(f"(?=[0-9])(?:{_CARD})"),
-    f"{TEN_DIGITS}|[0-9]{{4}}(?: ?[/_] ?[0-9]{{4}}){{3}}",
+    f"{TEN_DIGITS}|[0-9]{{4}}(?: ?[/_~ㆍ] ?[0-9]{{4}}){{3}}",
     _make_card,
     label=CARD_LABEL,
     check=card,
@@ -135,7 +139,7 @@ CARD = PiiType(
 BRN = PiiType(
     "BRN",
     re.compile(f"(?=[0-9])(?:{_BRN})"),
-    f"[0-9]{{3}}{GATE_GAP}{{0,3}}[0-9]{{2}}{GATE_GAP}{{0,3}}[0-9]{{5}}",
+    f"[0-9]{{3}}[/~{GATE_GAP[1:]}{{0,3}}[0-9]{{2}}[/~{GATE_GAP[1:]}{{0,3}}[0-9]{{5}}",
     _make_brn,
     label=_BRN_LABEL,
     check=brn,

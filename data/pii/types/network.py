@@ -37,7 +37,7 @@ _URL = (
     rf"|(?<![A-Za-z0-9@._/\\-])(?i:www)\.(?:{_KOREAN_LABEL}\.){{1,5}}(?:한국|닷컴|닷넷"
     rf"|(?:{TLD_BARE}|net)(?![A-Za-z0-9-]|\.[A-Za-z0-9]))"
     rf"|(?<![A-Za-z0-9@._/\\-])(?P<www>(?i:www)\.(?:{_LABEL}\.){{1,10}}[A-Za-z]{{2,18}})(?![A-Za-z0-9-])"
-    rf"|(?:(?<![A-Za-z0-9@._/\\$:-])|(?<=[가-힣]:))(?:(?P<site>(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,5}}"
+    rf"|(?:(?<![A-Za-z0-9@＠._/\\$:-])|(?<=[가-힣]:))(?:(?P<site>(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,5}}"
     rf"(?:{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])|{TLD_PATH}(?=(?::[0-9]{{2,5}})?/[A-Za-z0-9~@_-]))|{_SHORTENER}(?=/[A-Za-z0-9])"
     rf"|(?:[a-z0-9][a-z0-9-]{{0,61}}\.){{1,3}}{_HOSTING}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
     rf"|(?P<loud>(?:[A-Z0-9](?:[A-Z0-9-]{{0,61}}[A-Z0-9])?\.){{1,5}}"
@@ -49,10 +49,11 @@ _URL_GATE = (
     rf"|{_SHORTENER}/|\.{_HOSTING}|[A-Z0-9]\.{TLD_LOUD}"
 )
 _MAC = (
-    r"(?:(?<![0-9A-Za-z_])(?<![0-9A-Za-z][:.-])|(?<=[^0-9A-Za-z_]__)|(?<=(?i:mac):)(?=[0-9A-Fa-f]{2}[:-]))"
+    r"(?:(?<![0-9A-Za-z_])(?<![0-9A-Za-z][:.-])|(?<=[^0-9A-Za-z_]__)|(?<=(?i:mac):)(?=[0-9A-Fa-f]{2}[:-]|[0-9A-Fa-f]{4}\.))"
     r"(?:[0-9A-Fa-f]{2}(?P<sep>[:-])(?:[0-9A-Fa-f]{2}(?P=sep)){4}[0-9A-Fa-f]{2}"
-    r"|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4})(?![0-9A-Za-z]|_(?!_(?![0-9A-Za-z_])))(?![:.-][0-9A-Za-z])"
-    r"|(?:맥|물리적? ?주소|하드웨어 ?주소|(?<![A-Za-z])(?:MAC|mac|Mac|BSSID|bssid)(?:[ _-]?(?i:addr(?:ess)?))?)"
+    r"|(?<!\.)(?=[0-9.]{0,15}[A-Fa-f])(?:[0-9A-Fa-f]{2}\.){5}[0-9A-Fa-f]{2}|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4})(?![0-9A-Za-z]|_(?!_(?![0-9A-Za-z_])))(?![:.-][0-9A-Za-z])"
+    r"|(?:맥|물리적? ?주소|하드웨어 ?주소|(?<![A-Za-z])(?:(?:MAC|mac|Mac|BSSID|bssid)(?:[ _-]?(?i:addr(?:ess)?))?"
+    r"|(?i:ethernet|hw|hardware|physical)[ _-]?(?i:addr(?:ess)?)))"
     r"[^\n0-9A-Fa-f]{0,12}"
     r"(?<![0-9A-Za-z])(?P<told>[0-9A-Fa-f]{2}(?P<odd>[ .]?)(?:[0-9A-Fa-f]{2}(?P=odd)){4}[0-9A-Fa-f]{2}"
     r"|(?:[0-9A-Fa-f]{4}-){2}[0-9A-Fa-f]{4})"
@@ -61,7 +62,7 @@ _MAC = (
 OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _IP = (
     rf"(?<![0-9A-Za-z_:.])(?P<mapped>::(?:ffff:|FFFF:)?{OCTET}(?:\.{OCTET}){{3}})(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
-    rf"|(?<![0-9A-Za-z_])(?<![0-9A-Za-z]\.)(?<![A-Za-z]-)(?:(?<![0-9],)|(?<=[0-9],)(?=[0-9.]{{7,15}},)"
+    rf"|(?<![0-9A-Za-z_])(?<![0-9A-Za-z]\.)(?<![A-Za-z]-)(?:(?<![0-9],)|(?<=[0-9],)(?=[0-9.]{{7,15}}(?:/[0-9]{{1,2}})?,)"
     rf"|(?<=\.[0-9],)|(?<=\.[0-9][0-9],)|(?<=\.[0-9][0-9][0-9],))"
     rf"(?P<v4>{OCTET}(?:\.{OCTET}){{3}})(?![0-9A-Za-z_]|\.[0-9A-Za-z])(?!-(?!{OCTET}(?![0-9A-Za-z-]))[0-9A-Za-z])"
     r"|(?:(?<![0-9A-Za-z_:.])|(?<=IP:)|(?<=[vV]6:)|(?<=[가-힣]:))(?P<v6>(?=[0-9A-Fa-f]{4}:[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{1,34}(?<!:)|[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{0,30}::)(?![0-9A-Za-z_:])"
@@ -71,14 +72,16 @@ IP_LABEL = re.compile(
     r"|(?<![a-z])(?:ip|ipv4|dns|address|server|host|rhost|client|src|dst|remote|addr|inet|gateway|router|ping|subnet|network)(?![a-z])",
     re.IGNORECASE,
 )
-_MAC_LABEL = re.compile(r"맥\s?주소|(?<![a-z])(?:mac|bssid|ethernet|이더넷|물리적)", re.IGNORECASE)
+_MAC_LABEL = re.compile(
+    r"맥\s?(?:주소|어드레스)|하드웨어|(?<![a-z])(?:mac|bssid|ethernet|이더넷|물리적)", re.IGNORECASE
+)
 _HASH = re.compile(
     r"(?:커밋|해시|지문|서명|체크섬|인증서|(?<![a-z])(?:commit|hash|fingerprint|sha[0-9]{0,3}|md5|checksum|thumbprint))[^0-9가-힣]{0,6}$",
     re.IGNORECASE,
 )
 _PORT = re.compile(" port [0-9]")
 _VERSION = re.compile(
-    r"(?:버전|판올림|빌드|릴리[스즈]|업데이트|패치|펌웨어|패키지|어셈블리|version|(?<![a-z])(?:ver|v(?![a-z])|release|build|sdk|update|package"
+    r"(?:버전|판올림|빌드|릴리[스즈]|업데이트|패치|펌웨어|부트로더|엔진|커널|드라이버|패키지|어셈블리|version|(?<![a-z])(?:ver|v(?![a-z])|release|build|sdk|update|package"
     r"|firmware|runtime|assembly|nuget|section)|섹션)"
     r"(?:[^0-9가-힣\n]{0,6}|[0-9.() ]{0,8})(?:은|는|이|가|을|를)?\s?$",
     re.IGNORECASE,
@@ -146,6 +149,8 @@ def mac(text: str, match: re.Match[str]) -> Extent | None:
     value = match[0].lower()
     if _HASH.search(text, max(0, match.start() - BESIDE), match.start()):
         return None
+    if value.startswith("050") and value[4] == "." and value.replace(".", "").isdigit():
+        return None  # a telephone number
     if set(value) <= set("0:-.") or set(value) <= set("f:-."):
         return None
     plain = not set(value) & set("abcdef")  # 12:34:56:07:08:09 may be times
@@ -181,7 +186,7 @@ def ip(text: str, match: re.Match[str]) -> Extent | None:
         return None
     if _BEFORE_NUMBER.match(text, end):
         range_ = _RANGE_AFTER.match(text, end)
-        if range_ is None or not (range_["whole"] or labelled(IP_LABEL, text, start, end)):
+        if range_ is None or not (range_["whole"] or four.is_private or labelled(IP_LABEL, text, start, end)):
             return None
     if versioned(text, start, end) or _PACKAGE_PATH.search(text, max(0, start - BEFORE), start):
         return None
@@ -243,7 +248,8 @@ MAC = PiiType(
     "MAC",
     re.compile(_MAC),
     r"[0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\."
-    r"|(?:맥|물리적? ?주소|하드웨어 ?주소|(?i:mac|bssid))"
+    r"|[0-9A-Fa-f]{2}\.[0-9A-Fa-f]{2}\.[0-9A-Fa-f]{2}\.[0-9A-Fa-f]{2}\."
+    r"|(?:맥|물리적? ?주소|하드웨어 ?주소|(?i:mac|bssid|(?:ethernet|hw|hardware|physical)[ _-]?addr(?:ess)?))"
     r"[^\n]{0,12}(?:[0-9A-Fa-f]{2}[ .]?){2}-?(?:[0-9A-Fa-f]{2}[ .]?){2}-?"
     r"[0-9A-Fa-f]{2}",
     _make_mac,

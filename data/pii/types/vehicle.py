@@ -17,9 +17,10 @@ _OTHER_PLATE = f"[0-9]{{2,3}} ?{USAGE} ?[0-9]{{4}}(?![0-9A-Za-z])"
 _JOINT = f"(?: ?[{DASH}.·ㆍ] ?| {{0,2}})"
 _VEHICLE_PLATE = (
     rf"(?:(?<![가-힣])(?P<region>{PLATE_REGIONS}) ?[0-9]{{1,2}}"
-    rf"|(?:(?<![0-9A-Za-z_.,])(?<![가-힣]제)(?<![0-9][{DASH}/])|(?<={USAGE}[0-9]{{4}}[,/]))[0-9]{{2,3}})"
+    rf"|(?:(?:(?<![0-9A-Za-z_.,])|(?<=[^0-9A-Za-z_]__)|(?<=\A__))(?<![가-힣]제)(?<![0-9][{DASH}/])|(?<={USAGE}[0-9]{{4}}[,/]))[0-9]{{2,3}})"
     rf" ?(?P<usage>{USAGE})(?P<space> ?)(?P<serial>[0-9]{{4}})(?![0-9A-Za-z]|(?![,/]{_OTHER_PLATE})[.,{DASH}/~][0-9])"
-    rf"|(?<![0-9A-Za-z가-힣-])(?P<dashed>[0-9]{{2,3}}{_JOINT}{USAGE}(?: ?[{DASH}.·ㆍ] ?|  )[0-9]{{4}})(?![0-9A-Za-z-])"
+    rf"|(?:(?<![0-9A-Za-z가-힣_-])|(?<=[^0-9A-Za-z_]__))(?P<dashed>[0-9]{{2,3}}{_JOINT}{USAGE}(?: ?[{DASH}.·ㆍ] ?"
+    rf"|  )[0-9]{{4}}|[0-9](?: [0-9]){{1,2}} {USAGE}(?: [0-9]){{4}})(?![0-9A-Za-z-])"
     rf"|(?<=[0-9A-Za-z가-힣\"][,/])(?P<cell>[0-9]{{2,3}}{USAGE} ?[0-9]{{4}})(?![0-9A-Za-z가-힣])"
     rf"|(?<![가-힣])(?P<mission>{_MISSIONS}) ?[0-9]{{3}}[{DASH}][0-9]{{3}}(?![0-9{DASH}])"
     rf"|(?<![가-힣])(?P<old>{PLATE_REGIONS})(?P<district> ?[가-힣]{{2,4}}?| [동서남북중](?= ))?"
@@ -27,7 +28,8 @@ _VEHICLE_PLATE = (
     rf"(?P<number>[0-9]{{4}})(?![0-9A-Za-z]|[.,{DASH}/~][0-9])"
 )
 _GATE = (
-    rf"[0-9]{_JOINT}{USAGE}(?: ?[{DASH}.·ㆍ] ?|  )[0-9]{{4}}|(?:[0-9]|(?:{PLATE_REGIONS}) ?)[0-9] ?{USAGE} ?[0-9]{{4}}"
+    rf"[0-9]{_JOINT}{USAGE}(?: ?[{DASH}.·ㆍ] ?|  )[0-9]{{4}}|[0-9] [0-9] {USAGE} [0-9] [0-9] [0-9] [0-9]|(?:[0-9]"
+    rf"|(?:{PLATE_REGIONS}) ?)[0-9] ?{USAGE} ?[0-9]{{4}}"
     rf"|[교사외영기정표] ?[0-9]{{3}}[{DASH}][0-9]{{3}}|(?:{PLATE_REGIONS})(?: ?[가-힣]{{2,4}}"
     rf"| [동서남북중])? ?[가-하] ?[0-9]{{4}}"
 )
@@ -35,7 +37,7 @@ _LABEL = re.compile(
     r"차량|승용차|승합차|전기차|수소차|자동차|화물차|트럭|택시|버스|번호판|차\s?번호|차번|주차|렌터카|렌트카|견인|뺑소니|차주|오토바이|이륜차|운전|입차|출차"
     r"|하이패스|블랙박스|과태료|주정차|그랜저|쏘나타|소나타|아반떼|쏘렌토|싼타페|투싼|스포티지|카니발|스타렉스|모닝|스파크|티볼리"
     r"|제네시스|말리부|셀토스|코란도|렉스턴|아이오닉|(?<![A-Za-z0-9])(?:SUV|K[3579]|G[789]0|SM[3567]|EV[369]|QM[356])(?![A-Za-z0-9])"
-    r"|(?<![가-힣])차(?:[는가를의도]?\s|\()"
+    r"|(?<![가-힣])(?:내 ?|상대 ?)?차(?:[는가를의도]?\s|\()"
 )
 _PLATE_LABEL = re.compile("번호판|번호|오토바이|이륜차|차량|차주|등록")
 _MOTORCYCLE_LABEL = re.compile("오토바이|이륜차|바이크")
@@ -52,7 +54,8 @@ _FIRST_COURT = 48
 _COUNTERS = frozenset("조주도부호수자소로나")
 """Usage letters that are also counters, particles or words ("10조 2000억", "20도 1500")."""
 _AFTER_PLATE = re.compile(
-    r" ?(?:[년월억만천조원명개톤점여회건석권부위편열%㎞㎡]|[mgkMGK](?![0-9])|킬로|미터"
+    r"[년월억만천조원명개톤점여회건석권부위편열%㎞㎡]| [년월억만천조원명개톤점여회건석권부위편열%㎞㎡](?![가-힣])"
+    r"| ?(?:[억만천] ?원|[mgkMGK](?![0-9])|킬로|미터"
     r"|번지|세대|가구|마리|대(?![가-힣]))"
 )
 
@@ -76,6 +79,8 @@ def vehicle_plate(text: str, match: re.Match[str]) -> Extent | None:
     case = not match["space"] and _FIRST_COURT <= number <= 99 and match["usage"] in _CASES
     if case and _COURT.search(text, end, end + AFTER):
         return None  # 94다4567 자동차 손해배상
+    if not _FIRST_COURT <= number <= 99 and labelled(_LABEL, text, start, end):
+        return start, end
     said = told(_LABEL, _COURT, text, start, end)
     if said is not None:
         return (start, end) if said else None

@@ -112,3 +112,40 @@ def test_what_only_looks_like_a_number(text: str) -> None:
 @pytest.mark.parametrize("joint", [": ", " ", "는 ", " | ", "="])
 def test_the_name_of_a_thing_decides_for_every_type(name: str, value: str, joint: str) -> None:
     assert find_spans(f"{name}{joint}{value}") == []
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FORMS if kind not in ("ADDRESS", "MENTION", "URL", "EMAIL")])
+@pytest.mark.parametrize("joint", [" / ", ", ", " · ", " 및 ", " 또는 ", " → "])
+def test_the_label_of_a_list_speaks_for_all_of_it(kind: str, joint: str) -> None:
+    labels, values = (part.split("|") for part in FORMS[kind])
+    for value in values[:2]:
+        text = f"성명 홍길동 / {labels[0]}: {value}{joint}{value} 끝"
+        assert [text[s.start : s.end] for s in find_spans(text) if s.type == kind] == [value] * 2, text
+
+
+@pytest.mark.parametrize(
+    ("header", "kind", "cells"),
+    [
+        ("연락처", "TEL", ["0540345678", "010/0345/6789", "02  034  5678", "1660 8556"]),
+        ("상담 전화", "TEL", ["(041)-093-5436", "O2-139-2395", "043  123-4328"]),
+        ("후원계좌", "BANK_ACCOUNT", ["３０８－１５５－１２６４４４", "2925  3254  3688  3"]),
+        ("결제카드", "CARD", ["4111 1111 1111 1111", "9077·4889·9729·0032"]),
+        ("하드웨어", "MAC", ["065B2E90AD43"]),
+        ("거주지", "ADDRESS", ["가나로 143-10", "「다라길 7-2」"]),
+    ],
+)
+@pytest.mark.parametrize("joint", [" | ", "\t"])
+def test_a_header_speaks_for_the_cells_below(header: str, kind: str, cells: list[str], joint: str) -> None:
+    rows = [joint.join(row) for row in (["이름", header, "비고"], *(["홍길동", cell, "-"] for cell in cells))]
+    text = "\n".join(rows)
+    assert [text[s.start : s.end] for s in find_spans(text) if s.type == kind] == [cell.strip("「」") for cell in cells]
+
+
+@pytest.mark.parametrize("between", ["</b> ", "</th><td>", "</span>&nbsp;<span>『", ": __", " 「", ":\n- "])
+def test_markup_between_label_and_value(between: str) -> None:
+    for label, value, kind in (
+        ("여권번호", "777278115", "PASSPORT"),
+        ("건강보험번호", "1 9167521404", "HEALTH_INSURANCE"),
+    ):
+        text = f"{label}{between}{value}"
+        assert find_spans(text) == [(len(text) - len(value), len(text), kind)], text

@@ -16,7 +16,7 @@ from data.pii.types.surnames import SURNAMES
 _BREAK = re.compile(BREAK)
 HEAD_BREAK = "\v"
 """Stands for a line end inside a head, where several lines are looked at as one (see broken.py)."""
-_B = r"(?:,?[ \t]{1,3}|[ \t]?\v[ \t]{0,6})"
+_B = r"(?:,?[ \t]{1,3}|[ \t]?\v[ \t]{0,6}|[ \t]?[/▷▶›][ \t]?|\.)"
 """What stands between the words of a head."""
 _PROVINCE = "|".join(
     f"{name}(?: ?(?:{'|'.join(s for s in suffixes if s)})){'?' if '' in suffixes else ''}"
@@ -33,8 +33,9 @@ _REGION = (
     rf"(?P<province>(?=[{_FIRST}])(?:{_PROVINCE})){_B}?"
     rf"(?P<district>{_DISTRICT}(?:{_B}?{_DISTRICT})?|(?:{_BARE})(?:{_B}{_DISTRICT}|(?={_B})))"
     rf"|(?P<known>(?=[{_FIRST}])(?:세종(?:특별자치시|시)|(?:{_METROPOLES})(?:시|특별시|광역시)(?={_B})"
-    rf"|(?:(?:{CITIES})시|(?:{COUNTIES})군|(?:{WARDS})구)(?:{_B}[가-힣]{{1,3}}구)?|(?:{CITIES}){_B}(?:{WARDS})구))"
-    rf"|(?P<weak>(?=[{_FIRST}])(?:세종|{_METROPOLES}|{_BARE}|{WARDS})|[가-힣]{{1,3}}시{_B}[가-힣]{{1,3}}구)(?={_B})"
+    rf"|(?:(?:{CITIES})시|(?:{COUNTIES})군|(?:{WARDS})구)(?:{_B}[가-힣]{{1,3}}구)?|(?:{CITIES}){_B}(?:{WARDS})구)|(?P<hinted>(?=[{_FIRST}])(?:{_PROVINCE})\((?:(?:{CITIES})시|(?:{COUNTIES})군)\)))"
+    rf"|(?P<weak>(?=[{_FIRST}])(?:(?:{CITIES}) (?:{WARDS})|세종|{_METROPOLES}|{_BARE}|{WARDS})"
+    rf"|[가-힣]{{1,3}}시{_B}[가-힣]{{1,3}}구)(?={_B})"
 )
 _EVENT = (
     r"(?:19[5-9]|20[0-3])[0-9](?![ \t]{1,2}"
@@ -43,14 +44,14 @@ _EVENT = (
 )
 """A number that a word follows, as the year of an event (2019 전주국제영화제), no building and no person."""
 _HOUSE = (
-    rf"(?![0-9]가|{_EVENT})[1-9][0-9]{{0,4}}(?:(?:(?:[{DASH}]|의 ?)[0-9]{{1,4}}| [{DASH}] [0-9]{{1,4}}(?! ?호"
+    rf"(?![0-9]가|{_EVENT})[1-9][0-9]{{0,4}}(?:(?:(?:[{DASH}=]| ?의 ?)[0-9]{{1,4}}| [{DASH}] [0-9]{{1,4}}(?! ?호"
     rf"|[fF/{DASH}]))(?![0-9]| ?[동층](?:[^가-힣]|\Z)))?"
     rf"(?: ?[~∼] ?[0-9]{{1,5}}(?:[{DASH}][0-9]{{1,4}})?)?"
 )
 _ENDS = (
     rf"(?!:?[0-9]|[*＊●○◯•#Xx]+[{DASH}0-9동호번]|[{DASH}][0-9](?![0-9]{{0,3}} ?[호동층](?![분기점선실텔]))|"
     rf"(?<![0-9]{{3}})[·‧ㆍ•・][0-9]{{1,2}}(?![0-9{DASH}]| ?번지)"
-    rf"|[~∼][0-9]{{1,5}}(?:{COUNTERS})|[.,](?![0-9]{{1,4}}[호층동{DASH}/Ff]|(?<=,)(?:[0-9]{{4}}|0[0-9]))[0-9]"
+    rf"|[~∼][0-9]{{1,5}}(?:{COUNTERS})|[.,](?![0-9]{{1,4}}(?:[호층동{DASH}/Ff]|단지|라인)|(?<=,)(?:[0-9]{{4}}|0[0-9]))[0-9]"
     rf"|\. ?1?[0-9]\. ?[0-9]|(?!{AROUND})(?:{COUNTERS}))"
 )
 """What may follow the number of a house: no further digits, no day of an event (금남로 5·18), no counter."""
@@ -85,28 +86,31 @@ BEGINS = (
 """A relaxation of what a head begins with: a region's first letters, or a word that ends as roads and towns do.
 Looked for first, it halves the time of the search."""
 PATTERN = re.compile(
-    rf"(?<![가-힣])(?=[가-힣0-9A-Z])(?={BEGINS})(?:{_REGION})?"
-    rf"(?:{_B}?(?P<town>[가-힣0-9]{{1,6}}[읍면]{_B}?)?(?:{_ROAD}|{_LOT})|{_B}?{_ESTATE})"
+    rf"(?:(?<![가-힣])|(?<=[집소지]은)|(?<=[소집지]는)|(?<=주소))(?=[가-힣0-9A-Z])(?={BEGINS})(?:{_REGION})?"
+    rf"(?:(?P<remark>(?<=[시군구)]) ?\((?!신"
+    rf"|구)[가-힣0-9]{{1,8}}[동리가읍면]\))?{_B}?(?P<town>[가-힣0-9]{{1,6}}[읍면]{_B}?)?(?:{_ROAD}|{_LOT})|{_B}?{_ESTATE})"
 )
 _LABELLED = re.compile(
     rf"(?:{LABELS})(?: ?[(\[][^()\[\]\n]{{1,12}}[)\]])?(?:[은는이가]|[은이][(][는가][)])?"
-    r"(?:</?[a-z]{1,6}>|[^0-9가-힣A-Za-z<]){0,10}\Z"
+    r"(?:</?[a-z]{1,6}>|[^0-9가-힣A-Za-z<]){0,10}(?:[가-힣0-9]{1,12}[로길] [0-9-]{1,9} ?(?:[,/·→]|또는|및) ?)?\Z"
 )
 _NO_TOWN = re.compile(f"(?:{NO_TOWNS})[동리]|[가-힣]+면")
 _HOME = re.compile(LABELS)
-_ITEM = re.compile(rf"{HEAD_BREAK} *[0-9]{{1,2}}[.)]|(?<=[동리]){HEAD_BREAK} *[0-9]+(?![0-9{DASH}]| ?번지)")
+_ITEM = re.compile(rf"{HEAD_BREAK} *[0-9]{{1,2}}[.)]|(?<=[동리]){HEAD_BREAK} *[0-9]+(?![0-9{DASH}]| ?번지| ?의 ?[0-9])")
 """Behind a line end, the number of an item in a list."""
 _LOT_SIGN = re.compile(rf"[0-9] ?(?:[{DASH}~∼의]|번지)")
 _CLEAR = re.compile(
-    r"[ \t]*(?:[^ \t0-9가-힣A-Za-z.%]|\.(?![0-9])|\Z)|[ \t]?(?:에서|[에을를은는로] |입니다|번지|이[고며라]|으로|또는"
+    r" {0,2}\t|[ \t]*(?:[^ \t0-9가-힣A-Za-z.%]|\.(?![0-9])|\Z)|[ \t]{0,3}(?:에서|[에을를은는로] |입니다|인데|번지"
+    r"|이[고며라]|으로|또는"
     r"|및|인근|앞|옆|근처|소재)"
 )
 """Behind a number that a city alone stands before, nothing that could be counted."""
-_J = r"[, \t\v]*"
+_J = r"[, \t\v/▷▶›.]*"
 _STEM = r"[가-\x{BBBF}\x{BBC1}-\x{C73B}\x{C73D}-힣]"
 """A letter but 으 and 므: what ends in 으로 and 므로 is no road."""
 GATE = (  # without counting and without the names of regions, the automaton is smaller
-    rf"[시군구읍면]{_J}[0-9.]*[가-힣A-Z][가-힣A-Z0-9·.]*[로길동리](?:[ \t\v]+[가-힣0-9]+[로길리가])?{_J}"
+    rf"[시군구읍면](?:\([가-힣0-9]+[동리가읍면]\)| \([가-힣0-9]+[동리가읍면]\)"
+    rf"|\))?{_J}[0-9.]*[가-힣A-Z][가-힣A-Z0-9·.]*[로길동리](?:[ \t\v]+[가-힣0-9]+[로길리가])?{_J}"
     rf"(?:[0-9]가{_J})?"
     rf"(?:산 ?|지하 ?|제 ?|지번 ?)?[0-9]|[읍면] ?산 ?[0-9]|{_STEM}[로길](?:[ \t\v]|<[bB][rR] ?/?>)*[0-9]+"
     rf"(?:[^0-9가-힣%]"
@@ -116,7 +120,8 @@ GATE = (  # without counting and without the names of regions, the automaton is 
 
 OVER_LINE_END = (
     r"[시군구읍면동리] ?,? ?\r?\n ?(?:[가-힣0-9]+ )?[가-힣0-9·]*[로길동리] ?[0-9]|[가-힣][로길] ?\r?\n ?[0-9]"
-    r"|[동리] ?\r?\n ?(?:산 ?)?[0-9]+(?:-[0-9]| ?번지)|[가-힣0-9] ?,? ?\r?\n ?(?:제 ?)?[0-9가-하A-Z]+ ?동[ ,./-]*"
+    r"|[동리] ?\r?\n ?(?:산 ?)?[0-9]+(?:-[0-9]| ?번지| ?의 ?[0-9])"
+    r"|[가-힣0-9] ?,? ?\r?\n ?(?:제 ?)?[0-9가-하A-Z]+ ?동[ ,./-]*"
     r"(?:제 ?)?[0-9]+ ?호"
 )
 """In RE2 syntax, too: a line end inside a head, or between a town and its flat."""
@@ -135,7 +140,7 @@ def check(text: str, match: re.Match[str]) -> Extent | None:
     numbered = match["house"] or match["lot"]
     if numbered and _ITEM.search(text, max(start, head - 8), head + 1):
         return None
-    region = match["province"] or match["known"]
+    region = match["province"] or match["known"] or match["hinted"]
     flat = has_flat(text, first, end)
     clear = match["house"] or (match["lot"] and _LOT_SIGN.search(match[0]))
     if region:
@@ -150,7 +155,7 @@ def check(text: str, match: re.Match[str]) -> Extent | None:
         if not sure and (
             (clear and (end > head or _CLEAR.match(text, head))) or (joined and (match["place"] or match["building"]))
         ):
-            before = text[max(0, start - 30) : start]
+            before = text[max(0, start - 40) : start]
             sure = _LABELLED.search(before) or (
                 joined and (_HOME.search(before[-BESIDE:]) or _HOME.search(text[end : end + AFTER]))
             )

@@ -18,10 +18,15 @@ _SPELLINGS = (
     (re.compile(r"제 ?(?=[0-9])"), ""),
     (re.compile(r"[(\[][^0-9()\[\]]*[)\]]"), ""),
     (re.compile(r"(?<=[0-9A-Z])동[\s,./·-]*제? ?(?=[0-9]+ ?호|[0-9]{3,4}(?![0-9]))"), "-"),
-    (re.compile(r"(?<=[0-9]) ?(?:번지)?의 ?(?=[0-9])|(?<=[0-9])번지 ?(?=[0-9])|(?<=[0-9])/(?=[0-9])"), "-"),
+    (
+        re.compile(
+            r"(?<=[0-9]) ?(?:번지)?의 ?(?=[0-9])|(?<=[0-9])=(?=[0-9])|(?<=[0-9])번지 ?(?=[0-9])|(?<=[0-9])/(?=[0-9])"
+        ),
+        "-",
+    ),
     (re.compile(r"(?<=-[0-9]{3})호|(?<=-[0-9]{4})호|번지"), ""),
     (re.compile(r"(?<=[0-9])(?:[\s,.·]|<[^>]*>)+(?=[0-9])"), ","),
-    (re.compile(r"[\s.·()\[\]]|,(?![0-9])|<[^>]*>"), ""),
+    (re.compile(r"[\s.·/▷▶›()\[\]〈〉《》]|,(?![0-9])|<[^>]*>"), ""),
 )
 """What varies between spellings of one address, and what stands for it."""
 _SUFFIX = re.compile(r"(?:[동로] ?[0-9]가|대로|[시군구읍면동리가로길])\Z")
@@ -80,7 +85,7 @@ def _part(group: str, part: str, normal: str, draw: Draw) -> str:
         name += PROVINCES[name][0 if len(part) > 2 else -1]
         # without a district an invented road could still be a road of the other province
         return name if group == "province" else f"{name} {draw.choice(INVENTED_NAMES)}구"
-    return re.sub(r"[^\s,<>]+(?![^<]*>)", lambda word: draw.choice(INVENTED_NAMES) + _suffix(word[0]), part)
+    return re.sub(r"[^\s,./▷▶›()<>]+(?![^<]*>)", lambda word: draw.choice(INVENTED_NAMES) + _suffix(word[0]), part)
 
 
 def _suffix(word: str) -> str:

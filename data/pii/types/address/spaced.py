@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from data.pii.places import PROVINCES
 from data.pii.types.address.head import PATTERN, check
 from data.pii.types.base import Found
 
 _SPACED = re.compile(r"(?<![가-힣0-9A-Za-z])[가-힣](?: {1,3}[가-힣](?![가-힣])){3,40} {1,3}[0-9][^\n]{0,60}")
-_GAP = re.compile(r"(?<![가-힣0-9A-Za-z][가-힣0-9]) (?=(?:[가-힣](?![가-힣])|[0-9-]))(?<! {2})(?! )|(?<= ) ")
+_GAP = re.compile(
+    r"(?<![가-힣0-9A-Za-z][가-힣0-9]) (?=(?:[가-힣](?![가-힣])|[0-9-](?![0-9]{1,3}[동호층단])))(?<! {2})(?! )|(?<= ) "
+)
 """A blank that stands between two letters, and all but the first where several divide words."""
+_LEAD = re.compile(rf"[가-힣]{{1,2}}(?={'|'.join(PROVINCES)})")
 SPACED_GATE = r"[가-힣]  ?[가-힣]  ?[시군구읍면동세남북]  ?(?:[가-힣]  ?)+[0-9]"
 
 
@@ -22,6 +26,10 @@ def spaced_address(text: str, start: int, end: int) -> Iterator[Found]:
         joined = "".join(text[at] for at in places)
         position = 0
         while (head := PATTERN.search(joined, position)) is not None:
+            if lead := _LEAD.match(joined, head.start()):  # a particle, or the word for it
+                joined, places = joined[lead.end() :], places[lead.end() :]
+                position = 0
+                continue
             extent = check(joined, head)
             position = extent[1] if extent else head.start() + 1
             if extent:

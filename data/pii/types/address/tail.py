@@ -14,6 +14,7 @@ import re
 
 from data.pii.places import PROVINCES
 from data.pii.types.address.words import (
+    AROUND,
     BELOW,
     BUILDINGS,
     COUNTERS,
@@ -43,17 +44,18 @@ _UNIT_END = rf"(?!{_NO_UNIT})(?:(?={ENDINGS})|(?<=호)|(?![가-힣]{{3}}))"
 _UNIT = (
     rf"(?:{ORDINAL}{BELOW}{ORDINAL}(?:[{LETTERS}]?[ {DASH}]?{_NUMBER}{_RANGE} ?(?:{MANY})|[1-9][0-9]?{_RANGE} ?"
     rf"(?:{FEW})"
-    rf"|[{LETTERS}][동관](?=[^가-힣]|\Z|{ENDINGS})){_UNIT_END}"
-    rf"|(?:지하 ?|B)[1-9](?:F|층)?(?![0-9A-Za-z{DASH}])|[1-9][0-9]?[fF](?![0-9A-Za-z]))"
+    rf"|(?:[{LETTERS}]|에이|비|씨|디)(?:[동관]|(?<!비)호)(?=[^가-힣]|\Z|{ENDINGS})){_UNIT_END}"
+    rf"|(?:지하 ?|B)[1-9](?:F|층)?(?![0-9A-Za-z{DASH}])|[1-9][0-9]?[fF](?:-[1-9][0-9]{{2,3}})?(?![0-9A-Za-z]))"
 )
 _PAIR = (
     rf"(?:(?!(?:19|20)[0-9]{{2}}[{DASH}]|[0-9]{{1,2}}/(?:19|20)[0-9]{{2}}|1[568][0-9]{{2}}[{DASH}][0-9]{{4}})"
     rf"[1-9][0-9]{{0,3}} ?[{DASH}/] ?[1-9][0-9]{{2,3}}(?:[{DASH}][0-9])?(?: ?호)?"
     rf"(?![0-9{DASH}~]|[/.:](?![0-9]{{1,4}} ?[동층호])[0-9]|,[1-9][0-9]{{0,3}}(?![0-9동층호{DASH}])|(?<!호)"
-    rf"(?:{COUNTERS})))"
+    rf"(?!{AROUND})(?:{COUNTERS}))|[가나다라마바사A-F]-[1-9][0-9]{{2,3}}(?![0-9A-Za-z가-힣{DASH}]))"
 )
 _BARE = (
-    rf"(?<=[0-9A-Za-z]동)(?:[ ,]{{0,2}}|{_OVER})[1-9][0-9]{{2,3}}(?![0-9A-Za-z{DASH}~%]|[.,:/][0-9]| ?(?:명|원|건|개)|"
+    rf"(?:(?<=[0-9A-Za-z]동)|(?<=[비씨디이]동))(?:[ ,]{{0,2}}|{_OVER})[1-9][0-9]{{2,3}}(?![0-9A-Za-z{DASH}~%]"
+    rf"|[.,:/][0-9]| ?(?:명|원|건|개)|"
     rf"(?![을를에로은는이가의과와으도앞인])[가-힣])"
 )
 """The flat behind its building without a word for it (101동 1203)."""
@@ -73,7 +75,7 @@ _LOOSE = rf"{_JOINT}(?:(?!제){_UNIT}|{_NAMED}{_JOINT}{_UNIT})"
 _NAMES = (
     rf"(?:{_BEFORE_NAME}(?:{_NAME}(?:{_GAP}{_NAME}){{0,3}}?(?={_FIRM})|{_NAME}(?:{_GAP}{_NAME})?(?:{_GAP}(?:상가"
     rf"|{_NAME}(?:{BUILDINGS})))?(?={_LOOSE}))"
-    rf"|\. ?{_NAME}(?:{_GAP}{_NAME}){{0,2}}?(?={_FIRM}|(?<=상가|빌라|빌딩|파트|타워|스텔){_LOOSE})|"
+    rf"|\. ?{_NAME}(?:{_GAP}{_NAME}){{0,2}}?(?={_FIRM}|(?<=상가|빌라|빌딩|파트|타워|스텔|라자){_LOOSE})|"
     rf"(?!{STOPS})[가-힣A-Za-z]{{2,12}}?(?={_UNIT}))"
 )
 _BUILDING = (
@@ -83,15 +85,29 @@ _BUILDING = (
 )
 _LOT = rf"(?:산 ?)?[0-9]{{1,5}}(?: ?[{DASH}의] ?[0-9]{{1,4}})?(?: ?번지)?"
 _BRACKET = (
-    rf"{_JOINT}[(\[]"
+    rf"(?:{_BLANKS}(?:[,./·|{DASH}]|- )?{_BLANKS}[(\[]|{_OVER}[(])"
     rf"(?:(?:지번|구)?[: ]{{0,2}}[가-힣0-9·]{{1,8}}(?:동|리|가|읍|면)(?:[0-9] ?가)?(?: [가-힣]{{1,5}}리)?(?: ?{_LOT})?"
     r"(?:[, ]{1,2}[가-힣A-Za-z0-9 ,.·\-]{2,30})?"
     rf"|[가-힣A-Za-z0-9 ]{{1,16}}(?:{BUILDINGS}|밸리|센터|번지)|(?:{_NAME}(?:{_GAP}{_NAME}){{0,2}}?)?"
     rf"(?:{_JOINT}{_UNIT}){{1,4}}"
     rf"|(?:{_JOINT}(?:{_UNIT}|{_PAIR}|{_NAMED})){{1,4}})[)\]]"
 )
+_NAMED_FLAT = (
+    rf"(?:{_BEFORE_NAME}|\.)(?!{STOPS})[가-힣A-Za-z]{{1,10}}(?:[가-힣]텔|빌|빌라|맨션|아파트)[ .]{{1,2}}(?!(?:19"
+    rf"|20)[0-9]{{2}})"
+    rf"[1-9][0-9]{{2,3}}(?=[^0-9가-힣A-Za-z{DASH}~.,%/:]|[.,](?![0-9])|\Z| ?[에으로])"
+    rf"|(?<=[0-9]) / [1-9][0-9]{{2}}(?=[;|\t\n)\"<]|\Z)"
+)
+"""The flat behind the name of a building, or behind a slash at the end of a field, without a word for it."""
+_QUOTED = rf"(?:{_BLANKS}[〈《(\[]{_NAME}(?:{_GAP}{_NAME}){{0,3}}?[〉》)\]](?={_JOINT}{_UNIT}))"
 _BOX = r"(?:[ ,]{0,2}(?:우체국 ?)?사서함 ?(?:제 ?)?[0-9]{1,5}(?:-[0-9]{1,4})?호?)"
-_PIECE = re.compile(rf"{_JOINT}{_UNIT}|{_JOINT}{_PAIR}|{_BARE}|{_JOINT}{_NAMED}|{_NAMES}|{_BUILDING}|{_BRACKET}|{_BOX}")
+_PIECE = re.compile(
+    rf"{_JOINT}{_UNIT}|{_JOINT}{_PAIR}|{_BARE}|{_JOINT}{_NAMED}|{_NAMES}|{_NAMED_FLAT}|{_BUILDING}|{_BRACKET}|{_QUOTED}|{_BOX}"
+)
+_ANOTHER = re.compile(
+    rf"(?<=호)(?: ?[,/|·] ?[가-힣]{{2,4}}[동리] (?![0-9])|{_OVER}(?:[가-힣]{{2,4}}\t|{'|'.join(PROVINCES)}))"
+)
+"""Behind a flat, the town of another address, or the next line of a table."""
 _HOUSE = rf"(?:[0-9{LETTERS}]동|층|[0-9](?:단지|차|관|라인)|{BUILDINGS})"
 _ROOM = (
     rf"{_HOUSE}[^0-9가-힣]{{0,3}}{ORDINAL}(?:[{LETTERS}][ {DASH}]?[0-9]{{1,4}}|[0-9]{{2,4}}|(?:층"
@@ -112,7 +128,7 @@ FLAT_GATE = (  # without counting, the automaton is smaller
 
 def tail_end(text: str, start: int) -> int:
     """Return where the tail that begins at `start` ends: there where nothing of one stands."""
-    while (piece := _PIECE.match(text, start)) is not None and piece.end() > start:
+    while (piece := _PIECE.match(text, start)) is not None and piece.end() > start and not _ANOTHER.match(text, start):
         start = piece.end()
     return start
 
