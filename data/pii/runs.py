@@ -144,8 +144,6 @@ def _read(text: str, groups: list[Group], alone: bool, previous: Found | None) -
         at = min(start, BEFORE) + 1
         joined = "-" not in plain and 1 < len(groups) <= 8
         for kind in (TEL,) if joined or mixed else _KINDS:
-            if kind is CARD and len({joint.strip() for joint in joints}) > 1:
-                continue
             match = kind.pattern.match(view, at)
             if match is None or match.end() != at + len(plain):
                 continue
