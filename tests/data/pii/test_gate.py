@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from data.pii import broken, find_spans, gate, runs
@@ -88,6 +88,7 @@ def test_relaxation_where_joints_are_mixed(line: str) -> None:
 
 @settings(max_examples=500)
 @given(st.lists(st.sampled_from(PIECES + FORMS) | st.text(ALPHABET, max_size=25), max_size=4).map("".join))
+@example("F길/1")
 def test_an_address_begins_as_its_relaxation_says(line: str) -> None:
     whole = re.compile(head.PATTERN.pattern.replace(f"(?={head.BEGINS})", ""))
     assert whole.pattern != head.PATTERN.pattern

@@ -80,7 +80,7 @@ _ESTATE = (
 _NAMES = (*PROVINCES, *f"{CITIES}|{COUNTIES}|{WARDS}".split("|"))
 BEGINS = (
     f"[{''.join(sorted({name[0] for name in _NAMES}))}][{''.join(sorted({name[1] for name in _NAMES}))}]"
-    rf"|[가-힣A-Za-z0-9·.]{{0,30}}(?:[로길동리읍면구시](?=[ \t\v,<(\n0-9지산제])|[0-9]가|{BUILDINGS})"
+    rf"|[가-힣A-Za-z0-9·.]{{0,30}}(?:[로길동리읍면구시](?={_B}|[ \t\v,<(\n0-9지산제])|[0-9]가|{BUILDINGS})"
     "|산 ?[0-9]"
 )
 """A relaxation of what a head begins with: a region's first letters, or a word that ends as roads and towns do.
