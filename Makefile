@@ -27,6 +27,8 @@ STAMP := $(VENV)/.installed
 DOCS := $(VENV)/.docs
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
+# Python 3.10's own pip builds seqeval, which comes as source alone, without what its build needs
+export PIP_USE_PEP517 ?= 1
 
 .PHONY: quickstart quickstart-instruct quickstart-embed test test-slow test-oldest mutations lint docs docs-links dist install install-tpu test-tpu install-xla test-xla
 .PHONY: drills gpu gpu-tests gpu-bench gpu-run

@@ -17,6 +17,7 @@ from common.settings import parse_settings
 from embed.settings import EmbedSettings
 
 pytest.importorskip("sentence_transformers")
+pytest.importorskip("mteb")
 from embed import rerank
 from embed.base import load_model
 from embed.data import load_sets
