@@ -59,7 +59,7 @@ _SIGNS = re.compile(
 """Names of a URL's parameters that sign it, or say until when it is signed."""
 _HEADER = re.compile(
     r"(\bauthorization\b[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token|digest|apikey)\s+)?|\bbearer(?:\s+|%20|\+))"
-    r"[\w.~+/=-]{6,}"
+    r"(?!(?:bearer|basic|digest|apikey) \*)[\w.~+/=-]{6,}"
     r"|(\b(?:x-api-key|x-auth-token|x-goog-api-key|private-token|api-key)[\"']?\s*[:=]\s*[\"']?)[^\s\"',;}]+"
     r"|(\bcookie[\"']?\s*[:=]\s*[\"']?)[^\n\"']+|(\bbasic\s+)(?=[a-z+/]*[0-9=])[\w+/]{8,}={0,2}",
     re.IGNORECASE,
@@ -98,6 +98,11 @@ def masked(text: str) -> str:
     if "@" in text:
         text = _BARE_LOGIN.sub(f"{MASK}@", text)
     return _LONE.sub(MASK, _NAMED.sub(_masked_value, text))
+
+
+def masked_setting(text: str) -> str:
+    """Return the value of a setting in which each secret is `MASK`, also a login without its scheme and a key alone."""
+    return _LONE.sub(MASK, _BARE_LOGIN.sub(f"{MASK}@", masked_urls(text)))
 
 
 def masked_urls(text: str) -> str:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from common.errors import UserError, nearest
 from common.safe_yaml import parse_yaml, yaml_fault
-from common.secrets import MASK, is_secret_name, masked_urls, remember
+from common.secrets import MASK, is_secret_name, masked_setting, masked_urls, remember
 
 
 class Settings(BaseModel):
@@ -69,8 +69,12 @@ def _dump_value(value: Any, drop: str) -> Any:
     if isinstance(value, (list, tuple)):
         return [_dump_value(item, drop) for item in value]
     if isinstance(value, dict):
-        return {masked_urls(str(key)): _dump_value(item, drop) for key, item in value.items()}
-    return masked_urls(value) if isinstance(value, str) else value
+        # commits stand in mappings, by the name of what they pin: no keys, though they look like one of wandb
+        return {
+            masked_urls(str(key)): masked_urls(item) if isinstance(item, str) else _dump_value(item, drop)
+            for key, item in value.items()
+        }
+    return masked_setting(value) if isinstance(value, str) else value
 
 
 PLAIN_WITH_HASH = re.compile(r"(?![\s\[{\"'])(?:\S.*)?(?<!\S)#")

@@ -11,6 +11,7 @@ import yaml
 
 from common.names import pinned_name
 from common.nulls import without_nulls
+from common.secrets import masked_setting
 from common.settings import dump_settings
 from data.readers import HUB
 from hunmin.recipe import Recipe
@@ -43,7 +44,7 @@ def public_recipe(recipe: Recipe) -> str:
     tree = bare(tree)
     source = recipe.pretrain.init_from
     if source and not source.startswith(HUB):
-        tree["pretrain"]["init_from"] = f"./{last_name(source)}"
+        tree["pretrain"]["init_from"] = f"./{masked_setting(last_name(source))}"
     tree = without_nulls(tree, Recipe)
     if "klue" in tree:  # left out, it would be klue.data
         tree["corpus"]["decontaminate"].setdefault("benchmark", None)

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 from typer.main import get_command
@@ -140,11 +140,21 @@ def test_no_error_and_no_recipe_of_any_setting_holds_one(home: Path) -> None:
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example((InstructRecipe, "tune.wandb_project"), "bare", "{}")
+@example((Recipe, "pretrain.wandb_project"), "wandb", "{}")
+@example((Recipe, "pretrain.init_from"), "hub", "{}")
+@example((Recipe, "hub.commits"), "header", "{}")
 @given(
     st.sampled_from(KEYS), st.sampled_from(sorted(FORMS)), st.sampled_from(["{}", "[{}]", "{{path: '{}'}}", "{}: ["])
 )
 def test_no_form_at_any_setting_is_shown(home: Path, place: tuple[type[BaseModel], str], form: str, shape: str) -> None:
     assert not held(said_of(*place, shape.format(FORMS[form].strip("'"))))
+
+
+@pytest.mark.slow
+def test_no_form_at_every_setting_is_shown(home: Path) -> None:
+    for kind, key in KEYS:
+        assert not [form for form, value in FORMS.items() if held(said_of(kind, key, value))], key
 
 
 @pytest.mark.parametrize("tree", [
