@@ -77,6 +77,8 @@ def write_card(
 def loss_name(shape: str, distill: str, guide: Any, mini_batch: int | None) -> str:
     """Return sentence-transformers' name of the loss of a set, by shape, way to distill and settings of the run."""
     if shape == "ranking":
-        return "Cached" * bool(mini_batch) + ("GISTEmbedLoss" if guide else "MultipleNegativesRankingLoss")
+        if guide:  # the loss without a cache takes one negative at most
+            return "CachedGISTEmbedLoss"
+        return "Cached" * bool(mini_batch) + "MultipleNegativesRankingLoss"
     return {"scored": "CoSENTLoss", "kl": "DistillKLDivLoss"}.get(distill if shape == "distilled" else shape,
                                                                     "MarginMSELoss")  # fmt: skip

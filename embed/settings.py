@@ -137,7 +137,7 @@ class EmbedSettings(Settings):
     """Smaller widths at which truncated vectors shall work too. Each adds a loss; () trains the full width alone."""
     guide: str | None = None
     """Sentence-transformers model, folder or hf:OWNER/NAME@COMMIT, that drops false negatives: candidates that it ranks
-    closer to the query than the positive."""
+    closer to the query than the positive. It reads the texts with its own tokenizer, prompts and length."""
     score: tuple[str, ...] = ()
     """Tasks to score the tuned model on, by mteb's names. Training rows that contain a scored pair are removed."""
     mine: MineSettings = runtime(MineSettings())
@@ -182,8 +182,10 @@ class EmbedSettings(Settings):
 
     @model_validator(mode="after")
     def _fit(self) -> EmbedSettings:
-        if self.mini_batch and self.dtype == "fp16":
-            raise ValueError("the cached loss (mini_batch) gives NaN in fp16: use dtype=bf16, or no mini_batch")
+        if (self.mini_batch or self.guide) and self.dtype == "fp16":
+            raise ValueError(
+                "the cached loss (mini_batch, guide) gives NaN in fp16: use dtype=bf16, or neither of them"
+            )
         if self.batch % self.processes:
             raise ValueError(f"batch ({self.batch}) must be a multiple of processes ({self.processes})")
         if self.steps and "epochs" in self.model_fields_set and self.epochs > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from datasets import Dataset, DatasetDict
 from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from sentence_transformers.base.trainer import BaseTrainer
 from sentence_transformers.sentence_transformer import losses
+from sentence_transformers.sentence_transformer.data_collator import SentenceTransformerDataCollator
 from sentence_transformers.util import pairwise_cos_sim
 
 from common.files import atomic_write, disk_errors, sha256_file, write_text
@@ -37,11 +39,41 @@ FIXED: dict[str, Any] = {
 """Arguments that are the same in every run; the Trainer's one epoch is the whole run, whose batches are drawn here."""
 
 
-def loss_of(one: TrainingSet, model: Any, s: EmbedSettings, world: int, guide: Any = None) -> Any:
+@dataclass
+class GuidedCollator(SentenceTransformerDataCollator):
+    """Batches in which a ranked text stands with the guide's vector of it, by the guide's own ids, prompts, length."""
+
+    guide: Any = None
+
+    def __call__(self, features: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return a batch; of B rows, `COLUMN_guide` holds vectors of the shape (B, 1, width)."""
+        batch = super().__call__(features)
+        texts = {*features[0]} - {"dataset_name"} if self.guide and "label" not in features[0] else {}
+        for column in texts:
+            encode = self.guide.encode_query if column == "query" else self.guide.encode_document
+            told = encode([row[column] for row in features], convert_to_tensor=True, show_progress_bar=False)
+            # a second axis of 1: sentence-transformers cuts one as long as the batch's ids where padding ends
+            batch[f"{column}_guide"] = told.unsqueeze(1)
+        return batch
+
+
+class GuideVectors:
+    """A guide as the loss takes it; a batch brings its vectors, since the loss itself would decode the model's ids."""
+
+    def __init__(self, model: Any) -> None:
+        self.tokenizer, self.max_seq_length = model.tokenizer, model.max_seq_length
+
+    def __call__(self, features: dict[str, Any]) -> dict[str, Any]:
+        """Return the vectors of a column, (rows, width)."""
+        return {"sentence_embedding": features["guide"].squeeze(1)}
+
+
+def loss_of(one: TrainingSet, model: Any, s: EmbedSettings, world: int) -> Any:
     """Return the loss of a set, by its shape; a guide drops false negatives, which several processes gather."""
-    kind = loss_name(one.shape, one.settings.distill, guide, s.mini_batch)
-    ranking: Any = {"gather_across_devices": world > 1} | ({"mini_batch_size": s.mini_batch} if s.mini_batch else {})
-    ranking |= {"guide": guide, "temperature": s.temperature} if guide else {"scale": 1 / s.temperature}
+    kind = loss_name(one.shape, one.settings.distill, s.guide, s.mini_batch)
+    ranking: Any = {"gather_across_devices": world > 1}
+    ranking |= {"mini_batch_size": s.mini_batch or s.batch // world} if kind.startswith("Cached") else {}
+    ranking |= {"guide": GuideVectors(model), "temperature": s.temperature} if s.guide else {"scale": 1 / s.temperature}
     given: Any = {
         "CoSENTLoss": {"scale": 1 / s.temperature}, "MarginMSELoss": {"similarity_fct": pairwise_cos_sim},
         "DistillKLDivLoss": {  # its student_temperature would scale the loss by the square
@@ -97,14 +129,14 @@ class Tuner(ExactTrainer, SentenceTransformerTrainer):
 
     arguments: Any = SentenceTransformerTrainingArguments
     within = ""
+    data_collator_class = GuidedCollator
     read_sets, begin = staticmethod(load_sets), staticmethod(begin_model)
     load_weights, save_folder = staticmethod(load_encoder), staticmethod(write_embedder)
 
     @staticmethod
     def loss_by_set(sets: list[TrainingSet], model: Any, s: EmbedSettings, world: int) -> dict[str, Any]:
         """Return set → its loss."""
-        guide = load_model(find(s.guide, "model"), str(model.device)) if s.guide else None
-        return {one.name: loss_of(one, model, s, world, guide) for one in sets}
+        return {one.name: loss_of(one, model, s, world) for one in sets}
 
 
 def columns_of(one: TrainingSet) -> list[str]:
@@ -155,6 +187,8 @@ def train_to_end(
             follow = Follow("embed", s, out, stop, done, steps, arguments.process_index == 0, cure)
             kind.drawn, losses_by_set = Drawn(sets, s, steps, world), kind.loss_by_set(sets, model, s, world)
             trainer = kind(model, arguments, as_datasets(sets), callbacks=[follow], loss=losses_by_set)
+            if s.guide:
+                trainer.data_collator.guide = load_model(find(s.guide, "model"), str(arguments.device))
             torch.manual_seed(s.seed)
             if not train_or_stop(trainer, follow, checkpoint, out):
                 return None

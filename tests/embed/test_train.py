@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_encoders import RUN, losses_of, pairs, write_encoder, write_job
+from tiny_encoders import RUN, embedding_folder, losses_of, pairs, scored, write_encoder, write_job, write_lines
 
 from common.settings import parse_settings
 from embed.settings import EmbedDataSettings, EmbedSettings
 
 pytest.importorskip("sentence_transformers")
-from embed.base import begin_model
+from embed.base import begin_model, load_model
 from embed.batches import draw_batches
 from embed.data import TrainingSet, load_sets
 from embed.trainer import loss_of
@@ -110,6 +110,74 @@ def test_the_cached_loss_has_the_gradients_of_the_plain_one(base: Path, rows: di
     (plain, a), (cached, b) = found
     assert cached == pytest.approx(plain, abs=1e-5)
     assert (a - b).abs().max() <= 1e-5 * a.abs().max()
+
+
+def _cosines(a: torch.Tensor, b: torch.Tensor) -> list[list[float]]:
+    unit = [v / v.norm(dim=1, keepdim=True) for v in (a, b)]
+    return [[float(x @ y) for y in unit[1]] for x in unit[0]]
+
+
+@pytest.mark.parametrize(("negatives", "mini"), [(0, None), (1, 3), (3, None), (3, 3)])
+def test_a_guide_reads_the_texts_themselves(negatives: int, mini: int | None, base: Path, tmp_path: Path) -> None:
+    """The loss of the Trainer's batch by a plain loop, with a guide of another vocabulary, length and prompts."""
+    from embed.trainer import Tuner, as_datasets
+
+    rows = pairs(160)  # the last words of a text are unknown to the model, not to the guide
+    data = [
+        {"query": f"{row['query']} 뷁{n}", "positive": row["positive"] + " 뷁쉙" * (n % 3),
+         "negatives": [f"{other['positive']} 쉙" for other in rows[40 + n :: 40][:negatives]]}
+        for n, row in enumerate(rows[:8])
+    ]  # fmt: skip
+    path = write_lines(tmp_path / "rows.jsonl", data)
+    guided = parse_settings(
+        EmbedSettings, {"data": [{"path": "x", "prompts": {"query": "뷁: "}}], "max_seq_len": 64}, "t"
+    )
+    bare = write_encoder(tmp_path / "bare", letters="뷁쉙:", hidden_size=16)
+    guide = load_model(embedding_folder(bare, tmp_path / "guide", guided), "cpu")
+    changes = {"data": [{"path": str(path)}], "batch": 8, "max_seq_len": 16, "mini_batch": mini, "guide": "guide"}
+    s = parse_settings(EmbedSettings, changes, "test")
+    model, sets = begin_model(base, s, "cpu").eval(), load_sets(s)
+    arguments = Tuner.arguments(output_dir=str(tmp_path / "out"), report_to=[], use_cpu=True)
+    trainer = Tuner(model, arguments, as_datasets(sets), loss=Tuner.loss_by_set(sets, model, s, 1))
+    trainer.data_collator.guide = guide
+    batch = trainer.data_collator(as_datasets(sets)["0-rows"].to_list())
+    features, _ = trainer.collect_features(batch)
+    found = next(iter(trainer.loss.values()))(features, None)
+
+    texts = list(zip(*((row["query"], row["positive"], *row["negatives"]) for row in data), strict=True))
+    own = [torch.tensor(model.encode(list(column))) for column in texts]
+    told = [torch.tensor(guide.encode([prompt + text for text in column]))
+            for prompt, column in zip(["뷁: ", *[""] * len(texts)], texts, strict=False)]  # fmt: skip
+    cells = [(0, column) for column in range(1, len(texts))] + [(0, 0), (1, 1)]
+    expected = 0.0
+    for row in range(8):
+        bound = _cosines(told[0], told[1])[row][row]
+        total = 0.0
+        for a, b in cells:
+            theirs, ours = _cosines(told[a], told[b])[row], _cosines(own[a], own[b])[row]
+            total += sum(math.exp(ours[n] / 0.05) for n in range(8) if theirs[n] <= bound or (a, b, n) == (0, 1, row))
+        expected += (math.log(total) - _cosines(own[0], own[1])[row][row] / 0.05) / 8
+    assert found.item() == pytest.approx(expected, rel=1e-4)
+    found.backward()
+
+
+def test_rows_of_three_negatives_train_with_a_guide(run: Any, base: Path, tmp_path: Path) -> None:
+    """Beside scored rows, which no guide looks at; a stop and a resume give the same bytes."""
+    rows = pairs(160)
+    mined = [
+        {**row, "negatives": [other["positive"] for other in rows[40 + n :: 40][:3]]} for n, row in enumerate(rows[:40])
+    ]
+    data = [{"path": str(write_lines(tmp_path / "mined.jsonl", mined))},
+            {"path": str(write_lines(tmp_path / "scored.jsonl", scored(20))), "range": [0, 5]}]  # fmt: skip
+    s = parse_settings(EmbedSettings, {"data": data, "max_seq_len": 64}, "test")
+    guide = embedding_folder(write_encoder(tmp_path / "guide", letters="뷁"), tmp_path / "model", s)
+    given = {"guide": str(guide), "steps": 4, "checkpoint_every": 2, "matryoshka": [8]}
+    straight, resumed = tmp_path / "straight", tmp_path / "resumed"
+    run(base, data, straight, **given)
+    run(base, data, resumed, stop_at=2, **given)
+    run(base, data, resumed, **given)
+    assert weights(straight) == weights(resumed)
+    assert "| CachedGISTEmbedLoss |" in (straight / "model" / "README.md").read_text().replace("MatryoshkaLoss, ", "")
 
 
 def start(job: Path, processes: int) -> None:

@@ -94,11 +94,11 @@ def write_sts(folder: Path) -> Path:
     return folder
 
 
-def write_encoder(folder: Path, dropout: float = 0.1, **changes: Any) -> Path:
-    """Write a RoBERTa of two layers, width 32, and its tokenizer."""
+def write_encoder(folder: Path, dropout: float = 0.1, letters: str = "", **changes: Any) -> Path:
+    """Write a RoBERTa of two layers, width 32, and its tokenizer, which knows some more letters."""
     texts = [text for row in pairs(196) for text in (row["query"], row["positive"], *row["negatives"])]
-    letters = sorted({letter for text in texts for letter in text if letter != " "} | set("0123456789"))
-    names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *letters]
+    known = sorted({letter for text in texts for letter in text if letter != " "} | set("0123456789" + letters))
+    names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *known]
     core = Tokenizer(models.WordLevel({name: number for number, name in enumerate(names)}, unk_token="<unk>"))
     core.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.Split("", "isolated")])
     core.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=False)
