@@ -1,13 +1,12 @@
-"""Hard negatives for the rows of a recipe, by sentence-transformers' miner."""
+"""Hard negatives for the rows of a recipe."""
 
 from __future__ import annotations
 
-import io
 import json
+import math
 import sys
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from contextlib import nullcontext, redirect_stderr
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,19 @@ from common.errors import UserError
 from common.files import atomic_write
 from embed.data import TrainingSet, load_sets
 from embed.sets import plain
-from embed.settings import EmbedSettings
+from embed.settings import EmbedSettings, MineSettings
+
+REPEATED, MARGIN, MAX_SCORE = (
+    "left out: repeated",
+    "left out: too few below margin",
+    "left out: too few below max_score",
+)
+"""Why a row has no negatives."""
 
 
 def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dict[str, Any]:
     """Write `out/SET.jsonl`, rows of {query, positive, negatives, scores?} that `embed.data` reads, for each set where
-    any have negatives, and return {"documents", "sets": rows, rows left out, licence}.
+    any have negatives, and return {"documents", "sets": rows, rows left out by reason, licence}.
 
     Texts equal but for white space are one text. A query's positives in all sets are never its negatives.
 
@@ -33,9 +39,6 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
     Raises:
         UserError: there is no set with queries, there are too few documents or negatives, or a model is none.
     """
-    from datasets import Dataset
-    from sentence_transformers.util import mine_hard_negatives
-
     from embed.base import begin_model, load_model, read_base
     from embed.rerank import load_reranker
 
@@ -51,37 +54,32 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
         )  # fmt: skip
     there = {*documents}
     pairs = dict.fromkeys((keys[row[0]], keys[row[1]]) for row in every)  # a removed row's positive stays known
-    queries, positives = zip(*(pair for pair in pairs if pair[1] in there), strict=True)
     if (model / "modules.json").is_file():
         encoder = load_model(model)
         encoder.similarity_fn_name = "cosine"  # as scores and margins are meant, whatever the model states
     else:
         read_base(model, s)
         encoder = begin_model(model, s)
-    with nullcontext() if sys.stderr.isatty() else redirect_stderr(io.StringIO()):  # its bars
-        mined = mine_hard_negatives(
-            Dataset.from_dict({"query": queries, "positive": positives}), encoder, corpus=documents,
-            num_negatives=wanted + 1, cross_encoder=load_reranker(reranker) if reranker else None,
-            relative_margin=s.mine.margin, max_score=s.mine.max_score, output_format="triplet", output_scores=True,
-            verbose=False,
-        )  # fmt: skip
-    found: dict[tuple[str, str], list[tuple[str, list[float]]]] = defaultdict(list)
-    for query, positive, negative, scores in zip(*mined.to_dict().values(), strict=True):
-        if negative != query:  # one too many is mined
-            found[query, positive].append((negative, scores))
+    asked: dict[str, list[str]] = defaultdict(list)
+    for query, positive in pairs:
+        if positive in there:
+            asked[query].append(positive)
+    found = _search(encoder, load_reranker(reranker) if reranker else None, asked, documents, s.mine)
     counts: dict[str, Any] = {"documents": len(documents), "sets": {}}
     for one in sets:
         rows: dict[tuple[str, str], dict[str, Any]] = {}
+        told = Counter({"rows": 0, REPEATED: 0, MARGIN: 0, **({} if s.mine.max_score is None else {MAX_SCORE: 0})})
         for query, positive, *_ in one.texts:
             key = keys[query], keys[positive]
-            best = found[key][:wanted]
-            if len(best) == wanted:
-                rows[key] = {"query": query, "positive": positive, "negatives": [text for text, _ in best]}
+            best = found[key]
+            told[REPEATED if key in rows else best if isinstance(best, str) else "rows"] += 1
+            if key not in rows and not isinstance(best, str):
+                rows[key] = {"query": query, "positive": positive, "negatives": [text for text, _ in best[1:]]}
                 if s.mine.scores:
-                    rows[key]["scores"] = [best[0][1][0], *(scores[1] for _, scores in best)]
+                    rows[key]["scores"] = [score for _, score in best]
         if rows:
             write_rows(out, one, rows.values())
-        counts["sets"][one.name] = {"rows": len(rows), "left out": len(one.texts) - len(rows), "licence": one.licence}
+        counts["sets"][one.name] = {**told, "licence": one.licence}
     if not any(one["rows"] for one in counts["sets"].values()):
         raise UserError(
             f"no query has {wanted} negatives below the margin", "a row has embed.mine.negatives of them",
@@ -89,6 +87,67 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
             + (", or raise embed.mine.max_score" if s.mine.max_score is not None else ""),
         )  # fmt: skip
     return counts
+
+
+def _search(
+    encoder: Any, reranker: Any, asked: Mapping[str, Sequence[str]], documents: list[str], m: MineSettings
+) -> dict[tuple[str, str], Any]:
+    """Return (query, positive) → [(text, score)] of the positive and its negatives, the highest scores below the
+    bounds, or why there are too few of them.
+
+    Args:
+        encoder: of sentence-transformers; cosines rank the documents.
+        reranker: cross-encoder that scores them instead, ten times as many each time until there are enough; or None.
+        asked: query → its positives, which are documents.
+        documents: all different.
+        m: bounds, and how many negatives.
+    """
+    import torch
+
+    place = {text: number for number, text in enumerate(documents)}
+    given = {"normalize_embeddings": True, "convert_to_tensor": True, "show_progress_bar": sys.stderr.isatty()}
+    vectors_DH = torch.as_tensor(encoder.encode_document(documents, **given))
+    queries_QH = torch.as_tensor(encoder.encode_query(list(asked), **given))
+
+    def predicted(query: str, texts: Iterable[str]) -> torch.Tensor:
+        scores = reranker.predict([(query, text) for text in texts], show_progress_bar=False)
+        return torch.as_tensor(scores, device=vectors_DH.device)
+
+    def widening(query: str, cosines_D: torch.Tensor, count: int) -> Iterator[torch.Tensor]:
+        """Yield the scores of all documents; -inf where they are no candidates, or not looked at yet."""
+        if reranker is None:
+            yield cosines_D
+            return
+        scores_D, order, size = torch.full_like(cosines_D, -math.inf), cosines_D.topk(count).indices, 0
+        yield scores_D
+        while size < count:
+            block = order[size : (size := min(count, 10 * (size or m.negatives)))]
+            scores_D[block] = predicted(query, (documents[number] for number in block)).to(scores_D.dtype)
+            yield scores_D
+
+    found: dict[tuple[str, str], Any] = {}
+    few: dict[tuple[str, str], Any] = {}
+    rows = (row for part in queries_QH.split(128) for row in part @ vectors_DH.T)
+    for (query, positives), cosines_D in zip(asked.items(), rows, strict=True):
+        own = [place[text] for text in positives]
+        scores_P = (cosines_D[own] if reranker is None else predicted(query, positives)).tolist()
+        barred = {*own, place.get(query, own[0])}
+        cosines_D[[*barred]] = -math.inf
+        for scores_D in widening(query, cosines_D, len(documents) - len(barred)):
+            for positive, score in zip(positives, scores_P, strict=True):
+                margin = score - abs(score) * m.margin
+                limit = margin if m.max_score is None else min(margin, m.max_score)
+                best = scores_D.masked_fill(scores_D > limit, -math.inf).topk(m.negatives)
+                if best.values[-1] > -math.inf:
+                    texts = [documents[number] for number in best.indices]
+                    negatives = [*zip(texts, best.values.tolist(), strict=True)]
+                    found.setdefault((query, positive), [(positive, score), *negatives])
+                elif (query, positive) not in found:
+                    below = ((scores_D > -math.inf) & (scores_D <= margin)).sum()
+                    few[query, positive] = MARGIN if below < m.negatives else MAX_SCORE
+            if all((query, positive) in found for positive in positives):
+                break
+    return few | found
 
 
 def query_sets(sets: Sequence[TrainingSet]) -> list[TrainingSet]:

@@ -111,7 +111,7 @@ def test_negatives_are_the_closest_below_the_margin(model: Path, rows: dict[str,
     counts = mine(settings(data, negatives=2, margin=0.002, scores=True), model, None, tmp_path / "x")
     found = read(tmp_path / "x" / "0-triplets.jsonl")
     assert counts["documents"] == 120 and len(found) == counts["sets"]["0-triplets"]["rows"] > 0
-    assert counts["sets"]["0-triplets"]["left out"] == 60 - len(found)
+    assert counts["sets"]["0-triplets"]["left out: too few below margin"] == 60 - len(found)
     assert [path.name for path in (tmp_path / "x").iterdir()] == ["0-triplets.jsonl"]
     documents = [text for row in pairs(60) for text in (row["positive"], *row["negatives"])]
     vectors = dict(zip(documents, encoder.encode(documents, normalize_embeddings=True), strict=True))
@@ -121,7 +121,7 @@ def test_negatives_are_the_closest_below_the_margin(model: Path, rows: dict[str,
         cosine = {text: float(query @ vectors[text]) for text in documents}
         limit = cosine[row["positive"]] * 0.998
         ranked = sorted((text for text in documents if text != row["positive"]), key=lambda text: -cosine[text])
-        below = [text for text in ranked[:31] if cosine[text] <= limit][:2]  # the miner looks at so many candidates
+        below = [text for text in ranked if cosine[text] <= limit][:2]
         if len(below) == 2:
             expected[row["query"]] = (below, [cosine[row["positive"]], *(cosine[text] for text in below)])
     assert expected.keys() == {row["query"] for row in found}
@@ -130,6 +130,41 @@ def test_negatives_are_the_closest_below_the_margin(model: Path, rows: dict[str,
         assert row["scores"] == pytest.approx(expected[row["query"]][1], abs=1e-5)
     (one,) = load_sets(settings([{"path": str(tmp_path / "x" / "0-triplets.jsonl")}]))
     assert one.shape == "distilled"
+
+
+@pytest.mark.parametrize("by", ["cosine", "reranker"])
+def test_all_documents_are_looked_at(by: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """155 documents lie above the margin, three below it; each row that is left out has its reason."""
+    near, far = [f"가까운 글 {n}" for n in range(155)], [f"먼 글 {n}" for n in range(3)]
+    angles = {"물음": 0.0, "답": 0.1} | {text: 0.1 + n / 1e5 for n, text in enumerate(near)}
+    angles |= {text: 1.2 + n / 10 for n, text in enumerate(far)}
+    monkeypatch.setattr("embed.base.load_model", lambda *_: Planted(angles))
+    calls = []
+
+    class Cross:
+        def predict(self, pairs: list[tuple[str, str]], **_: Any) -> Any:
+            calls.append(len(pairs))
+            return np.array([math.cos(angles[query] - angles[text]) for query, text in pairs], np.float32)
+
+    monkeypatch.setattr("embed.rerank.load_reranker", lambda *_: Cross())
+    angles |= {"답 하나": 0.1, "둘째 물음": 1.25, "셋째 물음": 0.15}
+    rows = [{"query": "물음", "positive": "답", "negatives": [text]} for text in ["답 하나", *near, *far]]
+    data = [{"path": str(write_lines(tmp_path / "x.jsonl", rows))}]
+    for query in ("둘째 물음", "셋째 물음"):
+        row = {"query": query, "positive": "먼 글 0", "negatives": ["먼 글 1"]}
+        data.append({"path": str(write_lines(tmp_path / f"{query}.jsonl", [row]))})
+    reranker = tmp_path if by == "reranker" else None
+    counts = mine(settings(data, negatives=3, scores=True, max_score=0.38), model, reranker, tmp_path / "out")["sets"]
+    (found,) = read(tmp_path / "out" / "0-x.jsonl")
+    assert found["negatives"] == far
+    assert found["scores"] == pytest.approx([math.cos(angle) for angle in (0.1, 1.2, 1.3, 1.4)], abs=1e-5)
+    assert not calls or calls[:5] == [1, 30, 129, 1, 30]  # a positive, then ten times as many of the other documents
+    why = {"rows": 0, "left out: repeated": 0, "left out: too few below margin": 0,
+           "left out: too few below max_score": 0, "licence": "unstated"}  # fmt: skip
+    assert counts["0-x"] == why | {"rows": 1, "left out: repeated": len(rows) - 1}
+    # 0.408, the highest of 156, is above 0.38; of the third query's, two are below the margin
+    assert counts["1-둘째 물음"] == why | {"left out: too few below max_score": 1}
+    assert counts["2-셋째 물음"] == why | {"left out: too few below margin": 1}
 
 
 def test_an_encoder_is_pooled_and_a_second_run_writes_the_same_bytes(
