@@ -10,6 +10,7 @@ import numpy as np
 from torch.utils.data import BatchSampler
 
 from common.errors import UserError
+from data.decontaminate.normalise import text_key
 from embed.data import TrainingSet, positives_of
 from embed.settings import EmbedSettings
 
@@ -26,7 +27,8 @@ def _rows(one: TrainingSet, seed: Sequence[int]) -> Iterator[int]:
 def _batches(one: TrainingSet, size: int, seed: Sequence[int], known: dict[str, set[str]]) -> Iterator[list[int]]:
     """Yield the rows of a set as batches; rows that do not go into one wait for the next.
 
-    A batch of ranked rows holds no text twice, and no query beside another row's text that is a positive of it.
+    A batch of ranked rows holds no text twice, and no query beside another row's text that is a positive of it; texts
+    are compared by `text_key`.
 
     Raises:
         UserError: no rows of the set fill one.
@@ -34,6 +36,7 @@ def _batches(one: TrainingSet, size: int, seed: Sequence[int], known: dict[str, 
     order, waiting = _rows(one, seed), deque[int]()
     while one.shape != "ranking":
         yield list(islice(order, size))
+    keys = [tuple(map(text_key, row)) for row in one.texts]
     while True:
         taken: list[int] = []
         texts: set[str] = set()
@@ -43,7 +46,7 @@ def _batches(one: TrainingSet, size: int, seed: Sequence[int], known: dict[str, 
         while len(taken) < size:
             row = waiting.popleft() if waiting else next(order)
             looked += 1
-            query, *candidates = one.texts[row]
+            query, *candidates = keys[row]
             own = known[query]
             if texts.isdisjoint((query, *candidates)) and barred.isdisjoint(candidates) and own.isdisjoint(texts):
                 taken.append(row)

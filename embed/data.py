@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Strict, ValidationError, model_validator
 
 from common.errors import UserError, nearest
 from common.settings import Settings
+from data.decontaminate.normalise import text_key
 from embed.scored import read_lines
 from embed.sets import LICENCES, RANGE, Leaks, training_rows
 from embed.settings import EmbedDataSettings, EmbedSettings
@@ -43,9 +44,10 @@ class RankedRow(Settings):
     @model_validator(mode="after")
     def _fits(self) -> RankedRow:
         others = self.negatives or []
+        right = {text_key(self.query), text_key(self.positive)}
         if self.query == self.positive:
             raise ValueError(f"query and positive are the same: {self.query[:40]!r}")
-        if len({self.query, self.positive, *others}) < 2 + len(others):
+        if len(right.union(map(text_key, others))) < len(right) + len(others):
             raise ValueError("a negative is the query, the positive or another negative")
         if self.scores is not None and len(self.scores) != 1 + len(others):
             given = f"{len(self.scores)} scores for {1 + len(others)} candidates"
@@ -188,11 +190,11 @@ def checked_row(row: Any, low: float, high: float) -> tuple[str, tuple[str, ...]
 
 
 def positives_of(sets: Sequence[TrainingSet]) -> dict[str, set[str]]:
-    """Return query → its positives in all sets that are ranked, those of removed rows too."""
+    """Return query → its positives in all sets that are ranked, those of removed rows too, all by `text_key`."""
     found: dict[str, set[str]] = defaultdict(set)
     for one in sets:
         for query, positive, *_ in [*one.texts, *one.removed] if one.shape == "ranking" else ():
-            found[query].add(positive)
+            found[text_key(query)].add(text_key(positive))
     return found
 
 
@@ -200,7 +202,7 @@ def _refuse_known_positives(sets: Sequence[TrainingSet]) -> None:
     """Refuse a negative that is another row's positive of its query; take such rows of built-in sets out."""
     known = positives_of(sets)
     for one in sets:
-        good = [row for row in one.texts if known[row[0]].isdisjoint(row[2:])]
+        good = [row for row in one.texts if known[text_key(row[0])].isdisjoint(map(text_key, row[2:]))]
         if one.shape != "ranking" or len(good) == len(one.texts):
             continue
         if not one.settings.use:

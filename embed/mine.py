@@ -12,8 +12,8 @@ from typing import Any
 
 from common.errors import UserError
 from common.files import atomic_write
+from data.decontaminate.normalise import text_key
 from embed.data import TrainingSet, load_sets
-from embed.sets import plain
 from embed.settings import EmbedSettings, MineSettings
 
 REPEATED, MARGIN, MAX_SCORE = (
@@ -28,7 +28,7 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
     """Write `out/SET.jsonl`, rows of {query, positive, negatives, scores?} that `embed.data` reads, for each set where
     any have negatives, and return {"documents", "sets": rows, rows left out by reason, licence}.
 
-    Texts equal but for white space are one text. A query's positives in all sets are never its negatives.
+    Texts are compared by `text_key`. A query's positives in all sets are never its negatives.
 
     Args:
         s: data sets, and `mine`.
@@ -45,7 +45,7 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
     sets, wanted = query_sets(load_sets(s)), s.mine.negatives
     spelling: dict[str, str] = {}
     every = [row for one in sets for row in one.texts] + [row for one in sets for row in one.removed]
-    keys = {text: spelling.setdefault(plain(text), text) for row in every for text in row}
+    keys = {text: spelling.setdefault(text_key(text), text) for row in every for text in row}
     documents = list(dict.fromkeys(keys[text] for one in sets for row in one.texts for text in row[1:]))
     if len(documents) <= wanted:
         raise UserError(

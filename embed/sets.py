@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from data.nfc import composed
+from data.decontaminate.normalise import text_key
 from embed.scored import SCORED, Folders, Retrieval, read_scored, scored_files, split_file
 from embed.settings import EmbedSettings
 from klue.examples import read_examples
@@ -56,11 +56,6 @@ def training_rows(use: str, folders: Folders, split: str = "train") -> list[dict
     return [{"query": one.texts[0], "positive": one.texts[1]} for one in same if one.label != []]
 
 
-def plain(text: str) -> str:
-    """Return a text as it is compared with others: composed, white space as one blank."""
-    return " ".join(composed(text).split())
-
-
 class Leaks:
     """The texts of tasks that are scored, and which of them stand together in a pair, or as query and document."""
 
@@ -68,13 +63,13 @@ class Leaks:
         self.beside: dict[str, set[str]] = defaultdict(set)
         for name in names:
             for group in _groups(name, folders):
-                texts = [plain(text) for text in group]
+                texts = [text_key(text) for text in group]
                 for place, text in enumerate(texts):
                     self.beside[text].update(texts[:place] + texts[place + 1 :])
 
     def of(self, texts: Iterable[str]) -> str:
         """Return "pair" where two of a row's texts are a pair that is scored, "text" where one is in it, else ""."""
-        row = {plain(text) for text in texts} if self.beside else set()
+        row = {text_key(text) for text in texts} if self.beside else set()
         shared = [text for text in row if text in self.beside]
         if any(self.beside[text] & (row - {text} if len(row) > 1 else row) for text in shared):
             return "pair"

@@ -1,11 +1,13 @@
 """The suites: their tasks, where the rows of each lie, and what is scored."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from common.errors import UserError
 from common.settings import load_yaml
+from data.decontaminate.normalise import text_key
 from leaderboard import prepare
 from leaderboard.rows import SUFFIXES, Row, find_rows, prepared, read_rows
 
@@ -65,7 +67,8 @@ def load_rows(name: str, data: Path | None, options: Row) -> tuple[list[Row], li
     test, given = [*([r for r in prepared(path, lambda row: read(row, task, options)) if r] for path in files), []][:2]
     if not test:
         raise UserError(f"{files[0]} has no such rows of {options.get('use')!r}", "", 'name a use: "use": "copa"')
-    if any(shot in test for shot in given):
+    seen, asked = ({text_key(json.dumps(row, ensure_ascii=False)) for row in rows} for rows in (test, given))
+    if seen & asked:
         raise UserError(f"{files[1]} holds a row of {files[0]}", "shots are never test rows", "take the row out")
     return test, given
 

@@ -1,9 +1,9 @@
 """What two texts must share to be the same text: one table over code points, used by the kernels and by the oracle.
 
-A text is brought to NFC; then each character is either a letter (letters, digits, marks; case folded), a blank, or
-left out (punctuation, symbols, format characters such as U+200B). The letters between two blanks are a word (eojeol).
-A letter fits 16 bits: Han beyond the Basic Multilingual Plane shares the 6,400 stand-ins of the private use area,
-and the other scripts there are left out.
+A text is brought to NFC; then each character is either a letter (letters, digits, marks; case and width folded), a
+blank, or left out (punctuation, symbols, format characters such as U+200B). The letters between two blanks are a word
+(eojeol). A letter fits 16 bits: Han beyond the Basic Multilingual Plane shares the 6,400 stand-ins of the private use
+area, and the other scripts there are left out.
 """
 
 from __future__ import annotations
@@ -32,8 +32,19 @@ def fold_character(code: int) -> int:
         return BLANK
     if unicodedata.category(character)[0] not in "LNM" or 0xFE00 <= code <= 0xFE0F:
         return LEFT_OUT
+    if code >= 0xFF00:  # full-width letters, half-width jamo and kana
+        character = unicodedata.normalize("NFKC", character)
     folded = character.casefold()
     return ord(folded) if len(folded) == 1 and ord(folded) < TABLE_SIZE else code
+
+
+class _Folded(dict[int, str]):
+    def __missing__(self, code: int) -> str:
+        folded = fold_character(code)
+        return self.setdefault(code, "" if folded == LEFT_OUT else " " if folded == BLANK else chr(folded))
+
+
+_FOLDED = _Folded()
 
 
 @cache
@@ -44,11 +55,17 @@ def fold_table() -> NDArray[np.uint16]:
 
 def folded_words(text: str) -> list[str]:
     """Return the words of a text, folded: "K팝스타3’ 유희열이" → ["k팝스타3", "유희열이"]."""
-    folded = (fold_character(ord(character)) for character in nfc(text))
-    line = "".join(" " if code == BLANK else chr(code) for code in folded if code != LEFT_OUT)
-    return [word for word in line.split(" ") if word]
+    return nfc(text).translate(_FOLDED).split()
 
 
 def exact_key(text: str) -> str:
     """Return the text without blanks, punctuation and case: equal keys are an exact match; "" never matches."""
     return "".join(folded_words(text))
+
+
+def text_key(text: str) -> str:
+    """Return what is equal of two texts that are one: `exact_key`, or of a text of marks alone the text itself.
+
+    All of Hunmin compares texts by it: benchmarks with corpora, training rows with test rows, texts of a batch.
+    """
+    return exact_key(text) or "".join(nfc(text).split())

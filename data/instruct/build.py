@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from common.progress import ProgressBar, say
 from data.benchmark import BenchmarkSentence
 from data.decontaminate import DecontaminateSettings, Decontaminator, Hit
 from data.decontaminate.matcher import better
+from data.decontaminate.normalise import text_key
 from data.executors.local import LocalPool
 from data.instruct.files import PASSED_OVER, files_of, records_of
 from data.instruct.items import Item, draw, drawn_order, item_of, row_of_item
@@ -96,7 +96,7 @@ def build_instructions(
         told: Callable[[Part], None] = lambda part: bar.advance(1, part.name)  # noqa: E731
         parts = execute(partial(_prepared, settings=settings, searchers=searchers), parts, told)
         whole = {
-            _letters(text): split_sentences(text) for part in parts for item in part.held_out for text in item.texts
+            text_key(text): split_sentences(text) for part in parts for item in part.held_out for text in item.texts
         }
         known = [BenchmarkSentence("", text, one, len(cut) > 1) for text, cut in whole.items() for one in cut]
         held_out = Decontaminator.build(known, DecontaminateSettings(rules=["exact", "embedded"]))
@@ -162,7 +162,7 @@ def _finished(part: Part, settings: InstructSettings, texts: set[str], held_out:
     """Return a part with its rows: none that holds a text of a held-out row, labels balanced, shortfall filled."""
     count, table = len(part.left), part.table
     gone = _hits(held_out, _sentences(part.left))
-    known = enumerate(set(map(_letters, item.texts)) & texts for item in part.left)
+    known = enumerate(set(map(text_key, item.texts)) & texts for item in part.left)
     part.left = [part.left[n] for n, shared in known if n not in gone and not shared]
     table |= {"shares_held_out": count - len(part.left), "distinct_rows": len(part.left)}
     part.rows = [item.ready for item in part.left if item.ready]
@@ -186,10 +186,6 @@ def _finished(part: Part, settings: InstructSettings, texts: set[str], held_out:
 
 def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return dict(sorted(sum(map(Counter, counts), Counter[str]()).items()))
-
-
-def _letters(text: str) -> str:
-    return re.sub(r"\W+", "", text).casefold() or text
 
 
 def _balanced(sizes: Mapping[str, int], total: int) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from itertools import islice
 from typing import Any
@@ -39,6 +40,26 @@ def test_no_duplicate_and_no_second_positive(first: Any, second: Any, size: int,
             for row in batch:
                 negatives = {text for other in batch if other is not row for text in other[1:]}
                 assert not any((row[0], text) in known for text in negatives)
+    except UserError as error:
+        assert "rows go into a batch" in str(error)
+
+
+SPELLINGS = ("보기 {}", "보기{}.", " 보기  {}", "보기 {} ", unicodedata.normalize("NFD", "보기 {}"), "보기　{}！")
+"""One text for blanks, composition, width and a final dot."""
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 5), st.integers(0, 9)] * 2), min_size=12, max_size=40), st.integers(0, 3))
+@settings(max_examples=60)
+def test_a_text_in_another_spelling_is_the_same(rows: Any, seed: int) -> None:
+    """Queries 10 to 19 and documents 20 to 29, each drawn in one of its spellings."""
+    texts = [(SPELLINGS[a].format(q + 10), SPELLINGS[b].format(p + 20)) for a, q, b, p in rows]
+    known = {(q + 10, p + 20) for _, q, _, p in rows}
+    one = TrainingSet("a", EmbedDataSettings(path="x"), "", "ranking", texts)
+    try:
+        for _, batch in draw_batches([one], 3, 10, seed):
+            queries, documents = ([rows[n][1] + 10 for n in batch], [rows[n][3] + 20 for n in batch])
+            assert len({*queries, *documents}) == 6
+            assert not any((q, d) in known for i, q in enumerate(queries) for j, d in enumerate(documents) if i != j)
     except UserError as error:
         assert "rows go into a batch" in str(error)
 

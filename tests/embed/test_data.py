@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ def test_plain_and_compressed_files_hold_the_same_rows(tmp_path: Path) -> None:
     assert mined.name == "0-a"  # one number, however often its rows were mined or taught
     expected = [(row["query"], row["positive"], *row["negatives"]) for row in pairs(5)]
     assert all(one.texts == expected and one.shape == "ranking" and not one.labels for one in sets)
-    assert positives_of(sets) == {row["query"]: {row["positive"]} for row in pairs(5)}
+    assert positives_of(sets) == {row["query"].replace(" ", ""): {row["positive"].replace(" ", "")} for row in pairs(5)}
 
 
 def test_scores_are_brought_to_one_range(tmp_path: Path) -> None:
@@ -148,13 +149,39 @@ def test_rows_that_hold_a_scored_pair_are_removed(tmp_path: Path) -> None:
     (one,) = load_sets(settings([{"path": str(path)}], sources=[str(tmp_path)], score=["KLUE-STS"]))
     assert [row[0] for row in one.texts] == ["밥을 먹자.", "꽃이 핀다."]
     assert one.counts == {"read": 3, "removed: a scored pair": 1, "one text scored": 1}
-    assert positives_of([one])["비가 내린다."] == {"다른 글."}  # a removed row's stays known
+    assert positives_of([one])["비가내린다"] == {"다른글"}  # a removed row's stays known
     leaks = Leaks(["KLUE-STS"], [source])
     assert [leaks.of(texts) for texts in (["비가 온다.", "비가 내린다."], ["자자."], ["봄이다."])] == [
         "pair",
         "text",
         "",
     ]
+
+
+@pytest.mark.parametrize(
+    "spelled", ["비가 내린다", "비가내린다.", "비가 내린다．", unicodedata.normalize("NFD", "비가 내린다!")]
+)
+def test_a_scored_pair_is_removed_however_it_is_spelled(spelled: str, tmp_path: Path) -> None:
+    klue(tmp_path / "klue")
+    rows = [{"query": "비가　온다", "positive": spelled}, {"query": "꽃이 핀다.", "positive": "봄이다."}]
+    path = write_lines(tmp_path / "rows.jsonl", rows)
+    (one,) = load_sets(settings([{"path": str(path)}], sources=[str(tmp_path)], score=["KLUE-STS"]))
+    assert one.texts == [("꽃이 핀다.", "봄이다.")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("물음", "답", "답 ")], "a negative is the query"),
+        ([("물음", "답 １", "답1")], "a negative is the query"),
+        ([("물음", "답", unicodedata.normalize("NFD", "물음?"))], "a negative is the query"),
+        ([("물음", "답", "가"), ("물음 ", "나", "답.")], "is a positive of it in another row"),
+    ],
+)
+def test_a_negative_that_is_right_in_another_spelling_is_refused(rows: Any, message: str, tmp_path: Path) -> None:
+    lines = [{"query": query, "positive": positive, "negatives": [negative]} for query, positive, negative in rows]
+    with pytest.raises(UserError, match=message):
+        load_sets(settings([{"path": str(write_lines(tmp_path / "rows.jsonl", lines))}]))
 
 
 def test_a_premise_with_what_it_entails_and_what_contradicts_it(tmp_path: Path) -> None:

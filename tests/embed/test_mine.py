@@ -7,6 +7,7 @@ import math
 import random
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -40,11 +41,15 @@ def model(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_no_positive_is_a_negative(seed: int, model: Path, tmp_path: Path) -> None:
-    """Rows of few words in many spacings, so that texts repeat, with several positives, in two sets."""
+    """Rows of few words in many spellings, so that texts repeat, with several positives, in two sets."""
     draw = random.Random(seed)
 
     def text() -> str:
-        return draw.choice([" ", "  ", "\t"]).join(draw.choices(PLACES[:4], k=draw.randint(1, 2))) + draw.choice("  ")
+        words = draw.choice([" ", "  ", "\t"]).join(draw.choices(PLACES[:4], k=draw.randint(1, 2)))
+        return normalize(draw.choice(["NFC", "NFD"]), words) + draw.choice(["", " ", ".", "．"])
+
+    def key(text: str) -> str:
+        return "".join(normalize("NFKC", text).rstrip(". ").split())
 
     data, positives = [], {}
     for name in ("a", "b"):
@@ -52,15 +57,14 @@ def test_no_positive_is_a_negative(seed: int, model: Path, tmp_path: Path) -> No
         rows = [row for row in rows if row["query"] != row["positive"]]
         data.append({"path": str(write_lines(tmp_path / f"{name}.jsonl", rows))})
         for row in rows:
-            positives.setdefault(" ".join(row["query"].split()), set()).add(" ".join(row["positive"].split()))
+            positives.setdefault(key(row["query"]), set()).add(key(row["positive"]))
     mine(settings(data, negatives=2, margin=0), model, None, tmp_path)
     found = [row for name in ("0-a", "1-b") for row in read(tmp_path / f"{name}.jsonl")]
     assert found
     for row in found:
-        query = " ".join(row["query"].split())
-        negatives = [" ".join(negative.split()) for negative in row["negatives"]]
+        query, negatives = key(row["query"]), [key(negative) for negative in row["negatives"]]
         assert len(set(negatives)) == 2 and query not in negatives
-        assert " ".join(row["positive"].split()) in positives[query] and positives[query].isdisjoint(negatives)
+        assert key(row["positive"]) in positives[query] and positives[query].isdisjoint(negatives)
     load_sets(settings([{"path": str(tmp_path / f"{name}.jsonl")} for name in ("0-a", "1-b")
                         if (tmp_path / f"{name}.jsonl").stat().st_size], batch=2))  # fmt: skip
 

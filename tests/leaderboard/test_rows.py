@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from unicodedata import normalize
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -146,9 +147,11 @@ def test_shots_are_never_test_rows(tmp_path: Path) -> None:
     assert load_rows("ko_gsm8k", tmp_path, {})[1] == []
     write(tmp_path / "ko_gsm8k.fewshot.jsonl", [{"question": "하나 더하기 하나?", "answer": "#### 2"}])
     assert [shot["gold"] for shot in load_rows("ko_gsm8k", tmp_path, {})[1]] == ["2"]
-    write(tmp_path / "ko_gsm8k.fewshot.jsonl", rows[:1])
-    with pytest.raises(UserError, match="never test rows"):
-        load_rows("ko_gsm8k", tmp_path, {})
+    for spelled in (str, lambda text: normalize("NFD", text).removesuffix("?"), lambda text: text.replace(" ", "　")):
+        shot = rows[0] | {"question": spelled(rows[0]["question"])}
+        write(tmp_path / "ko_gsm8k.fewshot.jsonl", [shot])
+        with pytest.raises(UserError, match="never test rows"):
+            load_rows("ko_gsm8k", tmp_path, {})
 
 
 def test_python_literals_and_json_are_the_same(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from data.decontaminate.normalise import (
     fold_character,
     fold_table,
     folded_words,
+    text_key,
 )
 
 
@@ -31,6 +32,16 @@ def test_the_exact_key_ignores_blanks_punctuation_case_and_composition() -> None
         assert exact_key(same) == exact_key(text)
     assert exact_key("서울 Seoul은 작다!") != exact_key(text)
     assert exact_key("… ?!") == ""
+
+
+def test_texts_that_are_one() -> None:
+    """For blanks, width, composition, case and marks; marks alone are compared as they are."""
+    text = "Ｓｅｏｕｌ ２０"
+    assert {text_key(same) for same in (text, "seoul 20.", "Seoul  20", "「SEOUL２０」", "\u3000seoul20")} == {
+        "seoul20"
+    }
+    assert text_key("ﾊﾅ") == text_key("ハナ") and text_key(unicodedata.normalize("NFD", "서울")) == text_key("서울")
+    assert len({text_key(one) for one in ("?!", "? !", "…", "!", "")}) == 4
 
 
 @pytest.mark.parametrize("code", [0x20, 0x0A, 0x3000, 0xA0])
