@@ -11,10 +11,10 @@ from common.errors import UserError
 from common.settings import load_yaml
 from klue.grid import latex_grid, markdown_grid, md, tex
 from leaderboard.rows import read_rows
-from leaderboard.suites import SUITES, TASKS, scale_of
+from leaderboard.suites import SUITES, TASKS, BoardTask, scale_of
 
 FACTS = ["95% interval", "n", "best constant", "prompts cut", "settings", "rows (SHA-256)", "versions"]
-USUAL = ["acc_norm,none", "acc,none", "exact_match,none"]  # of other tasks, the first that is there
+USUAL = ["acc_norm,none", "acc,none", "exact_match,none"]  # of other files, the first that is there
 
 
 @dataclass
@@ -60,7 +60,7 @@ def _tree(tree: Any) -> Iterator[Score]:
         strict = [scores.get(f"{by}_level_strict_acc,none") for by in ("prompt", "inst")]
         if name == "ko_ifeval" and None not in strict:  # the mean that the board takes
             scores.setdefault("ifeval,none", sum(filter(None, strict)) / 2)
-        known = [facts["metric"]] if facts else [TASKS[name].metric] if name in TASKS else USUAL
+        known = [facts["metric"]] if facts else [TASKS[name].metric, *USUAL] if name in TASKS else USUAL
         scores = {key: value * 100 / scale_of(key) for key, value in scores.items()}
         for metric in [key for key in known if key in scores][:1]:
             limited = bool(facts.get("limit") or (tree.get("config") or {}).get("limit"))
@@ -89,10 +89,11 @@ def report(paths: Sequence[Path], form: str = "markdown") -> str:
             for line, own in zip(body, models.values(), strict=True):
                 line += [mean if isinstance(mean, str) else f"{mean:.2f}" for mean in means(own).values()]
         else:
+            body += _best_constants(models, names)
             constants = published["constants"]
             for model, row in published["rows"].items():
                 body.append([f"published: {model}", *(_marked(row[name], constants[name]) for name in names)])
-            body.append(["best constant answer", *(_marked(constants[name][0]) for name in names)])
+            body.append(["published: best constant answer", *(_marked(constants[name][0]) for name in names)])
         parts += [draw((suite, head, body)), escape(published["notes"][suite]) + "\n"]
     facts = [[one.model, one.task, one.metric, f"{one.value:.2f}", *_facts(one)] for one in scores]
     return "\n".join([*parts, draw(("scores", ["model", "task", "metric", "score", *FACTS], facts))])
@@ -108,12 +109,31 @@ def means(own: dict[str, Score]) -> dict[str, float | str]:
     return found
 
 
+def _best_constants(models: dict[str, dict[str, Score]], names: Sequence[str]) -> list[list[str]]:
+    """Return the row of the best constant answers on the rows that were scored; one a model where these differ."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for model, own in models.items():
+        found = [_constants(own[name]) if name in own else [] for name in names]
+        rows.setdefault(tuple(_marked(max(one)) if one else "–" for one in found), []).append(model)
+    rows = {cells: of for cells, of in rows.items() if {*cells} != {"–"}}
+    return [["best constant answer" + f": {', '.join(of)}" * (len(rows) > 1), *cells] for cells, of in rows.items()]
+
+
+def _keys(task: BoardTask) -> list[str]:
+    return [task.metric, *(task.beside if task.suite == "kit19" else ())]
+
+
+def _constants(score: Score) -> list[list[float]]:
+    keys = _keys(TASKS[score.task])
+    return [[row[key] * 100 / scale_of(key) for key in keys] for row in score.facts.get("constants", ())]
+
+
 def _cell(score: Score) -> str:
-    task, constants = TASKS[score.task], score.facts.get("constants", ())
-    keys = [task.metric, *(task.beside if task.suite == "kit19" else ())]
-    values = [score.scores[key] for key in keys if key in score.scores] or [score.value]
-    rows = [[row[key] * 100 / scale_of(key) for key in keys] for row in constants if task.suite == "kit19"]
-    return _marked(values, rows) + "*" * score.limited
+    task = TASKS[score.task]
+    values = [score.scores[key] for key in _keys(task) if key in score.scores] or [score.value]
+    rows = _constants(score) if task.suite == "kit19" else []
+    other = f" ({score.metric.split(',')[0]})" * (score.metric not in ("score", task.metric))
+    return _marked(values, rows) + "*" * score.limited + other
 
 
 def _marked(values: Sequence[float], constants: Sequence[Sequence[float]] = ()) -> str:

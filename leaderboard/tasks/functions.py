@@ -32,17 +32,6 @@ def f1_of_yes(items: Sequence[tuple[int, int]]) -> float:
     return macro_f1(items, "binary")
 
 
-def per_byte(doc: dict[str, Any], results: Any) -> dict[str, float]:
-    """Return accuracy by log-likelihood, by that over bytes (acc_norm) and by that over characters."""
-    chances, choices = np.array([chance for chance, _ in results]), [choice.strip() for choice in doc["choices"]]
-    lengths = {
-        "acc": [1],
-        "acc_norm": [len(one.encode()) for one in choices],
-        "acc_norm_characters": [*map(len, choices)],
-    }
-    return {name: float(np.argmax(chances / np.array(by)) == doc["gold"]) for name, by in lengths.items()}
-
-
 def social(doc: dict[str, Any], results: Any) -> dict[str, float]:
     """Return the merged share (A-SVA) and the plain share (SVA) of the surveyed that agree with the model's choice."""
     chosen = int(np.argmax([chance for chance, _ in results]))
@@ -50,9 +39,12 @@ def social(doc: dict[str, Any], results: Any) -> dict[str, float]:
 
 
 def eqbench_score(answer: str, names: Sequence[str], reference: Sequence[float]) -> float | None:
-    """Return EQ-Bench v2's score, 100 at most; None for an answer that scores other emotions than the reference."""
+    """Return EQ-Bench v2's score, 100 at most; None for an answer that scores other emotions than the reference.
+
+    As lm-eval, a score has no blank before its colon and one behind it ("기쁨: 9"); unlike it, names may hold blanks.
+    """
     known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    theirs = {name: int(digits) for name, digits in re.findall(rf"({known}|\w+)\s*:\s*(\d+)", answer)}
+    theirs = {name: int(digits) for name, digits in re.findall(rf"({known}|\w+):\s+(\d+)", answer)}
     if set(theirs) != set(names):
         return None
     off = [abs(theirs[name] - wanted) for name, wanted in zip(names, reference, strict=True)]

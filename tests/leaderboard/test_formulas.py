@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from common.errors import UserError
 from leaderboard.suites import load_rows
-from leaderboard.tasks.functions import by_instruction, by_prompt_and_instruction, eqbench_score, per_byte, social
+from leaderboard.tasks.functions import by_instruction, by_prompt_and_instruction, eqbench, eqbench_score, social
 from tests.leaderboard.invented import nine_rows, write
 
 NAMES = ["기쁨", "분노", "매우 슬픔", "놀람"]
@@ -45,6 +48,27 @@ def test_eqbench_needs_the_four_names() -> None:
     assert eqbench_score("점수입니다.\n" + answer(3, 0, 5, 2).replace(", ", "\n"), NAMES, [3, 0, 5, 2]) == 100
 
 
+WORDS = ["기쁨", "분노", "슬픔", "놀람"]
+
+
+@given(st.lists(st.tuples(st.sampled_from([*WORDS, "화"]), st.sampled_from([": ", ":", " : ", ":\n", "： "]),
+                          st.integers(0, 10), st.sampled_from([" ", ", ", "\n", "점 "])), max_size=6))  # fmt: skip
+def test_eqbench_is_lm_evals(parts: list[Any]) -> None:
+    """On any answer to a row whose names have no blanks."""
+    from lm_eval.tasks.eq_bench.utils import calculate_score_fullscale
+
+    text = "".join(f"{name}{colon}{number}{end}" for name, colon, number, end in parts)
+    wanted = [3, 0, 5, 2]
+    reference = {f"emotion{n}": name for n, name in enumerate(WORDS, 1)}
+    reference |= {f"emotion{n}_score": score for n, score in enumerate(wanted, 1)}
+    theirs = calculate_score_fullscale({"reference_answer_fullscale": str(reference)}, [text])
+    assert eqbench({"names": WORDS, "scores": wanted}, [text]) == pytest.approx(theirs)
+
+
+def test_eqbench_takes_no_score_without_a_blank() -> None:
+    assert eqbench_score("기쁨:9 " + answer(3, 0, 5, 2).partition(", ")[2], NAMES, [3, 0, 5, 2]) is None
+
+
 def test_a_sva_by_hand(tmp_path: Path) -> None:
     write(tmp_path / "kornat_social.jsonl", nine_rows()["kornat_social"])
     docs = load_rows("kornat_social", tmp_path, {})[0]
@@ -56,12 +80,6 @@ def test_a_sva_by_hand(tmp_path: Path) -> None:
     assert social(apart[0], results) == pytest.approx({"a_sva": 0.2, "sva": 0.2})
     with pytest.raises(UserError, match="once"):
         load_rows("kornat_social", tmp_path, {"groups": [[0, 1], [2, 3]]})
-
-
-def test_per_byte_divides_by_bytes_of_the_choice() -> None:
-    doc = {"choices": ["가나", "abcd"], "gold": 0}  # 6 bytes and 2 characters; 4 bytes and 4 characters
-    assert per_byte(doc, [(-5.0, False), (-4.0, False)]) == {"acc": 0.0, "acc_norm": 1.0, "acc_norm_characters": 0.0}
-    assert per_byte({"choices": [" 가나", " abcd"], "gold": 0}, [(-5.0, False), (-4.0, False)])["acc_norm"] == 1.0
 
 
 def test_means_of_ifeval() -> None:

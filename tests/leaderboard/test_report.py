@@ -57,8 +57,35 @@ def test_kit19_beside_the_published_rows(tmp_path: Path) -> None:
     assert cells(text, "published: KIT-1.3B")[3:6] == ["81.60 / 89.80 / 81.49", "42.20 / 56.52‡", "80.86 / 80.86"]
     assert cells(text, "published: KULLM 5.8B v2")[4:6] == ["42.39 / 59.54†", "50.38 / 33.50†"]
     assert cells(text, "published: Polyglot-Ko 1.3B")[4] == "42.39 / 59.54†"
-    assert cells(text, "best constant answer")[4] == "57.61 / 0.00"
+    assert cells(text, "published: best constant answer")[4] == "57.61 / 0.00"
     assert "not to be compared" in text
+
+
+def test_the_constant_row_is_of_the_rows_scored(tmp_path: Path) -> None:
+    """54.50 in the user's file, where the whole set has 50.21; another model was scored on other rows."""
+    yes = {"answer": "예", "acc,none": 0.545, "f1,none": 0.3528}
+    no = {"answer": "아니오", "acc,none": 0.455, "f1,none": 0.3127}
+    ours(tmp_path, "kobest_boolq", [0.6, 0.5], constants=[no, yes])
+    text = report([tmp_path])
+    assert cells(text, "best constant answer")[2] == "54.50 / 35.28"
+    assert cells(text, "published: best constant answer")[2] == "50.21 / 33.43"
+    ours(tmp_path, "kobest_boolq", [0.6, 0.5], "other", constants=[no])
+    text = report([tmp_path])
+    assert [cells(text, f"best constant answer: {of}")[2] for of in ("m", "other")] == [
+        "54.50 / 35.28",
+        "45.50 / 31.27",
+    ]
+
+
+def test_another_metric_is_named(tmp_path: Path) -> None:
+    """The board's files have acc_norm where these tasks are scored by acc_bytes."""
+    (tmp_path / "result_1.json").write_text(
+        json.dumps({"config_general": {"model_name": "x"}, "results": {"kornat_common": {"acc_norm,none": 0.3}}})
+    )
+    ours(tmp_path, "kornat_common", [0.25])
+    text = report([tmp_path])
+    column = 1 + NINE.index("kornat_common")
+    assert (cells(text, "m")[column], cells(text, "x")[column]) == ("25.00", "30.00 (acc_norm)")
 
 
 def nine_of(folder: Path, model: str, left_out: int = 0, **facts: Any) -> None:
