@@ -1,6 +1,12 @@
-"""IFEval's rules for Korean answers, by this project's own reading of their names and arguments."""
+"""IFEval's rules for Korean answers, by this project's own reading of their names and arguments.
+
+Answers and arguments are compared in NFC. As in lm-eval, the first word of a paragraph is compared whole ("다음에" is
+not "다음"), and paragraphs are parted by an empty line without blanks. Unlike lm-eval's, JSON has no
+NaN and no Infinity.
+"""
 
 import json
+import math
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,6 +16,7 @@ from unicodedata import normalize
 
 from common.errors import nearest
 from common.settings import load_yaml
+from data.nfc import nfc
 from data.splitting import split_sentences
 
 Given = dict[str, Any]
@@ -25,7 +32,7 @@ JAMO = (  # of decomposed text → as people type them: initials and finals are 
 
 
 def check_rule(rule: Any, given: Given) -> None:
-    """Raise a ValueError for a rule that is unknown, or lacks an argument or has one of another kind."""
+    """Raise a ValueError for a rule that is unknown, lacks an argument, has one of another kind, or can never hold."""
     if rule not in RULES:
         raise ValueError(f"unknown IFEval rule {rule!r}{nearest(str(rule), list(RULES))}")
     for name in TAKES[rule]:
@@ -35,16 +42,25 @@ def check_rule(rule: Any, given: Given) -> None:
         elif name.startswith(("num_", "nth_")) or name.endswith("frequency"):
             fits = isinstance(value, (int, float)) and not isinstance(value, bool) and value == int(value)
         elif name in ("keywords", "forbidden_words"):
-            fits = isinstance(value, list) and bool(value) and all(isinstance(word, str) and word for word in value)
+            fits = (
+                isinstance(value, list)
+                and bool(value)
+                and all(isinstance(word, str) and word.strip() for word in value)
+            )
         else:
-            fits = isinstance(value, str) and bool(value) and (name != "language" or value in ("ko", "en"))
+            fits = isinstance(value, str) and bool(value.strip()) and (name != "language" or value in ("ko", "en"))
         if not fits:
             raise ValueError(f"rule {rule} cannot use {value!r} as its {name!r}")
+    if not _can_hold(rule, given):
+        raise ValueError(
+            f"no answer can follow rule {rule} with {', '.join(repr(given[name]) for name in TAKES[rule])}"
+        )
 
 
 def follows(rule: str, given: Given, answer: str) -> bool:
     """Return whether an answer follows a rule with its arguments; an empty one follows none."""
-    return bool(answer.strip() and RULES[rule](answer.strip(), *(given[name] for name in TAKES[rule])))
+    answer = nfc(answer).strip()
+    return bool(answer and RULES[rule](answer, *(_composed(given[name]) for name in TAKES[rule])))
 
 
 def follows_loosely(rule: str, given: Given, answer: str) -> bool:
@@ -52,6 +68,27 @@ def follows_loosely(rule: str, given: Given, answer: str) -> bool:
     lines = answer.split("\n")
     cut = ["\n".join(part) for part in (lines, lines[1:], lines[:-1], lines[1:-1])]
     return any(follows(rule, given, variant) for text in cut for variant in (text, text.replace("*", "")))
+
+
+def _composed(value: Any) -> Any:
+    return nfc(value) if isinstance(value, str) else [*map(nfc, value)] if isinstance(value, list) else value
+
+
+def _can_hold(rule: str, given: Given) -> bool:
+    """Return whether some answer that is not empty follows a rule, whose arguments are of the right kinds."""
+    kind, values = rule.split(":")[0], {name: _composed(given[name]) for name in TAKES[rule]}
+    number = next((value for name, value in values.items() if name.startswith("num_") or name.endswith("frequency")), 1)
+    below = any(values.get(name) in BELOW for name in ("relation", "let_relation", "capital_relation"))
+    if number < (0 if "bullet" in rule else 1 if "paragraph" in rule else -math.inf):
+        return False  # exactly so many
+    if below and number <= (kind == "length_constraints"):  # an answer has a character, a word and a sentence
+        return False
+    if rule == "length_constraints:nth_paragraph_first_word":
+        word = values["first_word"]
+        return 1 <= values["nth_paragraph"] <= number and _first_word(word) == word.casefold()
+    if rule == "keywords:ko_letter_frequency":
+        return values["letter"].translate(JAMO) in JAMO.values()
+    return rule != "keywords:letter_frequency" or len(values["letter"]) == 1
 
 
 def _so(count: int, wanted: float, relation: str) -> bool:
@@ -78,16 +115,23 @@ def _parts(answer: str, mark: str) -> list[str]:
     return parts[not parts[0] : len(parts) - (not parts[-1])]
 
 
+def _first_word(paragraph: str) -> str:
+    return re.split("[.,?!'\"]", (paragraph.split() or [""])[0].lstrip("'").lstrip('"'))[0].casefold()
+
+
 def _begins(answer: str, count: int, nth: int, word: str) -> bool:
-    parts = re.split(r"\n\s*\n", answer)
-    own = parts[int(nth) - 1].strip().lstrip("\"'“‘*# ") if 1 <= nth <= len(parts) == count else ""
-    return own.casefold().startswith(word.casefold())
+    parts = answer.split("\n\n")
+    return sum(map(bool, map(str.strip, parts))) == count >= nth and _first_word(parts[int(nth) - 1]) == word.casefold()
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)  # NaN, Infinity, -Infinity
 
 
 def _is_json(answer: str) -> bool:
     fenced = re.fullmatch(r"```\w*\s*\n(.*?)\n?\s*```", answer, re.DOTALL)
     with suppress(ValueError, RecursionError):
-        json.loads(fenced[1] if fenced else answer)
+        json.loads(fenced[1] if fenced else answer, parse_constant=_no_constant)
         return True
     return False
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 import pytest
 
 from leaderboard.ifeval import RULES, check_rule, follows, follows_loosely
@@ -25,7 +27,7 @@ CASES = {
     "length_constraints:number_letter_included": ({"num_letters": 5, "relation": "이상"}, "가나 다라", "가나다라"),
     "length_constraints:number_letter_excluded": ({"num_letters": 5, "relation": "이상"}, "가나 다라마", "가나 다라"),
     "length_constraints:nth_paragraph_first_word": (
-        {"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "다음"}, "먼저 간다.\n\n다음에 온다.",
+        {"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "다음"}, "먼저 간다.\n\n다음, 온다.",
         "다음 하나.\n\n먼저 둘."),
     "detectable_content:number_placeholders": ({"num_placeholders": 2}, "[이름]과 [주소]", "[이름] 하나"),
     "detectable_content:postscript": ({"postscript_marker": "추신:"}, "안녕.\n추신: 또 봐", "안녕.\n추신:"),
@@ -48,6 +50,13 @@ CASES = {
     "change_case:english_lowercase": ({}, "all small 글", "all Small"),
     "punctuation:no_comma": ({}, "쉼표가 없다.", "쉼표、여기"),
 }  # fmt: skip
+
+
+SECOND_NEXT = {"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "Next"}
+
+
+def decomposed(text: str) -> str:
+    return normalize("NFD", text)
 
 
 def test_every_rule_has_a_case() -> None:
@@ -82,6 +91,37 @@ def test_rule(rule: str) -> None:
         ("combination:two_responses", {}, "하나", False),
         ("detectable_format:json_format", {}, "[1, 2]", True),
         ("startend:quotation", {}, '"', False),
+        *(("detectable_format:json_format", {}, text, False) for text in ("NaN", "[1, Infinity]", '{"a": -Infinity}')),
+        *(
+            (
+                "length_constraints:nth_paragraph_first_word",
+                {"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "Next"},
+                text,
+                wanted,
+            )
+            for text, wanted in (
+                ("one\n\nnext two", True),
+                ('one\n\n\'"Next!" two', True),
+                ("one\n\nNext's", True),
+                ("one\n\nnextly two", False),
+                ("one\n\nThe next", False),
+                ("one\n\n**Next** two", False),
+                ("one\n \nnext", False),
+                ("one\n\n\n\nnext", False),
+                ("one\n\nnext\n\nthree", False),
+            )
+        ),
+        ("keywords:existence", {"keywords": [decomposed("각")]}, "각", True),
+        ("keywords:forbidden_words", {"forbidden_words": ["각"]}, decomposed("각"), False),
+        ("length_constraints:number_letter_included", {"num_letters": 3, "relation": "미만"}, decomposed("각각"), True),
+        ("detectable_format:constrained_response", {}, decomposed("아니요"), True),
+        ("startend:end_checker", {"end_phrase": decomposed("끝.")}, "이제 끝.", True),
+        (
+            "keywords:change_keyword",
+            {"prompt_to_change": decomposed("봄"), "keyword_from": "봄", "keyword_to": "강"},
+            "강",
+            True,
+        ),
     ],
 )
 def test_edges(rule: str, given: dict, answer: str, wanted: bool) -> None:
@@ -108,6 +148,29 @@ def test_loosely_is_one_of_eight_variants() -> None:
         ("language:response_language", {"language": "ja"}),
         ("length_constraints:number_words", {"num_words": 2.5, "relation": "이상"}),
         (7, {}),
+        # what no answer can follow
+        (
+            "length_constraints:nth_paragraph_first_word",
+            {"num_paragraphs": 2, "nth_paragraph": 3, "first_word": "다음"},
+        ),
+        (
+            "length_constraints:nth_paragraph_first_word",
+            {"num_paragraphs": 2, "nth_paragraph": 0, "first_word": "다음"},
+        ),
+        (
+            "length_constraints:nth_paragraph_first_word",
+            {"num_paragraphs": 2, "nth_paragraph": 1, "first_word": "그 다음"},
+        ),
+        ("length_constraints:nth_paragraph_first_word", {"num_paragraphs": 2, "nth_paragraph": 1, "first_word": "네."}),
+        ("length_constraints:number_paragraphs", {"num_paragraphs": 0}),
+        ("length_constraints:number_words", {"num_words": 1, "relation": "미만"}),
+        ("length_constraints:number_sentences", {"num_sentences": 1, "relation": "less than"}),
+        ("keywords:frequency", {"keyword": "비", "frequency": 0, "relation": "미만"}),
+        ("keywords:letter_frequency", {"letter": "ab", "let_frequency": 1, "let_relation": "이상"}),
+        ("keywords:ko_letter_frequency", {"letter": "가", "let_frequency": 1, "let_relation": "이상"}),
+        ("detectable_format:number_bullet_lists", {"num_bullets": -1}),
+        ("keywords:existence", {"keywords": [" "]}),
+        ("startend:end_checker", {"end_phrase": " "}),
     ],
 )
 def test_unknown_rules_and_arguments_are_refused(rule: str, given: dict) -> None:
