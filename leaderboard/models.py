@@ -1,8 +1,6 @@
 """The models that are scored: a decoder by lm-eval's HFLM, which counts the prompts that it cuts, and constants."""
 
-import json
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -10,11 +8,9 @@ from typing import Any
 import torch
 from lm_eval.api.model import LM
 from lm_eval.models.huggingface import HFLM
-from transformers import CONFIG_MAPPING
-from transformers.models.auto import modeling_auto
 
 from common.errors import UserError
-from common.names import TOKENIZERS, shown_name
+from common.names import shown_name
 from leaderboard.settings import LeaderboardSettings
 from pretrain.decoders.prompts import encode_pair
 from tokenizer.coverage import refuse_absent_rows
@@ -91,24 +87,3 @@ def load_model(folder: Path, settings: LeaderboardSettings) -> CountingLM:
         problem = f"the tokenizer of {folder} ends prompts with {lm.tokenizer.decode(last)}"
         raise UserError(problem, "an answer follows its prompt directly", "save the tokenizer without that mark")
     return lm
-
-
-def check_decoder(folder: Path) -> None:
-    """Raise a UserError for a folder without a decoder that transformers itself knows and a tokenizer."""
-    try:
-        config = json.loads((folder / "config.json").read_bytes())
-    except (OSError, ValueError):
-        more = "; it is an adapter: merge it into its base" if (folder / "adapter_config.json").is_file() else ""
-        raise UserError(f"{folder} holds no readable config.json{more}", "", "name a model's folder") from None
-    kind, named = str(config.get("model_type")), config.get("architectures") or []
-    causal = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind, ())
-    known = {causal} if isinstance(causal, str) else set(causal)
-    both_ways = kind in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES and not config.get("is_decoder")
-    if kind not in CONFIG_MAPPING:
-        raise UserError(
-            f"{folder}: the type {kind!r} needs code of its own", "none is run", "use a type of transformers"
-        )
-    if not known or both_ways or (named and not known & set(named)):
-        raise UserError(f"{folder} is no decoder but {', '.join(named) or kind}", "", "name a causal language model")
-    if not any(fnmatchcase(path.name, pattern) for path in folder.iterdir() for pattern in TOKENIZERS):
-        raise UserError(f"{folder} holds no tokenizer", f"it is one of {', '.join(TOKENIZERS)}", "add it")

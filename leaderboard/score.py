@@ -42,7 +42,8 @@ def score_model(
         UserError: model, rows or settings do not fit.
     """
     require("lm_eval", "hunmin leaderboard score", "llm")
-    from leaderboard.models import check_decoder, load_model
+    from leaderboard.models import load_model
+    from pretrain.decoders.load import check_decoder
 
     tasks, absent = _chosen(settings, held_out)
     here, folder, lm, found = tasks_folder().parent, find(model, "model"), None, {}

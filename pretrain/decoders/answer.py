@@ -9,7 +9,7 @@ import torch
 from transformers import pipeline
 
 from common.names import find, shown_name
-from pretrain.decoders.load import load_model, read_base
+from pretrain.decoders.load import check_decoder, load_model, read_base
 from pretrain.decoders.prompts import encode, prompt_of, read_tokenizer
 from pretrain.kernels.precision import half_type
 from tokenizer.coverage import refuse_absent_rows
@@ -35,6 +35,7 @@ def answer(
         UserError: the model is none that can be tuned, or a prompt leaves no room for the answer.
     """
     folder = find(model, "model")
+    check_decoder(folder)
     tokenizer = read_tokenizer(folder)
     longest = max((len(encode(tokenizer, prompt_of(tokenizer, message))) for message in messages), default=0)
     config = read_base(folder, longest + max_new_tokens, "the longest prompt with its answer")

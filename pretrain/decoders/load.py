@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,13 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.models.auto import modeling_auto as known
 
 from common.errors import UserError
-from common.names import shown_name
+from common.names import TOKENIZERS, shown_name
 
-RULE = "a base is a decoder with its head (GPT-NeoX, Llama, Qwen, Gemma …) that transformers loads without remote code"
+RULE = "a decoder has its head (GPT-NeoX, Llama, Qwen, Gemma …), a tokenizer, and no code of its own"
 
 
-def read_base(folder: Path, length: int, what: str = "tune.max_seq_len") -> Any:
-    """Return a decoder's configuration; UserError where it breaks `RULE` or has too few positions."""
+def check_decoder(folder: Path) -> Any:
+    """Return a decoder's configuration, for tuning, scoring and answers; UserError where it breaks `RULE`."""
     name, kind, classes = shown_name(folder), "", []
     try:
         written = json.loads((folder / "config.json").read_bytes())
@@ -25,11 +26,20 @@ def read_base(folder: Path, length: int, what: str = "tune.max_seq_len") -> Any:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:  # of many kinds
         reason = (str(error).splitlines() or [""])[0]
-        raise UserError(f"{name} ({kind or 'no type'}) does not load: {reason}", RULE, "name another base") from None
+        reason += "; it is an adapter: merge it into its base" * (folder / "adapter_config.json").is_file()
+        raise UserError(f"{name} ({kind or 'no type'}) does not load: {reason}", RULE, "name another model") from None
     decoders = known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind, ())
     decoders = {decoders} if isinstance(decoders, str) else set(decoders)
     if kind in known.MODEL_FOR_MASKED_LM_MAPPING_NAMES or not decoders & set(classes):
-        raise UserError(f"{name} is no causal decoder: {', '.join(classes) or kind}", RULE, "name another base")
+        raise UserError(f"{name} is no causal decoder: {', '.join(classes) or kind}", RULE, "name another model")
+    if not any(fnmatch(path.name, pattern) for path in folder.iterdir() for pattern in TOKENIZERS):
+        raise UserError(f"{name} holds no tokenizer", f"it is one of {', '.join(TOKENIZERS)}", "add it")
+    return config
+
+
+def read_base(folder: Path, length: int, what: str = "tune.max_seq_len") -> Any:
+    """Return a decoder's configuration; UserError where it breaks `RULE` or has too few positions."""
+    config, name = check_decoder(folder), shown_name(folder)
     positions = getattr(config.get_text_config(), "max_position_embeddings", None)
     if positions and length > positions:
         raise UserError(f"{what} ({length}) is more than the {positions} positions of {name}", "nothing is cut")

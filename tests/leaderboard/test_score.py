@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from common.errors import UserError
-from leaderboard.models import ConstantLM, check_decoder, load_model
+from leaderboard.models import ConstantLM, load_model
 from leaderboard.score import interval, score_model
 from leaderboard.settings import LeaderboardSettings
 from tests.leaderboard.invented import nine_rows, write
@@ -176,28 +176,38 @@ def model_folder(path: Path, **config: Any) -> Path:
     return path
 
 
-def test_models_that_are_refused(tiny: Path, tmp_path: Path) -> None:
-    check_decoder(tiny)
-    check_decoder(model_folder(tmp_path / "llama", model_type="llama", architectures=["LlamaForCausalLM"]))
+def refused(folder: Path, why: str, nine: Path, out: Path) -> None:
+    """Scoring, tuning and answers refuse a model by the same sentence."""
+    from pretrain.decoders.answer import answer
+    from pretrain.decoders.load import read_base
+
+    for use in (lambda: score_model(settings(data=str(nine)), folder, out), lambda: read_base(folder, 8),
+                lambda: next(answer(folder, []), None)):  # fmt: skip
+        with pytest.raises(UserError, match=why):
+            use()
+
+
+def test_models_that_are_refused(nine: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
     for number, (config, why) in enumerate(
         (
-            ({"model_type": "bert", "architectures": ["BertForMaskedLM"]}, "no decoder"),
-            ({"model_type": "roberta", "architectures": ["RobertaForCausalLM"]}, "no decoder"),
-            ({"model_type": "electra", "architectures": ["ElectraModel"]}, "no decoder"),
-            ({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}, "no decoder"),
-            ({"model_type": "exaone", "auto_map": {"AutoModelForCausalLM": "m.M"}}, "code of its own"),
+            ({"model_type": "bert", "architectures": ["BertForMaskedLM"]}, "no causal decoder"),
+            ({"model_type": "bert", "architectures": ["BertLMHeadModel"], "is_decoder": True}, "no causal decoder"),
+            ({"model_type": "llama", "architectures": ["LlamaModel"]}, "no causal decoder"),
+            ({"model_type": "llama"}, "no causal decoder"),
+            ({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}, "no causal decoder"),
+            ({"model_type": "exaone", "auto_map": {"AutoModelForCausalLM": "m.M"}}, "does not load"),
         )
     ):
+        refused(model_folder(tmp_path / str(number), **config), why, nine, out)
+    bare = model_folder(tmp_path / "llama", model_type="llama", architectures=["LlamaForCausalLM"])
+    (bare / "tokenizer.json").unlink()
+    for folder, why in ((bare, "no tokenizer"), (tmp_path, r"config\.json")):
         with pytest.raises(UserError, match=why):
-            check_decoder(model_folder(tmp_path / str(number), **config))
-    (tmp_path / "llama/tokenizer.json").unlink()
-    with pytest.raises(UserError, match="no tokenizer"):
-        check_decoder(tmp_path / "llama")
-    with pytest.raises(UserError, match=r"config\.json"):
-        check_decoder(tmp_path)
+            score_model(settings(data=str(nine)), folder, out)
     (tmp_path / "adapter_config.json").write_text("{}")
-    with pytest.raises(UserError, match="adapter"):
-        check_decoder(tmp_path)
+    with pytest.raises(UserError, match="it is an adapter"):
+        score_model(settings(data=str(nine)), tmp_path, out)
 
 
 def test_a_tokenizer_that_ends_prompts_is_refused(tiny: Path, tmp_path: Path) -> None:

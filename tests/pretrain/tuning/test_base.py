@@ -43,7 +43,7 @@ def test_a_model_of_code_of_its_own(tmp_path: Path) -> None:
     names = {"AutoConfig": "modeling.Config", "AutoModelForCausalLM": "modeling.Model"}
     written = {"model_type": "exaone", "architectures": ["ExaoneForCausalLM"], "auto_map": names}
     (tmp_path / "config.json").write_text(json.dumps(written))
-    assert "exaone" in fault(tmp_path) and "without remote code" in fault(tmp_path)
+    assert "exaone" in fault(tmp_path) and "no code of its own" in fault(tmp_path)
 
 
 def test_positions_and_a_folder_without_configuration(tmp_path: Path, bases: dict[str, Path]) -> None:
