@@ -7,18 +7,13 @@ from typing import Any
 
 import numpy as np
 from pandas import DataFrame
-from scipy.stats import rankdata
 
 from common.errors import UserError
 from common.plots import new_figure, require_plots, save_figure
 from leaderboard.report import read_results
 from leaderboard.suites import SUITES, TASKS
 
-STATISTICS: dict[str, Any] = {  # Pearson's, of ranks, of the scores themselves, of the signs of their differences
-    "spearman": lambda pair: rankdata(pair, axis=1),
-    "pearson": np.asarray,
-    "kendall": lambda pair: np.sign(pair[:, :, None] - pair[:, None, :]).reshape(2, -1),
-}
+STATISTICS: list[Any] = ["spearman", "pearson", "kendall"]
 PUBLISHED = {
     "value": 0.36,
     "of": "season 1 and season 2's generation tasks, 2410.12445",
@@ -38,16 +33,16 @@ def correlate(paths: Sequence[Path], resamples: int = 1000) -> dict[str, Any]:
         group = [name for name in SUITES["leaderboard2"] if TASKS[name].kind == kind]
         if set(group) <= set(frame):
             frame[f"mean {kind}"] = frame[group].mean(axis=1, skipna=False)
-    pairs, draw = [], np.random.default_rng(42)
-    for first, second in combinations(frame, 2):
-        both = frame[[first, second]].dropna().to_numpy().T
-        pair: dict[str, Any] = {"tasks": [first, second], "n": (n := both.shape[1]), "note": "not enough models"}
-        if n >= 10:
-            samples = [both, *(both[:, draw.integers(n, size=n)] for _ in range(resamples))]
-            for name, form in STATISTICS.items():
-                with np.errstate(invalid="ignore"):  # a sample of equal scores has no correlation
-                    value, *drawn = [float(np.corrcoef(form(one))[0, 1]) for one in samples]
-                pair |= {"note": "", name: {"value": value, "interval": np.nanpercentile(drawn, [2.5, 97.5]).tolist()}}
+    resamples = resamples if len(frame) >= 10 else 0
+    samples = [frame.sample(frac=1, replace=True, random_state=seed) for seed in range(resamples)]
+    found = {name: [one.corr(name).to_numpy() for one in (frame, *samples)] for name in STATISTICS}
+    pairs = []
+    for (i, first), (j, second) in combinations(enumerate(frame), 2):
+        pair: dict[str, Any] = {"tasks": [first, second], "n": len(frame[[first, second]].dropna())}
+        pair["note"] = "" if pair["n"] >= 10 else "not enough models"
+        for name in STATISTICS if pair["n"] >= 10 else ():
+            value, *drawn = (float(one[i, j]) for one in found[name])
+            pair[name] = {"value": value, "interval": np.nanpercentile(drawn, [2.5, 97.5]).tolist()}
         pairs.append(pair)
     return {"models": sorted(frame.index), "tasks": list(frame), "pairs": pairs, "published": PUBLISHED}
 
