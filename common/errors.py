@@ -53,7 +53,7 @@ class UserError(HunminError):
 
 
 def raise_together(errors: Sequence[UserError], problem: str) -> None:
-    """Raise errors as one: a single one as it is, several as a list, each with its fix; without any, do nothing.
+    """Raise errors as one: a single one as it is, several as a list, each with rule and fix; without any, do nothing.
 
     Args:
         errors: those of the same problem count once.
@@ -67,7 +67,7 @@ def raise_together(errors: Sequence[UserError], problem: str) -> None:
         for error in errors:
             raise error
         return
-    lines = [f"  - {told}" + (f"\n    fix:  {one.remedy}" if one.remedy else "") for told, one in different.items()]
+    lines = [f"  - {one}".replace("\n", "\n  ") for one in different.values()]
     together = UserError(f"{len(different)} {problem}:\n" + "\n".join(lines))
     together.parts = tuple(different.values())
     raise together

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from math import inf
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from common.errors import UserError
 from common.files import HUB, atomic_write, human_size, is_remote
+
+if TYPE_CHECKING:
+    from data.readers import SourceSettings
+    from hunmin.new_inputs import Ask
 
 Size = Literal["small", "base"]
 
@@ -21,7 +25,10 @@ out: {out}   # run folder
 seed: 42
 
 corpus:
-  inputs: {text}   # files, folders, globs, URLs, or hf:OWNER/NAME; text, JSON Lines, CSV, Parquet, .gz, .zst
+  # files, folders, globs, URLs, or hf:OWNER/NAME; text, JSON Lines, CSV, Parquet, .gz, .zst
+  # a file of columns or fields names its text: {path: a.csv, text_field: [title, body]}
+  inputs:
+{inputs}
   pii:
     enabled: true            # replaces phone numbers, e-mail addresses and 14 more types with a secret key:
                              #   (umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key)
@@ -92,7 +99,7 @@ NOT_SCORED = """\
 """
 
 
-def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | None) -> None:
+def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | None, ask: Ask) -> list[str]:
     """Write a recipe, with a vocabulary and steps that suit the text, after it was read as `hunmin run` would.
 
     Args:
@@ -100,15 +107,21 @@ def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | N
         text: inputs of the corpus.
         size: of model and training.
         klue: folder with KLUE's files; None leaves the model unscored.
+        ask: names the columns with text of a file that does not show them (`hunmin.new_inputs`).
+
+    Returns:
+        A line for each input that is not read as it is.
 
     Raises:
         UserError: an answer is not a valid value.
     """
+    from hunmin.new_inputs import new_inputs
     from hunmin.recipe import load_recipe  # loads pydantic, which completion does without
     from pretrain.cost.epochs import EPOCHS, fitting_steps
     from tokenizer.fitting import fitting_character_count, fitting_size
 
-    known = _text_bytes(text)
+    inputs = new_inputs(text, ask)
+    known = _text_bytes(inputs)
     full, warmup, tokens = STEPS[size]
     steps = fitting_steps(known or inf, tokens, full)
     values = {
@@ -121,8 +134,9 @@ def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | N
         "warmup": str(warmup * steps // full),
         "rare": str(fitting_character_count(known or inf)),
     }
-    written = {"quoted": name, "out": f"runs/{name}", "text": text, "klue": klue}
+    written = {"quoted": name, "out": f"runs/{name}", "klue": klue}
     values |= {key: json.dumps(value, ensure_ascii=False) for key, value in written.items()}
+    values["inputs"] = "\n".join(f"    - {_entry(one)}" for one in inputs)
     scored = SCORED[size] if klue else NOT_SCORED
     recipe = "\n".join([HEAD, SIZES[size], scored])
     for key, value in values.items():
@@ -131,16 +145,24 @@ def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | N
         stream.write(recipe)
         stream.flush()
         load_recipe(stream.name)
+    return [_entry(one) for one in inputs if not isinstance(one, str)]
 
 
-def _text_bytes(text: list[str]) -> float | None:
+def _entry(source: str | SourceSettings) -> str:
+    from data.readers.proposal import yaml_entry
+
+    return json.dumps(source, ensure_ascii=False) if isinstance(source, str) else yaml_entry(source)
+
+
+def _text_bytes(inputs: list[str | SourceSettings]) -> float | None:
     """Return about how many bytes of text the inputs hold; None where they are not here, or not all of them."""
     from data.readers import list_files
     from data.units.survey import estimated_text
 
-    if any(is_remote(path) or path.startswith(HUB) for path in text):
+    paths = [one if isinstance(one, str) else one.path for one in inputs]
+    if any(is_remote(path) or path.startswith(HUB) for path in paths):
         return None
     try:
-        return estimated_text(list_files(list(text)))
+        return estimated_text(list_files(inputs))
     except UserError:  # told by the run
         return None

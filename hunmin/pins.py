@@ -26,7 +26,7 @@ MODELS: tuple[tuple[str, str, Part], ...] = (
     ("embed/rerank", "model", "model"),
 )
 """Settings that may name a model (section, key, part): they keep the name, with its commit."""
-MISSING = "inputs of the recipe are not there, or cannot be used"
+MISSING = "things that the recipe needs are not there, or cannot be used"
 DATA = (("klue", "data"), ("klue", "benchmarks"), ("decontaminate", "benchmark"))
 """Settings that may name data sets of benchmarks: they become folders in the hub's cache."""
 

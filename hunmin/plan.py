@@ -26,7 +26,7 @@ from hunmin.preflight import (
     unfit_inputs,
 )
 from hunmin.recipe import Recipe, warnings
-from hunmin.run import judge_all, selected
+from hunmin.run import early_checks, judge_all, selected
 from hunmin.scores import NOT_SCORED
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.cost.epochs import epochs_of
@@ -43,7 +43,9 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
         UserError: the run would be refused before it does anything.
     """
     refuse_shared_executor(recipe, first or restart, last)
-    refuse_missing(recipe, [stage.files for stage in selected(recipe, first, last)], ask=True)
+    stages = selected(recipe, first, last)
+    trains = any(stage.name == "pretrain" and not (Path(recipe.out) / stage.folder).exists() for stage in stages)
+    refuse_missing(recipe, [*early_checks(recipe, stages), *([refuse_training] if trains else [])], ask=True)
     verdicts = judge_all(recipe, first, last, restart)
     runs = {verdict.stage.name for verdict in verdicts if not verdict.done}
     warned = warnings(recipe)

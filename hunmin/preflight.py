@@ -12,7 +12,7 @@ from common.files import human_size
 from common.lock import LOCK
 from common.names import find_here, with_prefix
 from data.corpus import CorpusSettings, corpus_files
-from data.units.fields import unfit_files
+from data.units.fields import entry_of, unfit_files
 from data.units.set_aside import SetAside
 from hunmin.pins import MISSING, refuse_unknown_names
 from hunmin.recipe import Recipe, RunSettings, is_resolved_recipe
@@ -43,11 +43,11 @@ def refuse_shared_executor(recipe: RunSettings, first: str | None, last: str | N
     return share
 
 
-def refuse_missing(recipe: RunSettings, reads: Iterable[Callable[[Any], list[str]]], ask: bool = False) -> None:
+def refuse_missing(recipe: RunSettings, reads: Iterable[Callable[[Any], object]], ask: bool = False) -> None:
     """Refuse a recipe of which something that it reads is not there, or cannot be used; all of it is named.
 
     Args:
-        reads: of each stage, what gives the files that it reads.
+        reads: of each stage, what gives the files that it reads, and whatever else refuses a recipe.
         ask: also ask the hub of names that are not in its cache.
 
     Raises:
@@ -77,7 +77,7 @@ def unfit_inputs(settings: CorpusSettings) -> list[str]:
         set_aside.add(file.path, error.reason, tell=False)
         found.append(
             f"{error.problem} and will be quarantined: {error.rule}. Take it out of the input {file.settings.path}; to "
-            f"read it, add an entry of its own to corpus.inputs: {{path: {file.path}, text_field: COLUMN}}"
+            f"read it, add an entry of its own to corpus.inputs: {entry_of(file)}"
         )
     return found
 

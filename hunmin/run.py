@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -121,6 +121,17 @@ def refuse_replacing(
     return given
 
 
+def early_checks(recipe: RunSettings, stages: Sequence[Stage]) -> list[Callable[[Any], object]]:
+    """Return what refuses a recipe before anything is done, each thing for itself: files, settings, and, where its work
+    is not begun, what the first stage would refuse.
+    """
+    first, run = stages[0], Path(recipe.out)
+    checks: list[Callable[[Any], object]] = [check for one in stages for check in (one.files, one.settings)]
+    if not any((run / f"{first.folder}{end}").exists() for end in ("", ".partial")):
+        checks.append(lambda recipe: first.check(recipe, run))
+    return checks
+
+
 def _refuse_early(
     recipe: RunSettings, first: str | None, last: str | None, restart: str | None, folder: RunFolder
 ) -> tuple[bool, set[str]]:
@@ -128,7 +139,7 @@ def _refuse_early(
     where a run is refused before it writes anything."""
     share = refuse_shared_executor(recipe, first or restart, last)
     # names that are personal data are refused before the recipe, which holds them, is written
-    refuse_missing(recipe, [stage.files for stage in selected(recipe, first, last)])
+    refuse_missing(recipe, early_checks(recipe, selected(recipe, first, last)))
     if share:
         return True, set()
     given = refuse_replacing(recipe, first, last, restart, folder)

@@ -54,12 +54,15 @@ def unknown_columns(
     )
     if named and arrays:
         remedy += f"; where the records are in its array '{arrays[0]}', set the source's records_field to '{arrays[0]}'"
-    return UnfitInputError(
+    error = UnfitInputError(
         file.path,
         f"has no column '{missing[0]}'{nearest(missing[0], columns) if named else ''}",
         remedy,
         f"text_field names the column with the documents; {shown if named else hidden}",
     )
+    if named:
+        error.columns, error.arrays = columns, arrays
+    return error
 
 
 def _are_names(columns: list[str]) -> bool:

@@ -6,6 +6,7 @@ says nothing of the content, ends the stage and is stored nowhere.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import IO, Any
 
 from common.compressed import DAMAGE, EXPANDS, ExpandsTooFarError, compression_of
@@ -34,7 +35,13 @@ class DamagedInputError(UserError):
 
 
 class UnfitInputError(DamagedInputError):
-    """A file that its format, or what its source's settings say of it, does not fit: a table without the column."""
+    """A file that its format, or what its source's settings say of it, does not fit: a table without the column.
+
+    `columns` are the columns or fields that it has instead, `arrays` its arrays that may hold the records.
+    """
+
+    columns: Sequence[str] = ()
+    arrays: Sequence[str] = ()
 
 
 def _says_damage(error: Exception) -> bool:

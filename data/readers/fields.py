@@ -116,7 +116,7 @@ class FieldMap:
                 return Reject(number, f"no field '{name}'")
             if value is None:
                 continue
-            part = _joined(value)
+            part = joined(value)
             if part is None:
                 return Reject(number, NOT_UTF8 if isinstance(value, bytes) else _no_text(name, value))
             parts.append(part)
@@ -160,7 +160,8 @@ def _no_text(name: str, value: Any) -> str:
     return "text is not a string"
 
 
-def _joined(value: Any, depth: int = 0) -> str | None:
+def joined(value: Any, depth: int = 0) -> str | None:
+    """Return the strings of a field, and of lists of them, joined by line ends; None where it holds other values."""
     if isinstance(value, str):
         return value
     if isinstance(value, bytes):
@@ -169,7 +170,7 @@ def _joined(value: Any, depth: int = 0) -> str | None:
         except UnicodeDecodeError:
             return None
     if isinstance(value, list) and depth < MAX_DEPTH:
-        parts = [_joined(element, depth + 1) for element in value if element is not None]
+        parts = [joined(element, depth + 1) for element in value if element is not None]
         return None if any(part is None for part in parts) else "\n".join(part for part in parts if part)
     return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +11,14 @@ from data.readers.blocks import lines_of
 from data.readers.columns import unknown_columns
 from data.readers.damage import UnfitInputError
 from data.readers.encoding import READ_BYTES, TextStream, utf8_lines
-from data.readers.fields import MISSING, value_at
+from data.readers.fields import MAX_DEPTH, MISSING, joined, value_at
 from data.readers.json_elements import cut_json, elements_of
 from data.readers.lines import load_json
 from data.readers.records import Block, InputFile, Reject, UnreadableError
 from data.readers.settings import Format
+
+SAMPLED = 50
+"""Records whose fields are named."""
 
 
 def refuse_without_field(file: InputFile, format: Format, stream: TextStream) -> None:
@@ -31,26 +34,27 @@ def refuse_without_field(file: InputFile, format: Format, stream: TextStream) ->
     """
     if format not in ("jsonl", "json") or not stream.head.strip():
         return
-    first: Mapping[str, Any] | None = None
-    count = 0
+    records: list[Mapping[str, Any]] = []
     for record in _records(file, format, stream):
         if _misfit(file, record) is None:
             return
-        first, count = first or record, count + 1
-    if first is None:
+        records.append(record)
+    if not records:
         return
-    name = _misfit(file, first) or ""
-    around = count == 1 and file.settings.records_field is None
-    value = value_at(first, name)
-    if value is MISSING:
-        raise unknown_columns(file, [name], _paths(first, around), _arrays(first, around))
-    fields = ", ".join(f"{name}.{key}" for key in _texts_in(value))
-    raise UnfitInputError(
+    name = _misfit(file, records[0]) or ""
+    around = records[0] if len(records) == 1 and file.settings.records_field is None else {}
+    paths = [*around] or list(dict.fromkeys(path for record in records[:SAMPLED] for path in _paths(record)))
+    if value_at(records[0], name) is MISSING:
+        raise unknown_columns(file, [name], paths, _arrays(around))
+    within = [path for path in _paths({name: value_at(records[0], name)}) if _is_text(records[:SAMPLED], path)]
+    error = UnfitInputError(
         file.path,
         f"holds objects in '{name}', not text",
-        f"set the source's text_field to one of {fields or 'their fields with strings'}",
+        f"set the source's text_field to one of {', '.join(within) or 'their fields with strings'}",
         "text_field names a field with strings; dots lead into objects, through lists of them",
     )
+    error.columns = paths
+    raise error
 
 
 def _records(file: InputFile, format: Format, stream: TextStream) -> Iterator[Mapping[str, Any]]:
@@ -78,12 +82,12 @@ def _misfit(file: InputFile, record: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _paths(record: Mapping[str, Any], around: bool) -> list[str]:
+def _paths(record: Mapping[str, Any], depth: int = 0) -> list[str]:
     """Return the names by which the fields of a record, and those of objects in it, are known."""
     paths: list[str] = []
     for name, value in record.items():
-        inner = None if around else _first_object(value)
-        paths += [name] if inner is None else [f"{name}.{key}" for key in inner]
+        inner = _first_object(value) if depth < MAX_DEPTH else None
+        paths += [name] if inner is None else [f"{name}.{path}" for path in _paths(inner, depth + 1)]
     return paths
 
 
@@ -93,15 +97,14 @@ def _first_object(value: Any) -> Mapping[str, Any] | None:
     return value if isinstance(value, Mapping) else None
 
 
-def _texts_in(value: Any) -> list[str]:
-    """Return the fields with strings, or lists of them, of the first object in a value."""
-    fields = _first_object(value) or {}
-    return [
-        key for key, inner in fields.items() if type(inner[0] if isinstance(inner, list) and inner else inner) is str
-    ]
+def _is_text(records: Sequence[Mapping[str, Any]], path: str) -> bool:
+    """Return whether a field holds strings with letters in some of the records."""
+    values = [value_at(record, path) for record in records]
+    texts = [joined(value) or "" for value in values if value is not MISSING]
+    return any(sign.isalpha() for text in texts for sign in text)
 
 
-def _arrays(record: Mapping[str, Any], around: bool) -> list[str]:
+def _arrays(around: Mapping[str, Any]) -> list[str]:
     """Return the arrays of objects in an object that may stand around the records."""
-    lists = {name: value for name, value in record.items() if isinstance(value, list)} if around else {}
+    lists = {name: value for name, value in around.items() if isinstance(value, list)}
     return [name for name, value in lists.items() if dict in map(type, value[:1])]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from common.errors import HunminError, UserError
+from common.errors import HunminError, UserError, raise_together
 from common.files import is_remote, suffix_of
 from data.readers import (
     HUB,
@@ -21,6 +21,7 @@ from data.readers import (
     refuse_dangling,
 )
 from data.readers.markup import MissingParserError, require_parser
+from data.readers.proposal import proposed, yaml_entry
 
 SAMPLED_FILES, SAMPLED_BYTES = 20, 1 << 16
 """Files of an input that are looked into until one fits, and how much of each."""
@@ -33,15 +34,20 @@ def check_fields(files: Sequence[InputFile]) -> None:
     hold the documents; a sample of them tells.
 
     Raises:
-        UserError: there are such; the message lists the columns that they have.
+        UserError: there are such, all of which are named, with the columns that they have and the entry of
+            `corpus.inputs` that reads them.
     """
     inputs: dict[int, list[InputFile]] = {}
     for file in files:
         inputs.setdefault(id(file.settings), []).append(file)
+    refused = []
     for alike in inputs.values():
-        _refuse_kinds(alike)
-    for alike in inputs.values():
-        _refuse_unfit(alike)
+        try:
+            _refuse_kinds(alike)
+            _refuse_unfit(alike)
+        except UserError as error:
+            refused.append(error)
+    raise_together(refused, "inputs cannot be read as the recipe says")
 
 
 def _refuse_kinds(alike: Sequence[InputFile]) -> None:
@@ -77,16 +83,13 @@ def _refuse_unfit(alike: Sequence[InputFile]) -> None:
     """Refuse an input none of whose files has the columns or fields that hold the documents."""
     misfit: UnfitInputError | None = None
     for file in _spread(alike):
-        found = _misfit(file)
+        found = _misfit(file, propose=misfit is None)
         if found is None:
             return
         misfit = misfit or found
     if misfit and len(alike) > 1:
-        raise UserError(
-            f"no file of {alike[0].settings.path} can be read as it is said: {misfit.problem}",
-            misfit.rule,
-            misfit.remedy,
-        )
+        problem = f"no file of {alike[0].settings.path} can be read as it is said: {misfit.problem}"
+        raise UserError(problem, misfit.rule, misfit.remedy)
     if misfit:
         raise misfit
 
@@ -96,6 +99,12 @@ def unfit_files(files: Sequence[InputFile]) -> list[tuple[InputFile, UnfitInputE
     of an input with the same ending up to `SAMPLED_FILES` are looked into.
     """
     return [(file, found) for file in _by_kind(files) if (found := _misfit(file))]
+
+
+def entry_of(file: InputFile) -> str:
+    """Return the entry of `corpus.inputs` by which one file is read; COLUMN stands where no column is known."""
+    known = proposed(file) or file.settings.model_copy(update={"text_field": "COLUMN"})
+    return yaml_entry(known.model_copy(update={"path": file.path}))
 
 
 def _by_kind(files: Sequence[InputFile]) -> list[InputFile]:
@@ -111,11 +120,18 @@ def _spread(files: Sequence[InputFile]) -> Sequence[InputFile]:
     return files[:: -(-len(files) // SAMPLED_FILES)]
 
 
-def _misfit(file: InputFile) -> UnfitInputError | None:
-    """Return what is wrong with a file's columns or fields; None where nothing is, or cannot be told now."""
+def _misfit(file: InputFile, propose: bool = False) -> UnfitInputError | None:
+    """Return what is wrong with a file's columns or fields; None where nothing is, or cannot be told now.
+
+    Args:
+        file: an input.
+        propose: whether the error's fix is the entry of `corpus.inputs` that reads the file, where one is known.
+    """
     try:
         list(islice(read_blocks(file, SAMPLED_BYTES), 1))
     except UnfitInputError as error:
+        if propose and (settings := proposed(file)):
+            error.remedy = f"write this entry into corpus.inputs instead: {yaml_entry(settings)}"
         return error
     except MissingParserError:
         raise

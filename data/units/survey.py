@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from common.errors import HunminError
 from common.files import is_remote, suffix_of
-from data.readers import Document, InputFile, is_referred, read_documents, sought
+from data.readers import Document, InputFile, is_referred, parse_block, read_blocks, read_documents, sought
 from data.readers.volume import TextSize, file_bytes
 
 Way = Literal["ranges", "parts", "beginning"]
@@ -97,4 +97,28 @@ def documents_of(file: InputFile, blocks: int | None = None) -> Iterator[Documen
 def estimated_text(files: Sequence[InputFile]) -> float:
     """Return about how many bytes of text the files hold, without those whose size is not known."""
     sizes = TextSize()
-    return sum(text_of(file, sizes) or 0.0 for file in files)
+    shares: dict[tuple[int, str], float] = {}
+    text = 0.0
+    for file in files:
+        kind = id(file.settings), suffix_of(file.path)
+        if kind not in shares:
+            shares[kind] = text_share(file)
+        text += (text_of(file, sizes) or 0.0) * shares[kind]
+    return text
+
+
+def text_share(file: InputFile) -> float:
+    """Return about which share of a file's content is its documents' text, 0 … 1, by its beginning: of a table that is
+    what its text columns take. 1 where no document is found.
+    """
+    if is_referred(file) or is_remote(file.path):
+        return 1.0
+    size = text = 0
+    try:
+        for format, block in islice(read_blocks(file, BLOCK_BYTES), 1):
+            size = block.size
+            of_block = (item for item in parse_block(file, format, block) if isinstance(item, Document))
+            text = sum(len(document.text.encode("utf-8", "replace")) for document in of_block)
+    except HunminError:  # whoever reads it for its documents says so
+        return 1.0
+    return min(1.0, text / size) if text else 1.0

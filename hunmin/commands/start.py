@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -46,8 +47,20 @@ def init(
         if not sys.stdin.isatty():
             raise UserError("no text is named", remedy="hunmin init --text 'texts/*.jsonl'")
         text = [typer.prompt("Your text (files, folder, glob or URL)", err=True)]
-    new_recipe(path, text, name or path.stem, size, klue)
+    for entry in new_recipe(path, text, name or path.stem, size, klue, _ask_columns):
+        say(f"corpus.inputs: {entry}")
     say(f"{out}: written. Check it: hunmin run {shlex.quote(out)} --dry-run", style="green")
+
+
+def _ask_columns(path: str, columns: Sequence[str]) -> list[str]:
+    """Return the columns with text of a file that shows none: asked for on a terminal."""
+    told = f"{path} shows no column with Korean text; its columns are {', '.join(columns)}"
+    if not sys.stdin.isatty():
+        say(f"warning: {told}: set its text_field in the recipe", style="yellow")
+        return []
+    say(told)
+    names = typer.prompt("Columns with the text, separated by commas", err=True, default=columns[0]).split(",")
+    return [name.strip() for name in names if name.strip()]
 
 
 def recipes(

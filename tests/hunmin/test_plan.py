@@ -108,7 +108,7 @@ def test_all_that_is_missing_is_named_at_once(text: dict[str, Any], tmp_path: Pa
         with pytest.raises(UserError) as caught:
             ask(recipe, None, None)  # type: ignore[operator]
         said = str(caught.value)
-        assert said.startswith("4 inputs of the recipe are not there, or cannot be used:\n")
+        assert said.startswith("4 things that the recipe needs are not there, or cannot be used:\n")
         for name in ("gone/*.txt", "lost.jsonl", "no-klue", gone):
             assert said.count(f"  - nothing found at {name}\n") == 1 or name == "no-klue"
         assert said.count("no-klue") == 1 and said.count("    fix:  check the path") == 4

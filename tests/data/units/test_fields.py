@@ -50,7 +50,7 @@ def test_nothing_begins_when_one_input_lacks_its_column(tmp_path: Path, suffix: 
 def test_an_object_around_the_records_is_named(tmp_path: Path, indent: int | None) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"version": 1, "data": [{"text": "가"}, {"text": "나"}]}, indent=indent))
-    with pytest.raises(UserError, match="set the source's records_field to 'data'"):
+    with pytest.raises(UserError, match="records_field: data"):
         check_fields(corpus_files(settings(str(path))))
     check_fields(corpus_files(settings({"path": str(path), "records_field": "data"})))
 

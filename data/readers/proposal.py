@@ -1,0 +1,123 @@
+"""Settings under which a file can be read: its columns with text, its records, documents between blank lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from common.errors import HunminError
+from common.secrets import masked
+from data.readers.damage import UnfitInputError
+from data.readers.formats import read_blocks, read_documents
+from data.readers.records import InputFile
+from data.readers.settings import SourceSettings
+
+SAMPLE_BYTES, SAMPLE_DOCUMENTS, MOST_COLUMNS = 1 << 16, 200, 60
+"""How much of a file is looked at, and how many columns of it."""
+PROSE = 0.5
+"""Share of a text column's values with at least two Korean words."""
+LABEL_CHARACTERS, DISTINCT = 40, 0.1
+"""Shorter values of which fewer differ are labels."""
+HEAD_CHARACTERS = 1000
+"""How much of a value is looked at."""
+FEW_PARTS, MOST_PART_LINES = 5, 50
+"""Documents between blank lines are at least so many, and have fewer lines on average: a page of lines may hold one."""
+_TITLES = re.compile(r"(?:.*\.)?(?:title|subject|headline|heading|제목|표제|주제)", re.I)
+
+
+def proposed(file: InputFile) -> SourceSettings | None:
+    """Return the settings of a file's source, changed so that its documents are read; None where none are known.
+
+    Args:
+        file: an input, as its source's settings say.
+    """
+    settings = file.settings
+    try:
+        blocks = list(islice(read_blocks(file, SAMPLE_BYTES), 1))
+    except UnfitInputError as error:
+        return _with_text(file, error)
+    except (HunminError, OSError):
+        return None
+    if [format for format, _ in blocks] == ["text"] and has_parts(blocks[0][1].data):
+        return settings.model_copy(update={"format": "paragraphs"})
+    return None
+
+
+def columns_of(file: InputFile) -> list[str]:
+    """Return the columns or fields of a file that lacks those that its settings name; none of another file."""
+    try:
+        list(islice(read_blocks(file, SAMPLE_BYTES), 1))
+    except UnfitInputError as error:
+        return list(error.columns)
+    except (HunminError, OSError):
+        return []
+    return []
+
+
+def has_parts(head: bytes) -> bool:
+    """Return whether the beginning of a text holds documents of several lines between blank lines."""
+    lines = [line.strip() for line in head.split(b"\n")]
+    parts = sum(bool(line) and not before for before, line in zip([b"", *lines], lines, strict=False))
+    filled = sum(map(bool, lines))
+    return parts >= FEW_PARTS and 1.5 * parts < filled < MOST_PART_LINES * parts
+
+
+def text_columns(file: InputFile, columns: Sequence[str]) -> list[str]:
+    """Return those columns (or fields) of a file that hold Korean text, in their order; titles only beside others."""
+    values = {name: list(_values(file, name)) for name in columns[:MOST_COLUMNS]}
+    texts = {name for name, of_column in values.items() if _is_prose(of_column)}
+    titles = {name for name in columns if _TITLES.fullmatch(name) and any(map(_has_hangul, values.get(name, [])))}
+    return [name for name in values if name in texts | titles] if texts else []
+
+
+def yaml_entry(settings: SourceSettings) -> str:
+    """Return a source as an entry of `corpus.inputs`, on one line."""
+    import yaml
+
+    entry: Mapping[str, Any] = settings.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+    flow = yaml.safe_dump(dict(entry), default_flow_style=True, allow_unicode=True, sort_keys=False, width=float("inf"))
+    return masked(flow.strip())
+
+
+def _with_text(file: InputFile, error: UnfitInputError) -> SourceSettings | None:
+    """Return the settings that read the text of a file without the columns that they name."""
+    settings = file.settings
+    if names := text_columns(file, error.columns):
+        return settings.model_copy(update={"text_field": names[0] if len(names) == 1 else names})
+    for array in error.arrays:
+        within = settings.model_copy(update={"records_field": array})
+        inner = InputFile(file.path, file.label, within)
+        try:
+            list(islice(read_blocks(inner, SAMPLE_BYTES), 1))
+        except UnfitInputError as other:
+            if found := _with_text(inner, other):
+                return found
+        except (HunminError, OSError):
+            continue
+        else:
+            return within
+    return None
+
+
+def _values(file: InputFile, column: str) -> Iterator[str]:
+    """Yield the first texts of a column; none where it holds other values."""
+    of_column = InputFile(file.path, file.label, file.settings.model_copy(update={"text_field": column}))
+    try:
+        for document in islice(read_documents(of_column, SAMPLE_BYTES, 1), SAMPLE_DOCUMENTS):
+            yield document.text
+    except (HunminError, OSError):
+        return
+
+
+def _is_prose(values: Sequence[str]) -> bool:
+    filled = [value[:HEAD_CHARACTERS] for value in values if value.strip()]
+    prose = sum(sum(map(_has_hangul, value.split())) > 1 for value in filled)
+    short = sum(map(len, filled)) < LABEL_CHARACTERS * len(filled)
+    is_label = short and len(set(filled)) < DISTINCT * len(filled)
+    return bool(filled) and prose >= PROSE * len(filled) and not is_label
+
+
+def _has_hangul(value: str) -> bool:
+    return any("가" <= sign <= "힣" for sign in value)
