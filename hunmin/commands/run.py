@@ -261,10 +261,15 @@ def report(
 
 def _compare(runs: list[Path], out: str | None, language: Language | None, of_one: bool) -> None:
     """Write the page of several runs; `of_one`: an option is given that only a page of one run has."""
+    from hunmin.page.differences import differing_settings, unequal
     from hunmin.page.page import COMPARISON, write_comparison
 
     if of_one:
         raise UserError(f"--watch, --with-text or --json with {len(runs)} runs", "these are of one run", "name one run")
     path = Path(out or COMPARISON)
-    write_comparison(runs, path, language)
+    found = write_comparison(runs, path, language)
+    for key, values in differing_settings(found).items():
+        say(f"{key}: {' · '.join(value or '–' for value in values)}")
+    if differs := unequal(found):
+        say(f"warning: the runs differ in {', '.join(differs)}: no run is marked as the better one", style="yellow")
     console(stderr=False).print(f"page:   {path}")

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from hunmin.page.charts import Series, line_chart
+from hunmin.page.differences import differing_settings, unequal
 from hunmin.page.facts import Facts
 from hunmin.page.scores import metric_name, notes
 from hunmin.page.tables import Table, signed
-from hunmin.page.verdict import run_facts, verdict
+from hunmin.page.verdict import has_baseline, run_facts, verdict
 from hunmin.page.words import Words
 from klue.synthetic import all_synthetic
 from klue.tables import Scores, tables
@@ -35,6 +36,8 @@ def view(runs: Sequence[Facts], words: Words) -> dict[str, Any]:
     vocabularies = {tuple(one.vocabulary.entries) for one in runs if one.vocabulary}
     rows = [{**row, "model": name} for name, one in zip(names, runs, strict=True) for row in one.klue.rows]
     published = next((one.klue.published for one in runs if one.klue.published), None)
+    differs = unequal(runs)
+    gains = all(has_baseline(one) for one in runs)  # a gain is no figure to set beside a score
     charts = []
     for key, title, unit, curve, factor in CURVES:
         curves = [one.training.metrics.curve(curve).scaled(factor) for one in runs]
@@ -46,13 +49,24 @@ def view(runs: Sequence[Facts], words: Words) -> dict[str, Any]:
         charts.append(line_chart(words, key, title, series, unit, form=form, zero=key == "throughput"))
     return {
         "names": names,
-        "verdicts": [(name, verdict(one, words)) for name, one in zip(names, runs, strict=True)],
+        "verdicts": [(name, verdict(one, words, gains)) for name, one in zip(names, runs, strict=True)],
+        "unequal": [words(one) for one in differs],
+        "settings": Table(
+            words("Settings that differ"),
+            [words("setting"), *names],
+            [[key, *values] for key, values in differing_settings(runs).items()],
+        ),
         "synthetic": all_synthetic(rows),
         "vocabularies_differ": len(vocabularies) > 1,
         "charts": [one for one in charts if one],
         "facts": _facts(runs, names, words),
         "scores": [
-            (words.said(table.title), _scores(table, names, words), notes(table, words))
+            (
+                words.said(table.title),
+                _scores(table, names, words, best=not differs),
+                _gains(table, names, words),
+                notes(table, words),
+            )
             for table in tables(rows, published)
         ],
     }
@@ -75,21 +89,30 @@ def _facts(runs: Sequence[Facts], names: list[str], words: Words) -> Table:
     return Table(words("Runs"), [words("run"), *names], rows)
 
 
-def _scores(table: Scores, names: list[str], words: Words) -> Table:
-    """Return a metric a row, a run a column: the mean after pretraining, and its gain over random weights."""
-    ours = {(line.model, line.init): line.values for line in table.lines if line.init}
-    nothing = [None] * len(table.columns)
-    rows: list[list[Any]] = []
+def _scores(table: Scores, names: list[str], words: Words, best: bool) -> Table:
+    """Return a metric a row, a run a column: the mean after pretraining; `best`: the highest of a row in bold."""
+    ours = _by_model(table)
+    rows: list[list[str | None]] = []
     for at, column in enumerate(table.columns):
-        values = {name: ours.get((name, "pretrained"), nothing)[at] for name in names}
-        known = [value for value in values.values() if value is not None]
-        cells: list[Any] = []
-        for name, value in values.items():
-            if value is None:
-                cells.append(None)
-                continue
-            base = ours.get((name, "random"), nothing)[at]
-            text = f"{value:.2f}" + (f" ({signed(value - base)})" if base is not None else "")
-            cells.append("*" * (len(known) > 1 and value == max(known)) + text)
+        values = [ours[name, "pretrained"][at] if (name, "pretrained") in ours else None for name in names]
+        known = [value for value in values if value is not None]
+        marks = ["*" * (best and len(known) > 1 and value == max(known)) for value in values]
+        cells = [None if value is None else f"{mark}{value:.2f}" for mark, value in zip(marks, values, strict=True)]
         rows.append([metric_name(column, words), *cells])
     return Table(words("Scores"), [words("metric"), *names], rows)
+
+
+def _gains(table: Scores, names: list[str], words: Words) -> Table | None:
+    """Return a metric a row, a run a column: its gain over random weights; None where no run was compared with them."""
+    ours = _by_model(table)
+    both = [name for name in names if {(name, "pretrained"), (name, "random")} <= ours.keys()]
+    rows = []
+    for at, column in enumerate(table.columns):
+        pairs = [(ours[name, "pretrained"][at], ours[name, "random"][at]) for name in both]
+        gains = [None if None in pair else signed(pair[0] - pair[1]) for pair in pairs]
+        rows.append([metric_name(column, words), *gains])
+    return Table(words("Gain over random weights"), [words("metric"), *both], rows) if both else None
+
+
+def _by_model(table: Scores) -> dict[tuple[str, str], Any]:
+    return {(line.model, line.init): line.values for line in table.lines if line.init}

@@ -58,11 +58,24 @@ def headline(facts: Facts, words: Words = ENGLISH) -> str:
     return text
 
 
-def verdict(facts: Facts, words: Words) -> dict[str, str] | None:
-    """Return the result in one figure, what it is of, and a sentence; None where there is none yet."""
+def has_baseline(facts: Facts) -> bool:
+    """Return whether a model from random weights was fine-tuned as well."""
+    return any(len(one) == 2 for one in means(facts.klue).values())
+
+
+def verdict(facts: Facts, words: Words, gain: bool = True) -> dict[str, str] | None:
+    """Return the result in one figure, what it is of, and a sentence; None where there is none yet.
+
+    Args:
+        facts: of the run.
+        words: of the page.
+        gain: whether the figure is the gain over random weights, where these were fine-tuned; else it is the score.
+    """
     found = means(facts.klue)
     both = [one for one in found.values() if len(one) == 2]
-    if both:
+    if both and not gain:
+        found = {task: {"pretrained": one["pretrained"]} for task, one in found.items() if "pretrained" in one}
+    elif both:
         ours, random = fmean(one["pretrained"] for one in both), fmean(one["random"] for one in both)
         return {
             "figure": words("{gain} points", gain=signed(ours - random)),
