@@ -11,8 +11,9 @@ the tests' slow oracle: strings and plain loops, no hash, no index, no filter. F
 decisions (which benchmark sentence, by which rule, at which score, or none) differ. Exit code 1 if any.
 
 planted: benchmark sentences are drawn, altered in one way a kind, and hidden among real sentences; it prints which
-share of them is found. The benchmark's own sentences (titles, premises, questions, reviews) and the sentences of its
-passages (MRC contexts, dialogue turns) are drawn in proportion. Everything found that was not planted is then shown as
+share of them is found. Copies embedded in others are of sentences with `embedded_min_characters` letters or more. The
+benchmark's own sentences (titles, premises, questions, reviews) and the sentences of its passages (MRC contexts,
+dialogue turns) are drawn in proportion. Everything found that was not planted is then shown as
 what it is: a quotation, where the benchmark sentence or the sentence found stands in the other from end to end; else a
 false alarm. Leave out files that stem from the benchmark's own sources (--leave-out; NSMC reviews, ParaKQC, comments
 that include NSMC, and the government's speeches and news are among the sources of KLUE).
@@ -141,7 +142,9 @@ def check_planted(benchmark: list[BenchmarkSentence], options: argparse.Namespac
     around = [sentence for _, sentence in real[:20_000] if len(sentence) >= 10]
     queries: list[tuple[str | None, str]] = [(None, sentence) for _, sentence in real]
     for kind in ALTERATIONS:
-        copies = alter_all(kind, [source.text for source in sources], around, options.copies, options.seed)
+        shortest = DecontaminateSettings().embedded_min_characters if kind == "embedded copy" else 0
+        texts = [source.text for source in sources if len(exact_key(source.text)) >= shortest]
+        copies = alter_all(kind, texts, around, options.copies, options.seed)
         queries += [(kind, copy) for copy in copies]
     order = random.Random(options.seed).sample(range(len(queries)), len(queries))
     began = time.process_time()
@@ -158,10 +161,10 @@ def check_planted(benchmark: list[BenchmarkSentence], options: argparse.Namespac
         good &= number >= 4 or recall >= 0.99
         by_rule = ", ".join(f"{rule} {count}" for rule, count in rules.most_common())
         print(f"{kind:22}{len(mine):>8,}{rules.total():>8,}{recall:>9.4f}  {by_rule}")
-    texts: dict[tuple[str, str], list[str]] = {}
+    by_name: dict[tuple[str, str], list[str]] = {}
     for sentence in benchmark:
-        texts.setdefault((sentence.task, sentence.guid), []).append(sentence.text)
-    return 0 if print_alarms(real, [hits[n] for n in range(len(real))], texts, options) and good else 1
+        by_name.setdefault((sentence.task, sentence.guid), []).append(sentence.text)
+    return 0 if print_alarms(real, [hits[n] for n in range(len(real))], by_name, options) and good else 1
 
 
 def print_alarms(

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 K1, B = 1.2, 0.75
 SCALE = 1 << 16
+PARTS = 1_000_000
+"""A threshold is taken as so many millionths."""
 
 
 def bm25_weights(
@@ -38,6 +40,5 @@ def bm25_weights(
 
 def needed_weight(total: NDArray[np.int64], threshold: float) -> NDArray[np.int64]:
     """Return the least integer weights that make up `threshold` of each total (a decimal: 0.8 means eight tenths)."""
-    parts = round(threshold * 1_000_000)
-    needed = -(-parts * total // 1_000_000)
+    needed = -(-round(threshold * PARTS) * total // PARTS)
     return np.maximum(needed, 1)

@@ -9,6 +9,8 @@ Exact, and without looking at most of the postings:
 3. What is left is verified by the exact integer sum, heaviest terms first, ended as soon as too much is missing.
 4. A long corpus sentence may hold a benchmark sentence's words by chance, far apart. So the share must be reached
    inside a window of `spread` times the benchmark sentence's own number of terms; the score is the best window's.
+5. A short benchmark sentence ("이해하기가 매우 어렵습니다.") may stand in any sentence but for a word. So containment
+   is asked for both ways: the corpus sentence is no longer than that window, and τ of its terms are the benchmark's.
 
 Legend: D benchmark sentences, P postings, E their (sentence, term) entries, K terms filed, N corpus sentences.
 """
@@ -21,7 +23,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from data.decontaminate.bm25 import bm25_weights, needed_weight
+from data.decontaminate.bm25 import PARTS, bm25_weights, needed_weight
 from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot
 from data.decontaminate.terms import Terms
 
@@ -46,16 +48,21 @@ class ContainmentIndex(NamedTuple):
     """Least weight that is a hit."""
     window_D: NDArray[np.int32]
     """Terms of a corpus sentence, with repetitions, within which that weight must be found."""
+    short_D: NDArray[np.bool_]
+    """Whether the corpus sentence must be explained as well."""
+    threshold_parts: np.int64
+    """τ in millionths."""
 
 
 def build_containment_index(
-    terms: Terms, eligible_D: NDArray[np.bool_], threshold: float, floor: int, spread: float
+    terms: Terms, eligible_D: NDArray[np.bool_], short_D: NDArray[np.bool_], threshold: float, floor: int, spread: float
 ) -> ContainmentIndex:
     """Return the index of the eligible benchmark sentences with at least `floor` distinct terms.
 
     Args:
         terms: the terms of every benchmark sentence; frequencies count them all.
         eligible_D: for each sentence whether it may be found at all.
+        short_D: for each whether it must make up the corpus sentence.
         threshold: τ, above 0, at most 1.
         floor: fewest distinct terms.
         spread: length of a window by that of the benchmark sentence, at least 1.
@@ -85,6 +92,8 @@ def build_containment_index(
         total_D,
         need_D,
         window_lengths(np.diff(terms.first_term_N), spread),
+        short_D,
+        np.int64(round(threshold * PARTS)),
     )
 
 
@@ -208,7 +217,10 @@ def search_containment(index, hashes, first_term):  # type: ignore[no-untyped-de
                     gathered = True
                     _gather(hashes, start, end, member, member_of, stamp)
                 held = _verify(index, d, member, member_of, stamp)
-                if held > 0 and end - start > index.window_D[d]:
+                if held > 0 and index.short_D[d]:
+                    if not _explains(index, d, hashes, first_term[n], first_term[n + 1]):
+                        held = 0
+                elif held > 0 and end - start > index.window_D[d]:
                     held = _best_window(index, d, hashes, start, end)
                 score = held / index.total_D[d]
                 if score > score_N[n] or (score == score_N[n] and held > 0 and d < best_N[n]):
@@ -267,6 +279,20 @@ def _verify(index, d, member, member_of, stamp):  # type: ignore[no-untyped-def]
             if missing > allowed:
                 return 0
     return index.total_D[d] - missing
+
+
+@njit(cache=True)
+def _explains(index, d, hashes, start, end):  # type: ignore[no-untyped-def]
+    """Return whether the sentence fits into d's window and τ of its terms are terms of d."""
+    if end - start > index.window_D[d]:
+        return False
+    shared = 0
+    for t in range(start, end):
+        for entry in range(index.first_entry_D[d], index.first_entry_D[d + 1]):
+            if index.hash_E[entry] == hashes[t]:
+                shared += 1
+                break
+    return shared * PARTS >= index.threshold_parts * (end - start)
 
 
 @njit(cache=True)

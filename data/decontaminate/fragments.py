@@ -19,12 +19,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from data.decontaminate.bm25 import PARTS
 from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot
 from data.decontaminate.terms import FoldedText, hash_run
 
 SEED, STRIDE = 8, 12
-PARTS = 1_000_000
-"""The threshold is taken as so many millionths, as in `bm25.needed_weight`."""
 
 
 class FragmentIndex(NamedTuple):

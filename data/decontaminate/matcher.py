@@ -18,6 +18,7 @@ from data.decontaminate.fragments import build_fragment_index, search_fragments
 from data.decontaminate.settings import RULES, DecontaminateSettings, Rule
 from data.decontaminate.terms import (
     FoldedText,
+    count_syllables,
     fold_sentences,
     hash_bigrams,
     hash_lines,
@@ -94,7 +95,7 @@ class Decontaminator:
         passage = np.array([source.passage for source in sources], bool)
         phrase, every = np.diff(text.first_word_N) >= MIN_WORDS, np.ones(len(sources), bool)
         shortest, of_passage = settings.embedded_min_characters, settings.exact_min_passage_characters
-        spread = settings.spread
+        spread, short = settings.spread, count_syllables(text) < settings.short_syllables
         names: Names = [source[:2] for source in sources]
 
         def build_fragments() -> tuple[Names, Any]:
@@ -106,13 +107,13 @@ class Decontaminator:
             "bigrams": lambda: (
                 names,
                 build_containment_index(
-                    hash_bigrams(text), phrase, settings.bigram_threshold, settings.min_bigrams, spread
+                    hash_bigrams(text), phrase, short, settings.bigram_threshold, settings.min_bigrams, spread
                 ),
             ),
             "fragment": build_fragments,
             "words": lambda: (
                 names,
-                build_containment_index(hash_words(text), every, settings.threshold, settings.min_words, spread),
+                build_containment_index(hash_words(text), every, short, settings.threshold, settings.min_words, spread),
             ),
             "embedded": lambda: (
                 names,

@@ -17,6 +17,8 @@ from data.decontaminate.normalise import FIRST_HAN_BEYOND, LAST_HAN_BEYOND, STAN
 from data.nfc import nfc
 
 NEWLINE = 10
+FIRST_SYLLABLE = 0x3400
+"""Han characters and Hangul syllables begin here; kana and single letters of Hangul stand before."""
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -71,6 +73,12 @@ def take_sentences(text: FoldedText, chosen_N: NDArray[np.bool_]) -> FoldedText:
             for counts in (letters_N[chosen_N], words, words_N[chosen_N])
         ),
     )
+
+
+def count_syllables(text: FoldedText) -> NDArray[np.int64]:
+    """Return how long each sentence is in syllables: three letters of another script (Latin, digits, ㅋ) make one."""
+    thirds_L = np.where(text.letters_L >= FIRST_SYLLABLE, 3, 1)
+    return np.diff(np.append(0, np.cumsum(thirds_L))[text.first_letter_N]) // 3
 
 
 def hash_words(text: FoldedText) -> Terms:

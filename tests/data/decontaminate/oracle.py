@@ -52,14 +52,17 @@ class Oracle:
                 found.append(("exact", 1.0))
             if self._is_embedded(words, list(text), records):
                 found.append(("embedded", 1.0))
+            short = syllables("".join(text)) < settings.short_syllables
             weights = self._words[number]
             if len(weights) >= settings.min_words:
                 window = ceil(round(settings.spread * 1000) * len(text) / 1000)
-                found.append(("words", contained_share(words, weights, settings.threshold, window)))
+                if not short or explained(words, weights, settings.threshold, window):
+                    found.append(("words", contained_share(words, weights, settings.threshold, window)))
             weights = self._bigrams[number]
             if len(weights) >= settings.min_bigrams and len(text) >= 2:
                 window = ceil(round(settings.spread * 1000) * len(word_bigrams(list(text))) / 1000)
-                found.append(("bigrams", contained_share(bigrams, weights, settings.bigram_threshold, window)))
+                if not short or explained(bigrams, weights, settings.bigram_threshold, window):
+                    found.append(("bigrams", contained_share(bigrams, weights, settings.bigram_threshold, window)))
             for rule, score in found:
                 if score > 0 and rule in settings.rules:
                     best = better(best, Hit(task, guid, score, rule))
@@ -116,6 +119,17 @@ def contained_share(terms: list[str], weights: dict[str, int], threshold: float,
     windows = (set(terms[i : i + window]) for i in range(max(len(terms) - window, 0) + 1))
     held = max(sum(weights[term] for term in weights.keys() & inside) for inside in windows)
     return held / total if held >= least_of(total, threshold) else 0.0
+
+
+def syllables(text: str) -> float:
+    """Return the length of a text in which a letter that is no syllable counts a third."""
+    return sum(3 if ord(letter) >= 0x3400 else 1 for letter in text) // 3
+
+
+def explained(terms: list[str], weights: dict[str, int], threshold: float, window: int) -> bool:
+    """Return whether the terms fit into the window and the threshold's share of them is among those with a weight."""
+    shared = sum(term in weights for term in terms)
+    return len(terms) <= window and shared * 1_000_000 >= round(threshold * 1_000_000) * len(terms)
 
 
 def fragment_share(query: str, text: str, settings: DecontaminateSettings) -> float:

@@ -29,7 +29,7 @@ def test_decisions_equal_the_definition(
 ) -> None:
     """The best benchmark sentence and its score are those of the slow sum over each window."""
     every = np.ones(len(benchmark), bool)
-    index = build_containment_index(hash_words(fold_sentences(benchmark)), every, threshold, floor, spread)
+    index = build_containment_index(hash_words(fold_sentences(benchmark)), every, ~every, threshold, floor, spread)
     best, score = search_containment(index, *hash_words(fold_sentences(queries)))
     weights = weigh_sentences([text.split() for text in benchmark])
     windows = [ceil(spread * len(text.split())) for text in benchmark]
@@ -48,7 +48,7 @@ def test_a_long_line_takes_about_as_long_as_its_words_in_short_ones() -> None:
     words = [f"낱말{n}" for n in range(3000)]
     benchmark = [" ".join(draw.choices(words, k=6)) for _ in range(20_000)]
     every = np.ones(len(benchmark), bool)
-    index = build_containment_index(hash_words(fold_sentences(benchmark)), every, 0.8, 1, 1.5)
+    index = build_containment_index(hash_words(fold_sentences(benchmark)), every, ~every, 0.8, 1, 1.5)
     line = draw.choices(words, k=60_000)
     seconds = []
     for length in (12, len(line)):
@@ -63,7 +63,7 @@ def test_a_long_line_takes_about_as_long_as_its_words_in_short_ones() -> None:
 
 def test_sentences_that_are_not_eligible_are_not_found_but_count() -> None:
     terms = hash_words(fold_sentences(["가 나 다", "가 나 다 라"]))
-    index = build_containment_index(terms, np.array([False, True]), 0.8, 1, 1.5)
+    index = build_containment_index(terms, np.array([False, True]), np.zeros(2, bool), 0.8, 1, 1.5)
     assert index.total_D[0] > 0
     best, _ = search_containment(index, *hash_words(fold_sentences(["가 나 다", "가 나 다 라"])))
     assert best.tolist() == [-1, 1]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from data.benchmark import BenchmarkSentence, load_benchmark
 from data.decontaminate import DecontaminateSettings, Decontaminator, Hit
 from data.decontaminate.matcher import BATCH, distinct_sentences, fragment_sources
+from data.decontaminate.terms import count_syllables, fold_sentences
 from tests.data.decontaminate.oracle import Oracle
 
 SHARED = Path(os.environ.get("HUNMIN_SHARED_DATA") or Path(__file__).parents[4] / "shared" / "data")
@@ -60,9 +61,9 @@ def corpus(seed: int, benchmark_size: int, queries: int) -> tuple[list[Benchmark
     return benchmark, [alter(rng.choice(benchmark).text, rng) for _ in range(queries)]
 
 
-@pytest.mark.parametrize("threshold", [0.5, 0.8])
-def test_decisions_equal_the_oracle_on_korean_like_text(threshold: float) -> None:
-    chosen = DecontaminateSettings(threshold=threshold, bigram_threshold=threshold)
+@pytest.mark.parametrize(("threshold", "short"), [(0.5, 16), (0.8, 0), (0.8, 40)])
+def test_decisions_equal_the_oracle_on_korean_like_text(threshold: float, short: int) -> None:
+    chosen = DecontaminateSettings(threshold=threshold, bigram_threshold=threshold, short_syllables=short)
     benchmark, queries = corpus(int(threshold * 10), 150, 500)
     found = Decontaminator.build(benchmark, chosen).match(queries)
     assert found == Oracle(benchmark, chosen).match(queries)
@@ -83,9 +84,10 @@ TEXT = st.one_of(
     st.lists(TEXT, max_size=8),
     st.sampled_from([0.4, 0.8, 1.0]),
     st.sampled_from(["passages", "all"]),
+    st.sampled_from([0, 5, 100]),
 )
 def test_decisions_equal_the_oracle_on_anything(
-    benchmark: list[BenchmarkSentence], queries: list[str], threshold: float, scope: str
+    benchmark: list[BenchmarkSentence], queries: list[str], threshold: float, scope: str, short: int
 ) -> None:
     chosen = DecontaminateSettings.model_validate(
         {
@@ -93,6 +95,7 @@ def test_decisions_equal_the_oracle_on_anything(
             "bigram_threshold": threshold,
             "fragment_threshold": threshold,
             "fragment_scope": scope,
+            "short_syllables": short,
             "min_words": 2,
             "min_bigrams": 2,
             "exact_min_passage_characters": 3,
@@ -225,3 +228,34 @@ def test_sources_are_distinct_and_passages_are_joined() -> None:
 
 def test_an_empty_benchmark_finds_nothing() -> None:
     assert Decontaminator.build([], DecontaminateSettings()).match(["가 나 다 라", ""]) == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "text", "found"),
+    [
+        ("설명하기가 무척 까다롭습니다.", "그런 예문은 다른 글보다 설명하기가 조금 더 까다롭습니다.", False),
+        ("설명하기가 무척 까다롭습니다.", "이 규칙은 처음 보는 사람에게 설명하기가 무척이나 까다롭습니다.", False),
+        ("정말 만족스러웠습니다.", "값이 비싼 편이지만 모든 것이 전체적으로 만족스러웠습니다.", False),
+        ("세부 내용을 볼 수 있다.", "설정에서 모든 세부 내용을 바꾸고 볼 수 있다.", False),
+        ("between x and y", "The difference lies between the branches and handlers.", False),
+        ("승강기 단추를 눌렀다.", "각 층에 있는 승강기의 방향 단추를 눌렀다.", False),
+        ("국토 최남단 등대 여행", "행사는 국토 최동단과 최남단 등대에서 여행객이 열었다.", False),
+        ("삼각형의 세 각의 합은 180도이다.", "또 삼각형의 세 각의 합은 180 도이다.", True),
+        ("시원한 바다로 돌아가고 싶다.", "시원한 바다에 돌아가고 싶다.", True),
+        ("설명하기가 무척 까다롭습니다.", "설명하기도 무척 까다롭습니다!", True),
+    ],
+)
+def test_a_short_sentence_must_make_up_the_text(benchmark: str, text: str, found: bool) -> None:
+    """It is found where little else is said, not where its words stand among others; the oracle says the same."""
+    rng = random.Random(1)
+    sentences = [BenchmarkSentence("other", str(i), sentence(rng)) for i in range(300)]
+    sentences.append(BenchmarkSentence("t", "g", benchmark))
+    chosen = DecontaminateSettings(rules=["words", "bigrams"])
+    hits = Decontaminator.build(sentences, chosen).match([text])
+    assert (hits[0] is not None) is found
+    assert hits == Oracle(sentences, chosen).match([text])
+
+
+def test_syllables_count_latin_letters_as_thirds() -> None:
+    counts = count_syllables(fold_sentences(["가나다 漢字!", "abc de", "ㅋㅋㅋㅋㅋㅋ 좋다", "", "a가b나c"]))
+    assert counts.tolist() == [5, 1, 4, 0, 3]
