@@ -193,7 +193,7 @@ def main() -> int:
         return 2
     cases = [drawn(options.seed, number, forms) for number in range(options.texts)]
     if options.out:
-        with atomic_write(options.out) as stream:
+        with atomic_write(options.out, as_given=True) as stream:
             stream.writelines(json.dumps(case, ensure_ascii=False) + "\n" for case in cases)
     scores = Scores()
     for case, found in zip(cases, find_many([case["text"] for case in cases]), strict=True):

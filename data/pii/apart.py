@@ -15,7 +15,7 @@ from data.pii.types.telephone import TEL
 from data.pii.url import url_end
 
 _MAIL = re.compile(
-    r"(?<![A-Za-z0-9])(?:(?<![A-Za-z0-9] )|(?<=mail )|(?<=MAIL ))(?:[A-Za-z0-9._-] ){2,31}@(?: [A-Za-z0-9-]){1,30}"
+    r"(?<![A-Za-z0-9])(?:(?<![A-Za-z0-9] )|(?<=[mM]ail )|(?<=MAIL ))(?:[A-Za-z0-9._-] ){2,31}@(?: [A-Za-z0-9-]){1,30}"
     r"(?: \.(?: [A-Za-z0-9-]){1,20}){0,3} \.(?: [A-Za-z]){2,7}(?![A-Za-z0-9]| [A-Za-z](?![A-Za-z]))"
 )
 _MAIL_GATE = r"[A-Za-z0-9._-] [A-Za-z0-9._-] @ [A-Za-z0-9-] [A-Za-z0-9-]"
@@ -152,7 +152,7 @@ _WRITTEN_HOST = re.compile(
 _WRITTEN_HOST_GATE = (
     rf"[a-z0-9-]{_HOST_JOINT}(?:co|or|go|com|net|org|kr|site|shop|xyz|info|top|click|컴)|[a-z0-9-]\[\.\][a-z]"
 )
-_LIST_JOINT = re.compile(" ?(?:[,/·→]|및|또는) ?")
+_LIST_JOINT = re.compile(r" ?(?:[,/·→]|및|또는|\((?:[가-힣]{1,4} ){1,2}) ?")
 _A_DOT = re.compile(_HOST_JOINT)
 
 
@@ -161,7 +161,7 @@ def written_host(text: str, start: int, end: int) -> Iterator[Found]:
     last = start
     for match in _WRITTEN_HOST.finditer(text, start, end):
         listed = last > start and _LIST_JOINT.fullmatch(text, last, match.start()) is not None
-        firm = match[0].endswith("컴")  # abc닷컴 is the name of a firm, too
+        firm = match[0].endswith("닷컴")  # abc닷컴 is the name of a firm, too
         if not firm or listed or labelled(_SITE, text, *match.span(), BESIDE):
             last = match.end()
             yield Found(*match.span(), "URL", re.sub("컴$", "com", _A_DOT.sub(".", match[0])))

@@ -18,16 +18,21 @@ from data.pii.places import PLATE_REGIONS
 from data.pii.tables import cells_below
 from data.pii.types.base import DASH, DATE, GATE_GAP, MASK, Found, PiiType, accepted, digits_of, is_blank
 from data.pii.types.identity import FRN, RRN
+from data.pii.types.network import OCTET
 from data.pii.types.telephone import TEL
 
-_SIGNS = rf"[ \t:：=…|/)\]】>＞→▶▷*\"'`“‘(（\[「『【〈._{DASH}]"
+_SIGNS = rf"[ \xa0\t:：=…|/)\]】>＞→▶▷☞※★☆●·*\"'`“‘(（\[「『【〈._{DASH}]"
+_QUOTES = r"[ \xa0\"'`“‘(（\[「『【〈*_]"
+_CLOSED = r"[ \xa0\"'`”’)）\]」』】〉*_]"
 _TAGS = "(?:</?[a-z]{1,6}>|&nbsp;){1,4}"
 _JOINT = rf"(?:{_SIGNS}{{0,6}}(?:{_TAGS}{_SIGNS}{{0,6}})?)"
 _PARTICLE = r"(?:[은는이가도]| ?(?:은\(는|는\(은|이\(가|가\(이)\)) ?"
 _OF = "(?:의|사본상?|상|기호|등록|고유|근로자 ?등록|정보|발급)[ ·/,의]?"
 _NUMBER = rf"[)\]）]?[ _(（·/]?(?:{_OF})?(?:번 ?호|(?:[nN][oO]|NUM|[nN]r)[.:：]?|[nN]umber|NUMBER|№|#)"
+_SAID = r"|으?로 [가-힣]{2,8}[.:] "
+"""Between a label and a value of which one sentence speaks, and the next tells: 아래 여권으로 등록했습니다."""
 _REMARK = r"(?: ?[(\[（][가-힣A-Za-z0-9 ,.·/]{1,20}[)\]）]| ?정보| ?사항)"
-_NUMERIC = rf"[0-9]{{1,19}}(?:(?P<gap> ?[{DASH}] ?|[./_ ])[0-9]{{1,19}}(?:(?P=gap)[0-9]{{1,19}}){{0,6}}" + (
+_NUMERIC = rf"[0-9]{{1,19}}(?:(?P<gap> ?[{DASH}] ?|[./_]| {{1,2}})[0-9]{{1,19}}(?:(?P=gap)[0-9]{{1,19}}){{0,6}}" + (
     rf"|[{DASH}][0-9]{{1,8}}(?:[{DASH} ][0-9]{{1,8}}){{1,4}})?"
 )
 _APART = rf"[0-9](?: [0-9{DASH}]){{8,20}}"
@@ -113,9 +118,10 @@ _KINDS = {
     ),
     "CARD": _Kind("카 ?드|법카|[cC]ard|CARD|(?i:pan)", "카법cCpP", f"{_APART}|{_NUMERIC}", range(13, 20), _BANK),
     "VEHICLE_PLATE": _Kind(
-        "차 ?량|자동차|차|車|차량 ?등록|자동차 ?등록|번호판|차번|차 ?넘버|(?i:vehicle|license[ _-]?plate|plate|car)",
-        "차車자번vVlLpPcC",
-        rf"(?:{_REGION} ?)?[0-9]{{1,3}} {{0,2}}[가-힣](?: ?[{DASH}.·ㆍ] ?| {{0,2}})[0-9]{{4}}"
+        "등록 ?차량|차 ?량|자동차|차|車|차량 ?등록|자동차 ?등록|번호판|차번|차 ?넘버"
+        "|(?i:vehicle|license[ _-]?plate|plate|car)",
+        "등차車자번vVlLpPcC",
+        rf"(?:{_REGION} ?)?[0-9]{{1,3}}(?: ?[{DASH}] ?| {{0,2}})[가-힣](?: ?[{DASH}.·ㆍ] ?| {{0,2}})[0-9]{{4}}"
         "|[0-9](?: [0-9]){1,2} [가-힣](?: [0-9]){4}",
         range(5, 8),
         "(?:제 ?)?",
@@ -135,7 +141,7 @@ _KINDS = {
 }
 _NUMBERED_ONLY = frozenset(["VEHICLE_PLATE"])
 """Types whose label says enough only with the word for number."""
-_TELLING = re.compile("번호판|차번|차 ?넘버|(?i:license|plate)")
+_TELLING = re.compile("등록 ?차량|번호판|차번|차 ?넘버|(?i:license|plate)")
 """Labels that hold it."""
 _DISTINCT = frozenset(["PASSPORT", "RRN", "FRN", "VEHICLE_PLATE"])
 """Types whose values are told from other numbers in a table whose columns are not clear."""
@@ -163,8 +169,9 @@ _LABELS = {name: re.compile(rf"(?=[{kind.starts}]){_LATIN}{_label(kind)}") for n
 _PATTERNS = {
     name: re.compile(
         rf"{_label(kind)}(?P<number>{_NUMBER})?(?:{_REMARK})?"
-        rf"(?:(?P<joint>{_PARTICLE}(?:요 )?[「『【〈(\"'“‘]{{0,2}}"
-        rf"|{_JOINT})(?P<below>\r?\n[ \t]{{0,8}}(?:[·○ㅇ•*-] )?[\"'`“‘(（\[「『【〈*_]{{0,2}})?{kind.before}"
+        rf"(?:(?P<joint>{_PARTICLE}(?:요 )?{_QUOTES}{{0,2}}"
+        rf"|{_JOINT}{_SAID if name in _SHORT else ''})"
+        rf"(?P<below>\r?\n[ \t]{{0,8}}(?:[·○ㅇ•*-] )?{_QUOTES}{{0,2}})?{kind.before}"
         rf"|(?P<far>{_FAR}))(?P<value>{kind.values})"
         rf"(?:{_END}|(?={_AND}{kind.before}(?:{kind.values.replace('gap', 'next')}){_END}))"
     )
@@ -172,13 +179,14 @@ _PATTERNS = {
 }
 _BEFORE_LABEL = {
     name: re.compile(
-        rf"(?={kind.begins}){_BEGIN}(?P<value>{kind.values})(?:{_AND}"
-        rf"(?:{kind.values.replace('gap', 'next')}))? ?[(\[（] ?{_label(kind)}(?:{_NUMBER})?[)\]）]"
+        rf"(?={kind.begins}){_BEGIN}(?P<value>{kind.values})(?:{_AND}(?:{kind.values.replace('gap', 'next')}))?"
+        rf"{_CLOSED}{{0,3}}(?: ?[(\[（] ?[가-힣]{{0,4}} ?{_label(kind)}(?:{_NUMBER})?[)\]）]"
+        rf"| 이게 [가-힣]{{0,4}}? ?{_label(kind)})"
     )
     for name, kind in _KINDS.items()
     if name != "TEL"
 }
-"""The same with the label in brackets behind the value."""
+"""The same with the label behind the value, in brackets or said (… 이게 여권 번호 맞나요?)."""
 _MORE = {
     name: re.compile(
         rf"{_AND}{kind.before}(?P<value>{kind.values})(?:{_END}"
@@ -188,7 +196,7 @@ _MORE = {
 }
 """The next value of a list behind one label (A, B; A → A)."""
 _BEHIND_A_NUMBER = re.compile(r"[0-9] ?[(\[（]\Z")
-_BRACKET = re.compile(r"[(\[（]")
+_LABEL_BEHIND = re.compile(r"[(\[（]| 이게 ")
 _CELLS = {
     name: re.compile(rf"{kind.before}(?P<value>{kind.values})(?![0-9])")
     for name, kind in _KINDS.items()
@@ -200,11 +208,15 @@ _COLUMNS_ONLY = {
     "MAC": "(?:MAC|맥|하드웨어|물리적?)(?: ?(?:주소|[aA]ddr(?:ess)?|어드레스))?",
 }
 """Headers of types that are known by their own patterns: their cells are read as if they stood behind the word."""
+_NO_POSTAL = "(?!(?i:ip|mac|e-?mail|url|web)|메일|이메일|전자|인터넷|홈페이지|사이트|아이피|맥|물리|하드)"
 _HEADERS = {
     name: re.compile(rf"[가-힣A-Za-z /]{{0,8}}{_label(kind)}(?:{_NUMBER}){'?' if name in _SHORT else ''}(?:{_REMARK})?")
     for name, kind in _KINDS.items()
 }
-_HEADERS |= {name: re.compile(rf"[가-힣A-Za-z /]{{0,8}}(?:{words})") for name, words in _COLUMNS_ONLY.items()}
+_HEADERS |= {
+    name: re.compile(rf"{_NO_POSTAL if name == 'ADDRESS' else ''}[가-힣A-Za-z /]{{0,8}}(?:{words})")
+    for name, words in _COLUMNS_ONLY.items()
+}
 _HEADER_ENDS = {
     name: re.compile(
         rf"{_label(kind)}(?:{_NUMBER}){'?' if name in _SHORT else ''}(?:{_REMARK})?[ \r]*(?:[|\t/,·;\n]|(?<=  )|\Z)"
@@ -232,9 +244,11 @@ _COLUMNS = {
 }
 """A label for each cell of a column."""
 _BLANKS = re.compile(rf" ?([{DASH}]) ?")
+_LAST = re.compile(" [0-9]{1,2}\\Z")
+_MACHINE = re.compile(rf"{OCTET}(?:\.{OCTET}){{3}}")
 _FIRM = re.compile("[:：=]")
 _ANOTHER = re.compile(
-    "번호|전화|연락|문의|팩스|상담|센터|일자|날짜|일시|기간|시간|금액|수수료|코드|주문|송장|접수|승인|관리|고유|자리|형식|예시|예[:)]"
+    "번호|계좌|여권|면허|차량|주소|[①-⑨]|전화|연락|문의|팩스|상담|센터|일자|날짜|일시|기간|시간|금액|수수료|코드|주문|송장|접수|승인|관리|고유|자리|형식|예시|예[:)]"
     "|[.!?] [가-힣]{5}"
 )
 """Between a label and a number, what says that it is another's."""
@@ -243,7 +257,7 @@ _EITHER = re.compile(r"주민[ (（·/]{1,3}외국인|외국인[ (（·/]{1,3}�
 _REGISTERED_FORM = re.compile(rf"[0-9]{{6}} ?[{DASH}] ?[0-9]{{7}}")
 _OWN = (TEL, RRN, FRN)
 """Types whose form is as telling as a label: "계좌 010-1234-5678" without a colon is a telephone number."""
-_COUNTED = re.compile(" ?(?:원|명|건|개(?:월|년)?(?![가-힣])|[회점매장](?![가-힣])|%|만 ?원|억|년|월|달러|톤)")
+_COUNTED = re.compile(" ?(?:원|명|건|종|개(?:월|년)?(?![가-힣])|[회점매장](?![가-힣])|%|만 ?원|억|년|월|달러|톤)")
 
 
 def _beside(name: str, text: str, start: int, end: int) -> Iterator[Found]:
@@ -256,18 +270,17 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Found]:
         if match is None or _BEHIND_A_NUMBER.search(text, max(start, label.start() - 4), label.start()):
             continue
         position = match.end()
-        if match["far"] is not None:
-            if _ANOTHER.search(match["far"]) is None:
-                yield from _value(name, text, match, False)
+        far = match["far"]
+        if far is not None and _ANOTHER.search(far):
             continue
-        firm = match["number"] is not None or _FIRM.search(match["joint"]) is not None
+        firm = far is None and (match["number"] is not None or _FIRM.search(match["joint"]) is not None)
         if name in _NUMBERED_ONLY and not (match["number"] or _TELLING.match(match[0])):
             continue
         yield from _value(name, text, match, firm)
         while match is not None and (match := _MORE[name].match(text, match.end("value"), whole)) is not None:
             yield from _value(name, text, match, False)
             position = match.end()
-    if name in _CELLS and _BRACKET.search(text, start, end):
+    if name in _CELLS and _LABEL_BEHIND.search(text, start, end):
         behind = start
         while (match := _BEFORE_LABEL[name].search(text, behind, end)) is not None:
             behind = match.end("value")
@@ -307,7 +320,12 @@ def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[F
         value = text[start:end]
     elif " " in value and re.match(" [0-9]", text[end : end + 2]):
         return  # a row of numbers
+    elif (last := _LAST.search(value)) and _COUNTED.match(text, end):  # 면허번호 11 17 174133 01 1종
+        end -= len(last[0])
+        value = text[start:end]
     digits = digits_of(value)
+    if _MACHINE.fullmatch(value):
+        return
     if name == "CARD" and _REGISTERED_FORM.fullmatch(value):
         return  # residence card number
     if name in ("RRN", "FRN") and digits[6:] and _EITHER.search(text, max(0, match.start() - 7), start):
@@ -342,14 +360,15 @@ def _gate(name: str) -> str:
     kind = _KINDS[name]
     joint = f"(?:{_SIGNS}|</?[a-z]+>|&nbsp;)*"  # without counting, the automaton is smaller
     before = kind.before.replace("{0,6}", "*").replace("{1,2}", "+")
-    value = rf"(?:{_PARTICLE}(?:요 )?[「『【〈(\"'“‘]*|{joint}){before}{kind.begins}"
+    value = rf"(?:{_PARTICLE}(?:요 )?{_QUOTES}*|{joint}){before}{kind.begins}"
     if name == "TEL":
         return rf"(?:{kind.labels})(?:{_NUMBER})?{value}|{_TEL_COLUMN}"
     if name in _SHORT - _NUMBERED_ONLY:
         return kind.labels
     if name in _NUMBERED_ONLY:
         return (
-            rf"(?:{kind.labels})(?:{_NUMBER})|번호판|차번|차 ?넘버|(?i:license|plate)|차 ?량[ \\r]*(?:[|\\t,/]|(?m:$))"
+            rf"(?:{kind.labels})(?:{_NUMBER})|번호판|차번|차 ?넘버|(?i:license|plate)|등록 ?차량"
+            r"|차 ?량[ \r]*(?:[|\t,/]|(?m:$))"
         )
     return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）:：|\t,]| ?(?m:$))"
 

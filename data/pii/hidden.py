@@ -27,12 +27,13 @@ _AS_DIGITS = str.maketrans({**HANGUL_DIGITS, **CIRCLED})
 _CIRCLED = "".join(CIRCLED)
 _PAUSE = f"(?:[ ,.·~/{DASH}]{{1,3}}| {{0,2}}(?:다시|대시|하이픈|국?에|국?의|국) {{0,2}})?"
 _SPOKEN = re.compile(
-    rf"(?<![{_WRITTEN}{_CIRCLED}0-9])(?=[{_WRITTEN}{_CIRCLED}0-9])(?:[{_WRITTEN}{_CIRCLED}0-9]{_PAUSE}){{7,15}}[{_WRITTEN}{_CIRCLED}0-9]"
+    rf"(?<![{_WRITTEN}{_CIRCLED}0-9])(?=[{_WRITTEN}{_CIRCLED}0-9])(?:(?<![가-힣])|(?![가-힣] ))"
+    rf"(?:[{_WRITTEN}{_CIRCLED}0-9]{_PAUSE}){{7,15}}[{_WRITTEN}{_CIRCLED}0-9]"
 )
 _SPOKEN_GATE = (
     rf"[공영빵0][ .,{DASH}]?[{_WRITTEN}][ .,{DASH}]?[{_WRITTEN}0-9][ .,{DASH}]?[{_WRITTEN}0-9]"
     rf"|일[오육륙팔][{_WRITTEN}][{_WRITTEN}]|[{_WRITTEN}][{_WRITTEN}][{DASH}][{_WRITTEN}][{_WRITTEN}]"
-    rf"|01[016789][ .{DASH}]?(?:[0-9]{{3,4}}[ .{DASH}]?)?[{_WRITTEN}][{_WRITTEN}0-9]"
+    rf"|01[016789][ .{DASH}]?(?:[0-9]{{3,4}}[ .{DASH}]?)?[0-9]{{0,2}}[{_WRITTEN}][{_WRITTEN}0-9]"
     rf"|01[016789][ .{DASH}]?[0-9]{{0,3}}[{_WRITTEN}][0-9{_WRITTEN}]{{0,2}}[ .{DASH}]?[0-9]{{0,3}}[{_WRITTEN}]"
     rf"|0[0-9]{{1,2}}[ .{DASH}][{_WRITTEN}]{{3}}|[공영빵][{_WRITTEN}]{{1,2}}[ .{DASH}][0-9]{{3}}"
     rf"|[공영빵][일1][공영빵육칠팔구0]|0일[0공영빵]|01[공영빵]"
@@ -48,6 +49,8 @@ _LISTED = re.compile(" ?(?:[,/·→]|및|또는) ?")
 _REGISTERED = re.compile("[0-9]{6}-?[0-9]{7}|(?:[0-9]-){12}[0-9]")
 _GOES_ON = re.compile(f"{_PAUSE}[{_WRITTEN}{_CIRCLED}0-9]")
 _PAUSE_WORDS = re.compile("다시|대시|하이픈|[에의국]")
+_COPULA = re.compile(rf"[^{DASH}시] 이(?:[가-힣]| ?(?:번호|계좌|카드|거|게|분)|\\Z)")
+"""… 이고, … 이 번호로: no digit stands there by itself."""
 _NO_DIGITS = re.compile(f"[{_WRITTEN}{_CIRCLED}]")
 _NEXT_VALUE = re.compile(" ?[,/~·]")
 
@@ -89,16 +92,17 @@ def _stops(text: str, first: int, last: int) -> list[int]:
     if nexts and _GOES_ON.match(text, last):
         return nexts  # the run is longer than any value: a list
     last = first + len(text[first:last].rstrip(" ,.·~/"))
-    alone = text[last - 2 : last] == " 이"  # … 이고: no digit stands there by itself
+    alone = _COPULA.match(text, last - 3) is not None
     copula = [last - 2] if alone else [last - 1] if text[last - 1] == "이" else []
     copula = [first + len(text[first:stop].rstrip(" ,.·~/")) for stop in copula]
     return [*([] if alone else [last]), *copula, *nexts]
 
 
 def _is_number(text: str, first: int, stop: int) -> bool:
-    """Return whether the digits of text[first:stop] are a whole telephone number."""
-    digits = digits_of(_PAUSE_WORDS.sub(" ", text[first:stop]).translate(_AS_DIGITS))
-    return WHOLE_NUMBER.fullmatch(digits) is not None
+    """Return whether the digits of text[first:stop] are a whole telephone number, whose last four stand together."""
+    digits = _PAUSE_WORDS.sub(" ", text[first:stop]).translate(_AS_DIGITS)
+    last = re.split("[^0-9]+", digits)[-1]
+    return WHOLE_NUMBER.fullmatch(digits_of(digits)) is not None and (len(last) == 4 or last == digits)
 
 
 def _whole(digits: str) -> tuple[str, str] | None:

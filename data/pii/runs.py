@@ -26,9 +26,9 @@ _OTHER = rf"[^0-9A-Za-z가-힣\n\t{_LETTERS}]"
 _WORD = "(?: {0,2}(?:다시|대시|하이픈|국?에|국?의) {0,2})"
 RUN_GATE = f"{_SIGN}(?:(?:{_OTHER}{{0,4}}|{_WORD}){_SIGN}){{7}}"
 _RUN = re.compile(
-    rf"(?:(?<![0-9A-Za-z.,/=_-])|(?<=[^0-9A-Za-z_]__)|(?<=to=))(?<![0-9] )"
+    rf"(?:(?<![0-9A-Za-z.,/=_-])(?<![0-9]:)|(?<=[^0-9A-Za-z_]__)|(?<=to=))(?<![0-9] )"
     rf"(?={_SIGN})(?:{_SIGN}(?:{_OTHER}{{0,4}}|{_WORD})){{7,48}}{_SIGN}"
-    rf"(?![0-9A-Za-z]|[{DASH}.,:/~*][0-9]| [0-9])"
+    rf"(?![0-9A-Za-z]|[{DASH}.,:/~*][0-9]| [0-9](?! ?종)| ?종)"
 )
 _GROUP = re.compile(f"{_SIGN}+")
 _MASKED = re.compile(rf"([{_LETTERS}])\1{{2}}")
@@ -121,7 +121,8 @@ def _read(text: str, groups: list[Group], alone: bool, previous: Found | None) -
     cores = {_BRACKET.sub("", joint).strip() for joint in joints} - {""}
     mixed = len(cores) > 1
     if (
-        (mixed and cores > {"/", "-"})
+        len({" /" in joint for joint in joints}) > 1  # a list
+        or (mixed and cores > {"/", "-"})
         or len(cores) > 2
         or DATE.match(text, groups[0][0])
         or (cores == {","} and not written[0].startswith("01"))

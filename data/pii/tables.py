@@ -29,11 +29,11 @@ class Below(NamedTuple):
 def cells_below(text: str, start: int, end: int, header: re.Pattern[str]) -> Iterator[Below]:
     """Yield the cells below the header in the line text[start:end], to the next empty line or the next such header.
 
-    Where rows are divided as the header is, only the cells of its column; else all, `own` being False.
+    Where rows are divided as the header is, only the cells of its columns; else all, `own` being False.
     """
     cells, delimiter = _cells(text, start, end)
-    column = next((i for i, (first, last) in enumerate(cells) if header.fullmatch(text, first, last)), None)
-    if column is None:
+    columns = [i for i, (first, last) in enumerate(cells) if header.fullmatch(text, first, last)]
+    if not columns:
         return
     begin = end + 1
     for _ in range(_ROWS):
@@ -46,7 +46,7 @@ def cells_below(text: str, start: int, end: int, header: re.Pattern[str]) -> Ite
             if any(header.fullmatch(text, first, last) for first, last in row):
                 return
             if delimiter is not None and other is delimiter and len(row) == len(cells):
-                yield Below(*row[column], True)
+                yield from (Below(*row[column], True) for column in columns)
             else:
                 yield from (Below(first, last, False) for first, last in row)
         begin = stop + 1

@@ -67,7 +67,7 @@ def foreigner(rng: random.Random) -> list[str]:
 
 def business(rng: random.Random) -> list[str]:
     """Return the three groups of a business registration number whose check digit fits."""
-    body = nonzero(rng, 3) + rng.choice(words("01|02|81|82|86|87|88|12|15")) + digits(rng, 4)
+    body = str(rng.randint(101, 999)) + rng.choice(words("01|02|81|82|86|87|88|12|15")) + digits(rng, 4)
     check = (10 - (weighted(body, "137137135") + int(body[8]) * 5 // 10) % 10) % 10
     return [body[:3], body[3:5], body[5:] + str(check)]
 

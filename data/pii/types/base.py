@@ -142,7 +142,7 @@ _THINGS = (
 )
 _THING = (
     rf"(?:{_THINGS}) ?(?:번호|코드|명|[nN][oO]\.?)|품번|학번|사번|군번|바코드|일련|시리얼|모델|송장"
-    r"|주문|문서|이력|허가|승인|특허|(?<![가-힣])코드|(?<![A-Za-z])(?i:isbn|issn|doi|s/n|sn|serial|sku|model|order|tracking|invoice|part|ref|iban|upc"
+    r"|주문|문서|이력|허가|승인|특허|(?<![가-힣])코드|(?<![A-Za-z])(?i:isbn|issn|doi|s/n|sn(?![a-z])|serial|sku|model|order|tracking|invoice|part|ref|iban|upc"
     r"|ean|patent|lot|imei|uuid|code|p/n)(?:[ _-]?(?i:no|number|id|code|#))?\.?"
 )
 """Names of numbers of things: they speak against any type but the one whose label they hold."""

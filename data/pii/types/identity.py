@@ -77,7 +77,7 @@ def _registration(centuries: str) -> re.Pattern[str]:
         rf"|{APART_BEFORE}(?<![0-9A-Za-z/]/)(?<![0-9A-Za-z]){BIRTH}(?P<slash> ?[/~_*:.] ?){number}{APART_AFTER}"
         rf"(?![/~_*:][0-9A-Za-z])"
         rf"|{APART_BEFORE}(?<![0-9A-Za-z]){_DOTTED_BIRTH}(?P<dotted> ?[{DASH}] ?){number}{APART_AFTER}"
-        rf"|(?:{NOT_BEFORE}|(?<=[0-9]{{13}},)){BIRTH} ?{number}(?:{NOT_AFTER}|(?=,[0-9]{{13}}(?![0-9]))))"
+        rf"|(?:{NOT_BEFORE}|(?<=[0-9]{{13}}[,/])){BIRTH} ?{number}(?:{NOT_AFTER}|(?=,[0-9]{{13}}(?![0-9]))))"
     )
 
 
@@ -131,13 +131,14 @@ def _make_registration(first_century: int) -> Maker:
 
 
 _DRIVER_LICENSE = (
-    rf"{NOT_BEFORE}(?:1[1-9]|2[0-6]|28)(?P<sep>[{DASH} ./]|)[0-9]{{2}}(?P=sep)[0-9]{{6}}(?P=sep)[0-9]{{2}}{NOT_AFTER}"
+    rf"{NOT_BEFORE}(?:1[1-9]|2[0-6]|28)(?P<sep> ?[{DASH}] ?|[ ./]|)"
+    rf"[0-9]{{2}}(?P=sep)[0-9]{{6}}(?P=sep)[0-9]{{2}}{NOT_AFTER}"
     rf"|(?<![가-힣])(?P<region>{OLD_LICENCE_REGIONS})[ {DASH}]?[0-9]{{2}}(?P<joint>[{DASH} ]?)[0-9]{{6}}"
     rf"(?P=joint)[0-9]{{2}}{NOT_AFTER}"
 )
 _PASSPORT = (
-    r"(?<![0-9A-Za-z_@#./=&-])(?:[MSRODmsrod] ?[0-9]{8}|[MSRODmsrod][0-9]{3}[A-Za-z][0-9]{4})"
-    r"(?![0-9A-Za-z_-])(?!\.[0-9A-Za-z])"
+    r"(?:(?<![0-9A-Za-z_@#./=&-])|(?<=[^0-9A-Za-z_]__))(?:[MSRODmsrod] ?[0-9]{8}|[MSRODmsrod][0-9]{3}[A-Za-z][0-9]{4})"
+    r"(?![0-9A-Za-z-]|_(?!_))(?!\.[0-9A-Za-z])"
     r"|(?<![0-9A-Za-z_@#./=&-])(?P<other>[A-Z]{1,2}[0-9]{7,9})(?![0-9A-Za-z_-])"
 )
 _HEALTH_INSURANCE = (
@@ -234,7 +235,7 @@ FRN = _of_people("FRN", "[5-8]", _FRN_LABEL)
 DRIVER_LICENSE = PiiType(
     "DRIVER_LICENSE",
     re.compile(_DRIVER_LICENSE),
-    f"[0-9]{{2}}[/{GATE_GAP[1:]}?[0-9]{{6}}[/{GATE_GAP[1:]}?[0-9]{{2}}",
+    f"[0-9]{{2}}[/{GATE_GAP[1:]}{{0,3}}[0-9]{{6}}[/{GATE_GAP[1:]}{{0,3}}[0-9]{{2}}",
     _make_driver_license,
     label=_LICENCE_LABEL,
     check=driver_license,

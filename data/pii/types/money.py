@@ -31,9 +31,9 @@ _CARD = (
 )
 _BRN = rf"{NOT_BEFORE}[0-9]{{3}}(?P<sep> ?[{DASH}] ?| |[./~·]|)[0-9]{{2}}(?P=sep)[0-9]{{5}}{NOT_AFTER}"
 _BANK_ACCOUNT = (
-    rf"{NOT_BEFORE}(?:(?P<groups>(?=[0-9](?:[{DASH} .]{{0,3}}[0-9]){{9}}|[0-9](?:/?[0-9]){{9}})"
+    rf"(?:{NOT_BEFORE}|(?<=KB)|(?<=NH))(?:(?P<groups>(?=[0-9](?:[{DASH} .]{{0,3}}[0-9]){{9}}|[0-9](?:/?[0-9]){{9}})"
     rf"[0-9]{{2,6}}(?P<sep> ?[{DASH}] ?| |\.|/)[0-9]{{1,8}}(?:(?P=sep)[0-9]{{1,8}}){{0,2}})"
-    rf"|(?P<plain>[0-9]{{10,14}})){NOT_AFTER}"
+    rf"|(?P<plain>[0-9]{{10,14}}))(?:{NOT_AFTER}|(?=,(?:KB|NH|IBK|MG|KEB)))"
 )
 _ACCOUNT_GROUPS = frozenset(
     {(6, 2, 6), (3, 6, 5), (3, 6, 2, 3), (3, 4, 4, 2), (4, 2, 7), (3, 2, 6), (4, 3, 6), (3, 3, 6)}
@@ -59,9 +59,10 @@ _BRN_LABEL = re.compile(
 _ACCOUNT_LABEL = re.compile(
     r"(?=[계은뱅카토케금통예입송이환농수신우국하기새제씨산부대경광전북외KIN]|[aA]c)(?:계좌|은행|뱅크|[카토케]뱅|금고|통장|예금주"
     rf"|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:：)=→/|(\[【「『〈-]{{0,2}}\s?$|(?<![a-z])account)"
-    rf"|\A[ )\]】」』〉\"'”’]{{0,3}}[(]?(?:{_BANKS})(?=[\s)\],|/;.】」』〉\"'”’]|\Z)",
+    rf"|\A[ )\]】」』〉\"'”’]{{0,3}}[(]?(?:{_BANKS})(?=[\s)\],|/;.】」』〉\"'”’]|으?로\s|\Z)",
     re.I,
 )
+_MOBILE = re.compile("010[^0-9]+[0-9]{4}[^0-9]+[0-9]{4}(?![^0-9]?[0-9])")
 _NAMED = re.compile("[가-힣A-Za-z] ?[(（]\\Z")
 """Behind a name, a number in brackets."""
 _ALONE_BEFORE, _ALONE_AFTER = re.compile(NOT_BEFORE), re.compile(NOT_AFTER)
@@ -97,7 +98,12 @@ def bank_account(text: str, match: re.Match[str]) -> Extent | None:
         amount = _AMOUNT.match(text, end)
         return (start, end) if not amount and labelled(_ACCOUNT_LABEL, text, start, end) else None
     groups = tuple(len(group) for group in match["groups"].split(match["sep"]))
-    if not 10 <= sum(groups) <= 14 or groups == (6, 7) or (match["sep"] in " ./" and len(groups) < 3):
+    if (
+        not 10 <= sum(groups) <= 14
+        or groups == (6, 7)
+        or _MOBILE.match(match["groups"])
+        or (match["sep"] in " ./" and len(groups) < 3)
+    ):
         return None
     if DATE.match(text, start):
         return None

@@ -38,7 +38,7 @@ _URL = (
     rf"|(?:{TLD_BARE}|net)(?![A-Za-z0-9-]|\.[A-Za-z0-9]))"
     rf"|(?<![A-Za-z0-9@._/\\-])(?P<www>(?i:www)\.(?:{_LABEL}\.){{1,10}}[A-Za-z]{{2,18}})(?![A-Za-z0-9-])"
     rf"|(?:(?<![A-Za-z0-9@＠._/\\$:-])|(?<=[가-힣]:))(?:(?P<site>(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,5}}"
-    rf"(?:{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])|{TLD_PATH}(?=(?::[0-9]{{2,5}})?/[A-Za-z0-9~@_-]))|{_SHORTENER}(?=/[A-Za-z0-9])"
+    rf"(?:{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])|{TLD_PATH}(?=(?::[0-9]{{2,5}})?/[A-Za-z0-9~@_?-]))|{_SHORTENER}(?=/[A-Za-z0-9])"
     rf"|(?:[a-z0-9][a-z0-9-]{{0,61}}\.){{1,3}}{_HOSTING}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
     rf"|(?P<loud>(?:[A-Z0-9](?:[A-Z0-9-]{{0,61}}[A-Z0-9])?\.){{1,5}}"
     rf"{TLD_LOUD}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
@@ -49,7 +49,8 @@ _URL_GATE = (
     rf"|{_SHORTENER}/|\.{_HOSTING}|[A-Z0-9]\.{TLD_LOUD}"
 )
 _MAC = (
-    r"(?:(?<![0-9A-Za-z_])(?<![0-9A-Za-z][:.-])|(?<=[^0-9A-Za-z_]__)|(?<=(?i:mac):)(?=[0-9A-Fa-f]{2}[:-]|[0-9A-Fa-f]{4}\.))"
+    r"(?:(?<![0-9A-Za-z_])(?<![0-9A-Fa-f]:)(?<![0-9A-Za-z][.-])|(?<=[^0-9A-Za-z_]__)|(?<=\A__)"
+    r"|(?<=(?i:mac|sid):)(?=[0-9A-Fa-f]{2}[:-]|[0-9A-Fa-f]{4}\.))"
     r"(?:[0-9A-Fa-f]{2}(?P<sep>[:-])(?:[0-9A-Fa-f]{2}(?P=sep)){4}[0-9A-Fa-f]{2}"
     r"|(?<!\.)(?=[0-9.]{0,15}[A-Fa-f])(?:[0-9A-Fa-f]{2}\.){5}[0-9A-Fa-f]{2}|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4})(?![0-9A-Za-z]|_(?!_(?![0-9A-Za-z_])))(?![:.-][0-9A-Za-z])"
     r"|(?:맥|물리적? ?주소|하드웨어 ?주소|(?<![A-Za-z])(?:(?:MAC|mac|Mac|BSSID|bssid)(?:[ _-]?(?i:addr(?:ess)?))?"
@@ -61,8 +62,8 @@ _MAC = (
 )
 OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _IP = (
-    rf"(?<![0-9A-Za-z_:.])(?P<mapped>::(?:ffff:|FFFF:)?{OCTET}(?:\.{OCTET}){{3}})(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
-    rf"|(?<![0-9A-Za-z_])(?<![0-9A-Za-z]\.)(?<![A-Za-z]-)(?:(?<![0-9],)|(?<=[0-9],)(?=[0-9.]{{7,15}}(?:/[0-9]{{1,2}})?,)"
+    rf"(?:(?<![0-9A-Za-z_:.])|(?<=[가-힣P]:))(?P<mapped>::(?:ffff:|FFFF:)?{OCTET}(?:\.{OCTET}){{3}})(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
+    rf"|(?<![0-9A-Za-z_])(?<![0-9A-Za-z]\.)(?<![A-Za-z]-)(?:(?<![0-9],)|(?<=[0-9],)(?=[0-9.]{{7,15}}(?:/[0-9]{{1,2}}|:[0-9]{{2,5}})?,|192\.168\.|10\.)"
     rf"|(?<=\.[0-9],)|(?<=\.[0-9][0-9],)|(?<=\.[0-9][0-9][0-9],))"
     rf"(?P<v4>{OCTET}(?:\.{OCTET}){{3}})(?![0-9A-Za-z_]|\.[0-9A-Za-z])(?!-(?!{OCTET}(?![0-9A-Za-z-]))[0-9A-Za-z])"
     r"|(?:(?<![0-9A-Za-z_:.])|(?<=IP:)|(?<=[vV]6:)|(?<=[가-힣]:))(?P<v6>(?=[0-9A-Fa-f]{4}:[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{1,34}(?<!:)|[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{0,30}::)(?![0-9A-Za-z_:])"
@@ -73,7 +74,8 @@ IP_LABEL = re.compile(
     re.IGNORECASE,
 )
 _MAC_LABEL = re.compile(
-    r"맥\s?(?:주소|어드레스)|하드웨어|(?<![a-z])(?:mac|bssid|ethernet|이더넷|물리적)", re.IGNORECASE
+    r"맥\s?(?:주소|어드레스)|하드웨어|이더넷|물리적|(?<![a-z])(?:mac|bssid|ethernet|hw ?addr|arp|wlan[0-9])",
+    re.IGNORECASE,
 )
 _HASH = re.compile(
     r"(?:커밋|해시|지문|서명|체크섬|인증서|(?<![a-z])(?:commit|hash|fingerprint|sha[0-9]{0,3}|md5|checksum|thumbprint))[^0-9가-힣]{0,6}$",
@@ -153,7 +155,8 @@ def mac(text: str, match: re.Match[str]) -> Extent | None:
         return None  # a telephone number
     if set(value) <= set("0:-.") or set(value) <= set("f:-."):
         return None
-    plain = not set(value) & set("abcdef")  # 12:34:56:07:08:09 may be times
+    # 12:34:56:07:08:09 may be times, and numbers up to 45 are drawn in lotteries
+    plain = not set(value) & set("abcdef") and not (value[0] == "0" and max(re.split("[:-]", value)) >= "60")
     if plain and not value.startswith("00:") and not labelled(_MAC_LABEL, text, *match.span()):
         return None
     return match.span()

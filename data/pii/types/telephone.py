@@ -25,10 +25,10 @@ _SERVICE = "1(?:5(?:22|33|44|66|77|88|99)|6(?:00|11|44|60|61|66|68|70|88)|8(?:00
 _FORMER = "0[3-6][1-9][0-9]"
 """Area codes of before July 2000, a county each (0431, 0343)."""
 _BARE_BEFORE = (
-    rf"(?<![0-9_])(?<![0-9A-Za-z][{DASH}/_])(?:(?<![0-9A-Za-z]=)|(?<=to=)|(?<=om=)|(?<=el=)|(?<=ne=)"
-    rf"|(?<=ax=))(?<![0-9][.,)(])"
+    rf"(?:(?<![0-9_])|(?<=[^0-9A-Za-z_]__))(?<![0-9A-Za-z][{DASH}/_])(?:(?<![0-9A-Za-z]=)|(?<=to=)|(?<=om=)|(?<=el=)"
+    rf"|(?<=ne=)|(?<=ax=))(?:(?<![0-9][.,)(])|(?<=1[568][0-9]{{2}}[~{DASH}][0-9]{{4}},))"
 )
-_BARE_AFTER = rf"(?![0-9_])(?![{DASH}.,][0-9])"
+_BARE_AFTER = rf"(?![0-9]|_(?!_))(?![{DASH}.][0-9]|,(?!1[568][0-9]{{2}}[~{DASH}][0-9]{{4}}(?![0-9]))[0-9])"
 """Digits alone, and the eight of service numbers, are a number only where no sum, range of years or code continues."""
 _MOBILE = rf"01[016789][{DASH}.][0-9]{{4}}[{DASH}.][0-9]{{4}}{APART_AFTER}"
 _TEL = (
@@ -40,7 +40,7 @@ _TEL = (
     rf"[0-9]{{4}}{APART_AFTER}"
     rf"|{APART_BEFORE}(?<![0-9A-Za-z_]){_AREA} ?\([0-9]{{3,4}}\)(?: |[{DASH}])?[0-9]{{4}}{APART_AFTER}"
     rf"|{APART_BEFORE}(?:01[016789](?:{_SEPARATED}[0-9]{{7,8}}|[0-9]{{3,4}}{_SEPARATED}[0-9]{{4}})){APART_AFTER}"
-    rf"|(?P<plain>(?:{NOT_BEFORE}|(?<=01[016789][0-9]{{8}},))(?:010[0-9]{{8}}|(?:01[16789]|02|0[3-6][1-5]|0[78]0|050[0-9]?)[0-9]{{7,8}}))(?:{_BARE_AFTER}|(?=,01[016789][0-9]{{7,8}}))(?![A-Za-z])"
+    rf"|(?P<plain>(?:{NOT_BEFORE}|(?<=01[016789][0-9]{{8}}[,/]))(?:010[0-9]{{8}}|(?:01[16789]|02|0[3-6][1-5]|0[78]0|050[0-9]?)[0-9]{{7,8}}))(?:{_BARE_AFTER}|(?=,01[016789][0-9]{{7,8}}))(?![A-Za-z])"
     rf"|(?P<grown>{APART_BEFORE}01[016789][{DASH}.][0-9]{{4}}[{DASH}.][0-9]{{4}}(?={_MOBILE})"
     rf"|(?<=[0-9][{DASH}.][0-9]{{4}}[{DASH}.][0-9]{{4}})(?<=01[016789][{DASH}.][0-9]{{4}}[{DASH}.][0-9]{{4}}){_MOBILE})"
     rf"|{_BARE_BEFORE}(?P<service>(?:{_SERVICE}|1500(?=[{DASH}]))(?: ?[{DASH}] ?|\.| |~"
@@ -63,7 +63,7 @@ TEL_LABEL = re.compile(
     r"(?:전화|대표\s?번호|직통|내선|안심\s?번호|연락|핸드폰|휴대|모바일|폰|전번|문의|문자|카톡|팩스|상담|수신|발신|고객\s?센터|콜센터|거부"
     r"|제보|신고|예약|주문|접수|배달|담당|사무실|사무국|자택|집(?![가-힣])|비상|긴급|보호자|총무|회장|민원|☎|☏|📞|국번"
     r"|(?<![a-z])(?:tel|phone|mobile|fax|call|sms|h\.?p|c\.?p)(?![a-z])"
-    r"|(?<![A-Za-z])[TMFHPC]\s?[.:)=]?\s{0,4}[\[(*_\"'“‘「『【〈`]{0,3} ?$)",
+    r"|(?<![A-Za-z])[TMFHPC][^0-9A-Za-z가-힣,;/]{0,8}$)",
     re.IGNORECASE,
 )
 WHOLE_NUMBER = re.compile(
@@ -87,7 +87,7 @@ def telephone(text: str, match: re.Match[str]) -> Extent | None:
         clear = (
             not match["service"].strip(" ~").isdigit() and not range_ and not (first == "1500" and last.endswith("00"))
         )
-        if range_ and _YEARS_AFTER.match(text, end):
+        if (range_ and _YEARS_AFTER.match(text, end)) or (len(match[0]) == 8 and _LETTER.match(text, start - 1)):
             return None
         return (start, end) if clear or labelled(TEL_LABEL, text, start, end) else None
     if match["half"] is not None:
@@ -110,6 +110,7 @@ _WORD_BEFORE, _LINE_AFTER = re.compile("[가-힣]{2} \\Z"), re.compile("[ \r]*(?
 _EXAMINED = re.compile("수험|성적|응시|고사장")
 """Beside a candidate's number, which may begin with 82."""
 _YEARS_AFTER = re.compile(" ?년")
+_LETTER = re.compile("[A-Za-z]")
 _ABROAD = re.compile(r"\+(?! ?82)[0-9]{1,3}(?=[^0-9])")
 _OF_KOREA = re.compile(r"\(? ?(?:\+ ?|00)?82")
 _WITH_FORMER = re.compile(rf"\(?{_FORMER}[^0-9]{{1,2}}[0-9]{{2,3}}[^0-9][0-9]{{4}}")
