@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,7 +53,7 @@ def score_models(
     widths: Sequence[int] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """Return the table: {"tasks": {task: metric, differs}, "rows": [{"model", "scores": {task: percent},
-    "trained_on", "truncate"}], "absent": {task: why}, "heading"}.
+    "trained_on", "truncate", "revision", "results"}], "absent": {task: why}, "heading"}.
 
     Writes mteb's JSON below `out/mteb`, by name and hash of the weights, and `out/table.json`. A finished task is kept
     until weights, data, code or versions change.
@@ -95,7 +96,7 @@ def score_models(
             table["tasks"][one] = {"metric": task.metadata.main_score, "differs": differences(task)}
         for row in _models(model, base, name or shown_name(model), trained, truncate, backend, widths):
             told = {"model": row.title, "trained_on": sorted({*row.trained} & {*loaded}), "truncate": row.truncate}
-            table["rows"].append(told | {"scores": _score(row, loaded, files, out)})
+            table["rows"].append(told | {"revision": row.revision} | _score(row, loaded, files, out))
         table["heading"] = heading(loaded)
         with atomic_write(out / "table.json") as stream:
             json.dump(table, stream, ensure_ascii=False, indent=1)
@@ -188,57 +189,53 @@ def mteb_name(title: str) -> str:
     return "hunmin/" + "-".join(re.findall(r"[^\W_]+", title))
 
 
-def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: Path) -> dict[str, float]:
-    """Return task → main score in percent of a model."""
+def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: Path) -> dict[str, Any]:
+    """Return a model's {"scores": task → main score in percent, "results": task → mteb's file below `out`}."""
     import mteb
     from mteb.cache import ResultCache
+    from mteb.models import SentenceTransformerEncoderWrapper
 
     from embed.ngrams import CharacterNgrams
     from embed.tasks import task_texts
 
-    kept = out / "fingerprints.json"
-    known = json.loads(kept.read_bytes()) if kept.is_file() else {}
+    cache, model = ResultCache(out / "mteb"), mteb_name(row.title)
+    encoder: Any = None
     common = {
         "revision": row.revision, "code": code_hash(Path(__file__).parent),
         "trained": sorted(row.trained),
         "versions": package_versions("mteb", "sentence-transformers", "transformers", "torch"),
     }  # fmt: skip
-    encoder: Any = None
+    told: dict[str, Any] = {"scores": {}, "results": {}}
     for name, task in tasks.items():
         data = [sha256_file(path) for path in files[name]] or task.metadata.dataset
-        key, fingerprint = f"{row.title} {name}", settings_hash([common, data])
-        if known.get(key, {}).get("fingerprint") == fingerprint:
-            continue
-        say(f"embed: {row.title}: {name}")
-        if not row.load:
-            encoder = CharacterNgrams(task_texts(task))
-        elif encoder is None:
-            encoder = _encoder(row, row.load())
-        result = mteb.evaluate(
-            encoder, task,
-            cache=ResultCache(out / "mteb"), overwrite_strategy="always", show_progress_bar=False, co2_tracker=False,
-            encode_kwargs={"batch_size": 64, "show_progress_bar": False},
-        )  # fmt: skip
-        score = result.task_results[0].get_score()
+        revision = settings_hash([common, data])
+        result: Any = None
+        with suppress(ValueError):  # a file that a kill cut short
+            result = cache.load_task_result(name, model, revision)
+        if result is None:
+            say(f"embed: {row.title}: {name}")
+            if not row.load:
+                encoder = CharacterNgrams(task_texts(task))
+            elif encoder is None:
+                encoder = SentenceTransformerEncoderWrapper(row.load())
+            facts = {"name": model, "revision": revision, "training_datasets": {*row.trained}, "adapted_from": None}
+            encoder.mteb_model_meta = encoder.mteb_model_meta.model_copy(update=facts)  # or two models' results are one
+            mteb.evaluate(
+                encoder, task, cache=cache, overwrite_strategy="always", show_progress_bar=False, co2_tracker=False,
+                encode_kwargs={"batch_size": 64, "show_progress_bar": False},
+            )  # fmt: skip
+            result = cache.load_task_result(
+                name, model, revision, raise_if_not_found=True
+            )  # rounded, as in a later run
+        score = float(result.get_score())
         if not math.isfinite(score):
             raise HunminError(
                 f"{row.title}: {name} has the score {score}", "vectors of different texts differ",
                 "look at the model's vectors; scored tasks are kept",
             )  # fmt: skip
-        known[key] = {"fingerprint": fingerprint, "score": score}
-        with atomic_write(kept) as stream:
-            json.dump(known, stream, ensure_ascii=False, indent=1)
-    return {name: 100 * known[f"{row.title} {name}"]["score"] for name in tasks}
-
-
-def _encoder(row: Row, model: Any) -> Any:
-    """Return a model as mteb takes it, with a name and a revision; without them results of two models are one's."""
-    from mteb.models import SentenceTransformerEncoderWrapper
-
-    wrapped = SentenceTransformerEncoderWrapper(model)
-    facts = {"name": mteb_name(row.title), "revision": row.revision, "training_datasets": {*row.trained}}
-    wrapped.mteb_model_meta = wrapped.mteb_model_meta.model_copy(update=facts | {"adapted_from": None})
-    return wrapped
+        told["scores"][name] = 100 * score
+        told["results"][name] = str(cache.get_task_result_path(name, model, revision).relative_to(out))
+    return told
 
 
 def published() -> dict[str, Any]:

@@ -10,7 +10,7 @@ from huggingface_hub import EvalResult
 
 from common.errors import UserError
 from embed.card import FACTS, write_card
-from embed.score import as_markdown, model_revision, mteb_name, published
+from embed.score import as_markdown, model_revision, published
 from embed.settings import GGUF, GRAPHS
 from hunmin.hub.card import Language
 from hunmin.hub.publish import CARD, send, there
@@ -76,14 +76,13 @@ def hub_scores(model: Path, scores: Path) -> Iterator[tuple[str, str, list[EvalR
     from mteb.results import TaskResult
 
     table = json.loads((scores / "table.json").read_bytes())
-    title, truncate = table["rows"][0]["model"], table["rows"][0]["truncate"]
-    folder = scores / "mteb" / "results" / mteb_name(title).replace("/", "__") / model_revision(model, truncate)
+    row, truncate = table["rows"][0], table["rows"][0]["truncate"]
     for name, told in table["tasks"].items():
-        if not (path := folder / f"{name}.json").is_file():
+        if row["revision"] != model_revision(model, truncate):
             raise UserError(f"{scores} holds no scores of {model}", remedy=f"hunmin embed score {model} --out {scores}")
         if truncate or told["differs"] or name not in published()["tasks"]:
             continue
-        result = TaskResult.from_disk(path)
+        result = TaskResult.from_disk(scores / row["results"][name])
         data = result.task.metadata
         yield f".eval_results/{name}.yaml", result._to_hf_benchmark_result().to_yaml(), [
             EvalResult(
