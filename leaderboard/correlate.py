@@ -16,7 +16,7 @@ from leaderboard.suites import SUITES, TASKS
 STATISTICS: list[Any] = ["spearman", "pearson", "kendall"]
 PUBLISHED = {
     "value": 0.36,
-    "of": "season 1 and season 2's generation tasks, 2410.12445",
+    "of": "season 1 and season 2's generation tasks, 2410.12445, October 2024",
     "unknown": "statistic, models",
 }
 

@@ -20,7 +20,7 @@ import mteb
 from tiny_encoders import PLACES, THINGS, embedding_folder, write_lines, write_sts
 
 from embed.base import load_model
-from embed.score import NGRAMS, as_markdown, heading, model_revision, score_models
+from embed.score import NGRAMS, as_markdown, heading, model_revision, published, score_models
 from embed.scored import SCORED, read_scored
 from embed.sets import Leaks
 from embed.settings import EmbedSettings
@@ -293,6 +293,12 @@ def test_ids_and_titles_may_be_numbers(tmp_path: Path) -> None:
     (folder / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\n7\t1\t1\n")
     (read,) = read_scored("MIRACLReranking", [tmp_path]).values()
     assert read == ({"7": "나"}, {"1": ("2024", "가")}, {"7": {"1": 1}}, {"7": ["1"]})
+
+
+def test_old_published_rows_are_dated() -> None:
+    assert [name for name in published()["models"] if name.startswith("ko-sroberta")] == [
+        "ko-sroberta-multitask (mteb 1.19, 2024)"
+    ]
 
 
 def test_the_benchmarks_name_stands_over_all_twenty_alone() -> None:

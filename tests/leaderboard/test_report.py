@@ -77,6 +77,11 @@ def test_the_constant_row_is_of_the_rows_scored(tmp_path: Path) -> None:
     ]
 
 
+def test_published_scores_are_dated(tmp_path: Path) -> None:
+    ours(tmp_path, "kobest_boolq", [0.6, 0.5])
+    assert "March 2024" in report([tmp_path])
+
+
 def test_another_metric_is_named(tmp_path: Path) -> None:
     """The board's files have acc_norm where these tasks are scored by acc_bytes."""
     (tmp_path / "result_1.json").write_text(
