@@ -32,6 +32,8 @@ _RUN = re.compile(
 )
 _GROUP = re.compile(f"{_SIGN}+")
 _MASKED = re.compile(rf"([{_LETTERS}])\1{{2}}")
+_ZEROS = re.compile("(?=.*[Oo])(?:[1-9O]+|[1-9o]+)")
+"""A number whose writer types O for each zero: OOO is no mask in it, beside a label."""
 _PLAIN = re.compile(rf"[{DASH}. )]")
 """Joints that the patterns of the types know."""
 _DECIDED = re.compile(
@@ -46,7 +48,7 @@ _LISTED = (",", "/", "·", "|", "→", "")
 """What stands between the values of a list, with blanks or not."""
 _NEXT = re.compile(r" ?(?:[,/·→]|및|또는|\((?:[가-힣]{1,4} ){1,2}) ?")
 """Between a value and the next of a list, for which the label of the first speaks."""
-_BRACKET = re.compile(r"[()\[\]{}<>]")
+_BRACKET = re.compile(r"[()\[\]{}<>\"'`”’】〉」』]")
 _BRACKETS = dict(zip("([{<", ")]}>", strict=True))
 _KINDS = (CARD, RRN, FRN, DRIVER_LICENSE, BRN, TEL, BANK_ACCOUNT, HEALTH_INSURANCE)
 _MOBILE = re.compile("01[016789][0-9]{7,8}")
@@ -114,7 +116,8 @@ def _read(text: str, groups: list[Group], alone: bool, previous: Found | None) -
     written = [text[first:last] for first, last in groups]
     signs = "".join(written)
     letters = len(signs) - sum(sign in "0123456789" for sign in signs)
-    if letters and (_MASKED.search(signs) or len(signs) - letters < 6):
+    zeros = _ZEROS.fullmatch(signs) is not None and len(signs) - letters >= 4
+    if letters and not zeros and (_MASKED.search(signs) or len(signs) - letters < 6):
         return None
     digits = [group.translate(_AS_DIGITS) for group in written]
     joints = [text[left:right] for (_, left), (right, _) in pairwise(groups)]
@@ -153,7 +156,7 @@ def _read(text: str, groups: list[Group], alone: bool, previous: Found | None) -
                 continue
             told = listed or (kind.label is not None and labelled(kind.label, view, at, at + len(plain)))
             grouped = kind is TEL and (len(joints) > 8 or (digits[0] == "010" and sizes == (3, 4, 4)))
-            if told or ((alone or cores or grouped) and not mixed and _own(kind, signs, plain, joints)):
+            if told or (not zeros and (alone or cores or grouped) and not mixed and _own(kind, signs, plain, joints)):
                 return Found(start, end, kind.name, plain)
     return None
 

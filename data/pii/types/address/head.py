@@ -59,7 +59,7 @@ _LOT_NUMBER = (
     r" ?번지(?:의 ?[0-9]{1,4}(?: ?호)?|[0-9]{1,4}(?![0-9]| ?[동층](?:[^가-힣]|\Z))(?: ?호)?| ?[0-9]{1,4} ?호(?!실))?"
 )
 _ROAD = (
-    rf"(?:(?P<quarter>[가-힣][가-힣0-9·]{{0,7}}?(?:동|[0-9]가|리)){_B})?"
+    rf"(?:(?P<quarter>[가-힣][가-힣0-9·]{{0,7}}?(?:동|[0-9]가|리))(?!\t){_B})?"
     rf"(?!{NO_ROADS})(?P<road>(?:[0-9]{{1,2}}[·.])?[0-9]{{0,2}}[가-힣A-Z][가-힣A-Z0-9·]{{0,11}}?(?:대로|로|길))"
     rf"(?P<branch>{_B}?[0-9]{{1,4}}(?: ?번)?(?: ?길|[가-힣]{{1,2}}길)(?![가-힣]))?"
     rf"{_B}?(?:지하 ?)?(?P<house>{_HOUSE})"
@@ -72,7 +72,7 @@ _LOT = (
 )
 _ESTATE = (
     rf"(?:(?P<place>(?:(?![친누가연축야농도입출]구)[가-힣]{{1,3}}구{_B})?[가-힣][가-힣0-9]{{0,6}}?(?:[동로] ?[0-9]가"
-    rf"|동|리|읍|면)),?|"
+    rf"|동|리(?! ?[|\t])|읍|면)),?|"
     rf"(?P<building>(?!(?:다세대|단독|공동|{BUILDINGS})+(?![가-힣]))"
     rf"[가-힣A-Za-z0-9]{{1,12}}?(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?))?(?=[ \t\v,<(\n])"
 )
@@ -91,8 +91,15 @@ PATTERN = re.compile(
     rf"|구)[가-힣0-9]{{1,8}}[동리가읍면]\))?{_B}?(?P<town>[가-힣0-9]{{1,6}}[읍면]{_B}?)?(?:{_ROAD}|{_LOT})|{_B}?{_ESTATE})"
 )
 _LABELLED = re.compile(
-    rf"(?:{LABELS})(?: ?[(\[][^()\[\]\n]{{1,12}}[)\]])?(?:[은는이가]|[은이][(][는가][)])?"
-    r"(?:</?[a-z]{1,6}>|[^0-9가-힣A-Za-z<]){0,10}(?:[가-힣0-9]{1,12}[로길] [0-9-]{1,9} ?(?:[,/·→]|또는|및) ?)?\Z"
+    rf"(?:{LABELS})(?: ?[(\[][^()\[\]\n]{{1,12}}[)\]])?(?:[은는이가을를]요?|란에는?|[은이][(][는가][)])?"
+    r"(?:</?[a-z]{1,6}>|&nbsp;|[^0-9가-힣A-Za-z<]){0,10}"
+    r"(?:[가-힣0-9]{1,12}[로길] [0-9-]{1,9} ?(?:[,/·→]|또는|및|\((?:[가-힣]{1,4} ){1,2}) ?)?\Z"
+)
+_SAID = re.compile(rf"(?:{LABELS})(?:으?로|[을를]) [가-힣]{{2,8}}[.:]? \Z")
+"""A label that one or two words divide from the address: 주소를 물어봐서, 주소로 등록했습니다."""
+_LABEL_BEHIND = re.compile(
+    rf"[’”」』】〉)\]*_]{{0,2}}(?: ?[(\[] ?|[ \xa0]{{1,3}}이게 )(?:[가-힣]{{2,4}} )?(?:{LABELS})"
+    r"|[’”」』】〉)\]*_]{0,2}(?:으?로|에) (?:보내|배송|배달|발송)"
 )
 _NO_TOWN = re.compile(f"(?:{NO_TOWNS})[동리]|[가-힣]+면")
 _HOME = re.compile(LABELS)
@@ -114,7 +121,7 @@ GATE = (  # without counting and without the names of regions, the automaton is 
     rf"(?:[0-9]가{_J})?"
     rf"(?:산 ?|지하 ?|제 ?|지번 ?)?[0-9]|[읍면] ?산 ?[0-9]|{_STEM}[로길](?:[ \t\v]|<[bB][rR] ?/?>)*[0-9]+"
     rf"(?:[^0-9가-힣%]"
-    rf"|[번길의에입이으로인앞옆근소]|\z)|[가-힣][동리] ?(?:산 ?|제 ?)?[0-9]+ ?(?:[{DASH}~∼의]|번지)|{FLAT_GATE}"
+    rf"|[번길의에입이으로인앞옆근소을를라요]|\z)|[가-힣][동리] ?(?:산 ?|제 ?)?[0-9]+ ?(?:[{DASH}~∼의]|번지)|{FLAT_GATE}"
 )
 
 
@@ -145,18 +152,17 @@ def check(text: str, match: re.Match[str]) -> Extent | None:
     clear = match["house"] or (match["lot"] and _LOT_SIGN.search(match[0]))
     if region:
         sure = numbered or flat or has_joined_flat(text, first, end)
-    elif match["weak"]:
-        sure = flat or (clear and (end > head or _CLEAR.match(text, head)))
-    elif text[start - 1 : start].isalnum() or (match["place"] and _NO_TOWN.match(match["place"])):
+    elif match["weak"] and (flat or (clear and (end > head or _CLEAR.match(text, head)))):
+        sure = True
+    elif not match["weak"] and (
+        text[start - 1 : start].isalnum() or (match["place"] and _NO_TOWN.match(match["place"]))
+    ):
         return None
     else:
         sure = ((numbered or match["place"]) and flat) or (match["branch"] and match["house"])
         joined = flat or has_joined_flat(text, first, end)
-        if not sure and (
-            (clear and (end > head or _CLEAR.match(text, head))) or (joined and (match["place"] or match["building"]))
-        ):
+        if not sure and (clear or (joined and (match["place"] or match["building"]))):
             before = text[max(0, start - 40) : start]
-            sure = _LABELLED.search(before) or (
-                joined and (_HOME.search(before[-BESIDE:]) or _HOME.search(text[end : end + AFTER]))
-            )
+            sure = _LABELLED.search(before) or (clear and (_SAID.search(before) or _LABEL_BEHIND.match(text, end)))
+            sure = sure or (joined and (_HOME.search(before[-BESIDE:]) or _HOME.search(text[end : end + AFTER])))
     return (start, end) if sure else None

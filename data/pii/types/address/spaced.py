@@ -9,12 +9,14 @@ from data.pii.places import PROVINCES
 from data.pii.types.address.head import PATTERN, check
 from data.pii.types.base import Found
 
-_SPACED = re.compile(r"(?<![가-힣0-9A-Za-z])[가-힣](?: {1,3}[가-힣](?![가-힣])){3,40} {1,3}[0-9][^\n]{0,60}")
+_SPACED = re.compile(r"(?<![가-힣0-9A-Za-z])[가-힣](?: {1,3}[가-힣](?![가-힣])){3,40} {1,3}[0-9][^\n]{0,160}")
 _GAP = re.compile(
     r"(?<![가-힣0-9A-Za-z][가-힣0-9]) (?=(?:[가-힣](?![가-힣])|[0-9-](?![0-9]{1,3}[동호층단])))(?<! {2})(?! )|(?<= ) "
 )
 """A blank that stands between two letters, and all but the first where several divide words."""
-_LEAD = re.compile(rf"[가-힣]{{1,2}}(?={'|'.join(PROVINCES)})")
+_PROVINCE = "|".join(PROVINCES)
+_LEAD = re.compile(rf"(?<![가-힣])(?!{_PROVINCE})[가-힣]{{1,2}}(?={_PROVINCE})")
+"""A particle, or the end of the word for it, before a region."""
 SPACED_GATE = r"[가-힣]  ?[가-힣]  ?[시군구읍면동세남북]  ?(?:[가-힣]  ?)+[0-9]"
 
 
@@ -23,13 +25,9 @@ def spaced_address(text: str, start: int, end: int) -> Iterator[Found]:
     for match in _SPACED.finditer(text, start, end):
         dropped = {gap.start() for gap in _GAP.finditer(text, *match.span())}
         places = [at for at in range(*match.span()) if at not in dropped]
-        joined = "".join(text[at] for at in places)
+        joined = _LEAD.sub(lambda lead: " " * len(lead[0]), "".join(text[at] for at in places))
         position = 0
         while (head := PATTERN.search(joined, position)) is not None:
-            if lead := _LEAD.match(joined, head.start()):  # a particle, or the word for it
-                joined, places = joined[lead.end() :], places[lead.end() :]
-                position = 0
-                continue
             extent = check(joined, head)
             position = extent[1] if extent else head.start() + 1
             if extent:
