@@ -87,7 +87,11 @@ def telephone(text: str, match: re.Match[str]) -> Extent | None:
         clear = (
             not match["service"].strip(" ~").isdigit() and not range_ and not (first == "1500" and last.endswith("00"))
         )
-        if (range_ and _YEARS_AFTER.match(text, end)) or (len(match[0]) == 8 and _LETTER.match(text, start - 1)):
+        if (
+            (range_ and _YEARS_AFTER.match(text, end))
+            or (len(match[0]) == 8 and _LETTER.match(text, start - 1))
+            or (text[end : end + 1] == "원")
+        ):
             return None
         return (start, end) if clear or labelled(TEL_LABEL, text, start, end) else None
     if match["half"] is not None:
