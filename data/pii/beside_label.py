@@ -299,6 +299,8 @@ def labelled_cells(text: str, start: int, end: int, ways: Iterable[str]) -> Iter
     Args:
         ways: names of the finders whose gates match on the line.
     """
+    if not text[end + 1 : end + 2].strip("\n"):  # no line below
+        return
     for name in (way.removeprefix("beside_") for way in ways if way in LABEL_FINDERS):
         if _HEADER_ENDS[name].search(text, start, end + 1) is None:
             continue

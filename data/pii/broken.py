@@ -16,6 +16,7 @@ _BROKEN = re.compile(
     rf"[0-9() .·{DASH}]{{0,24}}[0-9]"
 )
 _BREAKS = re.compile(rf" ?{_BREAK} ?")
+BREAK_TAG = re.compile("<[bB][rR]")
 _BREAK_TAG = re.compile("<[bB][rR] ?/?>")
 _TAIL = re.compile(r"[0-9+() .·\-‐‑‒–—−ㅡ]{1,30}\r?\Z")
 _GOES_ON = re.compile(rf"[{DASH}] ?{_BREAK}|{_BREAK}[{DASH}][0-9]")

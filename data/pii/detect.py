@@ -7,12 +7,13 @@ that are written in another way (hidden.py); and where it may end within a numbe
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
 from data.pii.beside_label import LABEL_FINDERS, labelled_cells
-from data.pii.broken import broken, may_go_on
+from data.pii.broken import BREAK_TAG, broken, may_go_on
 from data.pii.fold import View, fold, is_folded_sign
 from data.pii.gate import Gate, Window, encode, gate
 from data.pii.hidden import FINDERS, FOLD, HIDDEN_GATES
@@ -79,7 +80,7 @@ def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
     for name, cell in labelled_cells(text, start, end, ways) if ways else ():
         below = chain(*_in_view(cell, 0, len(cell.text), used))
         found = _settled(found, sorted(one for one in below if one.type == name))
-    if may_go_on(text, end) or ("<" in text[start:end] and "<br" in text[start:end].lower()):
+    if may_go_on(text, end) or BREAK_TAG.search(text, start, end):
         more = broken(text, start, end, lambda view: chain(*_in_view(view, 0, len(view.text), used)))
         found = _settled(found, sorted(more))
     return found
@@ -95,8 +96,7 @@ def _stands_alone(text: str, found: Found) -> bool:
 def _folded(text: str, start: int, end: int, used: Gate) -> list[Found]:
     begin = max(0, start - _AROUND)
     view = fold(text, begin, min(len(text), end + _AROUND))
-    first = sum(1 for place in view.places[: start - begin] if place < start)
-    last = first + sum(1 for place in view.places[first:] if place < end)
+    first, last = bisect_left(view.places, start), bisect_left(view.places, end)
     found: list[Found] = []
     for more in _in_view(view, first, last, used):
         found = _settled(found, more)

@@ -122,3 +122,23 @@ def test_a_line_end_within_an_address_is_one_that_is_looked_at(pieces: list[str]
     for at in (place for place, sign in enumerate(text) if sign == "\n"):
         place = max(0, at - 4), at + 64
         assert not broken._ADDRESS_BREAK.search(text, *place) or broken._MAY_BREAK.search(text, *place)
+
+
+@settings(max_examples=500)
+@given(
+    st.sampled_from(
+        ["01012345678", "0212345678", "15881234", "821012345678", "9001011234567", "1234567890", "4111111111111111"]
+    ),
+    st.lists(
+        st.sampled_from(["", "-", " ", ".", "/", "~", " - ", ") (", "][", "--", ".-", "\u00a0", "에", " 다시 "]),
+        min_size=2,
+        max_size=2,
+    ),
+    st.lists(st.integers(0, 2), min_size=16, max_size=16),
+    st.sampled_from(["", "전화 ", "계좌: ", "카드,", "(", "[", "1234567/", "사업자\n"]),
+)
+def test_the_gate_of_runs_knows_every_joint(digits: str, joints: list[str], places: list[int], before: str) -> None:
+    line = before + "".join(sign + ("", *joints)[place] for sign, place in zip(digits, places, strict=False))
+    start = line.find("\n") + 1
+    if list(runs.run(line, start, len(line))):
+        assert "run" in GATE.line_types(encode(line[start:]))
