@@ -25,25 +25,13 @@ _SIGN = f"[0-9{_LETTERS}{_MOBILE_LETTERS}]"
 _OTHER = rf"[^0-9A-Za-z가-힣\n\t{_LETTERS}]"
 _WORD = "(?: {0,2}(?:다시|대시|하이픈|국?에|국?의) {0,2})"
 _NEXT_SIGN = rf"(?:(?:{_OTHER}{{0,4}}|{_WORD}){_SIGN})"
-_AIR = r"[ ()\[\]{}<>\r\f\v\x1c-\x1f\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}]"
-"""Blanks and brackets, which join nothing by themselves."""
-_JOINT_SIGNS = (f"[{DASH}]", r"\.", "/", ":", "~", rf"[^0-9A-Za-z가-힣\n\t ()\[\]{{}}<>./:~{DASH}]")
-_ALIKE = "|".join(
-    f"{_SIGN}(?:{joint}{_SIGN}){{9}}"
-    for joint in (
-        f"(?:{_AIR}*|{_WORD})",
-        *(f"(?:{_AIR}|{sign})*" for sign in _JOINT_SIGNS),
-        f"{_AIR}*(?:(?:{'|'.join(_JOINT_SIGNS)}){_AIR}*){{2,4}}",
-    )
-)
-"""Ten signs whose joints are of one kind."""
 _WHITE = r"[^!-~가-힣\n\t]{0,4}"
 RUN_GATE = (
     rf"(?:(?m:^)|[^\n0-9A-Za-z.=-]|to=)(?:[0oOоОㅇ○◯〇]{_NEXT_SIGN}{{8}}|[8B](?:{_OTHER}{{0,4}}|{_WORD})[2Z]{_NEXT_SIGN}{{8}}"
-    rf"|[1lIㅣ∣]{_WHITE}[568SsB](?:{_WHITE}{_SIGN}){{2}}{_NEXT_SIGN}(?:{_WHITE}{_SIGN}){{3}}|{_ALIKE})"
+    rf"|[1lIㅣ∣]{_WHITE}[568SsB](?:{_WHITE}{_SIGN}){{2}}{_NEXT_SIGN}(?:{_WHITE}{_SIGN}){{3}}|{_SIGN}{_NEXT_SIGN}{{9}})"
 )
 """What a value begins with: telephone numbers have nine digits and more behind a zero, ten behind the country's code,
-or four and four of a service; any other number has ten, and joints of one kind."""
+or four and four of a service; any other number has ten."""
 _RUN = re.compile(
     rf"{_SIGN}(?:(?<![0-9A-Za-z.,/=_-].)(?<![0-9]:.)|(?<=[^0-9A-Za-z_]__.)|(?<=to=.))(?<![0-9] .)"
     rf"(?:(?:{_OTHER}{{0,4}}|{_WORD}){_SIGN}){{7,48}}"
