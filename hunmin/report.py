@@ -53,7 +53,8 @@ def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
         draw_loss(metrics, out / "loss.png")
     if plotted and collected["klue"]:
         draw_scores(collected["klue"], collected["published"], out / "klue.png")
-    index = eval_results_to_model_index(recipe.name, eval_results(collected["klue"]))
+    results = eval_results(collected["klue"])
+    index = eval_results_to_model_index(recipe.name, results) if results else []
     with atomic_write(out / "model-index.yaml") as stream:
         yaml.safe_dump({"model-index": index}, stream, allow_unicode=True, sort_keys=False)
     return {"klue_rows": len(collected["klue"])}

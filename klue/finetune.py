@@ -14,7 +14,9 @@ import numpy as np
 import torch
 
 from common.errors import HunminError
+from common.progress import say
 from klue.batches import evaluation_batches, evaluation_steps, learning_rate_share, pad, train_batches
+from klue.collapse import one_answer
 from klue.features import load_features, load_tokenizer
 from klue.heads import Head, build_head
 from klue.heads.served import served
@@ -46,6 +48,8 @@ class Outcome:
     test_guids: list[str] = field(default_factory=list)
     test_predictions: list[Any] = field(default_factory=list)
     """Of the best evaluation's weights, where there is a test set: its labels are not looked at."""
+    one_answer: str | None = None
+    """What the best evaluation's weights predict for every example, where that is one answer."""
 
 
 def finetune(job: Job) -> Outcome:
@@ -113,7 +117,13 @@ def finetune(job: Job) -> Outcome:
         model.load_state_dict(kept)
     if job.save_model:
         save_model(model, job, train.shared, best)
-    outcome = Outcome(best, last, [example.guid for example in dev.examples], predictions)
+    answer = one_answer(predictions, dev.labels)
+    if answer is not None:
+        say(
+            f"{job.name}: predicts one label ({answer}) for every example; raise epochs or the learning rate",
+            style="yellow",
+        )
+    outcome = Outcome(best, last, [example.guid for example in dev.examples], predictions, one_answer=answer)
     if not job.examples.get("test"):
         return outcome
     test = load_features(Path(job.features), "test")

@@ -36,6 +36,8 @@ def run_job(job: Job) -> dict[str, Any]:
         "data_hash": job.data_hash,
         "fingerprint": job.fingerprint,
     }
+    if outcome.one_answer is not None:
+        row["one_answer"] = outcome.one_answer
     with atomic_write(out / "predictions.jsonl", as_given=True) as stream:
         write_predictions(stream, outcome.guids, outcome.predictions)
     if outcome.test_guids:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from klue.results import metrics_of, not_the_benchmarks, shown_scores, summarize
-from klue.synthetic import synthetic_tasks
+from klue.results import apart, metrics_of, shown_scores, summarize
 from klue.tasks import SUITE_OF, SUITES, TASKS
 
 if TYPE_CHECKING:
@@ -32,22 +31,19 @@ HUB_TASKS = {
 def eval_results(rows: Sequence[dict[str, Any]]) -> list[EvalResult]:
     """Return every metric of the pretrained model with its data, for the `model-index` of a card on the hub.
 
-    They are of the test set where that is public, else of dev. Scores on other examples than the benchmark's whole set
-    do not carry its name. `metric_args` hold the seeds, and the standard deviation over them where there are several.
+    They are of the test set where that is public, else of dev. Only scores on the benchmark's whole set, of a model
+    trained on its whole train set, are given: the hub shows them under its name. `metric_args` hold
+    the seeds, and the standard deviation over them where there are several.
     """
     from huggingface_hub import EvalResult
 
-    results, other = [], not_the_benchmarks(rows)
+    results, partial = [], apart(rows)
     for entry in summarize(rows):
-        if entry["init"] != "pretrained":
+        if entry["init"] != "pretrained" or entry["task"] in partial:
             continue
         task, key = TASKS[entry["task"]], ("task", "init", "settings")
         kind, name = "other", f"{SUITES[SUITE_OF[task.name]].title}: {task.title}"
-        if entry["task"] in synthetic_tasks([entry]):
-            name = f"synthetic examples in the form of {task.title}"
-        elif entry["task"] in other:
-            name = f"{other[entry['task']]:,} examples in the form of {task.title}"
-        elif task.hub_config:
+        if task.hub_config:
             kind, name = "klue/klue", task.title
         for metric, value in shown_scores(entry).items():
             if value["mean"] is None:

@@ -12,6 +12,9 @@ from klue.search import IN_ROWS
 from klue.synthetic import NOTE
 from klue.tasks import TASKS
 
+TITLES = {"pretrained": "pretrained", "random": "random initialisation"}
+"""What initialisations are called."""
+
 
 def sort_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return result rows by task (in the order of the register), initialisation (pretrained first), values, seed."""
@@ -146,6 +149,7 @@ def _entry(group: list[dict[str, Any]]) -> dict[str, Any]:
         "data_note": first["data_note"],
         "examples": first["examples"],
         "settings": first["settings"],
+        **({"collapsed": collapsed} if (collapsed := sum("one_answer" in row for row in group)) else {}),
         **{
             which: {
                 metric: spread([row[which].get(metric) if metric in later else row[which][metric] for row in group])

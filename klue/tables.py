@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from klue.collapse import told
 from klue.grid import RAISED
-from klue.results import apart, metrics_of, summarize
+from klue.results import TITLES, apart, metrics_of, summarize
 from klue.search import values_text
 from klue.settings import AUTHORS_PARSER_WIDTH
 from klue.synthetic import NOTE, TOLD, all_synthetic, synthetic_tasks
@@ -22,7 +23,6 @@ Published = dict[str, Any] | None
 """What `published_rows` returns; None to leave them out."""
 Counts = Mapping[str, int] | None
 """Task → sentences of a corpus; None where that is not known."""
-TITLES = {"pretrained": "pretrained", "random": "random initialisation"}
 AS_PUBLISHED = (
     "as published: what the authors' code makes of the same outputs, where ours makes something else of them; "
     "only beside that do published scores stand (docs/klue.md)."
@@ -69,6 +69,8 @@ class Scores:
     """Of the table: the suite's, or that its tasks are synthetic."""
     keys: tuple[tuple[str, str, str], ...] = ()
     """Task, metric and "best" or "test" of each column, as result rows name them."""
+    collapsed: int = 0
+    """How many of the first notes are of fine-tunings that predict one label."""
 
     def best(self, column: int) -> float | None:
         """Return the highest score of a column, of those that can be compared; None where none can."""
@@ -152,7 +154,8 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
                 beside.append([*map(cell, others)])
     published_lines, flags = _published_lines(beside_it, published_in, columns)
     lines += published_lines
-    notes = [TOLD, which.caption] if invented else [which.caption]
+    collapsed = told(summary)
+    notes = [*([TOLD] if invented else []), *collapsed, which.caption]
     if beside_it:
         notes.append(f"published: {beside_it['source']}." if published_lines else NONE_BESIDE)
     notes += [f"{mark} {text}." for mark, text in flags.items()]
@@ -185,7 +188,7 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
     beside_them = [(name, [line[i] for line in beside]) for i, name in enumerate(names)]
     numbers = frozenset(number for number, (name, _, _) in enumerate(columns) if name in aside)
     title = f"Synthetic tasks in the form of {which.title}'s" if invented and set(tasks) <= invented else which.title
-    return Scores(which, header, lines, notes, beside_them, numbers, title, tuple(columns))
+    return Scores(which, header, lines, notes, beside_them, numbers, title, tuple(columns), len(collapsed))
 
 
 def named(model: str, init: str) -> str:

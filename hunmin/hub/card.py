@@ -78,7 +78,8 @@ def metadata(name: str | None = None, rows: Sequence[dict[str, Any]] = (), **fie
     """
     from huggingface_hub import ModelCardData
 
-    scores: dict[str, Any] = {"model_name": name, "eval_results": eval_results(rows)} if rows else {}
+    results = eval_results(rows)
+    scores: dict[str, Any] = {"model_name": name, "eval_results": results} if results else {}
     return f"---\n{ModelCardData(language='ko', **scores, **fields).to_yaml()}\n---\n\n"
 
 

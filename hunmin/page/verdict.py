@@ -13,6 +13,8 @@ from hunmin.page.failures import failure_kind, node_names
 from hunmin.page.scores import means
 from hunmin.page.tables import moment, signed
 from hunmin.page.words import ENGLISH, Words
+from klue.collapse import told
+from klue.results import summarize
 from klue.synthetic import all_synthetic
 from pretrain.models.registry import ARCHITECTURES
 
@@ -24,6 +26,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
     return {
         "synthetic": all_synthetic(facts.klue.rows),
         "verdict": verdict(facts, words),
+        "collapsed": [words.said(one) for one in told(summarize(facts.klue.rows))],
         "outdated": bool(facts.klue.rows) and facts.stage("klue").state == "outdated",
         "facts": run_facts(facts, words),
         "progress": None if facts.state == "finished" else _progress(facts, words, training),

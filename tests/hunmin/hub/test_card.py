@@ -78,8 +78,25 @@ def test_scores_of_other_examples_do_not_carry_the_benchmarks_name(language: Any
     file.write_text(file.read_text().replace('"dev": 9107', '"dev": 280'))
     text = write_card(read_facts(scored), "me/mini", language)
     assert "klue/klue" not in text and "YNAT 280 / 9,107" in text
-    (result,) = ModelCard(text, ignore_metadata_errors=False).data.eval_results
-    assert (result.dataset_type, result.dataset_name) == ("other", "280 examples in the form of YNAT")
+    assert "model-index" not in text
+
+
+def test_scores_after_a_cut_train_set_do_not_carry_the_benchmarks_name(scored: Path) -> None:
+    file = scored / "klue" / "results.jsonl"
+    row = json.loads(file.read_text().splitlines()[0])
+    assert "klue/klue" in write_card(read_facts(scored), "me/mini")
+    cut = {**row, "examples": {**row["examples"], "train": 10_000, "train_cut": 35_678}}
+    file.write_text(json.dumps(cut) + "\n")
+    text = write_card(read_facts(scored), "me/mini")
+    assert "model-index" not in text and "klue/klue" not in text
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_a_collapsed_fine_tuning_is_told(language: Any, scored: Path) -> None:
+    file = scored / "klue" / "results.jsonl"
+    row = json.loads(file.read_text().splitlines()[0])
+    file.write_text(json.dumps({**row, "one_answer": "스포츠"}) + "\n")
+    assert "predict one label for every example" in write_card(read_facts(scored), "me/mini", language)
 
 
 def test_a_card_of_an_earlier_checkpoint_has_not_the_scores_of_the_end(scored: Path) -> None:
@@ -109,7 +126,8 @@ def test_metadata_is_plain_yaml(scored: Path) -> None:
     file = scored / "klue" / "results.jsonl"
     row = json.loads(file.read_text().splitlines()[0])
     values = dict.fromkeys(metrics_of("klue-sts"), 50.0)
-    file.write_text(json.dumps({**row, "task": "klue-sts", "best": values, "last": values}) + "\n")
+    whole = {"train": 11668, "dev": 519}
+    file.write_text(json.dumps({**row, "task": "klue-sts", "best": values, "last": values, "examples": whole}) + "\n")
     head = write_card(read_facts(scored), None).split("---")[1]
     assert head.count("- 42") == len(values) and "&id" not in head and "*id" not in head
 

@@ -1,0 +1,47 @@
+"""A fine-tuning that has learned nothing: its model gives the same answer to every example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from klue.results import TITLES
+from klue.tasks import TASKS
+
+DIGITS = 4
+"""Of scores between 0 and 5: differences below them are of rounding."""
+
+
+def one_answer(predictions: Sequence[Any], gold: Sequence[Any]) -> str | None:
+    """Return the answer of a model that has one for all examples (of taggers: one tag for all), as text.
+
+    Args:
+        predictions: of the examples: labels, scores, texts, or lists of tags.
+        gold: the right ones; where they are all alike, so may be the model's.
+
+    Returns:
+        None where there are several answers, or they are none that can be compared.
+    """
+    given = set(_parts(predictions))
+    return str(given.pop()) if len(given) == 1 and len(set(_parts(gold))) > 1 else None
+
+
+def _parts(answers: Iterable[Any]) -> Iterable[Any]:
+    for answer in answers:
+        if isinstance(answer, (list, tuple)):
+            yield from _parts(answer)
+        elif isinstance(answer, float):
+            yield round(answer, DIGITS)
+        else:
+            yield answer if isinstance(answer, (str, int)) else repr(answer)
+
+
+def told(summary: Iterable[dict[str, Any]]) -> list[str]:
+    """Return a sentence for each task and initialisation of a summary of which fine-tunings have one answer."""
+    return [
+        f"{TASKS[entry['task']].title}, {TITLES[entry['init']]}: {entry['collapsed']} of {entry['n']} fine-tunings "
+        "predict one label for every example, so that the score says nothing of the model; raise epochs or the "
+        "learning rate."
+        for entry in summary
+        if entry.get("collapsed")
+    ]
