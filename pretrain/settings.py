@@ -230,8 +230,8 @@ class PretrainSettings(Settings):
     """Training processes on this machine (one per GPU; on a CPU one is best)."""
     threads: int | None = runtime(None, ge=1)
     """CPU threads per process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
-    wandb: Wandb = runtime("auto")
-    """`auto`: online when logged in, else offline; metrics go to JSON Lines in any case."""
+    wandb: Wandb = runtime("off")
+    """`auto`: online when logged in, else offline. `off`: nothing is sent; metrics go to JSON Lines in any case."""
     wandb_project: str = runtime("hunmin")
     """Project name in wandb."""
 

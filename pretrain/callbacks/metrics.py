@@ -1,4 +1,4 @@
-"""Metrics of a run: JSON Lines always, wandb beside it (offline without an account), never a reason to fail."""
+"""Metrics of a run: JSON Lines always, wandb beside it where a recipe names it, never a reason to fail."""
 
 from __future__ import annotations
 

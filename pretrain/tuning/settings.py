@@ -84,8 +84,8 @@ class TuneSettings(Settings):
     """Checkpoints kept."""
     log_every: int = runtime(10, ge=1)
     """Steps between two lines of metrics."""
-    wandb: Wandb = runtime("auto")
-    """`auto`: online when logged in, else offline; metrics go to JSON Lines in any case."""
+    wandb: Wandb = runtime("off")
+    """`auto`: online when logged in, else offline. `off`: nothing is sent; metrics go to JSON Lines in any case."""
     wandb_project: str = runtime("hunmin")
     """Project name in wandb."""
 

@@ -41,10 +41,10 @@ def test_whatever_may_change_on_the_way_is_said_when_it_has(
 ) -> None:
     first = metadata(tokens, "cuda")
     assert setup._changes(first, metadata(tokens, "cuda")) == []
-    second = metadata(tokens, "cpu", 2, micro_batch=16, spike=3.0, keep_every=5, validate_every=7, wandb="off")
+    second = metadata(tokens, "cpu", 2, micro_batch=16, spike=3.0, keep_every=5, validate_every=7, wandb="auto")
     assert setup._changes(first, second) == [
         "compile: True → False", "device: a cuda → a cpu", "keep_every: None → 5", "micro_batch: 32 → 16",
-        "spike: 2.0 → 3.0", "validate_every: 1000 → 7", "wandb: auto → off", "world: 1 → 2",
+        "spike: 2.0 → 3.0", "validate_every: 1000 → 7", "wandb: off → auto", "world: 1 → 2",
     ]  # fmt: skip
     assert first["fingerprint"] == second["fingerprint"]
     assert setup._changes({}, second) == []  # a checkpoint of before these were written

@@ -11,10 +11,14 @@ import pytest
 import torch
 
 from common.errors import DiskFullError
+from common.settings import Settings
+from embed.settings import EmbedSettings
 from pretrain.callbacks import metrics
 from pretrain.callbacks.log_window import LogWindow
 from pretrain.callbacks.metrics import MetricsLog, read_metrics
 from pretrain.objectives.registry import OBJECTIVES
+from pretrain.settings import PretrainSettings
+from pretrain.tuning.settings import TuneSettings
 
 
 def test_a_wandb_that_dies_ends_nothing(
@@ -44,6 +48,23 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
     log._stream = SimpleNamespace(write=lambda _: None, flush=full)  # type: ignore[assignment]
     with pytest.raises(DiskFullError, match=r"metrics\.jsonl"):
         log.log({"step": 1})
+
+
+@pytest.mark.parametrize("stage", [PretrainSettings, EmbedSettings, TuneSettings])
+def test_wandb_is_off_unless_a_recipe_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: type[Settings]
+) -> None:
+    """Also for whoever is logged in."""
+    wandb = pytest.importorskip("wandb")
+    begun: list[Any] = []
+    monkeypatch.setattr(wandb, "init", lambda **options: begun.append(options["mode"]))
+    monkeypatch.setenv("WANDB_API_KEY", "an-invented-key")
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    chosen = stage.model_fields["wandb"].default
+    MetricsLog(tmp_path / "unnamed", 0, chosen, "p", {}).close()
+    assert begun == []
+    MetricsLog(tmp_path / "named", 0, "auto", "p", {}).close()
+    assert begun == ["online"]
 
 
 def test_a_resumed_run_goes_on_with_its_wandb_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
