@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from common.files import human_size
 from common.lock import LOCK
 from common.names import find_here, with_prefix
 from data.corpus import CorpusSettings, corpus_files
+from data.readers import InputFile, list_files
 from data.units.fields import entry_of, unfit_files
 from data.units.set_aside import SetAside
 from hunmin.pins import MISSING, refuse_unknown_names
@@ -61,6 +63,15 @@ def refuse_missing(recipe: RunSettings, reads: Iterable[Callable[[Any], object]]
         except UserError as error:
             refused.append(error)
     raise_together(refused, MISSING)
+
+
+def listed_files(settings: CorpusSettings) -> list[InputFile]:
+    """Return the files of those inputs that can be listed; what is wrong with the others, `corpus_files` tells."""
+    files: list[InputFile] = []
+    for entry in settings.inputs:
+        with suppress(UserError):
+            files += list_files([entry])
+    return files
 
 
 def unfit_inputs(settings: CorpusSettings) -> list[str]:

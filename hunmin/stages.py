@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,11 +22,10 @@ from common.settings import Settings, dump_settings
 from data.benchmark import benchmark_files
 from data.corpus import build_corpus, corpus_files, reopen_corpus
 from data.pii import key_fingerprint, resolve_key
-from data.readers import InputFile, list_files
 from data.rules import OF_CORPUS, rules_of
 from data.units.fields import check_fields
 from hunmin.builtin_recipes import refuse_without_sample
-from hunmin.preflight import unfit_inputs
+from hunmin.preflight import listed_files, unfit_inputs
 from hunmin.recipe import Recipe, RunSettings
 from klue.examples import task_files
 from klue.settings import KlueSettings
@@ -146,11 +144,7 @@ def _corpus_files(recipe: Recipe) -> list[str]:
 
 
 def _check_inputs(recipe: Recipe, run: Path) -> None:
-    files: list[InputFile] = []
-    for one in recipe.corpus.inputs:
-        with suppress(UserError):  # told where all are listed; the others are looked at beside it
-            files += list_files([one])
-    check_fields(files)
+    check_fields(listed_files(recipe.corpus))
     unfit_inputs(recipe.corpus)
 
 

@@ -63,10 +63,10 @@ class DecontaminateSettings(Settings):
     """Words and bigrams: the ratio must be reached within a window of the corpus sentence that is this many times as
     long (in words, in bigrams) as the benchmark sentence. Long sentences contain almost any words somewhere."""
     short_syllables: int = Field(default=18, ge=0)
-    """Words and bigrams: benchmark sentences with fewer syllables (three Latin letters or digits count as one) must
-    make up the corpus sentence: it is no longer than that window, and its words or bigrams reach the same threshold
-    the other way. "이해하기가 매우 어렵습니다." is in many sentences but for one word. On 210 hits read by hand, 18
-    leaves 5 of 177 false ones and 26 of 33 copies. 0 asks it of none."""
+    """Words and bigrams: benchmark sentences with fewer syllables must make up the corpus sentence. It is then no
+    longer than that window, and its words or bigrams reach the same threshold the other way. Three Latin letters or
+    digits count as one syllable. "이해하기가 매우 어렵습니다." is in many sentences but for one word. On 210 hits
+    read by hand, 18 leaves 5 of 177 false ones and 26 of 33 copies. 0 asks it of none."""
     exact_min_characters: int = Field(default=1, ge=1)
     """Shortest benchmark sentence, in letters and digits, that an exact match removes."""
     exact_min_passage_characters: int = Field(default=8, ge=1)

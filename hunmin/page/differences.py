@@ -13,7 +13,7 @@ from hunmin.recipe import Recipe
 NOT_SETTINGS = ("name", "out", "hub", "published")
 """Sections and fields of a recipe on which no figure depends."""
 BUDGET = ("pretrain.steps", "pretrain.global_batch", "pretrain.max_seq_len", "pretrain.batch_rampup")
-SCORED_ALIKE = ("klue.baseline_random", "klue.published", "klue.tasks")
+SCORED_ALIKE = tuple(f"klue.{name}" for name in ("baseline_random", "published", "tasks"))
 """Settings of the scores that change none of them."""
 
 

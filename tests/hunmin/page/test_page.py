@@ -263,7 +263,7 @@ def test_several_runs_on_one_page(whole: Path, tmp_path: Path, capfd: pytest.Cap
     assert [one["label"] for one in drawn["lines"]] == ["by-hand", "by-hand (2)"]
     assert [one["colour"] for one in drawn["lines"]] == [1, 2] and drawn["lines"][1]["values"][0] == 3
     assert cells(page, "Scores")[:2] == [
-        ["metric", "by-hand", "by-hand (2)"], ["YNAT macro F1", "81.00 (+51.00)", "85.00"],
+        ["metric", "by-hand", "by-hand (2)"], ["YNAT macro F1", "81.00", "85.00"],
     ]  # fmt: skip
     assert "No line" not in page.html and str(tmp_path) not in page.html
     assert run_command(["report", str(whole), str(other.path), "--watch"]) == 2
