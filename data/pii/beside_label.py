@@ -21,16 +21,16 @@ from data.pii.types.identity import FRN, RRN
 from data.pii.types.network import OCTET
 from data.pii.types.telephone import TEL
 
-_SIGNS = rf"[ \xa0\t:：=…|/)\]】>＞→▶▷☞※★☆●·*\"'`“‘(（\[「『【〈._{DASH}]"
+_SIGNS = rf"[ \xa0\t\\\\:：=…|/)\]】>＞→▶▷☞※★☆●·*\"'`“‘(（\[「『【〈._{DASH}]"
 _QUOTES = r"[ \xa0\"'`“‘(（\[「『【〈*_]"
 _CLOSED = r"[ \xa0\"'`”’)）\]」』】〉*_]"
 _TAGS = "(?:</?[a-z]{1,6}>|&nbsp;){1,4}"
 _JOINT = rf"(?:{_SIGNS}{{0,6}}(?:{_TAGS}{_SIGNS}{{0,6}})?)"
-_PARTICLE = r"(?:[은는이가도]| ?(?:은\(는|는\(은|이\(가|가\(이)\)) ?"
+_PARTICLE = r"(?:란에는?|[은는이가도을를]| ?(?:은\(는|는\(은|이\(가|가\(이)\)) ?"
 _OF = "(?:의|사본상?|상|기호|등록|고유|근로자 ?등록|정보|발급)[ ·/,의]?"
 _NUMBER = rf"[)\]）]?[ _(（·/]?(?:{_OF})?(?:번 ?호|(?:[nN][oO]|NUM|[nN]r)[.:：]?|[nN]umber|NUMBER|№|#)"
-_SAID = r"|으?로 [가-힣]{2,8}[.:] "
-"""Between a label and a value of which one sentence speaks, and the next tells: 아래 여권으로 등록했습니다."""
+_SAID = rf"|(?:으?로 [가-힣]{{2,8}}[.:]|[을를] [가-힣]{{2,8}}) {_QUOTES}{{0,3}}"
+"""A word between a label and a value: 아래 여권으로 등록했습니다. …, 여권을 물어봐서 …."""
 _REMARK = r"(?: ?[(\[（][가-힣A-Za-z0-9 ,.·/]{1,20}[)\]）]| ?정보| ?사항)"
 _NUMERIC = rf"[0-9]{{1,19}}(?:(?P<gap> ?[{DASH}] ?|[./_]| {{1,2}})[0-9]{{1,19}}(?:(?P=gap)[0-9]{{1,19}}){{0,6}}" + (
     rf"|[{DASH}][0-9]{{1,8}}(?:[{DASH} ][0-9]{{1,8}}){{1,4}})?"
@@ -169,9 +169,9 @@ _LABELS = {name: re.compile(rf"(?=[{kind.starts}]){_LATIN}{_label(kind)}") for n
 _PATTERNS = {
     name: re.compile(
         rf"{_label(kind)}(?P<number>{_NUMBER})?(?:{_REMARK})?"
-        rf"(?:(?P<joint>{_PARTICLE}(?:요 )?{_QUOTES}{{0,2}}"
-        rf"|{_JOINT}{_SAID if name in _SHORT else ''})"
-        rf"(?P<below>\r?\n[ \t]{{0,8}}(?:[·○ㅇ•*-] )?{_QUOTES}{{0,2}})?{kind.before}"
+        rf"(?:(?P<joint>{_PARTICLE}(?:요 )?{_QUOTES}{{0,3}}"
+        rf"|{_JOINT}{_SAID if name in _SHORT - {'TEL'} else ''})"
+        rf"(?P<below>\r?\n[ \t]{{0,8}}(?:[·○ㅇ•*-] |[※★☆●▷▶☞→■□◆◇▪] ?)?{_QUOTES}{{0,2}})?{kind.before}"
         rf"|(?P<far>{_FAR}))(?P<value>{kind.values})"
         rf"(?:{_END}|(?={_AND}{kind.before}(?:{kind.values.replace('gap', 'next')}){_END}))"
     )

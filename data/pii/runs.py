@@ -163,7 +163,13 @@ def _read(text: str, groups: list[Group], alone: bool, previous: Found | None) -
                 continue
             told = listed or (kind.label is not None and labelled(kind.label, view, at, at + len(plain)))
             grouped = kind is TEL and (len(joints) > 8 or (digits[0] == "010" and sizes == (3, 4, 4)))
-            if told or (not zeros and (alone or cores or grouped) and not mixed and _own(kind, signs, plain, joints)):
+            born = kind in (RRN, FRN) and len(joints) == 1 and joints[0] in _DASHES
+            if told or (
+                (born or not zeros)
+                and (alone or cores or grouped)
+                and not mixed
+                and (born or _own(kind, signs, plain, joints))
+            ):
                 return Found(start, end, kind.name, plain)
     return None
 

@@ -146,7 +146,10 @@ _THING = (
     r"|ean|patent|lot|imei|uuid|code|p/n)(?:[ _-]?(?i:no|number|id|code|#))?\.?"
 )
 """Names of numbers of things: they speak against any type but the one whose label they hold."""
-_ANY_NAME = r"(?:[가-힣]{1,8}(?<![요다음])|[A-Za-z]{2,12}) ?(?:번호|코드|[nN][oO]\.?)|모델명?|제품명|품번|시리얼"
+_ANY_NAME = (
+    r"(?:[가-힣]{1,8}(?<![요다음옛새])(?<!이전)(?<!기존)|[A-Za-z]{2,12}) ?(?:번호|코드|[nN][oO]\.?)"
+    "|모델명?|제품명|품번|시리얼"
+)
 _RIGHT_BEFORE = r"(?: ?[)\]])?[^0-9가-힣A-Za-z\n]{0,6}[은는이가]?\s?(?:[가-힣A-Za-z]{2,8}\s)?\Z"
 _NAMED = {True: re.compile(f"(?:{_ANY_NAME}){_RIGHT_BEFORE}"), False: re.compile(f"(?:{_THING}){_RIGHT_BEFORE}")}
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?: {0,2}[0-9A-Z]{1,4}){0,7} {0,2}\Z")

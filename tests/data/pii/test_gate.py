@@ -37,6 +37,12 @@ def test_relaxation(name: str) -> None:
     check()
 
 
+@pytest.mark.parametrize("line", ["F길0길1", "가나 A로 12길 3"])
+def test_a_road_named_by_a_letter_passes_the_gate(line: str) -> None:
+    assert scan(line, 0, len(line), ["ADDRESS"])
+    assert "ADDRESS" in GATE.line_types(encode(line))
+
+
 @pytest.mark.parametrize("name", FINDERS)
 def test_relaxation_of_other_ways_of_writing(name: str) -> None:
     @settings(max_examples=300)

@@ -70,8 +70,11 @@ _LOT = (
     rf"{_B}?(?:산 ?|제 ?|지번 ?)?|(?<=[읍면])산 ?|(?<=[읍면] )산 ?)(?P<lot>{_HOUSE})"
     rf"(?:{_LOT_NUMBER}|(?:(?<=[0-9]{{2}})|(?<=[{DASH}의][0-9]))호(?![분기점선실텔])|{_ENDS}(?!(?!{GLUED})[가-힣]))"
 )
+_NAME_CELL = rf"(?:{SURNAMES})[가-힣]{{2}}[ \t]?[|\t][ \t]?[가-힣0-9]{{1,12}}[로길동리읍면시군구도가][ ,]"
+"""The name of a person before a cell of a table that begins as an address does: no town (홍길동 | 가온동 …)."""
 _ESTATE = (
-    rf"(?:(?P<place>(?:(?![친누가연축야농도입출]구)[가-힣]{{1,3}}구{_B})?[가-힣][가-힣0-9]{{0,6}}?(?:[동로] ?[0-9]가"
+    rf"(?:(?P<place>(?!{_NAME_CELL})"
+    rf"(?:(?![친누가연축야농도입출]구)[가-힣]{{1,3}}구{_B})?[가-힣][가-힣0-9]{{0,6}}?(?:[동로] ?[0-9]가"
     rf"|동|리(?! ?[|\t])|읍|면)),?|"
     rf"(?P<building>(?!(?:다세대|단독|공동|{BUILDINGS})+(?![가-힣]))"
     rf"[가-힣A-Za-z0-9]{{1,12}}?(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?))?(?=[ \t\v,<(\n])"
@@ -90,16 +93,21 @@ PATTERN = re.compile(
     rf"(?:(?P<remark>(?<=[시군구)]) ?\((?!신"
     rf"|구)[가-힣0-9]{{1,8}}[동리가읍면]\))?{_B}?(?P<town>[가-힣0-9]{{1,6}}[읍면]{_B}?)?(?:{_ROAD}|{_LOT})|{_B}?{_ESTATE})"
 )
+_ITEM_OF_LIST = "[가-힣0-9]{1,12}[로길] [0-9-]{1,9}"
+_AND = r" ?(?:[,/·→]|또는|및|\((?:[가-힣]{1,4} ){1,2}) ?"
 _LABELLED = re.compile(
     rf"(?:{LABELS})(?: ?[(\[][^()\[\]\n]{{1,12}}[)\]])?(?:[은는이가을를]요?|란에는?|[은이][(][는가][)])?"
     r"(?:</?[a-z]{1,6}>|&nbsp;|[^0-9가-힣A-Za-z<]){0,10}"
-    r"(?:[가-힣0-9]{1,12}[로길] [0-9-]{1,9} ?(?:[,/·→]|또는|및|\((?:[가-힣]{1,4} ){1,2}) ?)?\Z"
+    rf"(?:{_ITEM_OF_LIST}{_AND})?\Z"
 )
-_SAID = re.compile(rf"(?:{LABELS})(?:으?로|[을를]) [가-힣]{{2,8}}[.:]? \Z")
+_SAID = re.compile(
+    rf"(?:{LABELS})(?:으?로|[을를]) [가-힣]{{2,8}}[.:]?[ \xa0][^0-9가-힣A-Za-z<\n.]{{0,6}}(?:{_ITEM_OF_LIST}{_AND})?\Z"
+)
 """A label that one or two words divide from the address: 주소를 물어봐서, 주소로 등록했습니다."""
+_CLOSED = r"[ \xa0]{0,3}[’”\"'`」』】〉)）\]*_]{0,2}[ \xa0]{0,3}"
 _LABEL_BEHIND = re.compile(
-    rf"[’”」』】〉)\]*_]{{0,2}}(?: ?[(\[] ?|[ \xa0]{{1,3}}이게 )(?:[가-힣]{{2,4}} )?(?:{LABELS})"
-    r"|[’”」』】〉)\]*_]{0,2}(?:으?로|에) (?:보내|배송|배달|발송)"
+    rf"(?:{_AND}{_ITEM_OF_LIST})?{_CLOSED}(?:[(\[] ?|(?<=[ \xa0])이게 )(?:[가-힣]{{2,4}} )?(?:{LABELS})"
+    rf"|{_CLOSED}(?:으?로|에) (?:보내|배송|배달|발송)"
 )
 _NO_TOWN = re.compile(f"(?:{NO_TOWNS})[동리]|[가-힣]+면")
 _HOME = re.compile(LABELS)
@@ -113,7 +121,7 @@ _CLEAR = re.compile(
 )
 """Behind a number that a city alone stands before, nothing that could be counted."""
 _J = r"[, \t\v/▷▶›.]*"
-_STEM = r"[가-\x{BBBF}\x{BBC1}-\x{C73B}\x{C73D}-힣]"
+_STEM = r"[A-Z가-\x{BBBF}\x{BBC1}-\x{C73B}\x{C73D}-힣]"
 """A letter but 으 and 므: what ends in 으로 and 므로 is no road."""
 GATE = (  # without counting and without the names of regions, the automaton is smaller
     rf"[시군구읍면](?:\([가-힣0-9]+[동리가읍면]\)| \([가-힣0-9]+[동리가읍면]\)"
