@@ -15,7 +15,7 @@ _END = f"com|net|org|kr|co|ac|go|or|re|pe|edu|io|me|{'|'.join(_ENDS)}"
 _ANY_END = f"[a-z]{{2,18}}|{'|'.join(_ENDS)}|한국"
 _MARKED = (
     r" ?[\[({<『【「〔] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>』】」〕] ?|@@"
-    r"|\.골뱅이\.| ?골뱅이 ?|(?P<a>[\[(]a[\])])(?=[a-z0-9-]{2,40}\.[a-z]{2})"
+    r"|\.골뱅이\.| ?골뱅이 ?|%40|\\u0040|(?P<a>[\[(]a[\])])(?=[a-z0-9-]{2,40}\.[a-z]{2})"
 )
 _AT = (
     rf" ?@ ?|#| ?[\[(] ?a ?[\])] ?(?=(?:{_PROVIDER})\.)|[_-]at[_-](?=[a-z0-9-]+[_-]dot[_-])"
@@ -41,7 +41,7 @@ _MAIL = re.compile(
 WRITTEN_MAIL_GATE = (
     rf"(?i:[a-z0-9_] ?[\[(] ?a ?[\])] ?(?:{_PROVIDER})\.|[a-z0-9_][\[(]a[\])][a-z0-9-]+\.[a-z])|"
     r"(?i:[a-z0-9_] ?[\[({<『【「〔] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>』】」〕]"
-    r"|[a-z0-9_]@@[a-z0-9]|[a-z0-9_][ .]?골뱅이[ .]?[a-z0-9가-힣]"
+    r"|[a-z0-9_](?:@@|%40|\\u0040)[a-z0-9]|[a-z0-9_][ .]?골뱅이[ .]?[a-z0-9가-힣]"
     rf"|[a-z0-9_] (?:at|앳|에이티) (?:[a-z0-9-]+|{_BRAND})(?: dot | ?[(\[]dot|닷| 닷| 쩜 | 점 )"
     rf"|[a-z0-9_] (?:at|앳|에이티) (?:{_PROVIDER})\.(?:com|net|co)|[a-z0-9][_-]at[_-][a-z0-9-]+[_-]dot[_-]"
     r"|[a-z0-9_]#[a-z0-9-]{1,40}\.(?:com|net|org|co|kr)|[a-z0-9_] @ ?[a-z]|[a-z0-9_]@ [a-z]"
@@ -70,6 +70,8 @@ def _is_english(text: str, match: re.Match[str]) -> bool:
 _LOCAL_DOT = re.compile(r"[\[({][^\])}]+[\])}]")
 _GOES_ON = re.compile("[A-Za-z0-9._-]*[A-Za-z0-9]")
 _MAIL_LABEL = re.compile(r"메일|(?<![a-z])mail", re.IGNORECASE)
+_INSTEAD = re.compile(r"# ?(?:[을를은는]|대신|자리에|→|->|=)? ?(?:@|골뱅이|앳)")
+"""What says that # stands for @: (#을 @로)."""
 _BRACKETED = re.compile(r"[\[({<]|골뱅이|앳|에이티")
 
 
@@ -82,7 +84,8 @@ def written_mail(text: str, start: int, end: int) -> Iterator[Found]:
         called = _MAIL_LABEL.search(text, max(0, match.start() - BEFORE), match.end() + BESIDE) is not None
         if match["a"] and not (called or provider):
             continue
-        if at == "#" and not (called or provider):
+        told = called or provider or _INSTEAD.search(text, max(0, match.start() - BEFORE), match.end() + BESIDE)
+        if at == "#" and not told:
             continue
         if at == " @" and MENTION_LABEL.fullmatch(match["local"]):
             continue  # IG @handle.co

@@ -133,7 +133,7 @@ def _make_registration(first_century: int) -> Maker:
 _DRIVER_LICENSE = (
     rf"{NOT_BEFORE}(?:1[1-9]|2[0-6]|28)(?P<sep> ?[{DASH}] ?|[ ./]|)"
     rf"[0-9]{{2}}(?P=sep)[0-9]{{6}}(?P=sep)[0-9]{{2}}{NOT_AFTER}"
-    rf"|(?<![가-힣])(?P<region>{OLD_LICENCE_REGIONS})[ {DASH}]?[0-9]{{2}}(?P<joint>[{DASH} ]?)[0-9]{{6}}"
+    rf"|(?<![가-힣])(?P<region>{OLD_LICENCE_REGIONS})[ {DASH}]?[0-9]{{2}}(?P<joint> ?[{DASH}] ?| ?)[0-9]{{6}}"
     rf"(?P=joint)[0-9]{{2}}{NOT_AFTER}"
 )
 _PASSPORT = (

@@ -37,7 +37,7 @@ _URL = (
     rf"|(?<![A-Za-z0-9@._/\\-])(?i:www)\.(?:{_KOREAN_LABEL}\.){{1,5}}(?:한국|닷컴|닷넷"
     rf"|(?:{TLD_BARE}|net)(?![A-Za-z0-9-]|\.[A-Za-z0-9]))"
     rf"|(?<![A-Za-z0-9@._/\\-])(?P<www>(?i:www)\.(?:{_LABEL}\.){{1,10}}[A-Za-z]{{2,18}})(?![A-Za-z0-9-])"
-    rf"|(?:(?<![A-Za-z0-9@＠._/\\$:-])|(?<=[가-힣]:))(?:(?P<site>(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,5}}"
+    rf"|(?:(?<![A-Za-z0-9@＠%._/\\$:-])|(?<=[가-힣]:))(?:(?P<site>(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,5}}"
     rf"(?:{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])|{TLD_PATH}(?=(?::[0-9]{{2,5}})?/[A-Za-z0-9~@_?-]))|{_SHORTENER}(?=/[A-Za-z0-9])"
     rf"|(?:[a-z0-9][a-z0-9-]{{0,61}}\.){{1,3}}{_HOSTING}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
     rf"|(?P<loud>(?:[A-Z0-9](?:[A-Z0-9-]{{0,61}}[A-Z0-9])?\.){{1,5}}"
@@ -51,13 +51,13 @@ _URL_GATE = (
 _MAC = (
     r"(?:(?<![0-9A-Za-z_])(?<![0-9A-Fa-f]:)(?<![0-9A-Za-z][.-])|(?<=[^0-9A-Za-z_]__)|(?<=\A__)"
     r"|(?<=(?i:mac|sid):)(?=[0-9A-Fa-f]{2}[:-]|[0-9A-Fa-f]{4}\.))"
-    r"(?:[0-9A-Fa-f]{2}(?P<sep>[:-])(?:[0-9A-Fa-f]{2}(?P=sep)){4}[0-9A-Fa-f]{2}"
+    r"(?:[0-9A-Fa-f]{2}(?P<sep>[:\-–—−])(?:[0-9A-Fa-f]{2}(?P=sep)){4}[0-9A-Fa-f]{2}"
     r"|(?<!\.)(?=[0-9.]{0,15}[A-Fa-f])(?:[0-9A-Fa-f]{2}\.){5}[0-9A-Fa-f]{2}|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4})(?![0-9A-Za-z]|_(?!_(?![0-9A-Za-z_])))(?![:.-][0-9A-Za-z])"
     r"|(?:맥|물리적? ?주소|하드웨어 ?주소|(?<![A-Za-z])(?:(?:MAC|mac|Mac|BSSID|bssid)(?:[ _-]?(?i:addr(?:ess)?))?"
     r"|(?i:ethernet|hw|hardware|physical)[ _-]?(?i:addr(?:ess)?)))"
     r"[^\n0-9A-Fa-f]{0,12}"
     r"(?<![0-9A-Za-z])(?P<told>[0-9A-Fa-f]{2}(?P<odd>[ .]?)(?:[0-9A-Fa-f]{2}(?P=odd)){4}[0-9A-Fa-f]{2}"
-    r"|(?:[0-9A-Fa-f]{4}-){2}[0-9A-Fa-f]{4})"
+    r"|(?:[0-9A-Fa-f]{4}-){2}[0-9A-Fa-f]{4}|[0-9A-Fa-f]{6}[:-][0-9A-Fa-f]{6})"
     r"(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
 )
 OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
@@ -156,7 +156,7 @@ def mac(text: str, match: re.Match[str]) -> Extent | None:
     if set(value) <= set("0:-.") or set(value) <= set("f:-."):
         return None
     # 12:34:56:07:08:09 may be times, and numbers up to 45 are drawn in lotteries
-    plain = not set(value) & set("abcdef") and not (value[0] == "0" and max(re.split("[:-]", value)) >= "60")
+    plain = not set(value) & set("abcdef") and not (value[0] == "0" and max(re.split("[:\\-–—−]", value)) >= "60")
     if plain and not value.startswith("00:") and not labelled(_MAC_LABEL, text, *match.span()):
         return None
     return match.span()
@@ -250,10 +250,10 @@ URL = PiiType(
 MAC = PiiType(
     "MAC",
     re.compile(_MAC),
-    r"[0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\."
+    r"[0-9A-Fa-f]{2}[:\-–—−][0-9A-Fa-f]{2}[:\-–—−][0-9A-Fa-f]{2}[:\-–—−][0-9A-Fa-f]{2}|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\."
     r"|[0-9A-Fa-f]{2}\.[0-9A-Fa-f]{2}\.[0-9A-Fa-f]{2}\.[0-9A-Fa-f]{2}\."
     r"|(?:맥|물리적? ?주소|하드웨어 ?주소|(?i:mac|bssid|(?:ethernet|hw|hardware|physical)[ _-]?addr(?:ess)?))"
-    r"[^\n]{0,12}(?:[0-9A-Fa-f]{2}[ .]?){2}-?(?:[0-9A-Fa-f]{2}[ .]?){2}-?"
+    r"[^\n]{0,12}(?:[0-9A-Fa-f]{2}[ .]?){2}-?(?:[0-9A-Fa-f]{2}[ .:-]?){2}-?"
     r"[0-9A-Fa-f]{2}",
     _make_mac,
     label=_MAC_LABEL,

@@ -60,6 +60,12 @@ _BARE = (
     rf"(?![을를에로은는이가의과와으도앞인입요라예])[가-힣])"
 )
 """The flat behind its building without a word for it (101동 1203)."""
+_SAID = "[일이삼사오육칠팔구십백천]"
+_SAID_FLAT = rf"{_SAID}{{1,6}}동 ?(?=[가-힣]{{0,5}}[십백천]){_SAID}{{2,7}}호"
+_SAID_UNIT = (
+    rf"(?:{_SAID_FLAT}|(?=[가-힣]{{0,5}}[십백천]){_SAID}{{2,7}}호|{BELOW}[일이삼사오육칠팔구십]{{1,2}}층){_UNIT_END}"
+)
+"""Units whose number is written in words: 백칠동 천이호, 삼층."""
 _NAMED = f"(?:{NAMED})(?:(?={ENDINGS})|(?![가-힣]{{2}}))"
 _NAME = (
     rf"(?!{STOPS}|[0-9]*[0OoXx○◯●*]{{2}}|[0-9가-힣A-Za-z]{{0,14}}(?:{STOP_ENDINGS})(?![0-9가-힣A-Za-z])"
@@ -69,7 +75,7 @@ _NAME = (
 )
 _GAP = "(?:[ \t]{1,2}|, ?)"
 _FIRM = (
-    rf"{_JOINT}(?:{ORDINAL}[{LETTERS}]?{_NUMBER} ?동|[1-9][0-9]? ?(?:단지|차)|[{LETTERS}]동|{_PAIR}"
+    rf"{_JOINT}(?:{ORDINAL}[{LETTERS}]?{_NUMBER} ?동|{_SAID_FLAT}|[1-9][0-9]? ?(?:단지|차)|[{LETTERS}]동|{_PAIR}"
     rf"|{BELOW}[1-9][0-9]? ?층{_JOINT}{ORDINAL}[{LETTERS}]?{_NUMBER} ?호)"
 )
 """A unit that any words may stand before: the building in an estate."""
@@ -98,13 +104,16 @@ _NAMED_FLAT = (
     rf"(?:{_BEFORE_NAME}|\.)(?!{STOPS})[가-힣A-Za-z]{{1,10}}(?:[가-힣]텔|빌|빌라|맨션|아파트)[ .]{{1,2}}(?!(?:19"
     rf"|20)[0-9]{{2}})"
     rf"[1-9][0-9]{{2,3}}(?=[^0-9가-힣A-Za-z{DASH}~.,%/:]|[.,](?![0-9])|\Z| ?[에으로])"
-    rf"|(?<=[0-9]) / [1-9][0-9]{{2}}(?=[;|\t\n)\"<]|\Z)"
+    rf"|(?<=[0-9])(?: / [1-9][0-9]{{2}}|, (?!(?:19|20)[0-9]{{2}})[1-9][0-9]{{2,3}})(?=[;|\t\n)\"<]|\Z)"
+    rf"|(?<=[0-9]) / (?:[{LETTERS}]|에이|비|씨|디) / [1-9][0-9]{{2,3}}(?![0-9{DASH}])"
+    rf"|(?:{'|'.join(f'(?<={floor}층) {floor}[0-9]{{2}}' for floor in range(1, 10))})"
+    rf"(?![0-9A-Za-z{DASH}~%]|[.,:/][0-9]| ?(?:{COUNTERS}))"
 )
-"""The flat behind the name of a building, or behind a slash at the end of a field, without a word for it."""
+"""The flat without a word for it: behind a building's name, its floor, or a slash or a comma at the end of a field."""
 _QUOTED = rf"(?:{_BLANKS}[〈《(\[]{_NAME}(?:{_GAP}{_NAME}){{0,3}}?[〉》)\]](?={_JOINT}{_UNIT}))"
 _BOX = r"(?:[ ,]{0,2}(?:우체국 ?)?사서함 ?(?:제 ?)?[0-9]{1,5}(?:-[0-9]{1,4})?호?)"
 _PIECE = re.compile(
-    rf"{_JOINT}{_UNIT}|{_JOINT}{_PAIR}|{_BARE}|{_JOINT}{_NAMED}|{_NAMES}|{_NAMED_FLAT}|{_BUILDING}|{_BRACKET}|{_QUOTED}|{_BOX}"
+    rf"{_JOINT}{_UNIT}|{_JOINT}{_SAID_UNIT}|{_JOINT}{_PAIR}|{_BARE}|{_JOINT}{_NAMED}|{_NAMES}|{_NAMED_FLAT}|{_BUILDING}|{_BRACKET}|{_QUOTED}|{_BOX}"
 )
 _ANOTHER = re.compile(
     rf"(?<=호) ?[,/|·] ?[가-힣]{{2,4}}[동리] (?![0-9])|{_OVER}(?:[가-힣]{{2,4}}\t|{'|'.join(PROVINCES)})"
@@ -117,11 +126,12 @@ _ROOM = (
     rf"(?:-[0-9]{{1,3}})? ?호"
     rf"|[0-9{LETTERS}]동[^0-9가-힣]{{0,3}}(?:{ORDINAL}{BELOW}[0-9]{{1,2}} ?층|{ORDINAL}[0-9]{{1,4}} ?호|[0-9]{{3,4}})"
 )
-_FLAT = re.compile(_ROOM)
+_FLAT = re.compile(f"{_ROOM}|{_SAID_FLAT}")
 _JOINED = re.compile(rf"(?<=[0-9가-힣A-Za-z])[ ,]{{1,3}}[0-9]{{1,4}} ?[{DASH}/] ?[0-9]{{3}}")
 FLAT_GATE = (  # without counting, the automaton is smaller
     rf"{_HOUSE}[^0-9가-힣\n]*{ORDINAL}[{LETTERS}]?[ {DASH}]?[0-9-]+ ?호"
     rf"|[0-9{LETTERS}]동[^0-9가-힣\n]*{ORDINAL}{BELOW}[0-9]"
+    rf"|{_SAID}동 ?{_SAID}+호"
     rf"|(?:[동리읍면],? [가-힣A-Za-z0-9]+(?: [가-힣A-Za-z0-9]+)?|{BUILDINGS}|[0-9](?:차"
     rf"|단지)),? [0-9]+ ?[{DASH}/] ?[0-9][0-9][0-9]"
 )
