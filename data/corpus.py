@@ -30,6 +30,7 @@ from common.settings import dump_settings, settings_hash
 from common.slurm_array import ArrayElement, ShareDone
 from data.assemble import Assembly, assemble
 from data.benchmark import BenchmarkSentence, load_benchmark
+from data.card import write_card
 from data.cleaning import clean_sentences, require_old_hangul
 from data.decontaminate import NOT_DECONTAMINATED, Decontaminator
 from data.deduplicate import DeduplicateSettings
@@ -81,7 +82,7 @@ what `FilterChain.identity` says."""
 
 
 def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) -> Counters:
-    """Write shards/, the statistics and the lists of what was left out into `out` and return the main counts.
+    """Write shards/, the card, the statistics and the lists of what was left out into `out` and return the main counts.
 
     Args:
         settings: what to read and how to treat it.
@@ -312,7 +313,7 @@ def _whereabouts(counts: Counters, assembly: Assembly) -> str:
 def _write_reports(
     counts: Counters, damaged: Counters, assembly: Assembly, out: Path, key: bytes | None, filtered: bool
 ) -> None:
-    """Write pii.json and, last of all, statistics.json: it says that the folder is whole."""
+    """Write pii.json, the card and, last of all, statistics.json: it says that the folder is whole."""
     kept = assembly.statistics["sources"]
     statistics: dict[str, Any] = {
         "total": {"read": total(counts["read"]), "kept": total(kept)},
@@ -337,6 +338,7 @@ def _write_reports(
     for line in warnings_of(statistics):
         say(f"warning: {line}", style="yellow")
     _write_json(out / "pii.json", statistics["pii"])
+    write_card(out)
     _write_json(out / STATISTICS, statistics)
 
 

@@ -56,7 +56,7 @@ def test_documents_come_out_in_input_order_clean_and_distinct(corpora, tmp_path)
     assert statistics["sources"]["b"]["kept"]["documents"] == 301
     files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert {path.relative_to(tmp_path / "out").parts[0] for path in files} == {
-        *("shards", "statistics.json", "rejects", "hits.jsonl", "pii.json", "duplicates.jsonl"),
+        *("shards", "statistics.json", "rejects", "hits.jsonl", "pii.json", "duplicates.jsonl", "README.md"),
     }
     assert all(b"010-1234-5678" not in path.read_bytes() for path in files)
     assert not any("010-1234-5678" in text for text in texts(tmp_path / "out", "b"))

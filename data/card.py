@@ -1,0 +1,39 @@
+"""The card of a corpus: its columns, and by its front matter which files `datasets.load_dataset` reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from common.files import atomic_write
+from data.shards import COPIES, SHARDS, read_shard_manifest, shard_paths
+
+CARD = "README.md"
+_TRAIN, _HELD_OUT = "train", "validation"
+"""Names of splits."""
+_TEXT = """\
+# Corpus
+
+`datasets.load_dataset("FOLDER")` reads the shards: one document a row, with `id`, `source`, `licence` and `sentences`.
+{splits}`statistics.json` counts what was read, changed and left out; the other files list it.
+"""
+
+
+def write_card(folder: Path) -> None:
+    """Write the card of a corpus into its folder.
+
+    Args:
+        folder: with all its shards; documents held out for validation become a split of their own.
+    """
+    shards = shard_paths(folder)
+    copies = [read_shard_manifest(shard).get(COPIES, 1) for shard in shards]
+    held_out = [shard.name for shard, count in zip(shards, copies, strict=True) if not count]
+    train = [shard.name for shard, count in zip(shards, copies, strict=True) if count]
+    splits = {_TRAIN: train if held_out else ["shard-*.parquet"], **({_HELD_OUT: held_out} if held_out else {})}
+    told = f"Documents held out for validation are the split `{_HELD_OUT}`. " if held_out else ""
+    if any(count > 1 for count in copies):
+        told += f"A document stands here once, also where training repeats it (`{COPIES}` in `{SHARDS}/*.json`). "
+    lines = ["---", "language: [ko]", "configs:", "- config_name: default", "  data_files:"]
+    for split, names in splits.items():
+        lines += [f"  - split: {split}", "    path:", *(f"    - {SHARDS}/{name}" for name in names)]
+    with atomic_write(folder / CARD) as stream:
+        stream.write("\n".join([*lines, "---", "", _TEXT.format(splits=told and told.rstrip() + "\n")]))

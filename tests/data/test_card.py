@@ -1,0 +1,46 @@
+"""The card of a corpus: `datasets` reads the shards by it, and nothing else that lies in the folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.shards import read_shard_manifest, shard_paths
+
+from .building import build, prose, rows, settings
+
+
+def loaded(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    return datasets.load_dataset(str(folder), cache_dir=str(cache))
+
+
+def test_datasets_loads_the_shards_and_not_the_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_text("\n".join([*prose(500, 1), *prose(20, 1)]), encoding="utf-8")
+    out = tmp_path / "corpus"
+    build(settings(tmp_path / "a.txt"), out)
+    assert (out / "duplicates.jsonl").stat().st_size and len(shard_paths(out)) > 1
+    found = loaded(out, tmp_path / "cache", monkeypatch)
+    assert list(found) == ["train"]
+    assert found["train"].to_list() == rows(out)
+
+
+def test_documents_held_out_are_a_split_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed, (name, count) in enumerate({"large": 400, "small": 40}.items()):
+        (tmp_path / f"{name}.txt").write_text("\n".join(prose(count, seed)), encoding="utf-8")
+    out = tmp_path / "corpus"
+    mixture = {"held_out": 0.1, "sources": {"small": {"epochs": 2}}}
+    build(settings(tmp_path / "large.txt", tmp_path / "small.txt", mixture=mixture), out)
+    copies = [read_shard_manifest(path).get("copies", 1) for path in shard_paths(out)]
+    assert {0, 1, 2} == set(copies)
+    found = loaded(out, tmp_path / "cache", monkeypatch)
+    assert set(found) == {"train", "validation"}
+    documents = rows(out)  # those held out come first
+    held_out = found["validation"].num_rows
+    assert found["validation"].to_list() == documents[:held_out]
+    assert found["train"].to_list() == documents[held_out:]
+    sizes = [read_shard_manifest(path)["total"]["documents"] for path in shard_paths(out)]
+    assert held_out == sum(size for size, count in zip(sizes, copies, strict=True) if not count)
