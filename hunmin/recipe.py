@@ -113,8 +113,9 @@ def load_recipe(
     """Return the recipe in a YAML file, with `key=value` overrides applied and shared values filled in.
 
     A name that is no file's may be that of a recipe that comes with the package (`hunmin.builtin_recipes`).
-    `seed` goes to every stage without one; `corpus.decontaminate.benchmark` is `klue.data`, with the
-    data of other suites that are scored, unless stated. Names on the hub get their commits (`hunmin.pins`).
+    `seed` goes to every stage without one, and `pretrain.max_seq_len` to a tokenizer without `base`;
+    `corpus.decontaminate.benchmark` is `klue.data`, with the data of other suites that are scored, unless stated. Names
+    on the hub get their commits (`hunmin.pins`).
 
     Args:
         overrides: `key=value` each.
@@ -133,6 +134,7 @@ def load_recipe(
         part = tree.setdefault(section, {})
         if isinstance(part, dict):
             part.setdefault("seed", tree.get("seed", 42))
+    _share_length(tree)
     if without_data:
         for section, key, value in (("corpus", "inputs", [NOT_NAMED]), ("klue", "data", NOT_NAMED)):
             part = tree.get(section)
@@ -160,6 +162,15 @@ def load_recipe(
             f"move the recipe out of the run folder, or set {recipe.corpus.pii.key_env} and take the key out",
         )
     return recipe
+
+
+def _share_length(tree: dict[str, Any]) -> None:
+    """Let a new tokenizer state the length of the model; one that is taken over states its own."""
+    tokenizer, pretrain = tree["tokenizer"], tree["pretrain"]
+    if isinstance(tokenizer, dict) and isinstance(pretrain, dict) and not tokenizer.get("base"):
+        length = pretrain.get("max_seq_len")
+        if isinstance(length, int) and length >= 8:  # what is wrong there is said once, there
+            tokenizer.setdefault("max_seq_len", length)
 
 
 def read_recipe(path: str | Path, kind: type[RunSettings]) -> tuple[Path, dict[str, Any]]:

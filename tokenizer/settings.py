@@ -52,7 +52,8 @@ class TokenizerSettings(Settings):
     """Tokens that are never split, such as markers in your text (<URL>); without whitespace. Their entries follow the
     unused slots."""
     max_seq_len: int = Field(default=512, ge=8)
-    """Maximum input length in tokens, saved as model_max_length."""
+    """Maximum input length in tokens, saved as model_max_length. In a recipe without `base`, the default is
+    `pretrain.max_seq_len`. A finished tokenizer keeps the value it was trained with."""
     seed: int = 42
     """Seed of the sample."""
     workers: int | None = runtime(None, ge=1)

@@ -13,6 +13,8 @@ from common.errors import UserError
 from common.settings import load_yaml
 from hunmin.main import run_command
 from hunmin.recipe import is_of_embeddings, is_of_instructions, load_recipe
+from hunmin.stages import stage_named
+from hunmin.state import differences
 from pretrain.kernels.compile import speed_up
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 
@@ -109,3 +111,27 @@ def test_shared_values_are_filled_in() -> None:
     recipe = load_recipe(CONFIGS / "local-small.yaml", [*YOURS, "seed=7"])
     assert recipe.pretrain.seed == recipe.tokenizer.seed == 7
     assert recipe.corpus.decontaminate.benchmark == "y"
+
+
+def test_a_new_tokenizer_states_the_length_of_the_model() -> None:
+    def length(*changes: str) -> int:
+        return load_recipe(CONFIGS / "local-small.yaml", [*YOURS, *changes]).tokenizer.max_seq_len
+
+    assert length("pretrain.max_seq_len=64") == 64
+    assert length("pretrain.max_seq_len=64", "tokenizer.max_seq_len=48") == 48
+    # one that is taken over states its own; 512 is what it is not told
+    assert length("pretrain.max_seq_len=64", "tokenizer={base: /a/tokenizer, vocab_size: 32000}") == 512
+    with pytest.raises(UserError) as caught:
+        length("pretrain.max_seq_len=4")
+    assert "pretrain.max_seq_len" in str(caught.value) and "tokenizer" not in str(caught.value)
+
+
+def test_a_finished_tokenizer_stays_when_the_length_of_the_model_changes() -> None:
+    """It would take tokens and training with it."""
+    stage = stage_named("tokenizer")
+    before, after = (
+        stage.settings(load_recipe(CONFIGS / "local-small.yaml", [*YOURS, f"pretrain.max_seq_len={n}"]))
+        for n in (64, 128)
+    )
+    assert before != after
+    assert differences(stage, {"settings": before, "inputs": {}, "rules": {}}, after, {}) == {}

@@ -72,6 +72,7 @@ def test_the_export_loads_and_its_logits_are_the_training_models(mini_run: Path)
     tokenizer = AutoTokenizer.from_pretrained(run / "export", local_files_only=True)
     long = tokenizer("학교 " * 1000, truncation=True, return_tensors="pt")  # what it states is what the model holds
     assert long["input_ids"].shape[1] == tokenizer.model_max_length == exported.config.max_position_embeddings - 2
+    assert AutoTokenizer.from_pretrained(run / "tokenizer").model_max_length == tokenizer.model_max_length
     exported(**long)
     batch = tokenizer("나라의 말이 중국과 달라 [MASK]와 서로 통하지 아니하므로", return_tensors="pt")
     with torch.no_grad():
