@@ -17,6 +17,7 @@ from common.errors import UserError
 from common.names import shown_name
 from embed.settings import EmbedSettings
 from klue.model_folder import ModelFacts, is_finetuned, read_model_folder
+from pretrain.models.published import quiet
 from tokenizer.coverage import refuse_absent_rows
 
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
@@ -72,9 +73,10 @@ def load_encoder(folder: Path, random: bool = False) -> Any:
         UserError: it lacks weights.
     """
     without = _without_pooler(folder)
-    model, info = AutoModel.from_pretrained(
-        folder, dtype=torch.float32, trust_remote_code=False, output_loading_info=True, **without
-    )
+    with quiet():  # it would list the head of pretraining
+        model, info = AutoModel.from_pretrained(
+            folder, dtype=torch.float32, trust_remote_code=False, output_loading_info=True, **without
+        )
     if lacking := ", ".join(sorted(info["missing_keys"])[:3]):
         raise UserError(f"{shown_name(folder)} lacks weights: {lacking}", "none begins at random", "fetch it again")
     if random:
@@ -131,8 +133,9 @@ def _assembled(base: Path, length: int, others: list[Any], random: bool = False,
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.base.modules import Transformer
 
-    first = Transformer(
-        str(base), max_seq_length=length, model_kwargs=LOCAL, processor_kwargs=dict(LOCAL), config_kwargs=LOCAL
-    )
+    with quiet():  # its weights are replaced
+        first = Transformer(
+            str(base), max_seq_length=length, model_kwargs=LOCAL, processor_kwargs=dict(LOCAL), config_kwargs=LOCAL
+        )
     first.model = load_encoder(base, random)
     return SentenceTransformer(modules=[first, *others], similarity_fn_name="cosine", **given)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from tiny_encoders import write_encoder, write_sts
 from transformers import AutoModel, AutoTokenizer
 
 from common.errors import HunminError, UserError
+from common.process import own_package
 from embed.settings import GRAPHS, MEASURED
 
 pytest.importorskip("sentence_transformers")
@@ -73,6 +77,15 @@ def test_three_ways_give_the_same_vectors(run: Any, rows: dict[str, Any], tmp_pa
     assert list(scores)[:3] == ["model", "model, onnx-int8", "model, 8 entries"]
     assert abs(scores["model"] - scores["model, onnx-int8"]) <= 1
     assert [row["truncate"] for row in table["rows"]] == [None, None, 8, None, None]
+
+
+def test_the_command_prints_its_table_and_no_reports_of_libraries(tmp_path: Path) -> None:
+    """Of a bare encoder that was saved with its head."""
+    folder = write_encoder(tmp_path / "bare")
+    command = [sys.executable, "-c", "from hunmin.main import main; main()", "export", str(folder), "--onnx", "--int8"]
+    done = subprocess.run([*command, "--json"], env={**os.environ, **own_package()}, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""
+    assert list(json.loads(done.stdout)) == list(GRAPHS)
 
 
 def test_a_graph_far_from_its_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
