@@ -74,6 +74,29 @@ def test_relaxation_at_the_edges_of_an_address() -> None:
                 assert not scan(line, 0, len(line), ["ADDRESS"]) or "ADDRESS" in GATE.line_types(encode(line)), line
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "경기 수원 가온동 12 부근",
+        "경기 수원 가온리 7",
+        "경기 수원 가온로 12대 300평",
+        "주소: 가온로 12강남",
+        "주소 가온로, 12",
+        "주소: 가온1동 12-3",
+        "서울 강남구 가온3로 12",
+    ],
+)
+def test_an_address_passes_the_gate_whatever_stands_before_its_last_word(line: str) -> None:
+    assert scan(line, 0, len(line), ["ADDRESS"])
+    assert "ADDRESS" in GATE.line_types(encode(line))
+
+
+@pytest.mark.parametrize("line", ["서울시 강남구 표면으로 12", "서울시 강남구 그러므로 12 앞", "시작으로 2"])
+def test_what_ends_in_a_particle_is_no_road(line: str) -> None:
+    assert not scan(line, 0, len(line), ["ADDRESS"])
+    assert "ADDRESS" not in GATE.line_types(encode(line))
+
+
 def test_nothing_matches_nothing() -> None:
     assert GATE.line_types(encode("깨끗한 글")) == ()
 

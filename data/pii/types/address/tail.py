@@ -132,8 +132,7 @@ FLAT_GATE = (  # without counting, the automaton is smaller
     rf"{_HOUSE}[^0-9가-힣\n]*{ORDINAL}[{LETTERS}]?[ {DASH}]?[0-9-]+ ?호"
     rf"|[0-9{LETTERS}]동[^0-9가-힣\n]*{ORDINAL}{BELOW}[0-9]"
     rf"|{_SAID}동 ?{_SAID}+호"
-    rf"|(?:[동리읍면],? [가-힣A-Za-z0-9]+(?: [가-힣A-Za-z0-9]+)?|{BUILDINGS}|[0-9](?:차"
-    rf"|단지)),? [0-9]+ ?[{DASH}/] ?[0-9][0-9][0-9]"
+    rf"|[가-힣A-Za-z0-9][ ,]+[0-9]+ ?[{DASH}/] ?[0-9][0-9][0-9]"
 )
 """In RE2 syntax: what a tail holds if it names a flat."""
 
