@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 from data.pii.apart import Finder
 from data.pii.fold import View, fold
-from data.pii.places import PLATE_REGIONS
+from data.pii.labels import COLUMNS, COLUMNS_ONLY, KINDS, REGION, LabelKind
 from data.pii.tables import cells_below
 from data.pii.types.base import DASH, DATE, GATE_GAP, MASK, Found, PiiType, accepted, digits_of, is_blank
 from data.pii.types.identity import FRN, RRN
@@ -32,113 +31,8 @@ _NUMBER = rf"[)\]）]?[ _(（·/]?(?:{_OF})?(?:번 ?호|(?:[nN][oO]|NUM|[nN]r)[.
 _SAID = rf"|(?:으?로 [가-힣]{{2,8}}[.:]|[을를] [가-힣]{{2,8}}) {_QUOTES}{{0,3}}"
 """A word between a label and a value: 아래 여권으로 등록했습니다. …, 여권을 물어봐서 …."""
 _REMARK = r"(?: ?[(\[（][가-힣A-Za-z0-9 ,.·/]{1,20}[)\]）]| ?정보| ?사항)"
-_NUMERIC = rf"[0-9]{{1,19}}(?:(?P<gap> ?[{DASH}] ?|[./_]| {{1,2}})[0-9]{{1,19}}(?:(?P=gap)[0-9]{{1,19}}){{0,6}}" + (
-    rf"|[{DASH}][0-9]{{1,8}}(?:[{DASH} ][0-9]{{1,8}}){{1,4}})?"
-)
-_APART = rf"[0-9](?: [0-9{DASH}]){{8,20}}"
-"""Digits with a blank between any two, as forms with a box a digit are read."""
-_REGION = f"(?:{PLATE_REGIONS})"
-_BANK = (
-    "(?:[가-힣A-Za-z]{0,6}(?:은행|뱅크|금고|증권|조합|카드|농협|수협|신협|우체국|국민|신한|우리|하나|기업|부산|대구|카카오"
-    "|토스|케이|KB|IBK|NH|비씨|BC|현대|삼성|롯데)[ :)(]{1,2})?"
-)
-_REGISTERED = (
-    rf"[0-9]{{6}} ?[{DASH}./_ ]? ?(?:[0-9]{{7}}|[0-9][{MASK}]{{6,9}}|[0-9]{{2,6}}[{MASK}]{{1,5}}"
-    rf"|[0-9][{MASK}]{{3,5}}[0-9]{{1,3}})"
-    rf"|[0-9]{{6}}[ .{DASH}]{{1,3}}[0-9](?:[ .{DASH}]{{0,3}}[0-9]){{6}}"
-    rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?![ ?0-9{MASK}])"
-    rf"|[0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH} ][0-9]{{7}}"
-)
 
 
-class _Kind(NamedTuple):
-    """What is read beside the labels of one type. All are patterns."""
-
-    labels: str
-    """In RE2 syntax, too; without the word for number."""
-    starts: str
-    """Characters with which a label starts: a search that looks for them first is several times faster."""
-    values: str
-    digits: range
-    """Numbers of digits that are plausible."""
-    before: str = ""
-    """What may stand between label and value, in RE2 syntax, too."""
-    begins: str = "[0-9]"
-    """A character with which a value begins, in RE2 syntax, too."""
-
-
-_KINDS = {
-    "HEALTH_INSURANCE": _Kind(
-        "(?:건 ?강|의 ?료) ?보 ?험 ?(?:증|자격|가입자|피보험자)?|건보 ?(?:증|자격|가입자)?|보험증"
-        "|(?:(?m:^)|[^가-힣])증 ?번호|(?i:health[ _-]?insurance(?:[ _-]?card)?|nhis)|HI(?: ?[nN][oO])",
-        "건의보증hHnN",
-        f"{_APART}|{_NUMERIC}",
-        range(9, 15),
-    ),
-    "DRIVER_LICENSE": _Kind(
-        "면 ?허 ?증?|[lL]icen[cs]e|LICENSE|DL(?: ?[nN][oO])",
-        "면lLD",
-        rf"(?:{_REGION}[ {DASH}]?)?{_NUMERIC}",
-        range(9, 15),
-        "(?:제 ?)?",
-        "(?:[0-9]|[가-힣]{2} ?-?[0-9])",
-    ),
-    "PASSPORT": _Kind(
-        "여 ?권|[pP]assport|PASSPORT|PP(?: ?[nN][oO])",
-        "여pP",
-        "[A-Za-z][ -]?[0-9]{3}[ -]?[A-Za-z][0-9]{4}"
-        rf"|[A-Z]{{1,2}}[ {DASH}]?[0-9]{{2,10}}(?:[ {DASH}][0-9]{{2,6}}){{0,3}}|[A-Za-z]{{1,2}}[0-9]{{6,10}}"
-        "|[0-9]{9}",
-        range(6, 11),
-        begins="[0-9A-Za-z]",
-    ),
-    "RRN": _Kind(
-        "주 ?민 ?(?:등 ?록)?|민증|(?i:rrn|ssn|jumin|resident[ _-]?registration)",
-        "주민rRsSjJ",
-        _REGISTERED,
-        range(6, 14),
-    ),
-    "FRN": _Kind(
-        "외 ?국 ?인 ?(?:등 ?록)? ?증?|거소 ?(?:신고)? ?증?|ARC"
-        "|(?i:frn|alien[ _-]?registration(?: card)?|residen(?:ce|t) card)",
-        "외거AaFfRr",
-        _REGISTERED,
-        range(6, 14),
-    ),
-    "BRN": _Kind(
-        "사 ?업 ?자 ?(?:[(]?등 ?록[)]?)? ?증?|고유번호증|고유번호 ?[(（]단체[)）]"
-        "|(?i:brn|business[ _-]?(?:registration|reg\\.?|licen[cs]e)"
-        r"|(?:biz\.?|company)(?:[ _-]?reg(?:istration)?\.?)?(?:[ _-]?no)|tax[ _-]?id)",
-        "사고bBcCtT",
-        f"{_APART}|{_NUMERIC}",
-        range(9, 15),
-    ),
-    "BANK_ACCOUNT": _Kind(
-        "계 ?좌|통장|(?i:account|acct)\\.?|A/C", "계통aA", f"{_APART}|{_NUMERIC}", range(9, 17), _BANK
-    ),
-    "CARD": _Kind("카 ?드|법카|[cC]ard|CARD|(?i:pan)", "카법cCpP", f"{_APART}|{_NUMERIC}", range(13, 20), _BANK),
-    "VEHICLE_PLATE": _Kind(
-        "등록 ?차량|차 ?량|자동차|차|車|차량 ?등록|자동차 ?등록|번호판|차번|차 ?넘버"
-        "|(?i:vehicle|license[ _-]?plate|plate|car)",
-        "등차車자번vVlLpPcC",
-        rf"(?:{_REGION} ?)?[0-9]{{1,3}}(?: ?[{DASH}] ?| {{0,2}})[가-힣](?: ?[{DASH}.·ㆍ] ?| {{0,2}})[0-9]{{4}}"
-        "|[0-9](?: [0-9]){1,2} [가-힣](?: [0-9]){4}",
-        range(5, 8),
-        "(?:제 ?)?",
-        "(?:[0-9]|[가-힣]{2} ?[0-9])",
-    ),
-    "TEL": _Kind(
-        r"전 ?화|연 ?락 ?처|연락(?: 가능한)?|핸드폰|휴대폰|휴대 ?전화|폰|모바일|전번|콜센터|팩 ?스|직통|문의처?"
-        r"|담당자?|대표"
-        r"|상담|[tT]el|TEL"
-        r"|[pP]hone|PHONE|[mM]obile|MOBILE|[fF]ax|FAX|[hHcC]\.?[pP]|[TMFH]|☎|☏|📞",
-        "전연핸휴폰모콜팩직문담대상tTpPmMfFhHcC☎☏📞",
-        rf"0[0-9]{{1,3}}(?P<gap> ?[{DASH}] ?|[._ ])[0-9]{{2,5}}(?:(?P=gap)[0-9]{{2,5}}){{1,2}}|0[0-9]{{8,10}}"
-        rf"|0[0-9]{{1,2}}/[0-9]{{3,4}}/[0-9]{{4}}|1[568][0-9]{{2}}[{DASH}][0-9]{{4}}",
-        range(8, 12),
-        begins="(?:0[0-9]|1[568][0-9])",
-    ),
-}
 _NUMBERED_ONLY = frozenset(["VEHICLE_PLATE"])
 """Types whose label says enough only with the word for number."""
 _TELLING = re.compile("등록 ?차량|번호판|차번|차 ?넘버|(?i:license|plate)")
@@ -159,12 +53,12 @@ _AND = r"(?:[)\]]?[ \t]{0,2}(?:→|->|[,/·ㆍ;&]|및|또는|혹은)[ \t]{0,2}[(
 """Between the values of a list."""
 
 
-def _label(kind: _Kind) -> str:
+def _label(kind: LabelKind) -> str:
     """Return the pattern of a type's labels for Python: look-behinds for what RE2 has to match."""
     return rf"(?=[{kind.starts}])(?:{kind.labels.replace('(?:(?m:^)|[^가-힣])', '(?<![가-힣])')})"
 
 
-_LABELS = {name: re.compile(rf"(?=[{kind.starts}]){_LATIN}{_label(kind)}") for name, kind in _KINDS.items()}
+_LABELS = {name: re.compile(rf"(?=[{kind.starts}]){_LATIN}{_label(kind)}") for name, kind in KINDS.items()}
 """Found first: a line has few of them."""
 _PATTERNS = {
     name: re.compile(
@@ -175,7 +69,7 @@ _PATTERNS = {
         rf"|(?P<far>{_FAR}))(?P<value>{kind.values})"
         rf"(?:{_END}|(?={_AND}{kind.before}(?:{kind.values.replace('gap', 'next')}){_END}))"
     )
-    for name, kind in _KINDS.items()
+    for name, kind in KINDS.items()
 }
 _BEFORE_LABEL = {
     name: re.compile(
@@ -183,7 +77,7 @@ _BEFORE_LABEL = {
         rf"{_CLOSED}{{0,3}}(?: ?[(\[（] ?[가-힣]{{0,4}} ?{_label(kind)}(?:{_NUMBER})?[)\]）]"
         rf"| 이게 [가-힣]{{0,4}}? ?{_label(kind)})"
     )
-    for name, kind in _KINDS.items()
+    for name, kind in KINDS.items()
     if name != "TEL"
 }
 """The same with the label behind the value, in brackets or said (… 이게 여권 번호 맞나요?)."""
@@ -192,57 +86,35 @@ _MORE = {
         rf"{_AND}{kind.before}(?P<value>{kind.values})(?:{_END}"
         rf"|(?={_AND}{kind.before}(?:{kind.values.replace('gap', 'next')}){_END}))"
     )
-    for name, kind in _KINDS.items()
+    for name, kind in KINDS.items()
 }
 """The next value of a list behind one label (A, B; A → A)."""
 _BEHIND_A_NUMBER = re.compile(r"[0-9] ?[(\[（]\Z")
 _LABEL_BEHIND = re.compile(r"[(\[（]| 이게 ")
 _CELLS = {
     name: re.compile(rf"{kind.before}(?P<value>{kind.values})(?![0-9])")
-    for name, kind in _KINDS.items()
+    for name, kind in KINDS.items()
     if name != "TEL"
 }
-_COLUMNS_ONLY = {
-    "ADDRESS": "주 ?소(?:지)?|소재지|거주지|배송지|수령지|도착지|등록기준지|받는 ?곳",
-    "URL": "홈페이지|웹사이트|사이트|링크|URL|블로그|누리집",
-    "MAC": "(?:MAC|맥|하드웨어|물리적?)(?: ?(?:주소|[aA]ddr(?:ess)?|어드레스))?",
-}
-"""Headers of types that are known by their own patterns: their cells are read as if they stood behind the word."""
 _NO_POSTAL = "(?!(?i:ip|mac|e-?mail|url|web)|메일|이메일|전자|인터넷|홈페이지|사이트|아이피|맥|물리|하드)"
 _HEADERS = {
     name: re.compile(rf"[가-힣A-Za-z /]{{0,8}}{_label(kind)}(?:{_NUMBER}){'?' if name in _SHORT else ''}(?:{_REMARK})?")
-    for name, kind in _KINDS.items()
+    for name, kind in KINDS.items()
 }
 _HEADERS |= {
     name: re.compile(rf"{_NO_POSTAL if name == 'ADDRESS' else ''}[가-힣A-Za-z /]{{0,8}}(?:{words})")
-    for name, words in _COLUMNS_ONLY.items()
+    for name, words in COLUMNS_ONLY.items()
 }
 _HEADER_ENDS = {
     name: re.compile(
         rf"{_label(kind)}(?:{_NUMBER}){'?' if name in _SHORT else ''}(?:{_REMARK})?[ \r]*(?:[|\t/,·;\n]|(?<=  )|\Z)"
     )
-    for name, kind in _KINDS.items()
+    for name, kind in KINDS.items()
 }
 """What a line with such a header holds, which is found faster than its cells."""
 _HEADER_ENDS |= {
-    name: re.compile(rf"(?:{words})[ \r]*(?:[|\t/,·;\n]|(?<=  )|\Z)") for name, words in _COLUMNS_ONLY.items()
+    name: re.compile(rf"(?:{words})[ \r]*(?:[|\t/,·;\n]|(?<=  )|\Z)") for name, words in COLUMNS_ONLY.items()
 }
-_COLUMNS = {
-    "HEALTH_INSURANCE": "건강보험증 번호",
-    "DRIVER_LICENSE": "면허번호",
-    "PASSPORT": "여권번호",
-    "RRN": "주민등록번호",
-    "FRN": "외국인등록번호",
-    "BRN": "사업자등록번호",
-    "BANK_ACCOUNT": "계좌번호",
-    "CARD": "카드번호",
-    "VEHICLE_PLATE": "차량번호",
-    "TEL": "전화번호",
-    "ADDRESS": "주소",
-    "URL": "홈페이지",
-    "MAC": "MAC 주소",
-}
-"""A label for each cell of a column."""
 _BLANKS = re.compile(rf" ?([{DASH}]) ?")
 _LAST = re.compile(" [0-9]{1,2}\\Z")
 _MACHINE = re.compile(rf"{OCTET}(?:\.{OCTET}){{3}}")
@@ -304,7 +176,7 @@ def labelled_cells(text: str, start: int, end: int, ways: Iterable[str]) -> Iter
     for name in (way.removeprefix("beside_") for way in ways if way in LABEL_FINDERS):
         if _HEADER_ENDS[name].search(text, start, end + 1) is None:
             continue
-        label = f"{_COLUMNS[name]}: "
+        label = f"{COLUMNS[name]}: "
         for first, last, own in cells_below(text, start, end, _HEADERS[name]):
             if own:
                 cell = fold(text, first, last)
@@ -317,7 +189,7 @@ def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[F
     start, end = match.span("value")
     value = match["value"]
     plain = re.match("[0-9]+ ", value) if name not in _DISTINCT else None
-    if plain and len(plain[0]) > _KINDS[name].digits.start:
+    if plain and len(plain[0]) > KINDS[name].digits.start:
         end = start + len(plain[0]) - 1  # what follows a whole number is another
         value = text[start:end]
     elif " " in value and re.match(" [0-9]", text[end : end + 2]):
@@ -333,7 +205,7 @@ def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[F
     if name in ("RRN", "FRN") and digits[6:] and _EITHER.search(text, max(0, match.start() - 7), start):
         name = "FRN" if digits[6] in "5678" else "RRN"
     length = len(digits) + 2 * (name == "DRIVER_LICENSE" and not value[0].isdigit())  # a region is a number of two
-    if length not in _KINDS[name].digits or not int(digits) or (name != "TEL" and is_blank(digits)):
+    if length not in KINDS[name].digits or not int(digits) or (name != "TEL" and is_blank(digits)):
         return
     if name == "TEL" and value[0] == "1" and value[:4] <= value[-4:] <= "2100":
         return  # years
@@ -359,7 +231,7 @@ _TEL_COLUMN = (
 
 
 def _gate(name: str) -> str:
-    kind = _KINDS[name]
+    kind = KINDS[name]
     joint = f"(?:{_SIGNS}|</?[a-z]+>|&nbsp;)*"  # without counting, the automaton is smaller
     before = kind.before.replace("{0,6}", "*").replace("{1,2}", "+")
     value = rf"(?:{_PARTICLE}(?:요 )?{_QUOTES}*|{joint}){before}{kind.begins}"
@@ -380,9 +252,9 @@ def _no_values(text: str, start: int, end: int) -> Iterator[Found]:
     return iter(())
 
 
-_COLUMN_GATES = {name: rf"(?:{words}) *[|\t,]" for name, words in _COLUMNS_ONLY.items()}
+_COLUMN_GATES = {name: rf"(?:{words}) *[|\t,]" for name, words in COLUMNS_ONLY.items()}
 LABEL_FINDERS: dict[str, tuple[str, Finder]] = {
-    **{f"beside_{name}": (_gate(name), partial(_beside, name)) for name in _KINDS},
+    **{f"beside_{name}": (_gate(name), partial(_beside, name)) for name in KINDS},
     **{f"beside_{name}": (gate, _no_values) for name, gate in _COLUMN_GATES.items()},
 }
 """As the finders of hidden.py: gate and finder. What one of them finds has its type, whatever else finds it."""
@@ -396,7 +268,7 @@ LABEL_GATE = (
     rf"|번호판|차번|車번호|차 ?넘버|[pP]late[^a-z]"
     rf"|(?:계 ?좌|통장|차 ?량|카드|면허|면허증|보험증)[ \r]*[|\t,]|{_TEL_COLUMN}|{'|'.join(_COLUMN_GATES.values())}"
     rf"|[0-9](?: [0-9{DASH}]){{6}}|[0-9] [0-9] [가-힣] [0-9] [0-9]"
-    rf"|면 ?허 ?증?[^\n0-9가-힣]*{_REGION}|(?:면허|여 ?권|외국인|보험|보험증|계좌|카드)[)\]）]?[ _(（·/]?{_OF}번 ?호"
+    rf"|면 ?허 ?증?[^\n0-9가-힣]*{REGION}|(?:면허|여 ?권|외국인|보험|보험증|계좌|카드)[)\]）]?[ _(（·/]?{_OF}번 ?호"
     rf"|(?:{_FEW})(?:[)\]）]?[ _]?(?:번 ?호|[nN][oO])| ?[:：]? ?(?m:$))"
     r"|(?:[aA]ccount|[cC]ard|[lL]icen[cs]e|[bB]iz)[)\]）]?[ _]?(?:[nN][oO]|[nN]umber)"
 )
