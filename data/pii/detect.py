@@ -18,10 +18,16 @@ from data.pii.fold import View, fold, is_folded_sign
 from data.pii.gate import Gate, Window, encode, gate
 from data.pii.hidden import FINDERS, FOLD, HIDDEN_GATES
 from data.pii.types import BY_NAME, PII_TYPES
+from data.pii.types.address import ADDRESS
 from data.pii.types.base import Found, accepted
 
 _AROUND = 64
 """Characters before and after a line that a folded view shows, too: labels may stand there."""
+
+_LONG = 512
+"""Characters of a line in which addresses are looked for near what their gate matches alone."""
+_REACH = 256
+"""Characters before and after that: an address's head has some 100 at most."""
 
 
 class Span(NamedTuple):
@@ -69,7 +75,8 @@ def find_values(texts: list[str], on_request: bool = False) -> dict[int, list[Fo
 def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
     _, start, end, names = window
     last = next((number for number, name in enumerate(names) if name in HIDDEN_GATES), len(names))
-    found = [Found(*span, text[span.start : span.end]) for span in scan(text, start, end, names[:last])]
+    near = used.near(ADDRESS.name, text, start, end, _REACH) if ADDRESS.name in names and end - start > _LONG else None
+    found = [Found(*span, text[span.start : span.end]) for span in scan(text, start, end, names[:last], near)]
     ways = names[last:]
     if FOLD in ways:
         found = [one for one in found if _stands_alone(text, one)]
@@ -144,34 +151,43 @@ def _settled(found: list[Found], more: Iterable[Found], surer: bool = False) -> 
     return settled + found[next_:]
 
 
-def scan(text: str, start: int, end: int, types: Iterable[str] = PII_TYPES) -> list[Span]:
+def scan(
+    text: str, start: int, end: int, types: Iterable[str] = PII_TYPES, near: list[tuple[int, int]] | None = None
+) -> list[Span]:
     """Return the personal data in text[start:end] by the patterns and checks alone (the gate's yardstick).
 
     The range begins and ends at line ends; `types` stand in the order in which they claim text.
+
+    Args:
+        near: the parts of the range in which addresses are looked for, `_REACH` characters longer than what may begin
+            one, None for the whole.
     """
     spans: list[Span] = []
     claimed = bytearray(0)
     for name in types:
-        kind, position = BY_NAME[name], start
+        kind = BY_NAME[name]
         search, exact = kind.pattern.search, kind.exact
-        while (match := search(text, position, end)) is not None:
-            if exact and spans and claimed[match.start() - start]:
-                free = claimed.find(0, match.start() - start)
-                if free < 0:
+        for position, stop in near if near is not None and name == ADDRESS.name else [(start, end)]:
+            while (match := search(text, position, stop)) is not None:
+                if stop < end and match.start() > stop - _REACH:
                     break
-                position = start + free
-                continue
-            extent = accepted(kind, text, match)
-            if extent is None:
-                position = match.start() + 1
-                continue
-            first, last = extent
-            if spans and claimed.find(1, first - start, last - start) >= 0:
-                position = match.start() + 1
-                continue
-            if not spans:
-                claimed = bytearray(end - start)
-            claimed[first - start : last - start] = b"\1" * (last - first)
-            spans.append(Span(first, last, name))
-            position = last
+                if exact and spans and claimed[match.start() - start]:
+                    free = claimed.find(0, match.start() - start)
+                    if free < 0:
+                        break
+                    position = start + free
+                    continue
+                extent = accepted(kind, text, match)
+                if extent is None:
+                    position = match.start() + 1
+                    continue
+                first, last = extent
+                if spans and claimed.find(1, first - start, last - start) >= 0:
+                    position = match.start() + 1
+                    continue
+                if not spans:
+                    claimed = bytearray(end - start)
+                claimed[first - start : last - start] = b"\1" * (last - first)
+                spans.append(Span(first, last, name))
+                position = last
     return sorted(spans)

@@ -58,6 +58,7 @@ class Gate:
         gates = kinds | HIDDEN_GATES
         self.types = tuple(kinds)
         self._names = tuple(gates)
+        self._gates = gates
         anywhere = [gate for name, gate in gates.items() if name not in LABEL_FINDERS]
         self._any = re2.compile("|".join(f"(?:{gate})" for gate in dict.fromkeys((*anywhere, BROKEN_GATE))), _options())
         self._broken = re2.compile(BROKEN_GATE, _options())
@@ -69,6 +70,25 @@ class Gate:
     def line_types(self, line: bytes) -> tuple[str, ...]:
         """Return the types and ways of writing whose gate matches somewhere in the line, in order."""
         return tuple(self._names[index] for index in sorted(self._each.Match(line) or ()))
+
+    def near(self, name: str, text: str, start: int, end: int, reach: int) -> list[tuple[int, int]]:
+        """Return the parts of a line, sorted and apart, that hold what the gate of a type matches.
+
+        Args:
+            start: first character of the line in the text, which ends at `end`.
+            reach: characters that a part holds before and after a match.
+        """
+        line = encode(text[start:end])
+        parts: list[tuple[int, int]] = []
+        byte, character = 0, start
+        for match in _alone(self._gates[name]).finditer(line):
+            first = character + _characters(line[byte : match.start()])
+            byte, character = match.end(), first + _characters(match[0])
+            begin = max(start, first - reach)
+            if parts and begin <= parts[-1][1]:
+                begin = parts.pop()[0]
+            parts.append((begin, min(end, character + reach)))
+        return parts
 
     def windows(self, texts: list[str]) -> Iterator[Window]:
         """Yield the lines of all texts that may hold personal data, in order."""
@@ -111,6 +131,11 @@ class Gate:
 def gate(on_request: bool = False) -> Gate:
     """Return the gate, compiled once."""
     return Gate(on_request)
+
+
+@functools.cache
+def _alone(gate: str) -> re2._Regexp[str]:
+    return re2.compile(gate, _options())
 
 
 def _characters(data: bytes) -> int:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from data.pii import broken, find_spans, gate, runs
+from data.pii import broken, detect, find_spans, gate, runs
 from data.pii.detect import scan
 from data.pii.fold import fold
 from data.pii.gate import encode
@@ -95,6 +95,26 @@ def test_an_address_passes_the_gate_whatever_stands_before_its_last_word(line: s
 def test_what_ends_in_a_particle_is_no_road(line: str) -> None:
     assert not scan(line, 0, len(line), ["ADDRESS"])
     assert "ADDRESS" not in GATE.line_types(encode(line))
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(
+        st.sampled_from(PIECES + FORMS + ["가온구 나로 12 ", "주소: 101동 1203호 "]) | st.text(ALPHABET, max_size=25),
+        min_size=1,
+        max_size=4,
+    ),
+    st.lists(st.sampled_from([0, 1, 30, 60, 90]), min_size=4, max_size=4),
+)
+def test_addresses_of_a_long_line_stand_near_what_their_gate_matches(pieces: list[str], gaps: list[int]) -> None:
+    line = "".join(piece + " 깨끗한 글" * gap for piece, gap in zip(pieces, gaps, strict=False)).replace("\n", " ")
+    near = GATE.near("ADDRESS", line, 0, len(line), detect._REACH)
+    assert scan(line, 0, len(line), ["ADDRESS"], near) == scan(line, 0, len(line), ["ADDRESS"])
+
+
+def test_parts_of_a_line_are_counted_in_characters() -> None:
+    line = "다" * 400 + " 가온로 12 " + "라" * 400
+    assert GATE.near("ADDRESS", "\n\n" + line, 2, 2 + len(line), 10) == [(2 + 402 - 10, 2 + 408 + 10)]
 
 
 def test_nothing_matches_nothing() -> None:
