@@ -42,15 +42,13 @@ Counts = dict[str, Any]
 Work = Callable[[Any, Path, Path], Counts]
 """Does a stage: (recipe, run folder, folder to write) → counts."""
 
-
 TIMING = Path("logs") / "timing.jsonl"
 """In a run's folder: what each stage took."""
 
 
 def stage_times(run: Path) -> dict[str, dict[str, float]]:
     """Return stage → {"seconds": of the command that finished it, "since_begin": of commands before it as well, 0 where
-    that is not known}; of each stage the last line that is whole.
-    """
+    that is not known}; of each stage the last line that is whole."""
     found = {}
     for line in (run / TIMING).read_text(encoding="utf-8").splitlines() if (run / TIMING).is_file() else ():
         try:
