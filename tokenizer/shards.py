@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from common.arrays import map_array, save_array
 from common.errors import HunminError, UserError
 from common.files import atomic_write
 
@@ -69,8 +70,7 @@ def write_shard(
     with atomic_write(folder / tokens_name, "wb") as stream:
         stream.write(np.ascontiguousarray(tokens_T, tokens_T.dtype.newbyteorder("<")).data)
     for name, offsets in zip(offset_names, arrays, strict=True):
-        with atomic_write(folder / name, "wb") as stream:
-            np.save(stream, offsets)
+        save_array(folder / name, offsets)
     return {"tokens": len(tokens_T), "documents": len(arrays[0]) - 1, "sentences": len(arrays[1]) - 1}
 
 
@@ -188,18 +188,18 @@ class TokenShards:
         """Return a file of offsets, checked when it is opened: wrong ones would lead outside of the arrays."""
         path, shard = self.folder / shard_files(index)[file], self.shards[index]
         try:
-            found: np.ndarray = np.load(path, mmap_mode="r")
+            offsets = map_array(path)
         except (OSError, ValueError, EOFError) as error:
             raise HunminError(
                 f"{path} is damaged: {error}", "offsets are whole", "delete the folder, encode again"
             ) from None
         if (index, file) not in self._checked:
-            whole = found.dtype == np.int64 and found.shape == (shard[name] + 1,)
-            if not whole or found[0] != 0 or found[-1] != shard["tokens"] or (np.diff(found) <= 0).any():
+            whole = offsets.dtype == np.int64 and offsets.shape == (shard[name] + 1,)
+            if not whole or offsets[0] != 0 or offsets[-1] != shard["tokens"] or (np.diff(offsets) <= 0).any():
                 raise HunminError(
                     f"{path} holds offsets that do not fit its tokens",
                     f"{shard[name] + 1:,} offsets rise from 0 to {shard['tokens']:,}",
                     "delete the folder, encode again",
                 )
             self._checked.add((index, file))
-        return found
+        return offsets

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from common.arrays import map_array
 from data.deduplicate.cluster import COPY
-from data.deduplicate.tables import load, numbered, read_slice, write_table_of
+from data.deduplicate.tables import numbered, read_slice, write_table_of
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,14 @@ class Copies:
         found = [np.empty(0, kind)]
         for number in range(self.files):
             path = numbered(name, self.folder, number)
-            found.append(read_slice(path, kind, *load(path)[group : group + 2].tolist()))
+            found.append(read_slice(path, kind, *map_array(path)[group : group + 2].tolist()))
         return np.concatenate(found)
 
     def __iter__(self) -> Iterator[np.ndarray]:
         """Yield the copies of each file as `COPY`, `dropped` ascending in each."""
         for number in range(self.files):
             path = numbered("copies", self.folder, number)
-            yield read_slice(path, COPY, 0, int(load(path)[-1]))
+            yield read_slice(path, COPY, 0, int(map_array(path)[-1]))
 
 
 def write_copies(folder: Path, number: int, copies: np.ndarray, firsts: np.ndarray) -> None:

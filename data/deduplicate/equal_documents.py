@@ -15,12 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from common.arrays import map_array
 from data.deduplicate.cluster import COPY
 from data.deduplicate.copies import Copies, write_copies
 from data.deduplicate.exact import KEY, repeated
 from data.deduplicate.groups import Group, Range, firsts_of, groups_of, work_folder
 from data.deduplicate.near import PERMUTATIONS
-from data.deduplicate.tables import load, numbered, read_slice, write_table_of
+from data.deduplicate.tables import numbered, read_slice, write_table_of
 from data.executors import Executor
 from data.shards import read_numbers
 
@@ -64,7 +65,7 @@ def gather_keys(folder: Path, group: Group) -> np.ndarray:
         borders = np.concatenate(([0], np.cumsum(np.bincount(slice_of, minlength=SLICES))))
         counts = np.concatenate((borders, [len(one) for one in high]))
         write_table_of(path, counts, keys[np.argsort(slice_of, kind="stable")])
-    return np.array(load(path)[SLICES + 1 :])
+    return np.array(map_array(path)[SLICES + 1 :])
 
 
 def find_twins(folder: Path, firsts: np.ndarray, count: int, partition: Range) -> None:
@@ -82,7 +83,7 @@ def find_twins(folder: Path, firsts: np.ndarray, count: int, partition: Range) -
     found, places = [np.empty(0, KEY)], [np.empty(0, np.int64)]
     for group, first in enumerate(firsts[:-1]):
         path = numbered("keys", folder, group)
-        keys = read_slice(path, PLACED, *load(path)[slices].tolist())
+        keys = read_slice(path, PLACED, *map_array(path)[slices].tolist())
         found.append(np.empty(len(keys), KEY))
         for half in ("high", "low"):
             found[-1][half] = keys[half]

@@ -17,13 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
+from common.arrays import map_array, save_array
 from common.files import atomic_write
 from data.deduplicate.cluster import CLUSTERED, COPY, Compare, clusters, copies, least_equal, like_pairs
 from data.deduplicate.copies import Copies, write_copies
 from data.deduplicate.groups import Group, Range, firsts_of, groups_of, work_folder
 from data.deduplicate.near import PERMUTATIONS, band_keys, choose_bands
 from data.deduplicate.sides import SIGNATURES, load_side
-from data.deduplicate.tables import load, numbered, read_slice, save, write_table_of
+from data.deduplicate.tables import numbered, read_slice, write_table_of
 from data.executors import Executor
 
 PARTITION = 1 << 22
@@ -65,7 +66,7 @@ def find_near_copies(
     cut = _cluster(folder, len(partitions), int(firsts[-1]))
     execute(partial(find_copies, folder, firsts, least), [Range(number, "clusters") for number in range(cut)], progress)
     if not numbered("copies", folder, 0).exists():
-        found = [load(numbered("found", folder, number)) for number in range(cut)]
+        found = [map_array(numbered("found", folder, number)) for number in range(cut)]
         write_copies(folder, 0, np.concatenate([np.empty(0, COPY), *found]), firsts)
     return Copies(folder, 1)
 
@@ -109,7 +110,7 @@ def gather_bands(
             stream.write(banded.view(np.uint8).data)
             sizes = np.bincount(partition.ravel().astype(np.int64), minlength=len(keys) * ranges)
             borders.append(borders[-1][-1] + np.cumsum(sizes))
-    save(path, np.concatenate(borders))
+    save_array(path, np.concatenate(borders))
 
 
 def find_like(folder: Path, firsts: np.ndarray, least: int, partition: Range) -> None:
@@ -126,13 +127,13 @@ def find_like(folder: Path, firsts: np.ndarray, least: int, partition: Range) ->
         return
     keys, places = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
     for group, first in enumerate(firsts[:-1]):
-        begin, end = load(numbered("borders", folder, group))[partition.number :][:2].tolist()
+        begin, end = map_array(numbered("borders", folder, group))[partition.number :][:2].tolist()
         offset = begin * BANDED.itemsize
         banded = np.fromfile(numbered("bands", folder, group), BANDED, end - begin, offset=offset)
         keys.append(banded["key"])
         places.append(banded["row"].astype(np.int64) + first)
     # within a partition of a group rows ascend, and groups do: so do the places of a key
-    save(path, like_pairs(np.concatenate(keys), np.concatenate(places), comparer(folder, firsts), least))
+    save_array(path, like_pairs(np.concatenate(keys), np.concatenate(places), comparer(folder, firsts), least))
 
 
 def _cluster(folder: Path, partitions: int, documents: int) -> int:
@@ -140,21 +141,21 @@ def _cluster(folder: Path, partitions: int, documents: int) -> int:
     path = folder / "clusters"
     if not path.exists():
         pairs = [numbered("pairs", folder, number) for number in range(partitions)]
-        found = clusters(lambda: map(load, pairs), documents)
+        found = clusters(lambda: map(map_array, pairs), documents)
         starts = np.flatnonzero(np.concatenate(([True], found["root"][1:] != found["root"][:-1]))[: len(found)])
         at = np.searchsorted(starts, np.arange(0, len(found), CLUSTERS))
         borders = np.unique(np.append(starts[at[at < len(starts)]], len(found)))
         write_table_of(path, borders, found)
-    return len(load(path)) - 1
+    return len(map_array(path)) - 1
 
 
 def find_copies(folder: Path, firsts: np.ndarray, least: int, chosen: Range) -> None:
     """Write which documents of a range of clusters go, unless the file is there. Arguments as for `find_like`."""
     path = numbered("found", folder, chosen.number)
     if not path.exists():
-        span = load(folder / "clusters")[chosen.number :][:2].tolist()
+        span = map_array(folder / "clusters")[chosen.number :][:2].tolist()
         clustered = read_slice(folder / "clusters", CLUSTERED, *span)
-        save(path, copies(clustered, comparer(folder, firsts), least))
+        save_array(path, copies(clustered, comparer(folder, firsts), least))
 
 
 def comparer(folder: Path, firsts: np.ndarray) -> Compare:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from common.arrays import map_array, save_array
 from data.deduplicate.exact import KEY, keys_of
 from data.deduplicate.near import PERMUTATIONS, signatures
 from data.deduplicate.settings import DeduplicateSettings
-from data.deduplicate.tables import load, save
 
 SENTENCES, PARAGRAPHS = ".sentences.npy", ".paragraphs.npy"
 SIGNATURES = ".signatures.npy"
@@ -62,7 +62,7 @@ class Sides:
             DiskFullError: no space.
         """
         for suffix, arrays in self._gathered.items():
-            save(part.with_suffix(suffix), np.concatenate(arrays))
+            save_array(part.with_suffix(suffix), np.concatenate(arrays))
 
 
 def paragraph_numbers(text: str, sentences: list[str]) -> tuple[list[str], np.ndarray]:
@@ -95,4 +95,4 @@ def _paragraphs(texts: list[str], split: list[list[str]], kept: np.ndarray) -> n
 
 def load_side(part: Path, suffix: str) -> np.ndarray:
     """Return the keys beside a part, mapped from the disk."""
-    return load(part.with_suffix(suffix))
+    return map_array(part.with_suffix(suffix))

@@ -1,4 +1,4 @@
-"""Files of arrays that tasks leave: read in pieces, written whole, by one rename."""
+"""Tables that tasks leave, in files of one form: where what begins, then the rows; `map_array` reads the first."""
 
 from __future__ import annotations
 
@@ -6,28 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
+from common.arrays import map_array
 from common.files import atomic_write
 
 
 def numbered(name: str, folder: Path, number: int) -> Path:
     """Return the file of that name and number in a folder."""
     return folder / f"{name}-{number:06d}"
-
-
-def save(path: Path, array: np.ndarray) -> None:
-    """Write an array into a NumPy file.
-
-    Raises:
-        DiskFullError: no space.
-    """
-    with atomic_write(path, "wb") as stream:
-        np.save(stream, array)
-
-
-def load(path: Path) -> np.memmap:
-    """Return the array of a NumPy file, or the numbers of a file by `write_table_of`, mapped from the disk."""
-    found: np.memmap = np.load(path, mmap_mode="r")
-    return found
 
 
 def write_table_of(path: Path, counts: np.ndarray, rows: np.ndarray) -> None:
@@ -39,5 +24,5 @@ def write_table_of(path: Path, counts: np.ndarray, rows: np.ndarray) -> None:
 
 def read_slice(path: Path, kind: np.dtype, first: int, last: int) -> np.ndarray:
     """Return rows first … last - 1 of the array in a file that `write_table_of` wrote with rows of that kind."""
-    counts = load(path)
+    counts = map_array(path)
     return np.fromfile(path, kind, last - first, offset=counts.offset + counts.nbytes + first * kind.itemsize)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
-
+from common.arrays import map_array, save_array
 from common.files import atomic_write
 from pretrain.batches.layouts import Groups
 
@@ -15,8 +14,7 @@ def write_groups(folder: Path, shard: int, layout: Groups) -> None:
     """Write the samples of a shard into `folder`; what `holds_groups` looks for comes last."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, array in (("pieces", layout.pieces_P2), ("first", layout.first)):
-        with atomic_write(folder / _name(shard, name), "wb") as stream:
-            np.save(stream, array)
+        save_array(folder / _name(shard, name), array)
     with atomic_write(folder / _name(shard, "sums")) as text:
         json.dump(layout.sums, text)
 
@@ -28,7 +26,7 @@ def holds_groups(folder: Path, shard: int) -> bool:
 
 def read_groups(folder: Path, shard: int) -> Groups:
     """Return what `write_groups` wrote, mapped into memory."""
-    pieces, first = (np.load(folder / _name(shard, name), mmap_mode="r") for name in ("pieces", "first"))
+    pieces, first = (map_array(folder / _name(shard, name)) for name in ("pieces", "first"))
     positions, squares = json.loads((folder / _name(shard, "sums")).read_bytes())
     return Groups(pieces, first, (positions, squares))
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
+from common.arrays import map_array, save_array
 from common.files import atomic_write
 from pretrain.batches.layouts import Parts, sums_of
 from pretrain.batches.random_numbers import GOLDEN, below, key_of, mix, next_bits, unit
@@ -111,13 +112,12 @@ def _write(
         lengths_N = plan_N4[:, 1] - plan_N4[:, 0] + plan_N4[:, 3] - plan_N4[:, 2] + 3  # [CLS] A [SEP] B [SEP]
         with atomic_write(path.with_suffix(".json")) as text:  # so that a run that resumes need not read the plan
             json.dump(sums_of(lengths_N), text)
-        with atomic_write(path, "wb") as stream:
-            np.save(stream, plan_N4)
+        save_array(path, plan_N4)
 
 
 def _read(path: Path) -> Pairs:
     positions, squares = json.loads(path.with_suffix(".json").read_bytes())
-    return Pairs(np.load(path, mmap_mode="r"), (positions, squares))
+    return Pairs(map_array(path), (positions, squares))
 
 
 @numba.njit(cache=True)
