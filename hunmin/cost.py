@@ -72,7 +72,7 @@ def cost_plan(
     if fault := p.batch_fault(where.devices):
         raise UserError(fault, "every device computes as many micro-batches of a global batch as the others")
     p = p.shared_by(where.devices)
-    refuse_settings(p, named.name, named.device.kind, named.device.fp8)
+    refuse_settings(p, named.name, named.device.kind)
     for name in ("tokenizer", "pretrain"):  # a tokenizer or a model to continue with that is not there
         stage_named(name).files(recipe)
     refuse_training(recipe, here=not device)

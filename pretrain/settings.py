@@ -192,9 +192,6 @@ class PretrainSettings(Settings):
     """Compile the model (torch.compile, static shapes). This takes minutes at the start and rounds differently, but
     training is faster. None: on GPUs, except at ZeRO stage 3, which fetches weights in between and so cannot be
     compiled as a whole."""
-    fp8: bool = False
-    """Compute the feed-forward layers' matrix products in 8 bits (torchao, an extra), on GPUs from Ada and Hopper on,
-    with coarser rounding. At width 768 it was slower on an H200: try it from 1,024 on."""
     grad_reduce_dtype: Literal["fp32", "bf16"] = "fp32"
     """Numeric type in which gradients are averaged over the processes. `bf16` halves what is sent, but leaves gradients
     8 significant bits. Use it if the network slows a run down (`hunmin plan` says by how much)."""

@@ -94,7 +94,7 @@ def begin(
     if process.first and settings.micro_batch != stated:
         say(f"micro-batches of {settings.micro_batch} samples, not {stated}: {process.world} processes share the batch")
     if process.device.type == "tpu":
-        refuse_settings(settings, "a TPU", "tpu", fp8=False)
+        refuse_settings(settings, "a TPU", "tpu")
     require_shared_folder(out, process)
     metadata = _metadata(settings, tokens, process)
     # before anything that takes long: a run that cannot continue says so at once

@@ -32,7 +32,7 @@ from pretrain.objectives.objective import Objective, Sums
 from pretrain.objectives.registry import OBJECTIVES
 from pretrain.optim.schedules import rate_factor
 from pretrain.parallel.engine import Engine
-from pretrain.parallel.stragglers import gather_own, spread_of
+from pretrain.parallel.own_steps import OwnSteps
 from pretrain.settings import PretrainSettings
 from pretrain.setup import PLANS, Run
 
@@ -128,7 +128,8 @@ class TrainingRun(Trainer):
         self._run, self._out = run, out
         self._done = self._saved = run.step
         self._window = LogWindow(run.engine.device, self.names, run.saved)
-        run.engine.before_waiting = self._window.own.end_alone
+        self._own = OwnSteps(run.engine.device)
+        run.engine.before_waiting = self._own.add
         self._journal = Journal(run, out) if run.process.first else None
         self._votes: deque[Callable[[], float]] = deque()
         self._warned = run.guard.figures().faults
@@ -153,8 +154,8 @@ class TrainingRun(Trainer):
             if self._done == 0:
                 self._validate()
             self._window.restart()
-            own, before = self._window.own, self._done
-            self._run.process.monitor.follow(lambda: before + own.parts())
+            before = self._done
+            self._run.process.monitor.follow(lambda: before + self._own.count())
             while self._done < s.steps and not (stopped and self._saved == self._done):
                 with self._window.waiting():
                     micro_batches = next(batches)
@@ -234,24 +235,9 @@ class TrainingRun(Trainer):
     def _log(self, lr: float) -> None:
         guard = self._check_skipped()
         figures = self._window.line(self._last_objective().figures)
-        spread = self._spread()
         if self._journal:
-            self._journal.write(self._done, lr, figures, guard, spread)
+            self._journal.write(self._done, lr, figures, guard)
         gc.collect()  # recomputed layers leave cycles behind
-
-    def _spread(self) -> dict[str, Any]:
-        """Return how far the processes' own work in the steps since the last line differs; {} of one process."""
-        process, own = self._run.process, self._window.own
-        own_seconds, step_seconds = own.take()
-        if process.world == 1 or self.engine.device.type == "tpu":  # the host's clock does not see a TPU's work
-            return {}
-        *seconds, slowest = spread_of(gather_own(self.engine, process.rank, own_seconds).tolist(), step_seconds)
-        own.begin()  # processes have waited for each other
-        names = ("step_seconds", "own_seconds_fastest", "own_seconds_median", "own_seconds_slowest")
-        figures: dict[str, Any] = dict(zip(names, (round(x, 6) for x in (step_seconds, *seconds)), strict=True))
-        if slowest is not None:
-            figures |= {"slowest_rank": slowest, "slowest_host": process.monitor.hosts[slowest]}
-        return figures
 
     def _check_skipped(self) -> GuardFigures:
         """Return the guard's figures; warn of batches that were skipped since, and stop after too many."""

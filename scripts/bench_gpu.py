@@ -17,7 +17,6 @@ with texts up to the length, padded to the longest of a batch.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import queue
@@ -54,7 +53,6 @@ ROWS: dict[str, dict[str, Any]] = {
     "attention dropout 0": {"attention_dropout": 0.0},
     "contiguous": {"packing": "contiguous"},
     "layers compiled once": {"once": True},
-    "FP8": {"fp8": True},
     "compiled layer by layer": {"world": 2},
     "packed": {"packing": "packed"},
     "dense mask": {"dense": True},
@@ -344,10 +342,6 @@ def main() -> int:
         write_report(path, held)
 
     left = [name for name in options.rows if not holds_row(held, name, conditions)]
-    if importlib.util.find_spec("torchao") is None:
-        for name in [name for name in left if ROWS[name].get("fp8")]:
-            put_row(held, {"name": name, "skipped": "torchao is not installed"}, conditions, list(ROWS))
-            left.remove(name)
     while left:
         wave, left = left[: options.together], left[options.together :]
         if not measure_together(wave, options, until, note):

@@ -128,16 +128,14 @@ def main() -> int:
     fetch = commands.add_parser("fetch", help="fetch what a machine lacks")
     fetch.add_argument("have", type=Path, help="what `check` printed there")
     fetch.add_argument("--out", type=Path, required=True)
-    fetch.add_argument("--with-fp8", action="store_true", help="torchao as well")
     options = parser.parse_args()
     if options.command == "check":
         found = describe()
         print(json.dumps(found, indent=1))
         return int(bool(found["missing"]))
     have = json.loads(options.have.read_bytes())
-    wanted = [*have["missing"], *(["torchao"] if options.with_fp8 else [])]
     options.out.mkdir(parents=True, exist_ok=True)
-    wheels, refused = close(wanted, have, lambda text: fetch_wheel(text, have["python"], options.out))
+    wheels, refused = close(have["missing"], have, lambda text: fetch_wheel(text, have["python"], options.out))
     sizes = {path.name: path.stat().st_size for path in wheels.values()}
     for name, size in sorted(sizes.items(), key=lambda item: -item[1]):
         print(f"{size / 2**20:7.2f} MiB  {name}")

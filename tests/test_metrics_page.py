@@ -18,9 +18,8 @@ from small_tokens import make_tokenizer, make_tokens
 from training_runs import train
 
 DOCS = Path(__file__).parents[1] / "docs"
-AT_TIMES = {"slowest_rank", "slowest_host", "objective"}
-"""Only where a process is slow (tests/pretrain/parallel/test_stragglers.py), and in a run with two objectives
-(tests/pretrain/objectives/test_clm.py)."""
+AT_TIMES = {"objective"}
+"""Only in a run with two objectives (tests/pretrain/objectives/test_clm.py)."""
 
 
 def named(page: str, heading: str) -> set[str]:

@@ -27,7 +27,7 @@ BY_THEMSELVES = ("torch", "transformers", "tokenizers", "deepspeed", "mecab-ko")
 """Packages with a line of their own."""
 FOR_DEVELOPERS = ("dev", "peers")
 """Extras that no run needs."""
-FEATURES = {"bf16": [8, 0], "FlashAttention": [8, 0], "FP8": [8, 9]}
+FEATURES = {"bf16": [8, 0], "FlashAttention": [8, 0]}
 """What an NVIDIA GPU computes with → the compute capability that has it first."""
 OLDER_GPUS = "https://download.pytorch.org/whl/cu126"
 """Wheels of torch for CUDA 12.6, the last one for GPUs before Turing (V100, P100)."""

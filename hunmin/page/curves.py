@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -46,8 +46,6 @@ class Metrics:
 
     curves: dict[str, Curve] = field(default_factory=dict)
     """Name in the file → its curve."""
-    slow: Counter[tuple[str, int]] = field(default_factory=Counter)
-    """(host, rank) → lines of the log in which that process held up the others."""
     border: int = -1
     """Step of the last line that is of another objective than the last line is; −1 where there is none."""
 
@@ -74,7 +72,6 @@ def read_curves(path: Path) -> Metrics:
         path: metrics.jsonl; where there is none, there are no curves. A line that a kill cut short is left out.
     """
     columns: dict[str, tuple[array[float], array[float]]] = defaultdict(lambda: (array("d"), array("d")))
-    slow: Counter[tuple[str, int]] = Counter()
     objective, before, border = None, -1, -1
     if not path.is_file():
         return Metrics()
@@ -94,13 +91,11 @@ def read_curves(path: Path) -> Metrics:
                     steps, values = columns[name]
                     steps.append(step)
                     values.append(value)
-            if "slowest_rank" in row:
-                slow[str(row.get("slowest_host", "")), int(row["slowest_rank"])] += 1
     curves = {}
     for name, (steps, values) in columns.items():
         values_P = np.array(values)
         curves[name] = Curve(np.array(steps), np.where(np.isfinite(values_P), values_P, np.nan))
-    return Metrics(curves, slow, border)
+    return Metrics(curves, border)
 
 
 def thin(curve: Curve) -> Curve:

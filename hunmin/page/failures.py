@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hunmin.page.curves import Metrics
 from hunmin.page.words import Words
 
 KINDS = (
@@ -39,17 +38,16 @@ def failure_kind(message: str, words: Words) -> str:
     return words("{failure} (full message: pretrain*/logs/heartbeat.json)", failure=f"{where}{words(kind)}")
 
 
-def node_names(metrics: Metrics, heartbeat: dict[str, Any], words: Words) -> dict[str, str]:
+def node_names(heartbeat: dict[str, Any], words: Words) -> dict[str, str]:
     """Return host → "node 1", "node 2" …, in the order of the lowest rank that is known of each.
 
     Args:
-        metrics: of the run, with the processes that were slowest.
         heartbeat: with those that are late.
         words: of the page.
     """
     lowest: dict[str, int] = {}
-    seen = [*metrics.slow, *((one["host"], rank) for one in heartbeat.get("late", []) for rank in one["ranks"])]
-    for host, rank in seen:
-        lowest[str(host)] = min(int(rank), lowest.get(str(host), int(rank)))
+    for late in heartbeat.get("late", []):
+        host, rank = str(late["host"]), min(map(int, late["ranks"]))
+        lowest[host] = min(rank, lowest.get(host, rank))
     ordered = sorted(lowest, key=lambda host: (lowest[host], host))
     return {host: words("node {number}", number=number) for number, host in enumerate(ordered, start=1)}

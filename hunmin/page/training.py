@@ -1,4 +1,4 @@
-"""Training on the page: curves, checkpoints, and what went wrong: skipped batches, restarts, slow processes."""
+"""Training on the page: curves, checkpoints, and what went wrong: skipped batches, restarts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from hunmin.hub.scrub import bare
 from hunmin.page.charts import Chart, Series, line_chart
 from hunmin.page.curves import Metrics
 from hunmin.page.facts import Facts
-from hunmin.page.failures import node_names
 from hunmin.page.words import Words
 
 SOURCE = "pretrain/logs/metrics.jsonl"
@@ -28,11 +27,9 @@ CURVES = (
     ("gradient", "Gradient norm before clipping", "norm", (("gradient_norm", "norm"),), 1.0, "{:,.4f}"),
     ("scale", "Loss scale (fp16)", "scale", (("loss_scale", "scale"),), 1.0, "{:,.0f}"),
     ("waiting", "Time spent waiting for data", "% of the time", (("data_wait_share", "waiting"),), 100.0, "{:.3f}"),
-    ("spread", "Own work of the processes per step", "seconds",
-     tuple((f"own_seconds_{end}", end) for end in ("slowest", "median", "fastest")), 1.0, "{:,.4f}"),
 )  # fmt: skip
 """(key, title, unit, (name in the log, label) of each line, factor, form of the numbers)."""
-FROM_ZERO = ("throughput", "mfu", "waiting", "spread")
+FROM_ZERO = ("throughput", "mfu", "waiting")
 """Charts whose axis begins at 0, where small changes are no news."""
 
 
@@ -41,7 +38,6 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
     found, guard = facts.training, facts.training.guard
     charts = _curves(found.metrics, words, found.on_known_gpu)
     loss, skipped = found.metrics.curve("loss"), found.metrics.last("skipped")
-    nodes = node_names(found.metrics, found.heartbeat, words)
     settings = facts.recipe.get("pretrain", {}).items()
     return {
         "lines": len(loss),
@@ -55,7 +51,6 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
             "for the loss scale alone (fp16)": guard.get("overflows") or None,
             "restarts": len(found.starts) - 1 if found.starts else words("not recorded by this version"),
         },
-        "slow": [(nodes[host], rank, lines) for (host, rank), lines in found.metrics.slow.most_common(20)],
         "settings": _flat(bare({name: value for name, value in settings if name not in HIDDEN})),
     }
 

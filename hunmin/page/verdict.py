@@ -32,7 +32,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
         "progress": None if facts.state == "finished" else _progress(facts, words, training),
         "heartbeat": heartbeat if training else None,
         "failure": failure_kind(str(failure), words) if failure else "",
-        "nodes": node_names(facts.training.metrics, heartbeat, words),
+        "nodes": node_names(heartbeat, words),
     }
 
 

@@ -14,7 +14,7 @@ from pretrain.settings import PretrainSettings
 
 FREE = (
     *("optimizer", "steps", "global_batch", "batch_warmup", "branch_from", "init_from", "objective", "first_phase"),
-    *("dtype", "fp8", "grad_reduce_dtype"),
+    *("dtype", "grad_reduce_dtype"),
 )
 """Settings in which a branch may differ from its parent; all others say what the weights and the data are. Likewise the
 sections of objectives that the parent has not learned."""

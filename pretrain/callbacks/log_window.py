@@ -9,8 +9,6 @@ from typing import Any
 
 import torch
 
-from pretrain.parallel.stragglers import OwnWork
-
 EARLIER = ("loss", "correct", "predicted", "pair_loss", "pairs_correct", "pairs", "tokens", "positions")
 """Totals in the checkpoints of earlier versions."""
 
@@ -33,15 +31,12 @@ class LogWindow:
         self._timed = torch.zeros_like(self._sums)
         self.tokens = int(saved.get("tokens_logged", 0))
         """Tokens of the run up to the last line."""
-        self.own = OwnWork(device)
-        """Of the steps since the last line."""
         self.restart()
 
     def restart(self) -> None:
         """Count seconds from here on: what came before was no training."""
         self._began, self._waited = time.perf_counter(), 0.0
         self._timed.zero_()
-        self.own.begin()
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -54,7 +49,6 @@ class LogWindow:
         """Add a step's totals; nothing waits for the device."""
         self._sums += totals
         self._timed += totals
-        self.own.end()
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint must hold of this; waits for the device."""

@@ -53,7 +53,7 @@ class Journal:
         """Show one more step."""
         self._bar.advance()
 
-    def write(self, done: int, lr: float, figures: dict[str, Any], guard: GuardFigures, spread: dict[str, Any]) -> None:
+    def write(self, done: int, lr: float, figures: dict[str, Any], guard: GuardFigures) -> None:
         """Write a line of the log.
 
         Args:
@@ -61,7 +61,6 @@ class Journal:
             lr: of the last one.
             figures: of the window that ends with it.
             guard: figures of the guard.
-            spread: of the processes' own work; {} of one process.
         """
         s = self._settings
         objective, named = self._learned(done)
@@ -78,7 +77,6 @@ class Journal:
             "tflops": round(flops / 1e12, 4),
             "mfu": round(flops / self._peak, 4),
             "skipped": guard.faults + guard.overflows,
-            **spread,
         }
         if self._scaled:
             row["loss_scale"] = guard.scale
@@ -86,11 +84,6 @@ class Journal:
         loss = row.get("loss", math.nan)
         tokens = short_number(figures["tokens_per_second"])
         note = f"loss {loss:.3f}, {tokens} tokens/s, {row['mfu']:.0%} MFU"
-        if spread:
-            fastest, median, slowest = (1000 * spread[f"own_seconds_{k}"] for k in ("fastest", "median", "slowest"))
-            note += f", own work {fastest:.0f}/{median:.0f}/{slowest:.0f} ms"
-        if "slowest_rank" in spread:
-            note += f", rank {spread['slowest_rank']} on {spread['slowest_host']} is slow"
         self._bar.advance(0, note)
 
     def write_validation(self, done: int, figures: dict[str, float]) -> None:

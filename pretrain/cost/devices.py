@@ -35,8 +35,6 @@ class Device:
     """Share of the peak that a training step in 16 bits is assumed to reach."""
     bf16: bool = True
     """Whether it computes in bfloat16; without it `dtype: auto` is fp32."""
-    fp8: bool = False
-    """Whether it computes in 8 bits."""
     in_node: int = GPUS_IN_NODE
     """Devices that its link joins."""
     cores: int = 1
@@ -44,12 +42,9 @@ class Device:
 
 
 def _gpu(
-    name: str, tflops: float, tflops_fp32: float, gigabytes: float, link: float, reached: float, bf16: bool = True,
-    fp8: bool = False,
+    name: str, tflops: float, tflops_fp32: float, gigabytes: float, link: float, reached: float, bf16: bool = True
 ) -> Device:  # fmt: skip
-    return Device(
-        name, "gpu", tflops * 1e12, tflops_fp32 * 1e12, gigabytes * 1e9, link * 1e9, reached, bf16=bf16, fp8=fp8
-    )
+    return Device(name, "gpu", tflops * 1e12, tflops_fp32 * 1e12, gigabytes * 1e9, link * 1e9, reached, bf16=bf16)
 
 
 def _tpu(name: str, tflops: float, gigabytes: float, link: float, reached: float, cores: int = 1) -> Device:
@@ -62,11 +57,11 @@ DEVICES: dict[str, Device] = {
     device.name: device
     for device in (
         # NVIDIA H100 Tensor Core GPU data sheet, PCIe: 1,513 TFLOP/s with sparsity; PCIe 5 x16
-        _gpu("H100 PCIe", 756, 51, 80, 64, 0.30, fp8=True),
+        _gpu("H100 PCIe", 756, 51, 80, 64, 0.30),
         # NVIDIA H100 NVL data sheet: 1,671 TFLOP/s with sparsity; 94 GB; PCIe 5 x16 beyond the bridge of two
-        _gpu("H100 NVL", 835, 60, 94, 64, 0.30, fp8=True),
+        _gpu("H100 NVL", 835, 60, 94, 64, 0.30),
         # NVIDIA H200 data sheet, NVL: 1,671 TFLOP/s with sparsity; PCIe 5 x16 beyond the bridge of two or four
-        _gpu("H200 NVL", 835, 60, 141, 64, 0.30, fp8=True),
+        _gpu("H200 NVL", 835, 60, 141, 64, 0.30),
         # NVIDIA V100 data sheet, SXM2: fp16 only; NVLink 300 GB/s both ways; sold with 16 GB, too
         _gpu("V100", 125, 15.7, 32, 150, 0.50, bf16=False),
         _gpu("V100-16GB", 125, 15.7, 16, 150, 0.50, bf16=False),
@@ -74,15 +69,15 @@ DEVICES: dict[str, Device] = {
         _gpu("A100", 312, 19.5, 80, 300, 0.50),
         _gpu("A100-40GB", 312, 19.5, 40, 300, 0.50),
         # NVIDIA H100 data sheet, SXM5: 1,979 TFLOP/s with sparsity; NVLink 900 GB/s both ways
-        _gpu("H100", 989, 67, 80, 450, 0.30, fp8=True),
+        _gpu("H100", 989, 67, 80, 450, 0.30),
         # NVIDIA H200 data sheet, SXM: as H100, with 141 GB; share measured of RoBERTa-base (docs/performance.md)
-        _gpu("H200", 989, 67, 141, 450, 0.35, fp8=True),
+        _gpu("H200", 989, 67, 141, 450, 0.35),
         # NVIDIA HGX B200 data sheet: 4,500 TFLOP/s with sparsity; 180 GB; NVLink 1.8 TB/s both ways
-        _gpu("B200", 2250, 75, 180, 900, 0.25, fp8=True),
+        _gpu("B200", 2250, 75, 180, 900, 0.25),
         # NVIDIA L40S data sheet: 362 (733 with sparsity); PCIe 4 x16, 64 GB/s both ways
-        _gpu("L40S", 362, 91.6, 48, 32, 0.40, fp8=True),
+        _gpu("L40S", 362, 91.6, 48, 32, 0.40),
         # NVIDIA Ada GPU architecture white paper, appendix A: bf16 with fp32 sums; PCIe 4 x16
-        _gpu("RTX 4090", 165.2, 82.6, 24, 32, 0.40, fp8=True),
+        _gpu("RTX 4090", 165.2, 82.6, 24, 32, 0.40),
         # Cloud TPU documentation, a page a version: peak, memory and interconnect a chip (the interconnect of v4:
         # Jouppi et al. 2023, table 4: 6 links of 50 GB/s). TorchTPU, by which a run reaches them, knows no older one
         _tpu("TPU v4", 275, 32, 300, 0.45, cores=2),

@@ -121,22 +121,19 @@ def run_cost(
     }
 
 
-def refuse_settings(settings: PretrainSettings, name: str, kind: str, fp8: bool) -> None:
+def refuse_settings(settings: PretrainSettings, name: str, kind: str) -> None:
     """Refuse settings that a device cannot do.
 
     Args:
         settings: the run.
         name: of the device, for the message.
         kind: "gpu", "tpu" or "cpu".
-        fp8: whether it computes in 8 bits.
 
     Raises:
         UserError: the run would not begin on such a device.
     """
     tpu = kind == "tpu"
     for refused, what, rule, remedy in (
-        (settings.fp8 and not fp8, "pretrain.fp8", "8-bit products need a GPU from Ada or Hopper on",
-         "pretrain.fp8=false"),
         (tpu and settings.zero_stage, f"pretrain.zero_stage={settings.zero_stage}",
          "ZeRO is DeepSpeed's, which does not run on TPUs", "pretrain.zero_stage=0"),
         (tpu and settings.chosen_engine == "deepspeed", f"pretrain.engine={settings.engine}",
@@ -171,8 +168,6 @@ def advice(settings: PretrainSettings, vocab_size: int, machines: Machines, cost
             "pretrain.dtype=fp16, which its tensor cores compute, it is about "
             f"{time(run_cost(half, vocab_size, machines)['hours'] * 3600)}."
         )
-    if settings.fp8:
-        notes.append("The time is that of 16 bits: what fp8 gains depends on the shape and is not in it.")
     return notes
 
 
@@ -190,7 +185,7 @@ def arithmetic_of(settings: PretrainSettings, device: Device) -> Arithmetic:
 def _words(settings: PretrainSettings, arithmetic: Arithmetic) -> str:
     half = "bf16" if settings.dtype == "auto" else settings.dtype
     name = half if arithmetic.width == 2 else "fp32"
-    return name + (" (fp8 within the layers)" if settings.fp8 else "") + (", compiled" if arithmetic.compiled else "")
+    return name + (", compiled" if arithmetic.compiled else "")
 
 
 def rate_of(settings: PretrainSettings, machines: Machines) -> tuple[float, str]:

@@ -13,8 +13,7 @@ from torch._functorch import config as functorch_config
 from torch._inductor import config as inductor_config
 from transformers import PreTrainedModel
 
-from common.errors import HunminError, UserError
-from common.extras import pip_install
+from common.errors import HunminError
 from common.files import atomic_write
 from pretrain.kernels.attention import NAME, unpadded
 from pretrain.models.encoder import MaskedRowsModel
@@ -52,8 +51,6 @@ def speed_up(
     model.unpadded = model.architecture.unpadded and unpadded(device, model.half, width, settings.max_seq_len, compiled)
     if model.unpadded:
         attend_unpadded(model.hf_model)
-    if settings.fp8:
-        use_fp8(model, device)
     if fuse is None:
         fuse = device.type != "cpu" and settings.zero_stage < 3
     if fuse:
@@ -158,34 +155,3 @@ def _keep_norms_narrow(model: MaskedRowsModel, half: torch.dtype, device: torch.
             if device.type == "tpu":
                 module.register_forward_pre_hook(lambda _module, inputs: (inputs[0].float(), *inputs[1:]))
             module.register_forward_hook(lambda _module, _inputs, output: output.to(half))
-
-
-def use_fp8(model: MaskedRowsModel, device: torch.device, emulate: bool = False) -> None:
-    """Compute the feed-forward layers' matrix products in 8 bits, a scale per tensor found at every step (torchao).
-
-    They are two thirds of the layers' products. The attention's are narrower and gain nothing; left alone, queries,
-    keys and values stay one product.
-
-    Args:
-        model: changed in place; the weights stay fp32.
-        device: that it will be on.
-        emulate: by products of wider numbers, for devices without 8 bits: no faster, the same rounding.
-
-    Raises:
-        UserError: torchao is not installed, or the device has no 8-bit products.
-    """
-    try:
-        from torchao.float8 import Float8LinearConfig, convert_to_float8_training
-    except ImportError:
-        raise UserError("pretrain.fp8 needs torchao, which is not installed", remedy=pip_install("fp8")) from None
-    if not emulate and not (device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 9)):
-        raise UserError(
-            f"pretrain.fp8 on {device}", "8-bit products need a GPU from Ada or Hopper on", "set pretrain.fp8=false"
-        )
-
-    def fits(module: torch.nn.Module, name: str) -> bool:
-        wide = isinstance(module, torch.nn.Linear) and not module.in_features % 16 and not module.out_features % 16
-        return wide and not name.startswith("att")
-
-    for layer in model.architecture.layers(model.hf_model):
-        convert_to_float8_training(layer, config=Float8LinearConfig(emulate=emulate), module_filter_fn=fits)

@@ -10,7 +10,6 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from common.errors import UserError
 from common.names import find, with_prefix
 from pretrain.models.encoder import build_config, model_class
-from pretrain.models.positions import Longer, lengthen
 from pretrain.models.published import (
     check_kind,
     check_shape,
@@ -39,9 +38,8 @@ def load_model(
     then computes what transformers does is told by logits (`differing_form`).
 
     Entries that the vocabulary has beyond the published one begin as the mean of the pieces that they were cut into so
-    far (their embeddings and their output biases). A run longer than the model has positions continues from these
-    as they continue from each other (`lengthen`); where they show no such order, they are repeated (Beltagy et
-    al. 2020, section 5), and the run learns to tell them apart.
+    far (their embeddings and their output biases). Where a run is longer than the model has learned positions, these
+    are repeated (Beltagy et al. 2020, section 5), and the run learns to tell them apart.
 
     Args:
         source: a transformers folder, a run's folder, or a name on the hub.
@@ -80,14 +78,9 @@ def load_model(
         tell(f"{len(vocabulary) - len(known):,} new entries begin as the mean of their pieces in {named}")
     if theirs.max_position_embeddings < config.max_position_embeddings:
         there = usable_positions(theirs)
-        model, longer = _lengthen(model, config.max_position_embeddings)
-        how = "the others are computed, as those are"
-        if longer:
-            how = (
-                f"the others follow a rotation of {longer.components} components ({longer.predicted:.0%} of a step)"
-                if longer.components
-                else "they are repeated, as no rotation continues them"
-            )
+        learned = architecture.position_table(model) is not None
+        model = _lengthen(model, config.max_position_embeddings)
+        how = "they are repeated" if learned else "the others are computed, as those are"
         tell(f"{named} has {there} positions, the run {settings.max_seq_len}: {how}")
     return model
 
@@ -119,16 +112,16 @@ def _extend(model: PreTrainedModel, known: list[str], vocabulary: list[str]) -> 
 
 
 @torch.no_grad()
-def _lengthen(model: PreTrainedModel, rows: int) -> tuple[PreTrainedModel, Longer | None]:
-    """Return the model with so many positions, and how the rows of a table of them came about, if it has one."""
-    architecture, tables, longer = ARCHITECTURES[model.config.model_type], {}, None
+def _lengthen(model: PreTrainedModel, rows: int) -> PreTrainedModel:
+    """Return the model with so many positions; those of a table come again and again."""
+    architecture, tables = ARCHITECTURES[model.config.model_type], {}
     table_PH = architecture.position_table(model)
     if table_PH is not None:
         first = first_position(model.config)
-        longer = lengthen(table_PH[first:], rows - first)
-        tables[table_PH] = torch.cat([table_PH[:first], longer.table_LH])
+        copies = -(-(rows - first) // (len(table_PH) - first))
+        tables[table_PH] = torch.cat([table_PH[:first], *[table_PH[first:]] * copies])[:rows]
     architecture.lengthen(model.config, rows)
-    return rebuilt(model, tables), longer
+    return rebuilt(model, tables)
 
 
 def cut(entry: str, ids: dict[str, int]) -> list[int]:

@@ -108,8 +108,6 @@ def test_what_the_run_would_refuse_is_refused(tmp_path: Path) -> None:
     RobertaConfig(num_hidden_layers=6).save_pretrained(tmp_path)
     for match, device, asked in (
         (r"(?s)unknown device 'H1000' \(did you mean 'H100'\?\).*A100", "H1000", {}),
-        (r"pretrain\.fp8 on A100", "A100", {"fp8": True}),
-        (r"pretrain\.fp8 on TPU v5e-8", "TPU v5e-8", {"fp8": True, "micro_batch": 8}),
         (r"pretrain\.zero_stage=1 on TPU v4", "TPU v4", {"zero_stage": 1}),
         (r"pretrain\.engine=deepspeed on TPU v4-8", "TPU v4-8", {"engine": "deepspeed", "micro_batch": 8}),
         (r"pretrain\.dtype=fp16 on TPU v4-8", "TPU v4-8", {"dtype": "fp16", "micro_batch": 8}),

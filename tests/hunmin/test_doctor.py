@@ -87,8 +87,8 @@ def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (torch_with(), "ok", "the CPU alone; fp32", ""),
         (torch_with(tpu=True), "ok", "TPU; bf16", ""),
-        (torch_with(H100, H100, V100), "ok", "2 × NVIDIA H100, 80.0 GB, bf16, FlashAttention, FP8; "
-         "1 × Tesla V100, 32.0 GB, no bf16, no FlashAttention, no FP8", ""),
+        (torch_with(H100, H100, V100), "ok", "2 × NVIDIA H100, 80.0 GB, bf16, FlashAttention; "
+         "1 × Tesla V100, 32.0 GB, no bf16, no FlashAttention", ""),
         (torch_with({**H100, "name": "MI300X"}, cuda=None, hip="6.4"), "ok", "1 × MI300X, 80.0 GB", ""),
         ({"error": "x"}, "broken", "torch does not work", "fix torch"),
         (torch_with(driver="550", cuda=None), "note", "built for the CPU", "--index-url https://pypi.org/simple"),

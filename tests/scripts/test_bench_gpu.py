@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -71,14 +70,6 @@ def test_a_row_that_fails_is_named_and_the_others_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(importlib.util.find_spec("torchao") is not None, reason="torchao is installed")
-def test_a_row_that_wants_an_extra_is_left_out_without_it(tmp_path: Path) -> None:
-    """`make gpu` on a machine without torchao ended here, before its last part."""
-    done = bench(tmp_path, "--rows", "FP8")
-    assert done.returncode == 0 and "| left out: torchao is not installed |" in (tmp_path / "gpu.md").read_text()
-
-
-@pytest.mark.slow
 def test_a_row_that_takes_too_long_is_left_for_the_next_call(tmp_path: Path) -> None:
     done = bench(tmp_path, "--rows", "contiguous", "--minutes=0.02")
     assert done.returncode == 0 and "time is up: contiguous left" in done.stdout
@@ -115,9 +106,9 @@ def test_a_part_that_fails_keeps_no_other_from_running(tmp_path: Path) -> None:
 
 
 def test_what_is_asked_for_is_there() -> None:
-    """By the project's own list: kinds of samples, dropout, FP8, single switches, the peer twice."""
+    """By the project's own list: kinds of samples, dropout, single switches, the peer twice."""
     said = json.dumps(ROWS)
-    for sign in ("packed", "contiguous", "fp8", "dense", "world", "zero_stage", "attention_dropout", "peer"):
+    for sign in ("packed", "contiguous", "dense", "world", "zero_stage", "attention_dropout", "peer"):
         assert sign in said
     assert [row.get("dropout") for row in ROWS.values()].count(0.0) == 2
     assert next(iter(ROWS)) == "as shipped"

@@ -179,7 +179,7 @@ class HandMade:
 
 
 def run_with_all(path: Path, name: str = "by-hand", **klue: Any) -> HandMade:
-    """Return a finished run with all that a page may show: published rows, watched scores, starts, slow processes."""
+    """Return a finished run with all that a page may show: published rows, watched scores, starts."""
     run = HandMade(path, name=name, published=True, **klue)
     run.whole()
     run.write("watch/scores.jsonl", [watched("ynat", 50, 61.5), watched("ynat", 100, 72.25)])
@@ -198,7 +198,7 @@ def run_that_failed(path: Path, first: str = "books", failure: str = "rank 1 on 
     late = [{"host": first, "processes": 3, "ranks": [1, 2, 3], "step": 4, "silent_seconds": 99.5}]
     beat = {"state": "failed", "failure": failure, "processes": 8, "late_processes": 3, "step": 5, "late": late}
     run.write("pretrain.partial/logs/heartbeat.json", beat)
-    run.train([line(step, 5.0, slowest_rank=1, slowest_host="x") for step in range(10, 61, 10)], "pretrain.partial")
+    run.train([line(step, 5.0) for step in range(10, 61, 10)], "pretrain.partial")
     return run
 
 

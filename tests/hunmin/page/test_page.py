@@ -297,14 +297,13 @@ def test_everything_is_text(tmp_path: Path) -> None:
     beat = {"state": "failed", "failure": HOSTILE, "processes": 2, "late_processes": 1, "step": 5, "late": [
         {"host": HOSTILE, "processes": 1, "ranks": [1], "step": 4, "silent_seconds": 99.5}]}  # fmt: skip
     run.write("pretrain.partial/logs/heartbeat.json", beat)
-    run.train([line(10, 3.0, slowest_rank=1, slowest_host=HOSTILE)], "pretrain.partial")
+    run.train([line(10, 3.0)], "pretrain.partial")
     run.write("pretrain.partial/logs/starts.jsonl", [{"time": HOSTILE, "step": 0, "processes": HOSTILE}])
     page = page_of(run.path)
     assert len(page.css("script")) == 1 and not page.css("img") and not page.css("[onerror]")
     assert page.css_first("h1").text() == HOSTILE == page.css_first("title").text().removesuffix(" · Hunmin")
     assert cells(page, "Sources")[1][0] == HOSTILE and cells(page, "Sources")[2][0] == "다른 출처 & Co"
     assert cells(page, "Late processes")[1] == ["node 1", "1", "1", "4", "99.5"]
-    assert cells(page, "Slow processes")[1] == ["node 1", "1", "1"]
     assert any(words(part).startswith("Failed: an error (") for part in page.css(".warning"))
 
 
@@ -320,9 +319,9 @@ def test_everything_is_text(tmp_path: Path) -> None:
     ],
 )
 def test_a_failure_is_told_without_names_and_paths(message: str, told: str, tmp_path: Path) -> None:
-    run = encoded(tmp_path, [line(10, 3.0, slowest_rank=1, slowest_host="hong-desktop")])
+    run = encoded(tmp_path, [line(10, 3.0)])
     late = [{"host": host, "processes": 1, "ranks": ranks, "step": 4, "silent_seconds": 9.5}
-            for host, ranks in (("hong-desktop", [9, 3]), ("hong-laptop", [2]))]  # fmt: skip
+            for host, ranks in (("hong-desktop", [9, 1]), ("hong-laptop", [2]))]  # fmt: skip
     beat = {"state": "failed", "failure": message, "processes": 9, "late_processes": 3, "step": 5, "late": late}
     run.write("pretrain.partial/logs/heartbeat.json", beat)
     recipe = run.path / "recipe.yaml"
@@ -332,7 +331,6 @@ def test_a_failure_is_told_without_names_and_paths(message: str, told: str, tmp_
     (warning,) = [words(part) for part in page.css(".warning")]
     assert warning.startswith(f"Failed: {told} (")
     assert [row[0] for row in cells(page, "Late processes")[1:]] == ["node 1", "node 2"]  # of ranks 1 and 2
-    assert cells(page, "Slow processes")[1][0] == "node 1"
 
 
 def test_a_folder_with_nothing_but_a_recipe(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from torch._inductor import config as inductor_config
 from common.errors import UserError
 from pretrain.cost.peak import known_device
 from pretrain.dry_run_batch import dry_run_batch
-from pretrain.kernels.compile import compile_whole, speed_up, use_fp8
+from pretrain.kernels.compile import compile_whole, speed_up
 from pretrain.kernels.precision import half_type
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
 from pretrain.settings import ModelSettings, PretrainSettings
@@ -97,26 +97,6 @@ def test_gradients_stand_beside_the_activations_at_a_rehearsals_peak(padded: boo
     inputs = {**arguments(), **({"lengths_B": torch.tensor([16, 9, 16, 12])} if padded else {})}
     dry_run_batch(model, [inputs], settings, 1, CPU)
     assert there == [True, True] and all(p.grad is None for p in model.parameters())
-
-
-def test_8_bits_are_near_and_weights_stay_what_they_are() -> None:
-    pytest.importorskip("torchao")
-    plain, _ = model_of(dtype="fp32")
-    model, _ = model_of(dtype="fp32")
-    names = list(model.state_dict())
-    use_fp8(model, CPU, emulate=True)
-    assert sum("Float8" in type(module).__name__ for module in model.modules()) == 2 * 2  # feed-forward alone
-    sums = model(**arguments())
-    sums["loss"].backward()
-    assert sums["loss"].item() == pytest.approx(plain(**arguments())["loss"].item(), rel=0.02)
-    assert list(model.state_dict()) == names and {p.dtype for p in model.parameters()} == {torch.float32}
-
-
-def test_8_bits_are_refused_where_there_are_none() -> None:
-    pytest.importorskip("torchao")
-    model, _ = model_of(dtype="fp32")
-    with pytest.raises(UserError, match="Hopper"):
-        use_fp8(model, CPU)
 
 
 def test_dropout_of_attention_alone() -> None:

@@ -32,7 +32,7 @@ from pretrain.callbacks.checkpoint import complete_checkpoints
 from pretrain.export import export_checkpoint, save_hf_model
 from pretrain.export.check import check_folder
 from pretrain.kernels.attention import NAME
-from pretrain.kernels.compile import compile_layers, compile_whole, speed_up, use_fp8
+from pretrain.kernels.compile import compile_layers, compile_whole, speed_up
 from pretrain.models.continuation import check_model, load_model
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
 from pretrain.models.registry import ARCHITECTURES
@@ -206,17 +206,6 @@ def test_in_16_bits_nothing_between_the_layers_is_wider() -> None:
     loss = fast(**inputs)["loss"]
     assert seen[1:] == [torch.bfloat16] * 19  # ten norms; what the first one reads are the embeddings
     assert loss.item() == pytest.approx(plain(**inputs)["loss"].item(), rel=5e-2)
-
-
-def test_8_bits_are_for_the_feed_forward_layers() -> None:
-    pytest.importorskip("torchao")
-    model, _ = make()
-    use_fp8(model, CPU, emulate=True)
-    layer = model.hf_model.model.layers[1]
-    assert [type(one).__name__ for one in (layer.mlp.Wi, layer.mlp.Wo, layer.attn.Wqkv, layer.attn.Wo)] == [
-        *("Float8Linear", "Float8Linear"),
-        *("Linear", "Linear"),
-    ]
 
 
 @pytest.mark.parametrize(("by_layers", "graphs"), [(False, 1), (True, 5)])
