@@ -14,7 +14,7 @@ import xxhash
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from common.errors import HunminError
-from common.files import atomic_write, hash_file, sha256_file, xxh3_file
+from common.files import atomic_write, hash_file, xxh3_file
 from common.settings import settings_hash
 
 MANIFEST = "manifest.json"
@@ -36,7 +36,7 @@ class Manifest(BaseModel):
     inputs: dict[str, str]
     """Name of each input → its hash (a file's, or an upstream manifest's)."""
     outputs: dict[str, dict[str, Any]]
-    """Path inside the folder → {"bytes", "sha256", "xxh3"}; manifests of earlier versions lack the last one."""
+    """Path inside the folder → {"bytes", "sha256", "xxh3"}."""
     counts: dict[str, Any] = {}
     """What the stage counted (documents, tokens, rejects …)."""
     versions: dict[str, str] = {}
@@ -206,6 +206,6 @@ def refuse_damaged(folder: str | Path, remedy: str, unread: Sequence[str] = ()) 
 
 def _is_whole(path: Path, facts: dict[str, Any]) -> bool:
     try:
-        return xxh3_file(path) == facts["xxh3"] if "xxh3" in facts else sha256_file(path) == facts["sha256"]
+        return xxh3_file(path) == facts["xxh3"]
     except OSError:  # a bad sector, say
         return False

@@ -27,9 +27,6 @@ class Settings(BaseModel):
         hide_input_in_errors=True,
     )  # fmt: skip
 
-    RENAMED: ClassVar[Mapping[str, str]] = {}
-    """Name that a setting had in earlier versions → its name. A recipe with the old one is refused and told the name;
-    what a finished stage or a checkpoint was made with counts as the same setting (`with_new_names`)."""
     ELSEWHERE: ClassVar[Mapping[str, str]] = {}
     """Name that a setting has in other libraries → its name. A recipe with the other one is refused and told the name.
     """
@@ -203,9 +200,6 @@ def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | Non
         key = _option(key, options)
     if item["type"] == "extra_forbidden":
         kind = class_at(model, location[:-1])
-        if new := _renamed(kind).get(str(location[-1])):
-            renamed = ".".join(map(str, [*location[:-1], new]))
-            return f"unknown key '{key}': it is now '{renamed if options is None else _option(renamed, options)}'"
         if meant := kind and issubclass(kind, Settings) and kind.ELSEWHERE.get(str(location[-1])):
             return f"unknown key '{key}' (did you mean '{meant}'?)"
         known = list(kind.model_fields) if kind else []
@@ -327,29 +321,6 @@ def _settings_class(annotation: Any) -> type[BaseModel] | None:
     return None
 
 
-def _renamed(model: type[BaseModel] | None) -> Mapping[str, str]:
-    return model.RENAMED if model is not None and issubclass(model, Settings) else {}
-
-
-def with_new_names(tree: Any, model: type[BaseModel] | None) -> Any:
-    """Return a JSON-like tree of settings with the names that they have now.
-
-    Args:
-        tree: may have been written by an earlier version; never a person's own recipe.
-        model: the settings class of the tree, or of what a list holds.
-    """
-    if isinstance(tree, list):
-        return [with_new_names(item, model) for item in tree]
-    if not isinstance(tree, dict) or model is None:
-        return tree
-    found = {}
-    for old, value in tree.items():
-        name = _renamed(model).get(old, old)
-        field = model.model_fields.get(name)
-        found[name] = with_new_names(value, _settings_class(field.annotation)) if field else value
-    return found
-
-
 def settings_hash(tree: Any) -> str:
     """Return 16 hex digits that identify a JSON-like tree, whatever the order of its keys."""
     text = json.dumps(tree, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
@@ -360,13 +331,11 @@ def changed_keys(old: Any, new: Any, prefix: str = "", model: type[BaseModel] | 
     """Return "key: old → new" for every leaf that differs between two JSON-like trees.
 
     Args:
-        old: may have been written by an earlier version.
+        old: the tree of before.
         new: the tree of now.
         prefix: what the keys begin with.
-        model: the settings class of the trees: what `old` lacks had its default before it could be set, and what it
-            calls by an earlier name counts by that of now.
+        model: the settings class of the trees: what `old` lacks had its default before it could be set.
     """
-    old = with_new_names(old, model)
     if isinstance(old, dict) and isinstance(new, dict):
         found: list[str] = []
         for key in sorted(set(old) | set(new)):

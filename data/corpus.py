@@ -65,8 +65,6 @@ REJECTS = "rejects/rejects.jsonl"
 DAMAGED = "rejects/files.jsonl"
 FILTERED = "filtered.jsonl"
 """Documents that filters dropped: ids and scores only."""
-FORMAT = 5
-"""Version of the parts in the work folder; parts of another version are not taken up."""
 NOT_IN_PARTS = (
     "inputs",
     "shard_mb",
@@ -181,7 +179,6 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitW
     benchmark = _benchmark(settings, key)
     filters = build_filters(settings.filters)
     identity = {
-        "format": FORMAT,
         "rules": rules_of(OF_PARTS),
         "unicode": unicodedata.unidata_version,
         "settings": dump_settings(settings.model_copy(update=dict.fromkeys(NOT_IN_PARTS))),

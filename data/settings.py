@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from pydantic import Field, field_validator
 
 from common.settings import Settings, runtime
@@ -20,8 +17,6 @@ from data.readers import SourceSettings
 
 class CorpusSettings(Settings):
     """Which texts become the corpus, and what happens to them."""
-
-    RENAMED: ClassVar[Mapping[str, str]] = {"max_bad_files": "max_bad_file_share"}
 
     inputs: list[str | SourceSettings] = Field(min_length=1)
     """Paths, folders, globs or URLs; or sources with their own name, format, field names, licence and rules."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -101,8 +100,6 @@ class RerankSettings(Settings):
 
 class EmbedSettings(Settings):
     """An encoder and data sets to a model of sentence embeddings."""
-
-    RENAMED: ClassVar[Mapping[str, str]] = {"length": "max_seq_len", "lr": "learning_rate"}
 
     base: str | None = None
     """Encoder to tune: a transformers folder or hf:OWNER/NAME@COMMIT, loaded without remote code. None is the export of

@@ -19,7 +19,6 @@ from common.output import guard_output, typed_words, use_utf8_names
 from common.process import Terminated, end_on_sigterm
 from common.progress import say, shown
 from common.secrets import masked, remember
-from hunmin import renamed
 from hunmin.commands import (
     corpus,
     doctor,
@@ -138,9 +137,6 @@ def run_command(arguments: list[str]) -> int:
     """Return the exit code of a command line; a user's mistake is shown without a traceback."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     remember(arguments)
-    if moved := renamed.command_now(arguments):
-        say(f"error: {moved}", style="red")
-        return EXIT_MISUSED
     try:
         with disk_errors("the output"):
             code = app(arguments, standalone_mode=False)
@@ -171,9 +167,6 @@ def run_command(arguments: list[str]) -> int:
         return EXIT_MISUSED
     except Exception as error:
         if _is_usage_error(error):
-            if now := renamed.OPTIONS.get(getattr(error, "option_name", "")):
-                say(f"error: {error.option_name} is now {now}", style="red")  # type: ignore[attr-defined]
-                return EXIT_MISUSED
             error.message = masked(error.message)  # type: ignore[attr-defined]
             error.show()  # type: ignore[attr-defined]
             return EXIT_MISUSED

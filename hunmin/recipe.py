@@ -22,7 +22,6 @@ from common.settings import (
     parse_settings,
     runtime,
     under,
-    with_new_names,
 )
 from data.decontaminate import NOT_DECONTAMINATED
 from data.settings import CorpusSettings
@@ -127,7 +126,7 @@ def load_recipe(
         UserError: the file or a value is wrong, what is named on the hub cannot be fetched, or the key of the
             pseudonyms would stand beside them.
     """
-    path, written = read_recipe(path, Recipe)
+    path, written = read_recipe(path)
     refuse_instructions(written, path)
     tree = apply_overrides(written, under(overrides, section, Recipe.model_fields) if section else overrides)
     for section in ("tokenizer", "pretrain", *(["embed"] if tree.get("embed") else [])):
@@ -173,17 +172,12 @@ def _share_length(tree: dict[str, Any]) -> None:
             tokenizer.setdefault("max_seq_len", length)
 
 
-def read_recipe(path: str | Path, kind: type[RunSettings]) -> tuple[Path, dict[str, Any]]:
-    """Return the file that a recipe's name stands for, and what is written in it, or raise a UserError.
-
-    Args:
-        kind: class of the recipe; what an earlier version has written into a run's folder gets the names of now.
-    """
+def read_recipe(path: str | Path) -> tuple[Path, dict[str, Any]]:
+    """Return the file that a recipe's name stands for, and what is written in it, or raise a UserError."""
     path = recipe_file(path)
     if not path.exists():
         raise _no_recipe(path)
-    written = load_yaml(path)
-    return path, with_new_names(written, kind) if is_resolved_recipe(path) else written
+    return path, load_yaml(path)
 
 
 def recipe_of(run: Path) -> Path:

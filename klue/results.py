@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from klue.plan import INITS
-from klue.search import IN_ROWS
+from klue.search import GRID
 from klue.synthetic import NOTE
 from klue.tasks import TASKS
 
@@ -24,7 +24,7 @@ def sort_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _values(row: dict[str, Any]) -> tuple[Any, ...]:
     """Return a row's settings, in the order of what a search varies."""
-    return (*(row["settings"][name] for name in IN_ROWS), json.dumps(row["settings"], sort_keys=True))
+    return (*(row["settings"][name] for name in GRID), json.dumps(row["settings"], sort_keys=True))
 
 
 def spread(values: Sequence[float | None]) -> dict[str, float | int | None]:
@@ -139,7 +139,6 @@ def chosen(rows: Sequence[dict[str, Any]]) -> list[tuple[list[dict[str, Any]], i
 
 def _entry(group: list[dict[str, Any]]) -> dict[str, Any]:
     first = group[0]
-    later = set(TASKS[first["task"]].as_published.values())  # rows of earlier versions have none
     tested = all(row.get("test") for row in group)
     return {
         "model": first.get("model", ""),
@@ -151,10 +150,7 @@ def _entry(group: list[dict[str, Any]]) -> dict[str, Any]:
         "settings": first["settings"],
         **({"collapsed": collapsed} if (collapsed := sum("one_answer" in row for row in group)) else {}),
         **{
-            which: {
-                metric: spread([row[which].get(metric) if metric in later else row[which][metric] for row in group])
-                for metric in metrics_of(first["task"])
-            }
+            which: {metric: spread([row[which][metric] for row in group]) for metric in metrics_of(first["task"])}
             for which in ("best", "last", *(("test",) if tested else ()))
         },
     }
@@ -163,7 +159,7 @@ def _entry(group: list[dict[str, Any]]) -> dict[str, Any]:
 def _metric(groups: Iterable[list[dict[str, Any]]]) -> str:
     """Return the metric that evaluations of a task were chosen by, the task's own where they were not by one."""
     rows = [row for group in groups for row in group]
-    chosen_by = {row["settings"].get("select_by") for row in rows}
+    chosen_by = {row["settings"].get("metric_for_best_model") for row in rows}
     return (chosen_by.pop() if len(chosen_by) == 1 else None) or TASKS[rows[0]["task"]].selection
 
 

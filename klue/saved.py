@@ -13,7 +13,6 @@ from safetensors.torch import load_file, save_file
 
 from common.errors import UserError
 from common.files import follow_umask, publish_folder, write_text
-from common.settings import with_new_names
 from klue.heads import Head, build_head
 from klue.model_folder import BESIDE_TOKENIZER, HEAD_FILE, TOKENIZER_FILES
 from klue.plan import Job
@@ -64,7 +63,6 @@ def read_facts(folder: Path) -> dict[str, Any]:
     its weights, and its "labels". Raises UserError where the folder holds no saved model."""
     try:
         stored = json.loads((folder / FACTS).read_bytes())
-        stored["job"] = with_new_names(stored["job"], Job)
         Job.model_validate(stored["job"])
         return {key: stored[key] for key in ("job", "shared", "scores", "labels")}
     except (OSError, ValueError, KeyError, TypeError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from klue.settings import ROW_NAMES, KlueSettings, Training, resolve_training
+from klue.settings import KlueSettings, Training, resolve_training
 from klue.tasks.base import Task
 
 GRID: dict[str, tuple[float, ...]] = {
@@ -16,8 +16,6 @@ GRID: dict[str, tuple[float, ...]] = {
     "epochs": (3, 4, 5, 10),
 }
 """The paper's, section 5."""
-IN_ROWS = tuple(ROW_NAMES.get(name, name) for name in GRID)
-"""The grid's settings by their names in result rows."""
 SEARCHES: dict[str, tuple[str, ...]] = {"none": (), "small": ("learning_rate",), "grid": tuple(GRID)}
 """What is varied; all else has the value it would have without a search."""
 
@@ -37,7 +35,7 @@ def values_name(values: dict[str, Any]) -> str:
     Args:
         values: `Training.values` of a job, or a result row's `settings`.
     """
-    short = zip(IN_ROWS, ("lr", "warmup", "decay", "batch", "epochs"), strict=True)
+    short = zip(GRID, ("lr", "warmup", "decay", "batch", "epochs"), strict=True)
     return "-".join(f"{word}{values[name]:g}" for name, word in short)
 
 
@@ -45,5 +43,5 @@ def values_text(values: dict[str, Any]) -> str:
     """Return the varied values for people."""
     return (
         f"learning rate {values['learning_rate']:g}, warm-up {values['warmup_share']:g}, "
-        f"weight decay {values['weight_decay']:g}, batch {values['batch_size']}, {values['epochs']} epochs"
+        f"weight decay {values['weight_decay']:g}, batch {values['global_batch']}, {values['epochs']} epochs"
     )

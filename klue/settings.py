@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -17,16 +16,9 @@ from klue.tasks.base import LARGE_FROM_HIDDEN, Task
 AUTHORS_PARSER_WIDTH = 768
 """Of the LSTMs of KLUE-DP's parser."""
 
-RENAMED = {"select_by": "metric_for_best_model", "batch_size": "global_batch", "max_length": "max_seq_len"}
-"""Earlier name of a setting → its name."""
-ROW_NAMES = {name: earlier for earlier, name in RENAMED.items()}
-"""Setting → its name in result rows and fingerprints of jobs, which keep the earlier names."""
-
 
 class FineTuneSettings(Settings):
     """How a model is fine-tuned; a value left out is the benchmark authors' for the task and the model's size."""
-
-    RENAMED: ClassVar[Mapping[str, str]] = RENAMED
 
     epochs: int | None = Field(None, ge=1)
     """Passes over the train examples. Authors: YNAT and STS 4, NLI, MRC and WoS 5, NER and RE 3, DP 10; with a large
@@ -252,8 +244,6 @@ class KlueSettings(Settings):
 class Training(Settings):
     """The values a job is fine-tuned with, all of them resolved; see FineTuneSettings for units."""
 
-    RENAMED: ClassVar[Mapping[str, str]] = RENAMED
-
     epochs: int
     learning_rate: float
     global_batch: int
@@ -274,10 +264,9 @@ class Training(Settings):
 
     @property
     def values(self) -> dict[str, Any]:
-        """Return what identifies the training, by its names in result rows; optional values only where one is given."""
+        """Return what identifies the training; optional values only where one is given."""
         optional = ("metric_for_best_model", "parser_width")
-        values = {name: value for name, value in self.model_dump().items() if name not in optional or value is not None}
-        return {ROW_NAMES.get(name, name): value for name, value in values.items()}
+        return {name: value for name, value in self.model_dump().items() if name not in optional or value is not None}
 
 
 def resolve_training(settings: KlueSettings, task: Task, hidden_size: int) -> Training:

@@ -270,7 +270,7 @@ def _other_than_the_authors(summary: Sequence[dict[str, Any]]) -> list[str]:
             f"a parser {width} wide; the authors' is {AUTHORS_PARSER_WIDTH}": width != AUTHORS_PARSER_WIDTH,
             TEXTS_ALONE: task == "wos" and settings.get("texts_only"),
         }
-        if metric := settings.get("select_by"):
+        if metric := settings.get("metric_for_best_model"):
             notes[f"evaluations chosen by {metrics_of(task)[metric]}"] = True
         for note in (note for note, holds in notes.items() if holds):
             said.setdefault((task, note), []).append(f"{entry['model']}, {TITLES[entry['init']]}")

@@ -79,7 +79,7 @@ class ModelSettings(Settings):
 class OptimizerSettings(Settings):
     """Optimizer and schedule; the defaults are RoBERTa's (Liu et al. 2019, Table 9)."""
 
-    RENAMED: ClassVar[Mapping[str, str]] = {"lr": "learning_rate", "clip": "max_grad_norm"}
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {"lr": "learning_rate"}
 
     type: Literal["adamw", "muon"] = "adamw"
     """Optimizer. `muon`: Muon for the layers' matrices, AdamW for the rest; half the optimizer state for the matrices.
@@ -131,13 +131,6 @@ class BatchWarmupSettings(Settings):
 
 class PretrainSettings(Settings):
     """One pretraining run; the defaults are KLUE-RoBERTa-base."""
-
-    RENAMED: ClassVar[Mapping[str, str]] = {
-        "samples": "packing",
-        "length": "max_seq_len",
-        "communication": "grad_reduce_dtype",
-        "bucket_mb": "bucket_cap_mb",
-    }
 
     model: ModelSettings = ModelSettings()
     """Shape of the encoder."""

@@ -13,7 +13,6 @@ import typer.main
 from rich.text import Text
 
 from hunmin.main import app
-from hunmin.renamed import COMMANDS, OPTIONS
 
 ROOT = Path(__file__).parents[1]
 CODE = ("common", "tokenizer", "data", "pretrain", "klue", "leaderboard", "embed", "hunmin")
@@ -43,13 +42,8 @@ WORDS = {
 """Private word → the field's word."""
 
 ALLOWED = {
-    "hunmin/renamed.py": "names the options' earlier names",
-    "klue/settings.py": "result rows of all versions name the setting select_by",
-    "klue/tables.py": "reads select_by in result rows",
-    "klue/results.py": "reads select_by in result rows",
     "data/filters/ngram_model.py": "a change of a rule's code would have every finished corpus built again",
     "data/readers/delimited.py": "a change of a rule's code would have every finished corpus built again",
-    "pretrain/settings.py": "names earlier names of settings",
 }
 """File → why it may use them."""
 
@@ -83,13 +77,6 @@ def hits() -> dict[tuple[str, str], list[str]]:
 def test_private_words_stand_nowhere() -> None:
     found = hits()
     assert found == {}
-
-
-def test_documents_use_no_earlier_name() -> None:
-    """Earlier options and commands are refused when they are run, and parsed as unknown ones are not everywhere."""
-    earlier = [*(f"{name} " for name in OPTIONS), *(f"hunmin {' '.join(words)} " for words in COMMANDS)]
-    texts = {path: path.read_text(encoding="utf-8") for path in DOCUMENTS}
-    assert [(path.name, name) for path, text in texts.items() for name in earlier if name in text] == []
 
 
 def commands() -> Iterator[tuple[str, Any]]:

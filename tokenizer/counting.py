@@ -29,8 +29,6 @@ from tokenizer.sampling import Sample, source_shares
 from tokenizer.settings import TokenizerSettings
 from tokenizer.words import Piece, Tally, WordsTask, WordsWork, corpus_pieces, count_characters, source_sizes
 
-FORMAT = 3
-"""Version of the files; those of another version are not taken up."""
 COUNTED_SETTINGS = ("model", "pretokenizer", "sample_mb", "seed", "user_tokens")
 """Settings that the counts depend on."""
 HELD_OUT_SHARE, HELD_OUT_BYTES = 0.01, 2_000_000
@@ -70,9 +68,7 @@ def count_corpus(settings: TokenizerSettings, corpus: str | Path, work: Path) ->
     """
     pieces = corpus_pieces(corpus)
     content = _content_hash(pieces)
-    folder = work / settings_hash(
-        {"format": FORMAT, "corpus": content, **{k: dump_settings(settings)[k] for k in COUNTED_SETTINGS}}
-    )
+    folder = work / settings_hash({"corpus": content, **{k: dump_settings(settings)[k] for k in COUNTED_SETTINGS}})
     for other in work.glob("*"):
         if other != folder:
             shutil.rmtree(other, ignore_errors=True)

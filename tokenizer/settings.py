@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -19,8 +18,6 @@ SPECIAL_TOKENS: dict[str, tuple[str, ...]] = {
 
 class TokenizerSettings(Settings):
     """How the vocabulary is trained."""
-
-    RENAMED: ClassVar[Mapping[str, str]] = {"max_length": "max_seq_len"}
 
     vocab_size: int = Field(default=32_000, ge=32)
     """Exact number of entries in the vocabulary, special tokens and unused slots included (KLUE: 32,000)."""

@@ -24,7 +24,6 @@ from common.errors import HunminError, UserError
 from common.files import atomic_write
 
 META = "tokens.json"
-FORMAT = 1
 UINT16_VOCABULARY = 1 << 16
 """Largest vocabulary whose ids fit 16 bits."""
 SPECIAL_NAMES = ("cls", "pad", "sep", "unk", "mask")
@@ -89,7 +88,6 @@ def write_meta(
         unk: number of [UNK] ids over all shards.
     """
     meta = {
-        "format": FORMAT,
         "dtype": token_dtype(vocab_size).name,
         "vocab_size": vocab_size,
         "special_ids": {name: int(special_ids[name]) for name in SPECIAL_NAMES},
@@ -108,7 +106,7 @@ class TokenShards:
 
     Raises:
         UserError: the folder holds no tokens.json.
-        HunminError: tokens.json is damaged or of another format, or a shard's file is gone or cut short.
+        HunminError: tokens.json is damaged, or a shard's file is gone or cut short.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -121,10 +119,6 @@ class TokenShards:
             )
         try:
             meta = json.loads(path.read_text(encoding="utf-8"))
-            if meta["format"] != FORMAT:
-                raise HunminError(
-                    f"{path} has format {meta['format']}", f"this version reads format {FORMAT}", "encode again"
-                )
             self.vocab_size: int = meta["vocab_size"]
             self.special_ids: dict[str, int] = {name: meta["special_ids"][name] for name in SPECIAL_NAMES}
             self.dtype = np.dtype(meta["dtype"]).newbyteorder("<")

@@ -17,7 +17,6 @@ from common.errors import UserError, nearest
 from common.files import open_bytes, stored
 from data.instruct.spec import Layout, Use
 from data.readers import UnreadableError, first_bytes, load_json, refuse_content
-from data.readers.wikitext import TITLE
 from data.splitting import split_sentences
 
 Entry = tuple[int, Any]
@@ -28,6 +27,8 @@ LEAD_CHARS, LEAST, MOST = 1500, 20, 500
 """Characters of an article that are looked at; fewest and most of a beginning, a continuation and a definition."""
 PASSED_OVER = "not of the kind that is asked for: "
 """What reasons begin with where an article is none of the set's faults."""
+_TITLE = re.compile(r"\s*= (?![= ]).*[^=\s] =[ \t]*\r?\n?")
+"""Line above an article of WikiText; its headings have more signs."""
 _DEFINES = re.compile(r"(?:이다|입니다|이었다|(?<!하)였다|(?:말|뜻|칭)한다|가리킨다|일컫는다)\.$")
 
 
@@ -138,7 +139,7 @@ def _articles(text: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
     title, first, lead, size = "", 1, list[str](), 0
     for number, line in enumerate(text, 1):
         heading = line.lstrip().startswith("= ")
-        if heading and TITLE.match(line.encode()):
+        if heading and _TITLE.fullmatch(line):
             if title:
                 yield first, title, lead
             title, first, lead, size = line.strip().strip("=").strip(), number, [], 0

@@ -10,15 +10,15 @@ in them, depend on the content and the settings alone, and no input can fill the
 * `damage`, `transport`: files that are broken, and connections that are; `containers`: archives and stand-ins;
 * `ranges`: files of lines read from any place on;
 * `blocks`, `json_elements`: cutting text at borders, and JSON at its elements;
-* `lines`, `delimited`, `pages`, `po`, `conllu`, `wikitext`, `nikl`, `namuwiki`, `mediawiki`: formats of text;
+* `lines`, `delimited`, `pages`, `nikl`, `namuwiki`, `mediawiki`: formats of text;
 * `rows`, `parquet`, `sqlite`, `hub`: formats of rows; `warc`, `web_pages`: web archives;
 * `namumark`, `wikicode`, `html`, `markdown`: markup to text; `markup`: that of text fields;
 * `registry`: all formats by name; `formats`: files of any of them.
 
 Libraries parse what they parse well: orjson, pyarrow (Parquet), sqlite3, selectolax (HTML), markdown-it, the expat of
-the standard library, mwparserfromhell. What is cut and read here is what they cannot: pyarrow.csv and polib end at the
-first record that does not fit, where one line has to be quarantined and the rest read (NSMC's file has 178 such lines);
-ijson decodes all records in the one process that cuts; conllu and polib take whole files.
+the standard library, mwparserfromhell. What is cut and read here is what they cannot: pyarrow.csv ends at the first
+record that does not fit, where one line has to be quarantined and the rest read (NSMC's file has 178 such lines); ijson
+decodes all records in the one process that cuts.
 """
 
 from common.files import HUB, stem

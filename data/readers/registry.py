@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from data.readers import (
-    conllu,
     delimited,
     json_elements,
     lines,
@@ -15,9 +14,7 @@ from data.readers import (
     namuwiki,
     nikl,
     pages,
-    po,
     warc,
-    wikitext,
 )
 from data.readers.blocks import BLANK_LINES, LINES, WHOLE, Borders, cut
 from data.readers.encoding import TextStream
@@ -82,11 +79,8 @@ READERS: dict[Format, Reader] = {
     ),
     "namuwiki": Reader(_elements(namuwiki.parse_page), lambda file, stream, size: cut_values(stream, size)),
     "mediawiki": Reader(mediawiki.parse_mediawiki, _at(mediawiki.PAGES)),
-    "wikitext": Reader(wikitext.parse_wikitext, _at(wikitext.ARTICLES)),
     "html": Reader(pages.parse_html, _at(WHOLE), suffixes=(".html", ".htm", ".xhtml")),
     "markdown": Reader(pages.parse_markdown, _at(WHOLE), suffixes=(".md", ".markdown")),
-    "po": Reader(po.parse_po, _at(BLANK_LINES), suffixes=(".po",)),
-    "conllu": Reader(conllu.parse_conllu, conllu.cut_conllu, suffixes=(".conllu",)),
 }
 """Every format. Its name and what it means for people stand in `data.readers.settings`; what tells texts of several
 formats apart by their first bytes, in `data.readers.sniff`."""

@@ -25,13 +25,10 @@ Format = Literal[
     "nikl",
     "namuwiki",
     "mediawiki",
-    "wikitext",
     "html",
     "markdown",
-    "po",
-    "conllu",
 ]
-CLEANED_FORMATS = ("html", "markdown", "namuwiki", "mediawiki", "wikitext", "warc", "po", "nikl", "conllu")
+CLEANED_FORMATS = ("html", "markdown", "namuwiki", "mediawiki", "warc", "nikl")
 """Formats without text fields, whose readers give plain text."""
 Encoding = Literal[
     "auto", "utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp949", "euc-kr", "iso-2022-kr", "johab"
@@ -57,8 +54,7 @@ class SourceSettings(Settings):
     row, the first row names the columns (csv: between commas, semicolons or tabs). parquet, sqlite, hf: one document
     per row. warc: web archives (WARC, WET), one document per page. nikl: the JSON of the MODU corpora
     (`document[].paragraph[].form`, `document[].utterance[].form`). namuwiki: the Namuwiki dump. mediawiki: a
-    pages-articles XML dump. wikitext: articles under lines `= Title =`. html, markdown: one document per file. po:
-    gettext, one document per translation. conllu: treebanks; the `# text =` lines are read."""
+    pages-articles XML dump. html, markdown: one document per file."""
     encoding: Encoding = "auto"
     """Encoding of the text; auto follows a byte order mark or the mark of ISO-2022-KR. Without one it takes UTF-8, or
     CP949 or Johab if the first text beyond ASCII is Korean in it and not valid in UTF-8. Lines that cannot be decoded

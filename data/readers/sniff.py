@@ -17,18 +17,22 @@ from data.readers.markup import require_parser
 from data.readers.records import InputFile
 from data.readers.registry import BY_SUFFIX, READERS
 from data.readers.settings import Format
-from data.readers.wikitext import TITLE
 
 _OBJECT = re.compile(rb'\s*\{\s*["}]')
 _NAMU_PAGE = re.compile(rb'\s*\[?\s*\{(?=[^{}]{0,2000}?"namespace"\s*:)(?=[^{}]{0,2000}?"title"\s*:)')
 _HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html)\b", re.I | re.DOTALL)
-_TREEBANK = re.compile(rb"\s*# (?:newdoc|newpar|sent_id|text|global\.columns)\b")
 _COLUMN = re.compile(r"[^\W\d][\w .-]{1,39}")
 _DUMPS: dict[str, re.Pattern[bytes]] = {
     "namuwiki": re.compile(rb"\A\s*[\[{]"),
     "mediawiki": re.compile(rb"<mediawiki|<page>|\A\s*<"),
 }
 """What the beginnings of dumps of wikis hold."""
+_NOT_LINES: tuple[tuple[re.Pattern[bytes], str], ...] = (
+    (re.compile(rb'(?:[ \t]*(?:#[^\n]*)?\r?\n)*msgid "'), "a gettext catalogue"),
+    (re.compile(rb"(?s:\s*# (?:newdoc|newpar|sent_id|text|global\.columns)\b.*\n1\t)"), "a treebank in CoNLL-U"),
+    (re.compile(rb"\s*= (?![= ])[^\n]*[^=\s] =[ \t]*\r?\n"), "WikiText: articles under lines `= Title =`"),
+)
+"""Beginnings of texts whose lines are no documents, and what they are."""
 TABLE_LINES = 20
 """Lines by whose tabs a text is taken for a table, or not."""
 AGREEING = 0.8
@@ -119,10 +123,14 @@ def _sniff(file: InputFile, head: bytes) -> Format:
         return "json" if file.settings.records_field else _objects(head, suffix)
     if _HTML.match(head[:SNIFF_BYTES]):
         return "html"
-    if _TREEBANK.match(head) and b"\n1\t" in head:
-        return "conllu"
-    if TITLE.match(head.lstrip(b"\r\n")):
-        return "wikitext"
+    for beginning, what in _NOT_LINES:
+        if beginning.match(head):
+            raise UnfitInputError(
+                file.path,
+                f"is {what}",
+                "convert it to JSON Lines, or give the source's format (text: a document a line)",
+                "a text file has a document on each line, or is in a format that is read",
+            )
     if SEPARATOR_LINE.match(head):
         return "csv"
     if _is_table(file, head):

@@ -137,36 +137,6 @@ def finetune(
         terminal.print(results_table(rows, beside, terminal.width))
 
 
-@app.command(epilog="Example: hunmin klue upper-bound runs/x/export --data klue/ --task klue-ner")
-def upper_bound(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Encoder, as of finetune; only its tokenizer and size are used.")
-    ],
-    data: Data,
-    task: TaskNames = None,
-    suite: SuiteNames = None,
-    as_json: AsJson = False,
-) -> None:
-    """Compute upper bounds: scores of perfect outputs under the tokenizer and the maximum length.
-
-    KLUE-NER's authors report no such figure; with their alignment their own tokenizer reaches 94.08 / 97.22.
-    """
-    from klue.results import metrics_of
-    from klue.tasks import TASKS, names_of
-    from klue.upper_bound import ceilings
-
-    rows = ceilings(find(model, "model"), find(data, "dataset"), task or names_of(suite or ["klue"]))
-    if as_json:
-        print_json(rows)
-        return
-    table = Table("task", "metric", "upper bound", "examples", "inputs", "cut", "max length")
-    for row in rows:
-        for metric, name in metrics_of(row["task"]).items():
-            counts = [f"{row[key]:,}" for key in ("examples", "inputs", "cut", "max_length")]
-            table.add_row(TASKS[row["task"]].title, name, f"{row['scores'][metric]:.2f}", *counts)
-    console(stderr=False).print(table)
-
-
 @app.command(epilog="Example: hunmin klue score ynat --gold ynat-v1.1_dev.json --predictions p.jsonl --json")
 def score(
     task: Annotated[

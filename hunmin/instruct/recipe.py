@@ -60,7 +60,7 @@ def load_any_recipe(
     path: str | Path, overrides: Sequence[str] = (), fetch: bool = False, section: str | None = None
 ) -> Recipe | InstructRecipe | EmbedRecipe:
     """Return the recipe in a YAML file, of any kind; for arguments and errors see `load_recipe`."""
-    file, written = read_recipe(path, InstructRecipe)
+    file, written = read_recipe(path)
     if is_of_embeddings(written):
         from hunmin.embed.recipe import read_embed_recipe
 

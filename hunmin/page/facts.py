@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from common.lock import is_locked
-from common.settings import load_yaml, parse_settings, with_new_names
+from common.settings import load_yaml, parse_settings
 from data.corpus import DAMAGED
 from data.statistics.table import load_statistics
 from hunmin.embed.facts import EmbedFacts, read_embed
 from hunmin.page.curves import Metrics, read_curves
 from hunmin.page.stages import FRESH, RunState, StageFacts, last_written, read_stages, run_state
-from hunmin.recipe import Recipe, recipe_of
+from hunmin.recipe import recipe_of
 from hunmin.report import contamination
 from hunmin.stages import TIMING
 from klue.report import read_rows
@@ -119,7 +119,7 @@ def read_facts(run: Path, now: float) -> Facts:
         UserError: it is no run folder, or its results are damaged.
         HunminError: a manifest or the statistics are damaged.
     """
-    recipe = with_new_names(load_yaml(recipe_of(run)), Recipe)
+    recipe = load_yaml(recipe_of(run))
     written = last_written(run, now)
     active = is_locked(run) or (written is not None and now - written < FRESH)
     folder = run / "pretrain.partial" if (run / "pretrain.partial").is_dir() else run / "pretrain"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.settings import changed_keys, with_new_names
-from pretrain.callbacks.checkpoint import check_format, damaged_files, read_metadata, tokens_fingerprint
+from common.settings import changed_keys
+from pretrain.callbacks.checkpoint import damaged_files, read_metadata, tokens_fingerprint
 from pretrain.objectives.registry import OBJECTIVES, last_learned
 from pretrain.settings import PretrainSettings
 
@@ -50,8 +50,7 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
             "pretrain.branch_from names the folder of one checkpoint (…/checkpoints/step-00001000)",
             "choose another one",
         )
-    check_format(path, saved)
-    before = with_new_names(saved["settings"], PretrainSettings)
+    before = saved["settings"]
     step = int(saved["step"])
     last = last_learned(before, step)
     free = _free(before, step, settings)

@@ -32,8 +32,6 @@ from pretrain.settings import PretrainSettings
 METADATA = "complete.json"
 WEIGHTS, OPTIMIZER = "weights.safetensors", "optimizer.safetensors"
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json")
-FORMAT = 2
-"""Of what a checkpoint holds; 1 was DeepSpeed's own files."""
 
 
 def step_folder(folder: Path, step: int) -> Path:
@@ -128,7 +126,7 @@ def save_checkpoint(
         names = (WEIGHTS, OPTIMIZER, *(path.name for path in beside))
         files = {name: ((temporary / name).stat().st_size, xxh3_file(temporary / name)) for name in names}
         with atomic_write(temporary / METADATA) as stream:
-            json.dump({"format": FORMAT, "step": step, "files": files, **metadata}, stream, indent=1, sort_keys=True)
+            json.dump({"step": step, "files": files, **metadata}, stream, indent=1, sort_keys=True)
         publish_folder(temporary, final, replace=True)  # a damaged one of this step
         # those of later steps are damaged ones that this run was resumed before: they must not count
         upto = [(done, path) for done, path in complete_checkpoints(folder) if done <= step]
@@ -220,12 +218,11 @@ def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) 
         path: the checkpoint.
         saved: its metadata.
         metadata: of the run: `fingerprint`, `settings`, `tokens_fingerprint` and `dtype`, the type that it computes in
-            here. Of the same data, settings that an earlier version called otherwise are the same.
+            here.
 
     Raises:
-        UserError: it was made by other settings, another corpus or an earlier version, or in another numeric type.
+        UserError: it was made by other settings or another corpus, or in another numeric type.
     """
-    check_format(path, saved)
     same = saved.get("fingerprint") == metadata["fingerprint"]
     changed = changed_keys(saved.get("settings", {}), metadata["settings"], model=PretrainSettings)
     data = saved.get("tokens_fingerprint")
@@ -243,16 +240,6 @@ def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) 
             "a run is computed in one numeric type from its first step to its last (pretrain.dtype=auto takes bf16 "
             "where the device has it)",
             f"continue where it began; or begin a new run from it: pretrain.branch_from={path}",
-        )
-
-
-def check_format(path: Path, saved: dict[str, Any]) -> None:
-    """Raise UserError where an earlier version wrote a checkpoint."""
-    if saved.get("format") != FORMAT:
-        raise UserError(
-            f"{path} was written by an earlier version (format {saved.get('format', 1)}, this one reads {FORMAT})",
-            "a run ends with the version that it began with",
-            "continue with that version, or begin anew in another `out` folder",
         )
 
 

@@ -9,9 +9,6 @@ from typing import Any
 
 import torch
 
-EARLIER = ("loss", "correct", "predicted", "pair_loss", "pairs_correct", "pairs", "tokens", "positions")
-"""Totals in the checkpoints of earlier versions."""
-
 
 class LogWindow:
     """Sums and seconds since the last line; batches that were skipped count for nothing.
@@ -24,8 +21,6 @@ class LogWindow:
 
     def __init__(self, device: torch.device, names: tuple[str, ...], saved: dict[str, Any]) -> None:
         held = saved.get("window", {})
-        if isinstance(held, list):  # as earlier versions wrote it
-            held = dict(zip(EARLIER, held, strict=True))
         self._names = names
         self._sums = torch.tensor([held.get(name, 0.0) for name in names], dtype=torch.float64, device=device)
         self._timed = torch.zeros_like(self._sums)

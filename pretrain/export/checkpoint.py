@@ -18,7 +18,6 @@ from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors, follow_umask, publish_folder
 from pretrain.callbacks.checkpoint import (
     TOKENIZER_FILES,
-    check_format,
     damaged_files,
     library_disk_errors,
     load_weights,
@@ -111,7 +110,7 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
         checkpoint: a step-* folder, wherever it stands.
 
     Raises:
-        UserError: it is not a whole checkpoint, or one of an earlier version.
+        UserError: it is not a whole checkpoint.
         HunminError: its files are damaged.
     """
     saved = read_metadata(checkpoint)
@@ -122,18 +121,11 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
             "a checkpoint folder holds complete.json and the files it lists",
             f"choose another step-* folder{': ' if whole else ''}{', '.join(whole)}",
         )
-    check_format(checkpoint, saved)
     if damaged_files(checkpoint, saved):
         raise HunminError(
             f"{checkpoint} is damaged: its bytes are not those that were written",
             "the files of a checkpoint are those that its complete.json describes",
             "restore it from a copy, or choose another step-* folder",
-        )
-    if "config" not in saved:
-        raise UserError(
-            f"{checkpoint} was written by an earlier version, whose checkpoints hold no configuration",
-            "a checkpoint is exported by what it holds",
-            "let its run continue: the next checkpoint holds all",
         )
     architecture, (name,) = ARCHITECTURES[saved["config"]["model_type"]], saved["config"]["architectures"]
     kind = architecture.model_class(next(head for head, known in architecture.classes.items() if known == name))
@@ -158,8 +150,7 @@ def export_checkpoint(
         onnx: beside them an ONNX graph.
 
     Raises:
-        UserError: it is not a whole checkpoint, or one of an earlier version, `dtype` cannot hold its weights, or the
-            graph cannot be made.
+        UserError: it is not a whole checkpoint, `dtype` cannot hold its weights, or the graph cannot be made.
         HunminError: what was written is not what it should be.
     """
     if onnx:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -25,8 +24,6 @@ class LoraSettings(Settings):
 class TuneOptimizerSettings(Settings):
     """AdamW and its schedule; the defaults are usual for tuning decoders of 1 to 10 billion weights."""
 
-    RENAMED: ClassVar[Mapping[str, str]] = {"lr": "learning_rate"}
-
     learning_rate: float = Field(5e-5, gt=0)
     """Peak learning rate. LoRA needs about ten times the rate for tuning all weights."""
     beta1: float = Field(0.9, ge=0, lt=1)
@@ -45,8 +42,6 @@ class TuneOptimizerSettings(Settings):
 
 class TuneSettings(Settings):
     """Tuning of a causal decoder on instructions."""
-
-    RENAMED: ClassVar[Mapping[str, str]] = {"length": "max_seq_len"}
 
     base: str
     """Model to tune: a transformers folder or hf:OWNER/NAME@COMMIT, loaded without remote code."""

@@ -18,7 +18,6 @@ from common.settings import (
     runtime,
     secret,
     settings_hash,
-    with_new_names,
 )
 
 
@@ -112,23 +111,6 @@ def test_a_setting_that_an_earlier_version_did_not_have_is_unchanged_at_its_defa
     assert settings_hash({"a": 1, "b": 2}) == settings_hash({"b": 2, "a": 1}) != settings_hash({"a": 1, "b": 3})
 
 
-class Renamed(Settings):
-    RENAMED = {"rate": "learning_rate"}  # noqa: RUF012
-    learning_rate: float = 1e-4
-
-
-class Run(Settings):
-    training: Renamed = Renamed()
-    several: list[Renamed] = Field([])
-
-
-def test_an_earlier_name_of_a_setting_is_refused_with_that_of_now() -> None:
-    with pytest.raises(UserError, match=r"unknown key 'training\.rate': it is now 'training\.learning_rate'"):
-        parse_settings(Run, {"training": {"rate": 1}}, "r")
-    with pytest.raises(UserError, match=r"unknown key '--rate': it is now '--learning-rate'"):
-        parse_settings(Renamed, {"rate": 1}, "r", options={})
-
-
 class Shape(Settings):
     ELSEWHERE = {"intermediate": "feed_forward"}  # noqa: RUF012
     feed_forward: int = 4
@@ -140,16 +122,6 @@ def test_another_librarys_name_of_a_setting_is_refused_with_the_settings() -> No
         parse_settings(Shape, {"intermediate": 1}, "r")
     with pytest.raises(UserError, match=r"unknown key 'feed_forwrad' \(did you mean 'feed_forward'\?\)"):
         parse_settings(Shape, {"feed_forwrad": 1}, "r")
-
-
-def test_work_of_an_earlier_version_counts_by_the_names_of_now() -> None:
-    before = {"training": {"rate": 1e-4}, "several": [{"rate": 1}, {"rate": 2}]}
-    after = {"training": {"learning_rate": 1e-4}, "several": [{"learning_rate": 1}, {"learning_rate": 2}]}
-    assert with_new_names(before, Run) == with_new_names(after, Run) == after
-    assert changed_keys(before, after, model=Run) == []
-    after["training"]["learning_rate"] = 2e-4  # type: ignore[call-overload]
-    assert changed_keys(before, after, model=Run) == ["training.learning_rate: 0.0001 → 0.0002"]
-    assert with_new_names({"rate": {"x": 1}}, None) == {"rate": {"x": 1}}
 
 
 def test_yaml_files_that_cannot_be_recipes(tmp_path: Path) -> None:

@@ -23,8 +23,6 @@ BAD = [
     ({"score": ["KLUE-STSS"]}, "did you mean 'KLUE-STS'"), ({"matryoshka": [8, 8]}, "different whole numbers"),
     ({"mini_batch": 4, "dtype": "fp16"}, "NaN in fp16"), ({"guide": "x", "dtype": "fp16"}, "NaN in fp16"),
     ({"batch": 9, "processes": 2}, "multiple of processes"),
-    ({"lr": 1e-3}, "unknown key 'lr': it is now 'learning_rate'"),
-    ({"length": 64}, "unknown key 'length': it is now 'max_seq_len'"),
     ({"steps": 5, "epochs": 2}, "steps or epochs"), ({"bacth": 3}, "did you mean 'batch'"),
     ({"data": [{"path": "x", "prompts": {"query": "질문: "}}], "score": ["KLUE-STS"]}, "trained but not scored"),
 ]  # fmt: skip

@@ -94,22 +94,3 @@ def test_recipes_are_listed_and_copied(capsys: pytest.CaptureFixture[str]) -> No
     assert Path("quickstart.yaml").read_bytes() == builtin_recipes()["quickstart"].read_bytes()
     assert run_command(["recipes", "--copy", "quickstart"]) == run_command(["recipes", "--copy", "quickstar"]) == 2
     assert "already exists" in (said := capsys.readouterr().err) and "there is no recipe 'quickstar'" in said
-
-
-@pytest.mark.parametrize(
-    ("words", "now"),
-    [
-        ("tokenizer push a b/c", "hunmin push TOKENIZER OWNER/NAME"),
-        ("klue push a b/c", "hunmin push MODEL OWNER/NAME"),
-        ("klue ceiling a --data b", "hunmin klue upper-bound"),
-        ("tokenizer train --max-length 8", "--max-length is now --max-seq-len"),
-        ("klue report a --details ynat", "--details is now --breakdown"),
-        ("launch a --line=1", "--line is now --scheduler-option"),
-        ("launch a --claim=1", "--claim is now --volume-claim"),
-        ("launch a --saving=1", "--saving is now --grace-period"),
-        ("launch a --environment=1", "--environment is now --env-file"),
-    ],
-)
-def test_earlier_names_are_refused_with_those_of_now(words: str, now: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(words.split()) == 2
-    assert now in capsys.readouterr().err

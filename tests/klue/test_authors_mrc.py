@@ -7,8 +7,8 @@ from klue.authors.mrc import final_text, joined, words_around
 from klue.metrics.reading import overlap_f1, overlap_f1_as_published
 from klue.tasks import TASKS
 from klue.tasks.base import Example
-from klue.upper_bound import SURE
 from tests.klue.families import write_family
+from tests.klue.faultless import SURE
 from tests.klue.test_families import made
 
 MRC = TASKS["klue-mrc"]

@@ -14,8 +14,8 @@ from klue.examples import load_splits
 from klue.metrics.entities import LABELS
 from klue.tasks import TASKS
 from klue.tasks.base import Example
-from klue.upper_bound import faultless
 from tests.klue.families import write_family
+from tests.klue.faultless import faultless
 from tests.klue.test_families import made
 
 NER = TASKS["klue-ner"]

@@ -49,7 +49,7 @@ def leave(folder: Path, model: str, share: float, gold: list[str] = GOLD, seeds:
         rows.append(
             {"model": model, "task": "klue-nli", "init": "pretrained", "seed": seed, "job": job, "data_hash": "d" * 64,
              "best": scores, "last": scores, "data_note": "", "examples": {"train": 9, "dev": 3000},
-             "settings": {"learning_rate": 5e-5, "warmup_share": 0.1, "weight_decay": 0.0, "batch_size": 32,
+             "settings": {"learning_rate": 5e-5, "warmup_share": 0.1, "weight_decay": 0.0, "global_batch": 32,
                           "epochs": 5, "evaluations_per_epoch": 4}}
         )  # fmt: skip
     (folder / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

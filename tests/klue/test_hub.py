@@ -15,7 +15,7 @@ from klue.metrics.entities import LABELS as ENTITY_LABELS
 from klue.score import score
 from klue.tasks.klue.relation import RelationExtraction
 from klue.tsv import Sentence
-from klue.upper_bound import ceilings
+from tests.klue.faultless import ceilings
 from tests.klue.names import KLUE_TASKS as TASKS
 
 

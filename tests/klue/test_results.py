@@ -57,6 +57,6 @@ def test_settings_are_chosen_by_the_metric_that_evaluations_were_chosen_by():
         return entry["settings"]["learning_rate"]
 
     assert chosen_rate([sts(9.0, 1.0, 1e-5), sts(5.0, 8.0, 5e-5)]) == 1e-5  # the task's own
-    by_f1 = {"select_by": "f1"}
+    by_f1 = {"metric_for_best_model": "f1"}
     assert chosen_rate([sts(9.0, 1.0, 1e-5, **by_f1), sts(5.0, 8.0, 5e-5, **by_f1)]) == 5e-5
     assert chosen_rate([sts(9.0, 1.0, 1e-5), sts(5.0, 80.0, 5e-5, **by_f1)]) == 1e-5  # one metric for all

@@ -39,11 +39,11 @@ def test_a_value_that_is_given_is_not_varied(changes):
     assert len(found) == 384 / 4 and {values.epochs for values in found} == {7}
 
 
-def test_fingerprints_are_those_of_before_there_was_select_by():
+def test_a_value_that_is_not_given_is_no_part_of_a_fingerprint():
     values = resolve_training(KlueSettings(data="d"), NLI, 768)
-    assert values.metric_for_best_model is None and "select_by" not in values.values
+    assert values.metric_for_best_model is None and "metric_for_best_model" not in values.values
     other = resolve_training(KlueSettings(data="d", nli={"metric_for_best_model": "accuracy"}), NLI, 768)
-    assert other.values == {**values.values, "select_by": "accuracy"}
+    assert other.values == {**values.values, "metric_for_best_model": "accuracy"}
 
 
 def test_names_are_those_of_the_values():

@@ -82,19 +82,6 @@ def test_wrong_settings(tree, message):
         parse_settings(KlueSettings, {"data": "d", **tree}, "recipe.yaml")
 
 
-def test_earlier_names_of_settings_are_refused_with_those_of_now(tmp_path):
-    tree = {"data": str(tmp_path), "training": {"max_length": 64}, "ynat": {"batch_size": 8}}
-    with pytest.raises(UserError) as caught:
-        parse_settings(KlueSettings, tree, "recipe.yaml")
-    assert "'training.max_length': it is now 'training.max_seq_len'" in str(caught.value)
-    assert "'ynat.batch_size': it is now 'ynat.global_batch'" in str(caught.value)
-
-
-def test_fingerprints_keep_the_earlier_names():
-    values = resolve_training(KlueSettings(data="d"), TASKS["ynat"], 768).values
-    assert (values["batch_size"], values["max_length"]) == (32, 128) and not {"global_batch", "max_seq_len"} & {*values}
-
-
 @pytest.mark.parametrize(
     ("changes", "kept"),
     [

@@ -22,7 +22,7 @@ from klue.score import score
 from klue.settings import KlueSettings
 from klue.tables import published_rows, tables
 from klue.tasks import SUITE_OF, TASKS
-from klue.upper_bound import ceilings
+from tests.klue.faultless import ceilings
 from tests.klue.stand_in import pretend
 from tests.klue.suite_files import write_suites
 
@@ -145,7 +145,7 @@ def test_published_rows_of_koelectra_stand_beside_whole_test_sets() -> None:
     row = {
         "model": "m", "task": "korsts", "init": "pretrained", "seed": 42, "data_note": "",
         "examples": {"train": 5749, "dev": 1500, "test": 1379},
-        "settings": {"learning_rate": 5e-5, "warmup_share": 0, "weight_decay": 0, "batch_size": 32, "epochs": 10},
+        "settings": {"learning_rate": 5e-5, "warmup_share": 0, "weight_decay": 0, "global_batch": 32, "epochs": 10},
         **{key: {"spearmanr": 1.0, "pearsonr": 2.0} for key in ("best", "last", "test")},
     }  # fmt: skip
     [table] = tables([row], published_rows())
@@ -182,5 +182,5 @@ def test_records_without_labels_are_read(suites: Path) -> None:
 
 def test_faultless_outputs_reach_the_top(suites: Path, tiny_reader: Path) -> None:
     names = [name for name in TASKS if SUITE_OF[name] != "klue" and name != "nsmc"]
-    for row in ceilings(tiny_reader, suites, names):
-        assert row["scores"][TASKS[row["task"]].selection] == pytest.approx(100)
+    for name, scores in ceilings(tiny_reader, suites, names).items():
+        assert scores[TASKS[name].selection] == pytest.approx(100)

@@ -102,7 +102,6 @@ def test_read_full_puts_short_reads_together():
         ("a.jsonl", '{"text": "한글"}\n'),
         ("a.csv", 'text,n\n"한,글",1\n'),
         ("a.html", "<p>한글"),
-        ("a.po", 'msgid "a"\nmsgstr "한글"'),
     ],
 )
 def test_formats_in_other_encodings(tmp_path, codec, name, source):

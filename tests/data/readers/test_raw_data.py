@@ -17,7 +17,6 @@ SOURCES = [
     ("boddari/wikinews.db", {"text_field": "body"}, 863),
     ("chatbot", {"text_field": ["Q", "A"]}, 11823),
     ("euc-kr/yeom_sangseop_samdae_euc-kr.txt", {}, 6342),
-    ("gettext_po", {}, 711),
     ("korean_hate_speech/dev.tsv", {"text_field": "comments"}, 471),
     ("korean_hate_speech/unlabeled_comments_5.txt", {}, 33893),
     ("mdn_html", {}, 200),
@@ -27,14 +26,11 @@ SOURCES = [
     ("parquet", {"text_field": "speech_text"}, 61),
     ("petitions_akngs_format.csv", {"text_field": ["title", "content"], "id_field": "article_id"}, 662),
     ("petitions_archive", {"text_field": "content"}, 662),
-    ("ud", {}, 3016),
-    ("wikitext_twin.train.txt", {}, 1157),
 ]
 REJECTS = {"nsmc_ratings_rebuilt.txt": {"another number of columns than the first row": 178}}
 """Reviews with a line end in them, in a table without quoting."""
 SKIPPED = {
     "boddari/wikinews.db": {"no text": 182},
-    "gettext_po": {"fuzzy translation": 90, "not translated": 264},
 }
 
 

@@ -30,14 +30,6 @@ def page(number: int, text: str) -> str:
     return f"<page>{head}<revision><text>{escaped(text)}</text></revision></page>\n"
 
 
-def entry(number: int, text: str) -> str:
-    return f'msgid "{number}"\nmsgstr {json.dumps(text, ensure_ascii=False)}\n\n'
-
-
-def tree(number: int, text: str) -> str:
-    return f"# newdoc\n# text = {text}\n1\t{number}\n\n# text = {number}\n1\t_\n\n"
-
-
 def table(rows: list[str], delimiter: str, quoting: int) -> str:
     out = io.StringIO()
     writer = csv.writer(out, delimiter=delimiter, quoting=quoting, lineterminator="\n")
@@ -62,11 +54,8 @@ MAKE = {
     ),
     "warc": lambda rows: b"".join(record(row.encode()) for row in rows).decode(),
     "mediawiki": lambda rows: "<mediawiki>\n" + "".join(page(n, row) for n, row in enumerate(rows)) + "</mediawiki>",
-    "wikitext": lambda rows: "앞글\n" + "".join(f" = 제목 {n} = \n {row} \n" for n, row in enumerate(rows)),
     "html": lambda rows: "<html><body>" + "".join(f"<p>{escaped(row)}</p>" for row in rows),
     "markdown": "\n\n".join,
-    "po": lambda rows: "".join(entry(n, row) for n, row in enumerate(rows)),
-    "conllu": lambda rows: "".join(tree(n, row) for n, row in enumerate(rows)),
 }
 
 

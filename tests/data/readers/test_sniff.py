@@ -3,7 +3,7 @@
 import pytest
 
 from common.errors import UserError
-from data.readers import InputFile, SourceSettings, resolve_format
+from data.readers import InputFile, SourceSettings, UnfitInputError, resolve_format
 
 
 def sniffed(name: str, head: bytes | str, **fields) -> str:
@@ -26,8 +26,6 @@ def sniffed(name: str, head: bytes | str, **fields) -> str:
         ('{\n "text": "가",\n "meta": {"document": []}\n}', "json"),
         ('<mediawiki xmlns="x">', "mediawiki"),
         ("<!DOCTYPE html>\n<html>", "html"),
-        (" = 제목 = \n 본문 \n", "wikitext"),
-        ("# sent_id = 1\n# text = 가\n1\t가\t_\n", "conllu"),
         ("id\tdocument\tlabel\n" + "1\t글\t0\n" * 5, "tsv"),
         ("id\ttext\n1\t글\n", "tsv"),
         ("탭이\t있는 글\n그러나\t표가\t아니다\n", "text"),
@@ -44,10 +42,25 @@ def test_by_content(head, format):
 @pytest.mark.parametrize(
     ("name", "format"),
     [("a.JSONL.gz", "jsonl"), ("a.csv", "csv"), ("a.tsv.zst", "tsv"), ("a.parquet", "parquet"), ("a.md", "markdown"),
-     ("a.htm", "html"), ("a.po", "po"), ("a.conllu.xz", "conllu"), ("a.sqlite3", "sqlite")],
+     ("a.htm", "html"), ("a.sqlite3", "sqlite")],
 )  # fmt: skip
 def test_by_name(name, format):
     assert sniffed(name, b"x") == format
+
+
+@pytest.mark.parametrize(
+    ("head", "what"),
+    [
+        (" = 제목 = \n 본문 \n", "WikiText"),
+        ("# sent_id = 1\n# text = 가\n1\t가\t_\n", "a treebank in CoNLL-U"),
+        ('# 머리\n#, fuzzy\nmsgid ""\nmsgstr ""\n', "a gettext catalogue"),
+        ('\r\nmsgid "a"\r\nmsgstr "가"\r\n', "a gettext catalogue"),
+    ],
+)
+def test_lines_that_are_no_documents_are_refused_unless_asked_for(head, what):
+    with pytest.raises(UnfitInputError, match=f"is {what}(?s:.*)convert it to JSON Lines"):
+        sniffed("a", head)
+    assert sniffed("a", head, format="text") == "text"
 
 
 def test_the_settings_come_first():

@@ -61,7 +61,8 @@ def scored(run: Path, tmp_path: Path) -> Path:
             "model": "mini", "task": "ynat", "init": init, "seed": 42, "best": dict.fromkeys(metrics_of("ynat"), value),
             "last": dict.fromkeys(metrics_of("ynat"), value), "data_note": "",
             "examples": {"train": 45678, "dev": 9107},
-            "settings": {"learning_rate": 1e-4, "batch_size": 8, "epochs": 1, "warmup_share": 0.1, "weight_decay": 0.0},
+            "settings": {"learning_rate": 1e-4, "global_batch": 8, "epochs": 1, "warmup_share": 0.1,
+                         "weight_decay": 0.0},
         }
         for init, value in (("pretrained", 61.25), ("random", 40.0))
     ]  # fmt: skip

@@ -169,7 +169,7 @@ def test_what_the_hub_does_not_have_is_one_error(hub: Hub, cache: Path, tokenize
     hub.repositories["a/b"] = Repository(False, {COMMIT: {"README.md": b""}}, COMMIT)
     with pytest.raises(UserError, match=r"does not hold config\.json, weights and a tokenizer"):
         find("a/b", "model")
-    assert run_command(["klue", "upper-bound", "a/b", "--data", "a/b"]) == 2
+    assert run_command(["klue", "finetune", "a/b", "--data", "a/b", "--out", "x"]) == 2
 
 
 def test_a_runs_folder_stands_for_its_export_and_its_tokenizer(cache: Path, offline: None, tokenizer: Path) -> None:

@@ -234,7 +234,7 @@ LINES = [
 
 def result(task: str, init: str, seed: int, score: float, data_note: str = "") -> dict[str, Any]:
     """Return a job's result, all its metrics alike; the last evaluation is 1 lower."""
-    settings = {"learning_rate": 5e-5, "warmup_share": 0.1, "weight_decay": 0.0, "batch_size": 32, "epochs": 4}
+    settings = {"learning_rate": 5e-5, "warmup_share": 0.1, "weight_decay": 0.0, "global_batch": 32, "epochs": 4}
     metrics = metrics_of(task)
     return {
         "model": "by-hand", "task": task, "init": init, "seed": seed, "metric": TASKS[task].selection,

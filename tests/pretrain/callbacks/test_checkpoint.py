@@ -14,7 +14,6 @@ from common.errors import HunminError, UserError
 from common.files import xxh3_file
 from pretrain.callbacks import checkpoint
 from pretrain.callbacks.checkpoint import (
-    FORMAT,
     METADATA,
     check_metadata,
     complete_checkpoints,
@@ -34,9 +33,7 @@ def write(folder: Path, step: int, **changed: Any) -> Path:
     state = path / "state.bin"
     state.write_bytes(bytes([step]) * 100)
     files = {state.name: [100, xxh3_file(state)]}
-    (path / METADATA).write_text(
-        json.dumps({"format": FORMAT, "step": step, "files": files, **FACTS, **changed}), encoding="utf-8"
-    )
+    (path / METADATA).write_text(json.dumps({"step": step, "files": files, **FACTS, **changed}), encoding="utf-8")
     return state
 
 
@@ -98,12 +95,6 @@ def test_another_numeric_type_is_refused_with_both(tmp_path: Path) -> None:
     """dtype=auto is bf16 on one device and fp32 on another: a run must not change over unasked."""
     write(tmp_path, 1, dtype="bf16")
     with pytest.raises(UserError, match=r"(?s)was computed in bf16.*continue in fp32.*branch_from"):
-        chosen(tmp_path)
-
-
-def test_an_earlier_versions_is_refused(tmp_path: Path) -> None:
-    write(tmp_path, 1, format=1)
-    with pytest.raises(UserError, match="earlier version"):
         chosen(tmp_path)
 
 

@@ -1,19 +1,16 @@
-"""What a model without fault would score: how much a tokenizer, and the longest input, take away beforehand."""
+"""Outputs of a model without fault: what they score is what a tokenizer, and the longest input, leave of a task."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from common.errors import UserError
-from common.progress import say
 from klue.examples import find_file, read_examples
 from klue.features import check_reading, load_tokenizer, make_features
 from klue.model_folder import ModelFacts, read_model_folder
-from klue.tasks import KLUE, get_task, suite_folder
+from klue.tasks import get_task, suite_folder
 from klue.tasks.base import Example, Features, Outputs, Task
 from klue.tasks.klue.ner import IGNORED
 from klue.tasks.klue.wos import SLOTS
@@ -22,40 +19,17 @@ SURE = 20.0
 """Logit of what is right where all others are 0."""
 
 
-def ceilings(model: Path, data: Path, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return {"task", "examples", "inputs", "cut" (inputs), "max_length", "scores"} of each task's dev examples.
-
-    Args:
-        model: folder of an encoder with its tokenizer; its weights are not looked at.
-
-    Raises:
-        UserError: the model or the data do not fit.
-    """
-    facts = read_model_folder(model)
-    found = []
+def ceilings(model: Path, data: Path, names: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return the scores of faultless outputs on each task's dev examples, as a fine-tuning would read them."""
+    facts, scores = read_model_folder(model), {}
     for name in names:
         task = get_task(name)
-        folder = suite_folder(data, task.name)
-        file = find_file(task, folder, "dev")
-        if file is None and len(names) < len(KLUE):
-            raise UserError(
-                f"no dev file of {name} in {folder / task.folder}",
-                f"the data folder has the official layout: {task.file('dev') or task.file('train')}",
-                "fix --data, or name other tasks with --task",
-            )
-        if file is None:
-            say(f"{name} is left out: {data} has no dev file of it")
-            continue
+        file = find_file(task, suite_folder(data, name), "dev")
+        assert file
         examples = read_examples(task, file)
         check_reading(task, examples, load_tokenizer(model), model)
-        length = min(task.authors.max_seq_len, facts.max_positions)
-        scores, features = ceiling(task, examples, facts, length)
-        row = {"task": task.name, "examples": len(examples), "inputs": len(features.owner), "cut": features.cut}
-        row |= {"max_length": length, "scores": scores}
-        found.append(row)
-    if not found:
-        raise UserError(f"{data} holds no dev file of any task", "the data folder has the official layout")
-    return found
+        scores[name] = ceiling(task, examples, facts, min(task.authors.max_seq_len, facts.max_positions))[0]
+    return scores
 
 
 def ceiling(
