@@ -138,8 +138,7 @@ def _corpus_files(recipe: Recipe) -> list[str]:
     files = [file.path for file in corpus_files(recipe.corpus)]
     _refuse_own(recipe, files)
     benchmarks = _here(recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else [])
-    models = [one.model for one in recipe.corpus.filters if one.model]
-    return [*files, *(name for benchmark in benchmarks for name in benchmark_files(str(benchmark))), *models]
+    return [*files, *(name for benchmark in benchmarks for name in benchmark_files(str(benchmark)))]
 
 
 def _check_inputs(recipe: Recipe, run: Path) -> None:

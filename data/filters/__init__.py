@@ -2,8 +2,7 @@
 
 * `settings`: a filter in a recipe; `chain`: all filters of a recipe at work;
 * `measure`, `batch`, `characters`: what a filter is, and what filters share of a text;
-* `licence`, `length`, `symbols`, `repetition`, `language`, `perplexity`, `quality`: a filter each;
-* `ngram_model`, `symbol_table`: what `perplexity` measures with.
+* `licence`, `length`, `symbols`, `repetition`, `language`: a filter each.
 """
 
 from data.filters.chain import NO_FILTERS, FilterChain, Filtered, build_filters, column_of

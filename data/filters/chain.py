@@ -104,17 +104,10 @@ def column_of(title: str, measure: str) -> str:
 
 
 def build_filters(settings: list[FilterSettings]) -> FilterChain:
-    """Return the filters of a recipe, in its order, with their models read.
-
-    Raises:
-        UserError: a model is missing or is none.
-    """
+    """Return the filters of a recipe, in its order."""
     steps = []
     for one in settings:
         chosen = getattr(one, one.kind)
-        facts, made = dump_settings(chosen), chosen
-        if one.model:
-            made = chosen.load()
-            facts["model"] = made.fingerprint  # a model is known by its bytes, wherever its file lies
-        steps.append(Step(one.title, one.drop, made, settings_hash([one.title, one.kind, one.drop, facts])))
+        identity = settings_hash([one.title, one.kind, one.drop, dump_settings(chosen)])
+        steps.append(Step(one.title, one.drop, chosen, identity))
     return FilterChain(tuple(steps))

@@ -10,13 +10,11 @@ from common.settings import Settings
 from data.filters.language import LanguageSettings
 from data.filters.length import LengthSettings
 from data.filters.licence import LicenceSettings
-from data.filters.perplexity import PerplexitySettings
-from data.filters.quality import QualitySettings
 from data.filters.repetition import RepetitionSettings
 from data.filters.symbols import SymbolsSettings
 
-KINDS = ("licence", "length", "symbols", "repetition", "language", "perplexity", "quality")
-BARE_KINDS = tuple(kind for kind in KINDS if kind not in ("licence", "perplexity", "quality"))
+KINDS = ("licence", "length", "symbols", "repetition", "language")
+BARE_KINDS = tuple(kind for kind in KINDS if kind != "licence")
 """Kinds that need nothing stated."""
 
 
@@ -38,10 +36,6 @@ class FilterSettings(Settings):
     """By what repeats itself within the document."""
     language: LanguageSettings | None = None
     """By the share of Hangul, and of code."""
-    perplexity: PerplexitySettings | None = None
-    """By how unlike it is to the texts of a model."""
-    quality: QualitySettings | None = None
-    """By a classifier of good and bad texts."""
 
     @model_validator(mode="before")
     @classmethod
@@ -64,12 +58,6 @@ class FilterSettings(Settings):
     def kind(self) -> str:
         """Return which kind of filter it is."""
         return next(kind for kind in KINDS if getattr(self, kind) is not None)
-
-    @property
-    def model(self) -> str | None:
-        """Return the path of its model, None where its kind has none."""
-        found: str | None = getattr(getattr(self, self.kind), "model", None)
-        return found
 
     @property
     def title(self) -> str:

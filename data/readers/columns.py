@@ -36,21 +36,25 @@ def needed_columns(file: InputFile, columns: list[str]) -> list[str]:
 def unknown_columns(
     file: InputFile, missing: list[str], columns: list[str], arrays: Sequence[str] = ()
 ) -> UnfitInputError:
-    """Return the error of a table without the text columns asked for.
+    """Return the error of a table without the columns asked for.
 
     It names the columns only where they look like names: the first row of a table without any is data.
 
     Args:
         file: the table, or file of records.
-        missing: text columns that it lacks.
+        missing: columns that it lacks.
         columns: those that it has.
         arrays: of a file of one object, its fields that hold arrays of objects, which may be the records meant.
     """
-    named = _are_names(columns)
+    named, bounded = _are_names(columns), missing[0] in file.settings.columns
     shown = f"the file's columns are {', '.join(columns[:20])}"
     hidden = f"what stands in their place does not look like column names ({len(columns)} columns)"
     remedy = (
-        "set the source's text_field to one of them (or a list of them)" if named else "add a row with column names"
+        "add a row with column names"
+        if not named
+        else "bound one of them in the source's columns"
+        if bounded
+        else "set the source's text_field to one of them (or a list of them)"
     )
     if named and arrays:
         remedy += f"; where the records are in its array '{arrays[0]}', set the source's records_field to '{arrays[0]}'"
@@ -58,7 +62,8 @@ def unknown_columns(
         file.path,
         f"has no column '{missing[0]}'{nearest(missing[0], columns) if named else ''}",
         remedy,
-        f"text_field names the column with the documents; {shown if named else hidden}",
+        f"{'columns names numbers' if bounded else 'text_field names the column with the documents'}"
+        f"; {shown if named else hidden}",
     )
     if named:
         error.columns, error.arrays = columns, arrays

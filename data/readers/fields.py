@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import isfinite
+from math import isfinite, isnan, nan
 from typing import Any
 from unicodedata import normalize
 
@@ -53,21 +53,24 @@ class FieldMap:
         self._single = self._texts[0] if len(self._texts) == 1 else None
         self._markup = settings.markup
         require_parser(self._markup)
+        self._bounds = settings.columns
         self._id, self._source, self._own_licence = settings.id_field, settings.source_field, settings.licence_field
 
     def columns(self, present: Iterable[str]) -> tuple[list[str], list[str]]:
-        """Return the columns of a table that are needed, and the text fields that it lacks."""
+        """Return the columns of a table that are needed, and the text fields and bounded columns that it lacks."""
         known = list(present)
-        texts = [_column_of(name, known) for name in self._texts]
-        missing = [name for name, column in zip(self._texts, texts, strict=True) if column is None]
+        needed = {name: _column_of(name, known) for name in (*self._texts, *self._bounds)}
         others = [_column_of(name, known) for name in (self._id, self._source, self._own_licence)]
-        return [name for name in dict.fromkeys(texts + others) if name is not None], missing
+        columns = dict.fromkeys([*needed.values(), *others])
+        return [name for name in columns if name is not None], [name for name, column in needed.items() if not column]
 
     def items(self, record: Mapping[str, Any], number: int) -> Sequence[Item]:
         """Return a record's document, or why it has none; one whose text is null is skipped. Numbers begin with 1.
 
         Where the settings say that the text holds markup, it is read, and sentences that it cannot tell are skipped.
         """
+        if self._bounds and (beyond := self._beyond(record, number)):
+            return (beyond,)
         text = record.get(self._single) if self._single is not None else None
         if isinstance(text, str) and self._markup is None:
             return (self._document(record, text, number),)
@@ -99,6 +102,19 @@ class FieldMap:
             licence if isinstance(licence, str) else "",
             text,
         )
+
+    def _beyond(self, record: Mapping[str, Any], number: int) -> Reject | Skipped | None:
+        """Return why a record's numbers are not those asked for, None where they are."""
+        for name, bounds in self._bounds.items():
+            try:
+                value = float(value_at(record, name))  # tables of text hold it as text
+            except (TypeError, ValueError):
+                value = nan
+            if isnan(value):
+                return Reject(number, f"no number in '{name}'")
+            if not bounds.allows(value):
+                return Skipped(number, f"'{name}' beyond its bounds")
+        return None
 
     @staticmethod
     def _of(record: Mapping[str, Any], name: str) -> Any:

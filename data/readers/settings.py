@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from common.settings import Settings
 from data.cleaning.settings import CleanSettings
@@ -35,6 +35,26 @@ Encoding = Literal[
 ]
 Markup = Literal["namuwiki", "mediawiki", "html", "markdown"]
 MARKUPS = get_args(Markup)
+
+
+class ColumnSettings(Settings):
+    """Numbers by which its publisher rates the records (FineWeb2, HPLT), by their names: `columns: {edu_score: {min:
+    3}}`. Records beyond the bounds are skipped and counted; those without such a number become rejects."""
+
+    min: float | None = None
+    """Lowest number with which a record is read."""
+    max: float | None = None
+    """Highest number with which a record is read."""
+
+    @model_validator(mode="after")
+    def _some_bound(self) -> ColumnSettings:
+        if self.min is None and self.max is None:
+            raise ValueError("give min or max")
+        return self
+
+    def allows(self, number: float) -> bool:
+        """Return whether a number is within the bounds."""
+        return (self.min is None or number >= self.min) and (self.max is None or number <= self.max)
 
 
 class SourceSettings(Settings):
@@ -82,6 +102,8 @@ class SourceSettings(Settings):
     text contains quotes; tables saved by a spreadsheet are quoted."""
     table: str | None = None
     """For sqlite: table to read; None if the file has only one."""
+    columns: dict[str, ColumnSettings] = Field(default_factory=dict)
+    """By numbers that the records carry."""
     clean: CleanSettings | None = None
     """Cleaning rules for this source in place of the corpus-wide ones (web and news: `{min_sentence_chars: 200}`)."""
 
@@ -101,6 +123,12 @@ class SourceSettings(Settings):
     def _markup_of_a_field(self) -> SourceSettings:
         if self.markup and self.format in CLEANED_FORMATS:
             raise ValueError(f"format {self.format} reads its own markup: leave markup out")
+        return self
+
+    @model_validator(mode="after")
+    def _columns_of_records(self) -> SourceSettings:
+        if self.columns and self.format in (*CLEANED_FORMATS, "text", "paragraphs"):
+            raise ValueError(f"format {self.format} has no columns: leave columns out")
         return self
 
     @property

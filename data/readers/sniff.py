@@ -16,7 +16,7 @@ from data.readers.lines import is_utf8
 from data.readers.markup import require_parser
 from data.readers.records import InputFile
 from data.readers.registry import BY_SUFFIX, READERS
-from data.readers.settings import Format
+from data.readers.settings import CLEANED_FORMATS, Format
 
 _OBJECT = re.compile(rb'\s*\{\s*["}]')
 _NAMU_PAGE = re.compile(rb'\s*\[?\s*\{(?=[^{}]{0,2000}?"namespace"\s*:)(?=[^{}]{0,2000}?"title"\s*:)')
@@ -48,9 +48,22 @@ def resolve_format(file: InputFile, head: bytes) -> Format:
         StandInError: it is a pointer of git-lfs or the like.
         ContainerError: it is an archive, or a document of a program.
         DamagedInputError: the content is binary.
-        UnfitInputError: it is XML that is no MediaWiki dump; or wiki markup in a format for dumps alone.
+        UnfitInputError: it is XML that is no MediaWiki dump, wiki markup in a format for dumps alone, or without the
+            columns that the settings bound.
         UserError: the settings name a data set of the hub; or (MissingParserError) a package is not installed.
     """
+    format = _told(file, head)
+    if file.settings.columns and format in (*CLEANED_FORMATS, "text", "paragraphs"):
+        raise UnfitInputError(
+            file.path,
+            f"is in the format {format}, which has no column '{next(iter(file.settings.columns))}'",
+            "leave columns out, or give the source's format",
+            "bounds are of numbers that the records of a table or of JSON carry",
+        )
+    return format
+
+
+def _told(file: InputFile, head: bytes) -> Format:
     given = file.settings.format
     if given == "hf":
         raise UserError(

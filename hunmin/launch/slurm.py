@@ -71,7 +71,6 @@ def _outside(job: Job) -> list[Path]:
     named = [one if isinstance(one, str) else one.path for one in recipe.corpus.inputs]
     named += recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else []
     named += recipe.klue.inputs if recipe.klue else []
-    named += [one.model for one in recipe.corpus.filters if one.model]
     models = [recipe.tokenizer.base, recipe.pretrain.init_from, recipe.pretrain.branch_from]
     if embed := recipe.embed:
         named += [*embed.sources, *(one.path for one in embed.data if one.path)]

@@ -42,7 +42,7 @@ def test_elsewhere_it_names_the_clone(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert words("embed") == ["-c", f"{spaced}/constraints.txt", "-e", f"{spaced}[embed]"]
 
 
-@pytest.mark.parametrize("extra", ["llm", "embed", "onnx", "quality"])
+@pytest.mark.parametrize("extra", ["llm", "embed", "onnx"])
 def test_beside_a_wheel_it_names_the_packages(extra: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(extras, "ROOT", tmp_path)  # an installed package has no constraints.txt
     monkeypatch.setattr(extras, "requires", lambda name: metadata())

@@ -81,11 +81,11 @@ def test_a_recipe_without_paths_keys_and_names() -> None:
 
 
 def test_folders_of_models_and_benchmarks_are_cut_too() -> None:
-    tree = {"klue": {"benchmarks": "clients/acme/bench"}, "corpus": {"filters": [{"perplexity": {"model": "a/q.bin"}}]},
+    tree = {"klue": {"benchmarks": "clients/acme/bench"}, "tokenizer": {"base": "a/q.bin"},
             "embed": {"guide": "a/b/guide", "mine": {"model": "hf:o/n@c", "reranker": "x/y"}},
             "pretrain": {"model": {"type": "bert"}}}  # fmt: skip
     assert bare(tree) == {
-        "klue": {"benchmarks": "bench"}, "corpus": {"filters": [{"perplexity": {"model": "q.bin"}}]},
+        "klue": {"benchmarks": "bench"}, "tokenizer": {"base": "q.bin"},
         "embed": {"guide": "guide", "mine": {"model": "hf:o/n@c", "reranker": "y"}},
         "pretrain": {"model": {"type": "bert"}},
     }  # fmt: skip
