@@ -62,7 +62,7 @@ def test_rows_say_what_is_declared() -> None:
     assert found["pretrain.optimizer.learning_rate"][1:4] == ["number, > 0", "`0.0001`", ""]
     assert found["pretrain.masking.rate"][1] == "number, > 0, < 1"
     assert found["pretrain.micro_batch"][3] == "yes"
-    assert found["pretrain.gradient_checkpointing"][1:4] == ["true / false", "`false`", ""]
+    assert found["klue.baseline_random"][1:4] == ["true / false", "`false`", ""]
     assert found["pretrain.zero_stage"][1] == "`0` / `1` / `2` / `3`"
     assert found["pretrain.batch_warmup.start"][2] == "*required*"
     assert found["corpus.pii.key"][3] == "yes, and never written"
