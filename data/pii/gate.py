@@ -12,7 +12,8 @@ import re2
 
 from data.pii.beside_label import LABEL_FINDERS
 from data.pii.broken import BROKEN_GATE
-from data.pii.hidden import HIDDEN_GATES
+from data.pii.bytewise import Bytewise, code_points
+from data.pii.hidden import FOLD, HIDDEN_GATES
 from data.pii.types import ON_REQUEST, TYPES
 
 DFA_BYTES = 256 << 20
@@ -21,7 +22,15 @@ all states away and makes them again: with 64 MB the search took twice as long o
 BATCH_CHARACTERS = 1 << 16
 """Texts are searched together up to this size: long enough to make calls cheap, short enough to stay in the cache."""
 _LOOK_AHEAD = 64
-"""Bytes after a line end in which the gate of broken numbers looks."""
+"""Characters after a line end in which the gate of broken numbers looks."""
+_WORDED = frozenset(
+    (
+        *("URL", "EMAIL", "MENTION", FOLD, "labels", "spoken", "written_mail", "mail_apart"),
+        *("korean_host", "labelled_host", "written_host", "spaced_address"),
+    )
+)
+"""Gates that words and signs open, not digits: an automaton of these and one of the others have far fewer states than
+one of all."""
 
 
 class Window(NamedTuple):
@@ -51,7 +60,7 @@ def encode(text: str) -> bytes:
 
 
 class Gate:
-    """All gates as two automata: one that says where anything may be, one that says what."""
+    """All gates as automata: two that say where anything may be, one that says what."""
 
     def __init__(self, on_request: bool = False) -> None:
         kinds = {kind.name: kind.gate for kind in (TYPES + ON_REQUEST if on_request else TYPES)}
@@ -59,8 +68,12 @@ class Gate:
         self.types = tuple(kinds)
         self._names = tuple(gates)
         self._gates = gates
-        anywhere = [gate for name, gate in gates.items() if name not in LABEL_FINDERS]
-        self._any = re2.compile("|".join(f"(?:{gate})" for gate in dict.fromkeys((*anywhere, BROKEN_GATE))), _options())
+        anywhere = [(name in _WORDED, gate) for name, gate in gates.items() if name not in LABEL_FINDERS]
+        anywhere.append((False, BROKEN_GATE))
+        self._any = [
+            Bytewise("|".join(dict.fromkeys(f"(?:{gate})" for half, gate in anywhere if half == worded)), _options())
+            for worded in (False, True)
+        ]
         self._broken = re2.compile(BROKEN_GATE, _options())
         self._each = re2.Set.SearchSet(_options())
         for gate in gates.values():
@@ -78,16 +91,13 @@ class Gate:
             start: first character of the line in the text, which ends at `end`.
             reach: characters that a part holds before and after a match.
         """
-        line = encode(text[start:end])
+        gate = _alone(self._gates[name])
         parts: list[tuple[int, int]] = []
-        byte, character = 0, start
-        for match in _alone(self._gates[name]).finditer(line):
-            first = character + _characters(line[byte : match.start()])
-            byte, character = match.end(), first + _characters(match[0])
-            begin = max(start, first - reach)
+        for match in gate.compiled.finditer(gate.encode(code_points(text[start:end]))):
+            begin = max(start, start + match.start() - reach)
             if parts and begin <= parts[-1][1]:
                 begin = parts.pop()[0]
-            parts.append((begin, min(end, character + reach)))
+            parts.append((begin, min(end, start + match.end() + reach)))
         return parts
 
     def windows(self, texts: list[str]) -> Iterator[Window]:
@@ -96,35 +106,32 @@ class Gate:
         first = done = 0
         while first < len(texts):
             last = max(first + 1, bisect_right(ends, done + BATCH_CHARACTERS, first))
-            yield from self._search([encode(text) for text in texts[first:last]], first)
+            yield from self._search(texts[first:last], first)
             first, done = last, ends[last - 1]
 
-    def _search(self, batch: list[bytes], first: int) -> Iterator[Window]:
-        buffer = b"\n".join(batch)
-        starts = [0, *accumulate(len(data) + 1 for data in batch)]
-        index = known_byte = known_character = 0
-        position = 0
-        search = self._any.search
-        while (match := search(buffer, position)) is not None:
-            at = match.start()
-            found = bisect_right(starts, at) - 1
-            if found != index:
-                index, known_byte, known_character = found, starts[found], 0
-            begin = max(buffer.rfind(b"\n", 0, at) + 1, starts[index])
-            end = buffer.find(b"\n", at)  # a gate may look at the line end itself
-            end = len(buffer) if end < 0 else end
-            line = buffer[begin:end]
-            start = known_character + _characters(buffer[known_byte:begin])
-            stop = start + _characters(line)
-            known_byte, known_character = end, stop
-            names = self.line_types(line)
-            if not names and self._broken.search(buffer[begin : end + _LOOK_AHEAD]) is None:
-                # RE2 may give up on a set for want of memory and then reports no match: look for everything
-                names = self._names
-            yield Window(first + index, start, stop, names)
-            if end >= len(buffer):
-                return
-            position = end + 1
+    def _search(self, batch: list[str], first: int) -> Iterator[Window]:
+        buffer = "\n".join(batch)
+        starts = [0, *accumulate(len(text) + 1 for text in batch)]
+        for begin, end in sorted(self._lines(buffer)):
+            index = bisect_right(starts, begin) - 1
+            names = self.line_types(encode(buffer[begin:end]))
+            if names or self._broken.search(encode(buffer[begin : end + _LOOK_AHEAD])) is not None:
+                yield Window(first + index, begin - starts[index], end - starts[index], names)
+
+    def _lines(self, buffer: str) -> set[tuple[int, int]]:
+        """Return the lines that hold what any gate matches."""
+        codes = code_points(buffer)
+        lines = set()
+        for gates in self._any:
+            data = gates.encode(codes)
+            position = 0
+            while position <= len(data) and (match := gates.compiled.search(data, position)) is not None:
+                at = match.start()
+                end = data.find(b"\n", at)  # a gate may look at the line end itself
+                end = len(data) if end < 0 else end
+                lines.add((data.rfind(b"\n", 0, at) + 1, end))
+                position = end + 1
+        return lines
 
 
 @functools.cache
@@ -134,9 +141,5 @@ def gate(on_request: bool = False) -> Gate:
 
 
 @functools.cache
-def _alone(gate: str) -> re2._Regexp[str]:
-    return re2.compile(gate, _options())
-
-
-def _characters(data: bytes) -> int:
-    return len(data) if data.isascii() else len(data.decode())
+def _alone(gate: str) -> Bytewise:
+    return Bytewise(gate, _options())

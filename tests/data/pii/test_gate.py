@@ -117,6 +117,13 @@ def test_parts_of_a_line_are_counted_in_characters() -> None:
     assert GATE.near("ADDRESS", "\n\n" + line, 2, 2 + len(line), 10) == [(2 + 402 - 10, 2 + 408 + 10)]
 
 
+def test_the_types_of_a_line_are_the_same_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [encode(f"{text} {number}") for text in PIECES + FORMS for number in range(3)]
+    expected = [GATE.line_types(line) for line in lines]
+    monkeypatch.setattr(gate, "DFA_BYTES", 4 << 20)  # filled by a few lines
+    assert [gate.Gate(on_request=True).line_types(line) for line in lines] == expected
+
+
 def test_nothing_matches_nothing() -> None:
     assert GATE.line_types(encode("깨끗한 글")) == ()
 
