@@ -7,10 +7,11 @@ writing could be a row of something else. A whole value is taken or nothing.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from data.pii.types.base import BEFORE, DASH, DATE, Found, PiiType, accepted, labelled
 from data.pii.types.identity import DRIVER_LICENSE, FRN, HEALTH_INSURANCE, RRN
@@ -93,10 +94,11 @@ def run(text: str, start: int, end: int) -> Iterator[Found]:
 def _windows(text: str, groups: list[Group]) -> Iterator[list[Group]]:
     """Yield the groups of a run, all of them first, then those between the signs of a list, then any beside others."""
     number = len(groups)
+    digits = [0, *accumulate(right - left for left, right in groups)]
     # the sign of a list before each group, and behind the last
     signs = [",", *(_listed(text[left:right]) for (_, left), (right, _) in pairwise(groups)), ","]
     seen = {(0, number): None}
-    for sign in _LISTED:
+    for sign in (sign for sign in _LISTED if sign in signs):
         edges = [0, *(place for place in range(1, number) if signs[place] == sign), number]
         if len(edges) > 2:
             seen |= dict.fromkeys(pairwise(edges))
@@ -105,36 +107,41 @@ def _windows(text: str, groups: list[Group]) -> Iterator[list[Group]]:
         for length in range(number - 1, 0, -1):
             seen |= dict.fromkeys((first, first + length) for first in edges if first + length in edges)
     for first, last in seen:
-        if signs[first] is None or signs[last] is None:
-            continue
-        some = groups[first:last]
-        if sum(right - left for left, right in some) in _DIGITS:
-            yield some
+        if digits[last] - digits[first] in _DIGITS and signs[first] is not None and signs[last] is not None:
+            yield groups[first:last]
 
 
+@functools.lru_cache(4096)
 def _listed(joint: str) -> str | None:
     """Return the sign of a list that a joint is, "" for blanks; None for any other."""
     sign = _BRACKET.sub("", joint).strip(" ")
     return sign if sign in _LISTED and (sign or joint.isspace()) else None
 
 
+@functools.lru_cache(4096)
+def _core(joint: str) -> str:
+    """Return a joint without brackets and blanks."""
+    return _BRACKET.sub("", joint).strip()
+
+
 def _read(text: str, groups: list[Group], alone: bool, previous: Found | None) -> Found | None:
     """Return the value that a few groups are, with the brackets that begin and end it."""
+    if DATE.match(text, groups[0][0]):
+        return None
     written = [text[first:last] for first, last in groups]
     signs = "".join(written)
-    letters = len(signs) - sum(sign in "0123456789" for sign in signs)
+    letters = 0 if signs.isdecimal() else len(signs) - sum(sign in "0123456789" for sign in signs)
     zeros = _ZEROS.fullmatch(signs) is not None and len(signs) - letters >= 4
     if letters and not zeros and (_MASKED.search(signs) or len(signs) - letters < 6):
         return None
-    digits = [group.translate(_AS_DIGITS) for group in written]
+    digits = [group.translate(_AS_DIGITS) for group in written] if letters else written
     joints = [text[left:right] for (_, left), (right, _) in pairwise(groups)]
-    cores = {_BRACKET.sub("", joint).strip() for joint in joints} - {""}
+    cores = set(map(_core, joints)) - {""}
     mixed = len(cores) > 1
     if (
         len({" /" in joint for joint in joints}) > 1  # a list
         or (mixed and cores > {"/", "-"})
         or len(cores) > 2
-        or DATE.match(text, groups[0][0])
         or (cores == {","} and not written[0].startswith("01"))
     ):
         return None
