@@ -15,19 +15,23 @@ from typing import NamedTuple
 from data.pii.beside_label import LABEL_FINDERS, labelled_cells
 from data.pii.broken import BREAK_TAG, broken, may_go_on
 from data.pii.fold import View, fold, is_folded_sign
-from data.pii.gate import Gate, Window, encode, gate
+from data.pii.gate import WORDED, Gate, Window, encode, gate
 from data.pii.hidden import FINDERS, FOLD, HIDDEN_GATES
 from data.pii.types import BY_NAME, PII_TYPES
-from data.pii.types.address import ADDRESS
 from data.pii.types.base import Found, accepted
 
 _AROUND = 64
 """Characters before and after a line that a folded view shows, too: labels may stand there."""
 
 _LONG = 512
-"""Characters of a line in which addresses are looked for near what their gate matches alone."""
+"""Characters of a line in which values are looked for near what their gate matches alone."""
 _REACH = 256
-"""Characters before and after that: an address's head has some 100 at most."""
+"""Characters before and after that. A value begins in the first half behind a match at the latest, and no value but a
+list is longer than the other: an address's head has some 100 characters at most."""
+_NEAR = frozenset((*BY_NAME, "run")) - WORDED
+"""What is looked for so: values that are shorter, and no lists."""
+
+Near = list[tuple[int, int]] | None
 
 
 class Span(NamedTuple):
@@ -75,7 +79,7 @@ def find_values(texts: list[str], on_request: bool = False) -> dict[int, list[Fo
 def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
     _, start, end, names = window
     last = next((number for number, name in enumerate(names) if name in HIDDEN_GATES), len(names))
-    near = used.near(ADDRESS.name, text, start, end, _REACH) if ADDRESS.name in names and end - start > _LONG else None
+    near = _near(text, start, end, used)
     found = [Found(*span, text[span.start : span.end]) for span in scan(text, start, end, names[:last], near)]
     ways = names[last:]
     if FOLD in ways:
@@ -83,7 +87,7 @@ def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
         found = _settled(found, _folded(text, start, end, used))
     for name in ways:
         if name in FINDERS:
-            found = _settled(found, FINDERS[name][1](text, start, end), name in LABEL_FINDERS)
+            found = _settled(found, _hidden(name, text, start, end, near), name in LABEL_FINDERS)
     for name, cell in labelled_cells(text, start, end, ways) if ways else ():
         below = chain(*_in_view(cell, 0, len(cell.text), used))
         found = _settled(found, sorted(one for one in below if one.type == name))
@@ -113,12 +117,25 @@ def _folded(text: str, start: int, end: int, used: Gate) -> list[Found]:
 def _in_view(view: View, start: int, end: int, used: Gate) -> Iterator[list[Found]]:
     """Yield what is found in characters start..end of a view, by its places in the original: a list a way, sorted."""
     names = used.line_types(encode(view.text[start:end]))
-    spans = scan(view.text, start, end, [name for name in names if name in BY_NAME])
+    near = _near(view.text, start, end, used)
+    spans = scan(view.text, start, end, [name for name in names if name in BY_NAME], near)
     yield [Found(*view.extent(s.start, s.end), s.type, view.text[s.start : s.end]) for s in spans]
     for name in names:
         if name in FINDERS:
-            hidden = FINDERS[name][1](view.text, start, end)
+            hidden = _hidden(name, view.text, start, end, near)
             yield [Found(*view.extent(first, last), kind, value) for first, last, kind, value in hidden]
+
+
+def _near(text: str, start: int, end: int, used: Gate) -> Near:
+    return used.near(text, start, end, _REACH) if end - start > _LONG else None
+
+
+def _hidden(name: str, text: str, start: int, end: int, near: Near) -> Iterator[Found]:
+    """Yield what a finder of hidden.py finds; see `scan` for `near`."""
+    for begin, stop in [(start, end)] if near is None or name not in _NEAR else near:
+        for found in FINDERS[name][1](text, begin, stop):
+            if stop == end or found.start <= stop - _REACH // 2:
+                yield found
 
 
 def _settled(found: list[Found], more: Iterable[Found], surer: bool = False) -> list[Found]:
@@ -151,25 +168,22 @@ def _settled(found: list[Found], more: Iterable[Found], surer: bool = False) -> 
     return settled + found[next_:]
 
 
-def scan(
-    text: str, start: int, end: int, types: Iterable[str] = PII_TYPES, near: list[tuple[int, int]] | None = None
-) -> list[Span]:
+def scan(text: str, start: int, end: int, types: Iterable[str] = PII_TYPES, near: Near = None) -> list[Span]:
     """Return the personal data in text[start:end] by the patterns and checks alone (the gate's yardstick).
 
     The range begins and ends at line ends; `types` stand in the order in which they claim text.
 
     Args:
-        near: the parts of the range in which addresses are looked for, `_REACH` characters longer than what may begin
-            one, None for the whole.
+        near: the parts of the range in which the types of `_NEAR` are looked for (see `Gate.near`), None for the whole.
     """
     spans: list[Span] = []
     claimed = bytearray(0)
     for name in types:
         kind = BY_NAME[name]
         search, exact = kind.pattern.search, kind.exact
-        for position, stop in near if near is not None and name == ADDRESS.name else [(start, end)]:
+        for position, stop in [(start, end)] if near is None or name not in _NEAR else near:
             while (match := search(text, position, stop)) is not None:
-                if stop < end and match.start() > stop - _REACH:
+                if stop < end and match.start() > stop - _REACH // 2:
                     break
                 if exact and spans and claimed[match.start() - start]:
                     free = claimed.find(0, match.start() - start)

@@ -23,7 +23,7 @@ BATCH_CHARACTERS = 1 << 16
 """Texts are searched together up to this size: long enough to make calls cheap, short enough to stay in the cache."""
 _LOOK_AHEAD = 64
 """Characters after a line end in which the gate of broken numbers looks."""
-_WORDED = frozenset(
+WORDED = frozenset(
     (
         *("URL", "EMAIL", "MENTION", FOLD, "labels", "spoken", "written_mail", "mail_apart"),
         *("korean_host", "labelled_host", "written_host", "spaced_address"),
@@ -67,8 +67,7 @@ class Gate:
         gates = kinds | HIDDEN_GATES
         self.types = tuple(kinds)
         self._names = tuple(gates)
-        self._gates = gates
-        anywhere = [(name in _WORDED, gate) for name, gate in gates.items() if name not in LABEL_FINDERS]
+        anywhere = [(name in WORDED, gate) for name, gate in gates.items() if name not in LABEL_FINDERS]
         anywhere.append((False, BROKEN_GATE))
         self._any = [
             Bytewise("|".join(dict.fromkeys(f"(?:{gate})" for half, gate in anywhere if half == worded)), _options())
@@ -84,16 +83,16 @@ class Gate:
         """Return the types and ways of writing whose gate matches somewhere in the line, in order."""
         return tuple(self._names[index] for index in sorted(self._each.Match(line) or ()))
 
-    def near(self, name: str, text: str, start: int, end: int, reach: int) -> list[tuple[int, int]]:
-        """Return the parts of a line, sorted and apart, that hold what the gate of a type matches.
+    def near(self, text: str, start: int, end: int, reach: int) -> list[tuple[int, int]]:
+        """Return the parts of a line, sorted and apart, that hold what the gates match that are not in `WORDED`.
 
         Args:
             start: first character of the line in the text, which ends at `end`.
             reach: characters that a part holds before and after a match.
         """
-        gate = _alone(self._gates[name])
+        gates = self._any[0]
         parts: list[tuple[int, int]] = []
-        for match in gate.compiled.finditer(gate.encode(code_points(text[start:end]))):
+        for match in gates.compiled.finditer(gates.encode(code_points(text[start:end]))):
             begin = max(start, start + match.start() - reach)
             if parts and begin <= parts[-1][1]:
                 begin = parts.pop()[0]
@@ -138,8 +137,3 @@ class Gate:
 def gate(on_request: bool = False) -> Gate:
     """Return the gate, compiled once."""
     return Gate(on_request)
-
-
-@functools.cache
-def _alone(gate: str) -> Bytewise:
-    return Bytewise(gate, _options())

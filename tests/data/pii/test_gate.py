@@ -97,24 +97,34 @@ def test_what_ends_in_a_particle_is_no_road(line: str) -> None:
     assert "ADDRESS" not in GATE.line_types(encode(line))
 
 
-@settings(max_examples=300)
-@given(
-    st.lists(
-        st.sampled_from(PIECES + FORMS + ["가온구 나로 12 ", "주소: 101동 1203호 "]) | st.text(ALPHABET, max_size=25),
-        min_size=1,
-        max_size=4,
-    ),
-    st.lists(st.sampled_from([0, 1, 30, 60, 90]), min_size=4, max_size=4),
-)
-def test_addresses_of_a_long_line_stand_near_what_their_gate_matches(pieces: list[str], gaps: list[int]) -> None:
-    line = "".join(piece + " 깨끗한 글" * gap for piece, gap in zip(pieces, gaps, strict=False)).replace("\n", " ")
-    near = GATE.near("ADDRESS", line, 0, len(line), detect._REACH)
-    assert scan(line, 0, len(line), ["ADDRESS"], near) == scan(line, 0, len(line), ["ADDRESS"])
+@pytest.mark.parametrize("name", sorted(detect._NEAR))
+def test_values_of_a_long_line_stand_near_what_their_gate_matches(name: str) -> None:
+    @settings(max_examples=100)
+    @given(
+        st.lists(
+            st.sampled_from(PIECES + FORMS + ["가온구 나로 12 ", "주소: 101동 1203호 "])
+            | st.text(ALPHABET, max_size=25),
+            min_size=1,
+            max_size=4,
+        ),
+        st.lists(st.sampled_from([0, 1, 30, 60, 90]), min_size=4, max_size=4),
+    )
+    def check(pieces: list[str], gaps: list[int]) -> None:
+        line = "".join(piece + " 깨끗한 글" * gap for piece, gap in zip(pieces, gaps, strict=False)).replace("\n", " ")
+        near = GATE.near(line, 0, len(line), detect._REACH)
+        if name in BY_NAME:
+            assert scan(line, 0, len(line), [name], near) == scan(line, 0, len(line), [name])
+        else:
+            found = list(detect._hidden(name, line, 0, len(line), near))
+            assert found == list(FINDERS[name][1](line, 0, len(line)))
+
+    check()
 
 
 def test_parts_of_a_line_are_counted_in_characters() -> None:
     line = "다" * 400 + " 가온로 12 " + "라" * 400
-    assert GATE.near("ADDRESS", "\n\n" + line, 2, 2 + len(line), 10) == [(2 + 402 - 10, 2 + 408 + 10)]
+    near = GATE.near("\n\n" + line, 2, 2 + len(line), 10)
+    assert near == [(2 + 402 - 10, 2 + 408 + 10)]
 
 
 def test_the_types_of_a_line_are_the_same_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
