@@ -166,8 +166,8 @@ def stage_line(name: str, counts: dict[str, Any], validation: dict[str, Any], wo
         case "tokenizer" if counts:
             return words("{count} entries", count=f"{counts['vocab_size']:,}")
         case "tokens" | "encode" if counts:
-            share = f"{100 * counts['unk'] / max(1, counts['tokens']):.3f}%"
-            return words("{count} tokens, {share} unknown", count=f"{counts['tokens']:,}", share=share)
+            share = f"{100 * counts['unk'] / max(1, counts['tokens']):.4f}%"
+            return words("{count} tokens, {share} of them [UNK]", count=f"{counts['tokens']:,}", share=share)
         case "pretrain" if counts:
             return _training_line(counts, validation, words)
         case "export" if counts:

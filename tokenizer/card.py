@@ -11,10 +11,11 @@ import yaml
 
 from common.errors import UserError
 from common.files import atomic_write
-from tokenizer.compare import compare, shown
+from tokenizer.compare import compare, shown, without_unused_share
 from tokenizer.show import EXAMPLE, show
 
 CARD = "README.md"
+PRE_TOKENS = "Pre-tokens are the sample's words, cut at punctuation.\n\n"
 
 
 def write_card(
@@ -35,7 +36,7 @@ def write_card(
         stream.write(
             f"# A Korean vocabulary of {settings['vocab_size']:,} entries\n\n"
             f"Made with hunmin. {origin}\n\n"
-            f"| | |\n|---|---:|\n{sizes}\n\n"
+            f"| | |\n|---|---:|\n{sizes}\n\n{PRE_TOKENS if 'pre_tokens' in facts else ''}"
             f"{_figures(folder, held_out)}\n"
             f"> {EXAMPLE}\n>\n> {show([folder])[-1]['line']}\n\n"
             f"```yaml\n{yaml.safe_dump(stated, allow_unicode=True, sort_keys=False)}```\n"
@@ -56,4 +57,8 @@ def _figures(folder: Path, held_out: Sequence[Path]) -> str:
     rows = "\n".join(
         f"| {name.replace('_', ' ')} | {shown(value)} |" for name, value in row.items() if isinstance(value, float)
     )
-    return f"On {size:,} bytes of documents that were held out:\n\n| | |\n|---|---:|\n{rows}\n"
+    note = f"\n{text.capitalize()}.\n" if (text := without_unused_share(row)) else ""
+    return (
+        f"On {size:,} bytes ({row['words']:,} words, {row['subwords']:,} subwords) of documents that were held out:\n\n"
+        f"| | |\n|---|---:|\n{rows}\n{note}"
+    )

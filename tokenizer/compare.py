@@ -6,7 +6,7 @@ A word here is an eojeol: what stands between whitespace, punctuation included.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -34,6 +34,10 @@ LONGEST_EOJEOL = 1000
 the square of them."""
 CONTEXT_EOJEOL = 100
 """Eojeol that mecab-ko is given at once."""
+ENOUGH = 10
+"""Subwords for each entry of a vocabulary, below which its unused share is not given. By Zipf's law the rarest of V
+entries is one of V · ln V subwords (ln V is 10 for 32,000 entries), so a shorter text leaves most of any vocabulary
+unused."""
 BEFORE = "가 "
 """What an eojeol is encoded after: byte-level and sentencepiece vocabularies hold words with the blank before them."""
 
@@ -52,6 +56,7 @@ class _Cut(NamedTuple):
 def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str, Any]]:
     """Return one row of figures a tokenizer, all measured on the same text.
 
+    - words, subwords: how many the text holds.
     - fertility: subwords a word.
     - continued_word_ratio: share of words of two or more subwords.
     - unk_ratio: unknown subwords a subword, by the unknown token that the model names.
@@ -59,7 +64,8 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
       morphemes in context.
     - josa_coverage, ending_coverage: share of the josa (tags J…) and endings (tags E…) there that are one subword.
     - tokens_per_byte: subwords a byte of the text's words.
-    - unused_ratio: share of the vocabulary that the text never uses.
+    - unused_ratio: share of the vocabulary that the text never uses; None of a text with fewer than `ENOUGH` subwords
+      an entry.
 
     Args:
         dirs: tokenizer folders (ours, or any with a tokenizer.json), run folders, or names on the hub.
@@ -113,12 +119,22 @@ def _spans(encoding: Any) -> tuple[list[int], list[tuple[int, int]]]:
     return [index for index, _ in kept], [(max(0, start - first), end - first) for _, (start, end) in kept]
 
 
-def shown(figure: float) -> str:
+def shown(figure: float | None) -> str:
     """Return a figure in four decimals, a small one in six: shares of unknown subwords differ in the fifth."""
+    if figure is None:
+        return "–"
     return f"{figure:.6f}" if 0 < figure < 0.01 else f"{figure:.4f}"
 
 
-def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -> dict[str, float]:
+def without_unused_share(row: Mapping[str, Any]) -> str:
+    """Return why a row of `compare` has no unused share; "" where it has one."""
+    if row["unused_ratio"] is not None:
+        return ""
+    needed = ENOUGH * row["vocab_size"]
+    return f"no unused ratio: the text has {row['subwords']:,} subwords; {needed:,} are needed, {ENOUGH} per entry"
+
+
+def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -> dict[str, float | None]:
     unknown_token = unknown_id(tokenizer)
     subwords = continued = unknown = 0
     used: set[int] = set()
@@ -136,8 +152,10 @@ def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -
             used.update(ids)
             if eojeol in wanted:
                 spans[eojeol] = set(places)
-    total = sum(eojeols.values())
+    total, size = sum(eojeols.values()), tokenizer.get_vocab_size()
     return {
+        "words": total,
+        "subwords": subwords,
         "fertility": subwords / total,
         "continued_word_ratio": continued / total,
         "unk_ratio": unknown / subwords if subwords else 0.0,
@@ -145,7 +163,7 @@ def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -
         "josa_coverage": _coverage(spans, gold, lambda cut: cut.josa),
         "ending_coverage": _coverage(spans, gold, lambda cut: cut.endings),
         "tokens_per_byte": subwords / sum(len(eojeol.encode()) * count for eojeol, count in eojeols.items()),
-        "unused_ratio": 1 - len(used) / tokenizer.get_vocab_size(),
+        "unused_ratio": 1 - len(used) / size if subwords >= ENOUGH * size else None,
     }
 
 

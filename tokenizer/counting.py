@@ -52,7 +52,8 @@ class Counted:
     corpus: str | None
     """Hash of what was read; None when nobody can tell whether it stays the same."""
     facts: dict[str, int]
-    """Sizes, for reports."""
+    """Sizes, for reports. Pre-tokens are what `split_known_words` makes of the sample: more than its words, since
+    punctuation is apart."""
 
 
 def count_corpus(settings: TokenizerSettings, corpus: str | Path, work: Path) -> Counted:
@@ -116,9 +117,9 @@ def count_corpus(settings: TokenizerSettings, corpus: str | Path, work: Path) ->
             "corpus_bytes": total,
             "sampled_bytes": tally.sampled_bytes,
             "broken_lines": tally.broken_lines,
-            "words": tally.words,
-            "distinct_words": sum(fact["distinct_words"] for fact in facts),
-            "characters": len(characters),
+            "pre_tokens": tally.words,
+            "distinct_pre_tokens": sum(fact["distinct_words"] for fact in facts),
+            "distinct_characters": len(characters),
         },
     )
 

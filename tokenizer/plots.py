@@ -9,13 +9,13 @@ from common.plots import new_figure, save_figure
 
 FIGURES = {
     "fertility": "subwords a word",
-    "continued_word_ratio": "words of two or more subwords",
-    "unk_ratio": "unknown subwords",
+    "continued_word_ratio": "share of words of two or more subwords",
+    "unk_ratio": "share of subwords that are unknown",
     "morpheme_boundary_f1": "F1 of morpheme boundaries",
-    "josa_coverage": "josa that are one subword",
-    "ending_coverage": "endings that are one subword",
+    "josa_coverage": "share of josa that are one subword",
+    "ending_coverage": "share of endings that are one subword",
     "tokens_per_byte": "subwords a byte",
-    "unused_ratio": "vocabulary not used",
+    "unused_ratio": "share of entries that are not used",
 }
 """Figures drawn, and what they say."""
 COLOUR, GREY = "#3b6ea5", "#444444"
@@ -34,9 +34,11 @@ def draw_comparison(rows: list[dict[str, Any]], path: Path) -> None:
     figure = new_figure(9, lines * (0.8 + 0.28 * len(rows)), dpi=130, layout="constrained")
     axes = figure.subplots(lines, COLUMNS).flatten()
     for axis, (name, meaning) in zip(axes, FIGURES.items(), strict=True):
-        values = [row[name] for row in rows]
+        found = [row[name] for row in rows]
+        values = [value or 0.0 for value in found]
         bars = axis.barh(range(len(rows)), values, color=COLOUR, height=0.65)
-        axis.bar_label(bars, [f"{value:.4g}" for value in values], padding=3, fontsize=8, color=GREY)
+        texts = ["text too short" if value is None else f"{value:.4g}" for value in found]
+        axis.bar_label(bars, texts, padding=3, fontsize=8, color=GREY)
         axis.set_yticks(range(len(rows)), names, fontsize=8)
         axis.invert_yaxis()
         axis.set_title(meaning, fontsize=9, loc="left", color=GREY)

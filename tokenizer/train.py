@@ -39,7 +39,10 @@ def train_tokenizer(settings: TokenizerSettings, corpus: str | Path, out: Path) 
     alphabet = covered(counted, settings)
     special = [*SPECIAL_TOKENS[settings.special], *(f"[unused{slot}]" for slot in range(settings.unused))]
     special += settings.user_tokens
-    say(f"tokenizer: training on {counted.facts['distinct_words']:,} words, {len(alphabet):,} characters")
+    say(
+        f"tokenizer: training on {counted.facts['distinct_pre_tokens']:,} distinct pre-tokens, "
+        f"{len(alphabet):,} characters"
+    )
     if settings.model == "unigram":
         built = train_unigram(counted.pieces, special, alphabet, settings.vocab_size, out / WORK)
         frame(built, settings.special, settings.user_tokens)

@@ -189,7 +189,7 @@ def compare(
 ) -> None:
     """Compare tokenizers: fertility, continued words, unknowns, morpheme boundaries (KLUE paper, Table 35)."""
     from tokenizer.compare import compare as compare_tokenizers
-    from tokenizer.compare import shown
+    from tokenizer.compare import shown, without_unused_share
 
     if plot:
         require_plots("--plot")
@@ -208,8 +208,11 @@ def compare(
         column.justify = "right"
     for name in list(rows[0])[1:]:
         values = (row[name] for row in rows)
-        table.add_row(name.replace("_", " "), *(shown(v) if isinstance(v, float) else f"{v:,}" for v in values))
+        table.add_row(name.replace("_", " "), *(f"{v:,}" if isinstance(v, int) else shown(v) for v in values))
     console(stderr=False).print(table)
+    for row in rows:
+        if why := without_unused_share(row):
+            say(f"{row['tokenizer']}: {why}")
 
 
 @app.command(epilog='Example: hunmin tokenizer show tok "조경현은 인공지능 분야의 저명한 연구자이다."')

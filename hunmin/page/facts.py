@@ -36,6 +36,8 @@ class Vocabulary:
     """In the order of their ids; empty where it has no vocab.txt."""
     held_out: list[tuple[str, str]]
     """(figure, value) on text that it was not trained on, as its card states them."""
+    held_out_bytes: str
+    """How long that text is, with separators; "" where there is none."""
     splits: list[dict[str, Any]]
     """The example sentence of the KLUE paper in morphemes, and as the tokenizer cuts it; see `tokenizer.show`."""
 
@@ -174,13 +176,15 @@ def read_vocabulary(folder: Path) -> Vocabulary:
     from tokenizer.card import CARD
     from tokenizer.show import show
 
-    entries, held_out = [], []
+    entries, held_out, size = [], [], ""
     if (folder / "vocab.txt").is_file():
         entries = (folder / "vocab.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
     if (folder / CARD).is_file():
-        _, found, figures = (folder / CARD).read_text(encoding="utf-8").partition("that were held out:")
-        held_out = re.findall(r"^\| ([^|]+) \| ([\d.,]+) \|$", figures, re.MULTILINE) if found else []
-    return Vocabulary(entries, held_out, show([folder]))
+        text = (folder / CARD).read_text(encoding="utf-8")
+        if found := re.search(r"^On ([\d,]+) bytes .*that were held out:$", text, re.MULTILINE):
+            size = found[1]
+            held_out = re.findall(r"^\| ([^|]+) \| ([\d.,]+) \|$", text[found.end() :], re.MULTILINE)
+    return Vocabulary(entries, held_out, size, show([folder]))
 
 
 def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:

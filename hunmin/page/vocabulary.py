@@ -9,6 +9,12 @@ from typing import Any
 from hunmin.page.facts import Facts
 from hunmin.page.words import Words
 
+SIZES = (
+    *("vocab_size", "entries_before", "named", "learnt", "alphabet", "characters_left_out"),
+    *("sources", "corpus_bytes", "sampled_bytes", "broken_lines"),
+    *("pre_tokens", "distinct_pre_tokens", "distinct_characters"),
+)
+"""Counts of the stage that are shown, in their order."""
 KINDS = (
     ("special", re.compile(r"\[.+\]|<.+>")),
     ("Hangul", re.compile(r"[가-힣ㄱ-ㅎㅏ-ㅣᄀ-ᇿ]+")),
@@ -29,8 +35,9 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
     begin, within = _made_of(found.entries)
     return {
         "size": words("{count} entries", count=f"{counts.get('vocab_size', 0):,}"),
-        "sizes": {name: n for name, n in counts.items() if not isinstance(n, str)},
+        "sizes": [(name, counts[name]) for name in SIZES if name in counts],
         "held_out": found.held_out,
+        "held_out_bytes": found.held_out_bytes,
         "encoded": facts.stage("encode").counts,
         "words": facts.stage("corpus").counts.get("words", 0),
         "kinds": [(name, begin[name], within[name]) for name, _ in KINDS if begin[name] + within[name]],

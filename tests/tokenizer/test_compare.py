@@ -9,6 +9,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 from common.errors import UserError
+from hunmin.main import run_command
 from tokenizer.compare import compare, shown
 from tokenizer.save import build_tokenizer, save_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS
@@ -34,7 +35,25 @@ def test_figures_by_hand(tmp_path: Path) -> None:
     # josa: 의, one subword; ending: 음, none
     assert (row["josa_coverage"], row["ending_coverage"]) == (1.0, 0.0)
     assert row["tokens_per_byte"] == pytest.approx(7 / (9 + 13 + 6 + 6))
-    assert row["unused_ratio"] == pytest.approx(1 - 6 / 10)
+    assert (row["words"], row["subwords"]) == (4, 7)
+
+
+@pytest.mark.parametrize(("times", "unused"), [(1, None), (14, None), (15, 4 / 10)])
+def test_unused_entries_are_counted_on_ten_subwords_an_entry(
+    times: int, unused: float | None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A shorter text leaves most of any vocabulary unused: 98 subwords are too few for 10 entries, 105 are enough."""
+    vocabulary = [*SPECIAL_TOKENS["roberta"], "분야", "##의", "인공", "##지능", "."]
+    save_tokenizer(build_tokenizer(vocabulary, "roberta"), "roberta", 512, tmp_path / "t")
+    (tmp_path / "text.txt").write_text("분야의 인공지능.\n분야 없음\n" * times, encoding="utf-8")
+    [row] = compare([tmp_path / "t"], tmp_path / "text.txt")
+    assert row["unused_ratio"] == (None if unused is None else pytest.approx(unused))
+    assert run_command(["tokenizer", "compare", str(tmp_path / "t"), "--text", str(tmp_path / "text.txt"),
+                        "--plot", str(tmp_path / "plot.png")]) == 0  # fmt: skip
+    told = capfd.readouterr()
+    why = f"no unused ratio: the text has {7 * times} subwords; 100 are needed, 10 per entry"
+    assert (why in " ".join(told.err.split())) is (unused is None)
+    assert ("–" in told.out) is (unused is None) and (tmp_path / "plot.png").is_file()
 
 
 def test_directions_of_table_35(tokenizer_folder: Path, baseline_folder: Path, tmp_path: Path) -> None:
@@ -72,7 +91,7 @@ def test_vocabularies_that_hold_blanks_are_measured_as_in_running_text(
     """Their words begin with the blank before them, which an eojeol by itself does not have."""
     tokenizer = make()
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    lines = ["가 " + line for line in made_up_lines(200, seed=3)]
+    lines = ["가 " + line for line in made_up_lines(2000, seed=3)]
     (tmp_path / "t.txt").write_text("\n".join(lines), encoding="utf-8")
     [row] = compare([tmp_path], tmp_path / "t.txt")
     first = len(tokenizer.encode("가", add_special_tokens=False).ids)

@@ -1,5 +1,6 @@
 """Exact size, order of entries, continuation pieces, determinism, and corpora that cannot give what is asked."""
 
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -126,6 +127,11 @@ def test_corpus_folder_gives_a_vocabulary(corpus_folder: Path, tmp_path: Path) -
     counts = found[0]
     assert counts["sources"] == 2 and counts["broken_lines"] == 0
     texts = [text for batch in read_shards(corpus_folder, ["sentences"]) for text in batch.column(0).to_pylist()]
+    assert "words" not in counts  # those are of the corpus, by blanks; these are cut at punctuation
+    eojeols = [eojeol for text in texts for sentence in text for eojeol in sentence.split()]
+    pieces = [piece for eojeol in eojeols for piece in re.findall(r"\w+|[^\w\s]", eojeol)]
+    assert 0.95 * len(pieces) < counts["pre_tokens"] < len(pieces) and len(pieces) > len(eojeols)
+    assert counts["distinct_pre_tokens"] <= len(set(pieces))
     assert counts["corpus_bytes"] == sum(len(sentence.encode()) for text in texts for sentence in text)
     assert 0.95 < counts["sampled_bytes"] / counts["corpus_bytes"] < 1  # one document in a hundred is held out
 
@@ -245,4 +251,6 @@ def test_a_unigram_vocabulary_to_compare_with(text_file: Path, tmp_path: Path) -
 def test_the_card_tells_corpus_settings_and_figures(tokenizer_folder: Path) -> None:
     card = (tokenizer_folder / "README.md").read_text(encoding="utf-8")
     assert "240 entries" in card and "vocab_size: 240" in card and "| fertility |" in card
-    assert "documents that were held out" in card
+    assert "subwords) of documents that were held out" in card and "Pre-tokens are the sample's words" in card
+    # 1% of 3,000 short lines: most of any vocabulary is unused there
+    assert "| unused ratio |" not in card and "No unused ratio: the text has" in card

@@ -119,7 +119,11 @@ class HandMade:
         save_tokenizer(build_tokenizer(ENTRIES, "roberta"), "roberta", 64, folder)
         card = "| words | 999 |\n\nOn 1,000 bytes of documents that were held out:\n\n| | |\n|---|---:|\n"
         self.write("tokenizer/README.md", card + "| fertility | 1.2345 |\n| unk ratio | 0.0067 |\n\n> text\n")
-        self.finish("tokenizer", {"vocab_size": 14, "corpus": "feedfeedfeedfeed", "distinct_words": 321}, 5.0)
+        self.finish(
+            "tokenizer",
+            {"vocab_size": 14, "corpus": "feedfeedfeedfeed", "pre_tokens": 987, "distinct_pre_tokens": 321},
+            5.0,
+        )
         self.finish(
             "encode", {"tokens": 10_000, "unk": 25, "documents": 40, "sentences": 400, "empty_documents": 0}, 1.0
         )

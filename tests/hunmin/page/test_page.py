@@ -142,14 +142,19 @@ def test_vocabulary(whole: Path) -> None:
         ["special", "5", "0", "35.7%"], ["Hangul", "2", "2", "28.6%"], ["Latin letters", "1", "1", "14.3%"],
         ["digits", "1", "0", "7.1%"], ["Hanja and kana", "1", "0", "7.1%"], ["other", "1", "0", "7.1%"],
     ]  # fmt: skip
-    assert cells(page, "On held-out text")[1:] == [["tokens per word (fertility)", "1.2345"], ["[UNK] share", "0.0067"]]
-    assert ["distinct words", "321"] in cells(page, "Sizes") and "feedfeed" not in page.html
+    assert cells(page, "On held-out text")[1:] == [
+        ["tokens per word (fertility)", "1.2345"], ["[UNK], share of the held-out text's tokens", "0.0067"],
+    ]  # fmt: skip
+    assert "On held-out text, 1,000 bytes" in [words(title) for title in page.css("#vocabulary h3")]
+    assert cells(page, "Sizes")[1:] == [
+        ["vocabulary entries", "14"], ["pre-tokens trained on (words cut at punctuation)", "987"],
+        ["distinct pre-tokens trained on", "321"],
+    ]  # fmt: skip
+    assert "feedfeed" not in page.html
     encoded = dict(cells(page, "The encoded corpus"))
-    assert (encoded["[UNK] share"], encoded["tokens per word"], encoded["tokens per document"]) == (
-        "0.2500%",
-        "2.500",
-        "250.0",
-    )
+    assert encoded["[UNK], share of the corpus's tokens"] == "0.2500%"  # as in the pipeline
+    assert "10,000 tokens, 0.2500% of them [UNK]" in words(page.css(".stages > li")[2])
+    assert (encoded["tokens per word of the corpus"], encoded["tokens per document"]) == ("2.500", "250.0")
     rows = page.css(".splits tr")
     assert [words(word) for word in rows[1].css(".cut")] == ["[UNK]", "인공 ##지능", "[UNK]", "[UNK]", "[UNK] [UNK]"]
     assert words(rows[0].css(".cut")[1]).replace(" ", "") == "인공지능"
