@@ -37,6 +37,13 @@ from hunmin.commands import (
 RESUME = "finished work is kept; resume with the same command"
 
 
+PANELS = {
+    "Start": ("init", "recipes", "sample", "doctor"),
+    "Pipeline": ("run", "plan", "corpus", "tokenizer", "pretrain", "klue", "report", "verify", "launch"),
+    "Publish": ("card", "export", "push"),
+    "Other models": ("instruct", "leaderboard", "embed"),
+}
+"""Groups of `hunmin --help`, in its order, and their commands."""
 OUTPUTS = {"--out", "--plot", "--plots", "--hits"}
 """Options that name what is written here."""
 
@@ -69,6 +76,9 @@ class _Group(TyperGroup):
 
 class _Commands(_Group):
     """All commands; on Ctrl-C it says what is kept, where typer itself ends without a word."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [name for names in PANELS.values() for name in names]
 
     def get_params(self, ctx: Any) -> Any:
         options = super().get_params(ctx)
@@ -122,6 +132,9 @@ launch.register(app)
 doctor.register(app)
 for group in (corpus, tokenizer, klue, instruct, leaderboard, embed):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2], cls=_Group)
+panel_of = {name: panel for panel, names in PANELS.items() for name in names}
+for known in (*app.registered_commands, *app.registered_groups):
+    known.rich_help_panel = panel_of[str(known.name)]
 
 
 def main() -> None:
