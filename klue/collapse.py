@@ -8,6 +8,8 @@ from typing import Any
 from klue.results import TITLES
 from klue.tasks import TASKS
 
+BASELINE = "random"
+"""The initialisation that others are compared with."""
 DIGITS = 4
 """Of scores between 0 and 5: differences below them are of rounding."""
 
@@ -37,11 +39,24 @@ def _parts(answers: Iterable[Any]) -> Iterable[Any]:
 
 
 def told(summary: Iterable[dict[str, Any]]) -> list[str]:
-    """Return a sentence for each task and initialisation of a summary of which fine-tunings have one answer."""
-    return [
+    """Return a sentence for each task of a summary of which fine-tunings have one answer; one for all that start from
+    random weights, where nothing is to be fixed.
+    """
+    found = [entry for entry in summary if entry.get("collapsed")]
+    sentences = [
         f"{TASKS[entry['task']].title}, {TITLES[entry['init']]}: {entry['collapsed']} of {entry['n']} fine-tunings "
         "predict one label for every example, so that the score says nothing of the model; raise epochs or the "
         "learning rate."
-        for entry in summary
-        if entry.get("collapsed")
+        for entry in found
+        if entry["init"] != BASELINE
     ]
+    baselines = [
+        f"{TASKS[entry['task']].title} {entry['collapsed']}/{entry['n']}"
+        for entry in found
+        if entry["init"] == BASELINE
+    ]
+    if baselines:
+        sentences.append(
+            f"Fine-tunings from random weights that predict one label for every example: {', '.join(baselines)}."
+        )
+    return sentences

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from tokenizer.compare import compare, shown, without_unused_share
 from tokenizer.show import EXAMPLE, show
 
 CARD = "README.md"
+HELD_OUT = re.compile(r"^On ([\d,]+) bytes (?:\(.*\) )?of documents that were held out:$", re.MULTILINE)
+"""The line above a card's figures."""
 PRE_TOKENS = "Pre-tokens are the sample's words, cut at punctuation.\n\n"
 
 

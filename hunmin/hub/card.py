@@ -29,9 +29,7 @@ from klue.tables import published_for
 from klue.tasks import SUITE_OF, TASKS
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.optim.registry import OPTIMIZERS
-
-HELD_OUT = re.compile(r"^On ([\d,]+) bytes of documents that were held out:$", re.MULTILINE)
-"""Of a tokenizer's card: between its two tables."""
+from tokenizer.card import HELD_OUT
 
 
 def write_card(facts: Facts, repository: str | None, language: Language = "en") -> str:

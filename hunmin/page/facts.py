@@ -173,7 +173,7 @@ def read_training(folder: Path) -> Training:
 
 def read_vocabulary(folder: Path) -> Vocabulary:
     """Return facts about the tokenizer in a folder."""
-    from tokenizer.card import CARD
+    from tokenizer.card import CARD, HELD_OUT
     from tokenizer.show import show
 
     entries, held_out, size = [], [], ""
@@ -181,7 +181,7 @@ def read_vocabulary(folder: Path) -> Vocabulary:
         entries = (folder / "vocab.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
     if (folder / CARD).is_file():
         text = (folder / CARD).read_text(encoding="utf-8")
-        if found := re.search(r"^On ([\d,]+) bytes .*that were held out:$", text, re.MULTILINE):
+        if found := HELD_OUT.search(text):
             size = found[1]
             held_out = re.findall(r"^\| ([^|]+) \| ([\d.,]+) \|$", text[found.end() :], re.MULTILINE)
     return Vocabulary(entries, held_out, size, show([folder]))

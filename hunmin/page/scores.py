@@ -73,7 +73,7 @@ def means(found: Klue) -> dict[str, dict[str, float]]:
 
 def notes(table: Scores, words: Words) -> list[str]:
     """Return the notes below a table; that its data are synthetic stands above."""
-    return [words.said(note) for note in table.notes if note != TOLD]
+    return [words.metric(words.said(note)) for note in table.notes if note != TOLD]
 
 
 def _suite(table: Scores, found: Klue, words: Words) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from hunmin.page.failures import failure_kind, node_names
 from hunmin.page.scores import means
 from hunmin.page.tables import moment, signed
 from hunmin.page.words import ENGLISH, Words
-from klue.collapse import told
+from klue.collapse import BASELINE, told
 from klue.results import summarize
 from klue.synthetic import all_synthetic
 from pretrain.models.registry import ARCHITECTURES
@@ -23,10 +23,11 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
     """Return what the template of the section shows."""
     training, heartbeat = facts.stage("pretrain").state in ("under way", "unfinished"), facts.training.heartbeat
     failure = heartbeat.get("failure")
+    pretrained = [entry for entry in summarize(facts.klue.rows) if entry["init"] != BASELINE]
     return {
         "synthetic": all_synthetic(facts.klue.rows),
         "verdict": verdict(facts, words),
-        "collapsed": [words.said(one) for one in told(summarize(facts.klue.rows))],
+        "collapsed": [words.metric(words.said(one)) for one in told(pretrained)],
         "outdated": bool(facts.klue.rows) and facts.stage("klue").state == "outdated",
         "facts": run_facts(facts, words),
         "progress": None if facts.state == "finished" else _progress(facts, words, training),

@@ -16,6 +16,12 @@ from common.progress import duration
 
 Language = Literal["en", "ko"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
+MARK = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹†‡§¶]+ ")
+"""Of a footnote."""
+LISTS = re.compile(r"; "), re.compile(r", (?![^(]*\))")
+"""What stands between the parts of a list; commas outside brackets alone."""
+LISTED = ("note", "rest", "source", "reason", "tasks", "looks", "found", "counts", "values")
+"""Values of sentences that may be lists; others hold no part's end."""
 UNITS = {"h": "시간", "m": "분", "s": "초"}
 
 
@@ -31,8 +37,13 @@ def _patterns() -> list[tuple[re.Pattern[str], str]]:
     korean = _table("words.ko.yaml")
     filled = [english for english in korean if "{" in english]
     filled.sort(key=lambda english: -len(re.sub(r"\{\w+\}", "", english)))  # what says most first
-    shapes = [re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+?)", re.escape(english)) for english in filled]
+    shapes = [re.sub(r"\\\{(\w+)\\\}", _group, re.escape(english)) for english in filled]
     return [(re.compile(shape, re.DOTALL), korean[english]) for shape, english in zip(shapes, filled, strict=True)]
+
+
+def _group(field: re.Match[str]) -> str:
+    one = "." if field[1] in LISTED else r"[^()]" if field[1] == "why" else r"(?![;,] )."
+    return f"(?P<{field[1]}>(?:{one})+?)"
 
 
 class Words:
@@ -60,9 +71,14 @@ class Words:
             return text
         if text in _table("words.ko.yaml"):
             return self(text)
+        if mark := MARK.match(text):
+            return mark[0] + self.said(text[mark.end() :])
         for shape, korean in _patterns():
             if found := shape.fullmatch(text):
                 return korean.format(**{name: self.said(value) for name, value in found.groupdict().items()})
+        for gap in LISTS:
+            if len(parts := gap.split(text)) > 1:
+                return gap.pattern[:2].join(map(self.said, parts))
         return text
 
     def name(self, key: str) -> str:
@@ -74,7 +90,8 @@ class Words:
         """Return the name of a metric, such as "KLUE-NLI accuracy, last evaluation", in the language."""
         if self.language == "ko":
             for english, korean in _table("metrics.yaml").items():
-                text = re.sub(rf"(?<![\w-]){re.escape(english)}(?!\w)", korean, text)
+                before = r"(?<![\w-])" if english[0].isalnum() else ""
+                text = re.sub(rf"{before}{re.escape(english)}(?![A-Za-z])", korean, text)
         return text
 
     def duration(self, seconds: float) -> str:

@@ -30,7 +30,12 @@ def test_each_command_stands_in_one_group(capsys: pytest.CaptureFixture[str]) ->
         elif line.startswith("│ ") and line[2] not in " -":
             found.append(line.split()[1])
     assert list(groups) == ["Options", "Start", "Pipeline", "Publish", "Other models"]
-    assert groups["Start"][:2] == ["init", "recipes"] and groups["Pipeline"][:4] == ["run", "plan", "corpus", "tokenizer"]
+    assert groups["Start"][:2] == ["init", "recipes"] and groups["Pipeline"][:4] == [
+        "run",
+        "plan",
+        "corpus",
+        "tokenizer",
+    ]
     assert groups["Publish"] == ["card", "export", "push"]
     shown = [name for names in groups.values() for name in names]
     assert sorted(shown) == sorted(PROGRAM.commands)  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ import json
 import pytest
 from rich.console import Console
 
-from klue.collapse import one_answer
+from klue.collapse import one_answer, told
 from klue.job import run_job
 from klue.report import markdown, results_table
 from tests.klue.test_finetune import make_jobs
@@ -28,6 +28,20 @@ from tests.klue.test_finetune import make_jobs
 )
 def test_one_answer(predictions, gold, answer):
     assert one_answer(predictions, gold) == answer
+
+
+def test_baselines_that_predict_one_label_are_told_in_one_line():
+    """Nothing is to be fixed there: of models from random weights it is to be expected on little data."""
+    entries = [
+        {"task": task, "init": init, "n": 2, "collapsed": collapsed}
+        for task, init, collapsed in [("klue-nli", "random", 2), ("ynat", "pretrained", 1), ("ynat", "random", 1)]
+    ]
+    ours, baselines = told(entries)
+    assert ours.startswith("YNAT, pretrained: 1 of 2 fine-tunings predict one label") and "raise epochs" in ours
+    assert baselines == (
+        "Fine-tunings from random weights that predict one label for every example: KLUE-NLI 2/2, YNAT 1/2."
+    )
+    assert told(entries[1:2]) == [ours] and told([{**entries[0], "collapsed": 0}]) == []
 
 
 @pytest.mark.parametrize(("rate", "collapsed"), [(1e-9, True), (5e-3, False)])

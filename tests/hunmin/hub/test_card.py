@@ -234,7 +234,11 @@ def test_a_korean_card_is_korean(scored: Path) -> None:
     text = (
         write_card(read_facts(scored), "me/mini", "ko").split("```yaml")[0].partition("## 어휘")[2].split("## 점수")[0]
     )
-    assert "| 어절당 토큰 수(fertility) |" in text and "| 어절 종류 |" in text and "바이트에서 쟀습니다" in text
+    assert (
+        "| 어절당 토큰 수(fertility) |" in text
+        and "| 학습에 쓴 사전 토큰 종류 |" in text
+        and "바이트에서 쟀습니다" in text
+    )
     for word in ("held out", "Corpus", "distinct", "ratio", "whole-word", "warm-up", "device"):
         assert word not in text
     assert "held out" in write_card(read_facts(scored), "me/mini", "en")

@@ -5,17 +5,20 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
-from hand_made import HandMade, line, run_that_failed, run_with_all
+from hand_made import HandMade, line, result, run_that_failed, run_with_all
 from selectolax.lexbor import LexborHTMLParser
 
 from hunmin.main import run_command
 from hunmin.page.facts import read_facts
 from hunmin.page.page import render, write_comparison
+from hunmin.page.scores import metric_name, notes
 from hunmin.page.words import Words
-from klue.tasks import SUITES
+from klue.tables import published_rows, tables
+from klue.tasks import SUITES, TASKS
 
 PACKAGE = Path(__file__).parents[3] / "hunmin" / "page"
 KOREAN = yaml.safe_load((PACKAGE / "words.ko.yaml").read_text("utf-8"))
@@ -105,6 +108,49 @@ def test_korean_has_the_values_of_the_english() -> None:
 )
 def test_sentences_of_other_modules(english: str, korean: str) -> None:
     assert Words("ko").said(english) == korean and Words("en").said(english) == english
+
+
+DATA_NOTES = (
+    "split of dev: no train file, 20 dev examples to train on and the other 15 scored",
+    "split of dev: no train file, 20 dev examples to train on and the other 15 chosen by",
+    "no dev file: 30 train examples are dev",
+    "12 train examples left out, as their text is a dev text; dev from mine.tsv",
+    "3 train examples left out, as their text is a dev or test text; train from mine.tsv",
+    "trained on 1,000 of 24,998 examples; 35 of 519 dev examples",
+    "35 of at least 11,668 train examples; 35 of 519 dev examples; 5 of 10 test examples",
+    "3 of 35 dev, 4 of 20 train inputs cut at 64 tokens",
+)
+"""As `klue.examples`, the tasks and `klue.features` write them."""
+
+
+def _rows() -> list[dict[str, Any]]:
+    """Return results of all tasks with all that a footnote is about."""
+    borrowed = next(name for name, task in TASKS.items() if task.transfer)
+    noted = dict(zip((name for name in TASKS if name != borrowed), DATA_NOTES, strict=False))
+    noted[borrowed] = "zero-shot transfer: trained on the 9,427 train examples of KorNLI"
+    settings: dict[str, dict[str, Any]] = {
+        "klue-dp": {"parser_width": 192, "pos_tags": False}, "wos": {"texts_only": True}, "klue-sts": {"patience": 3},
+        "klue-mrc": {"select_by": "rouge_w"},
+    }  # fmt: skip
+    rows = []
+    for task in TASKS:
+        for init in ("pretrained", "random"):
+            row = result(task, init, 42, 50.0, data_note=noted.get(task, "") if init == "pretrained" else "")
+            row["settings"] |= {"evaluations_per_epoch": 2, **settings.get(task, {})}
+            rows.append(row | ({"one_answer": "x"} if task in ("nsmc", "question-pair") else {}))
+    return [*rows, {**rows[0], "settings": {**rows[0]["settings"], "learning_rate": 3e-5}}]
+
+
+@pytest.mark.parametrize("contamination", [{"ynat": 3, "klue-sts": 12}, None])
+def test_footnotes_are_korean(contamination: dict[str, int] | None) -> None:
+    words, names = (
+        Words("ko"),
+        re.compile(r"\b(dev|test|train|mine\.tsv|by-hand|docs/klue\.md|zero-shot transfer)(?![a-z])"),
+    )
+    found = tables(_rows(), published_rows(), contamination)
+    said = [text for table in found for text in [*notes(table, words), words.said(table.title)]]
+    said += [metric_name(name, words) for table in found for name in [*table.columns, *(one for one, _ in table.extra)]]
+    assert len(said) > 90 and [text for text in said if re.search(r"(?<![A-Za-z])[a-z]{3}", names.sub("", text))] == []
 
 
 def test_captions_of_all_suites() -> None:
