@@ -18,6 +18,8 @@ from klue.synthetic import TOLD, all_synthetic
 from klue.tables import Line, Scores, tables
 from klue.tasks import TASKS
 
+NEAR = 2.5
+"""Points between two dots from which both are seen; a dot is 10 pixels wide, 100 points are 220 to 450."""
 INITS = {"pretrained": "pretrained", "random": "random weights"}
 
 
@@ -31,10 +33,17 @@ class Row:
     spreads: dict[str, str]
     """Initialisation → standard deviation; of two seeds both scores."""
     seeds: dict[str, list[float]]
+    dots: list[tuple[str, float, int]]
+    """(initialisation, score, place) of each seed; dots that would cover one another have other places, from 0."""
     gain: str
     apart: bool
     """The seeds of both initialisations do not overlap."""
     published: list[tuple[str, float]]
+
+    @property
+    def places(self) -> int:
+        """Return how many places the dots take, one above another."""
+        return max((place for _, _, place in self.dots), default=0) + 1
 
 
 def view(facts: Facts, words: Words) -> dict[str, Any]:
@@ -112,6 +121,7 @@ def _row(table: Scores, at: int, lines: dict[str, Line], others: list[Line], fou
             if spread
         },
         seeds,
+        _dots(seeds),
         NONE if gain is None else signed(gain),
         len(both) == 2 and (min(both[0]) > max(both[1]) or max(both[0]) < min(both[1])),
         [
@@ -120,6 +130,16 @@ def _row(table: Scores, at: int, lines: dict[str, Line], others: list[Line], fou
             if (value := line.values[at]) is not None and at not in line.flagged
         ],
     )
+
+
+def _dots(seeds: dict[str, list[float]]) -> list[tuple[str, float, int]]:
+    """Return the dots of a row, the scores ascending; see `Row`."""
+    dots, last = [], []
+    for value, init in sorted((value, init) for init, values in seeds.items() for value in values):
+        place = next((at for at, before in enumerate(last) if value - before >= NEAR), len(last))
+        last[place : place + 1] = [value]
+        dots.append((init, value, place))
+    return dots
 
 
 def _published(table: Scores, ours: Line | None, others: list[Line], words: Words) -> Table | None:

@@ -44,6 +44,10 @@
       const room = (high - low || Math.abs(high) || 1) * 0.06;
       return [chart.zero ? Math.min(0, low) : low - room, high + room];
     };
+    // without a pointer, as on paper, the legend shows the last values
+    const last = (values) => values.filter((v) => v !== null && v !== false).at(-1);
+    const told = (values, form) => (_, v, line, at) => at == null ? form(last(values)) : v == null ? "–" : form(v);
+    const dotted = chart.lines.filter((line) => line.dots);
     const options = {
       width, height: HEIGHT,
       scales: { x: { time: false }, y: { range: far } },
@@ -51,11 +55,13 @@
         size: (_, shown) => 22 + 7 * Math.max(3, ...(shown ?? []).map((text) => text.length)) }],
       cursor: { dataIdx: nearest, points: { size: 7 }, drag: { x: true, y: false } },
       legend: { markers: { width: 2 } },
-      series: [{ label: chart.x_label, value: (_, v) => v == null ? "–" : v.toLocaleString("en") },
+      series: [{ label: chart.x_label, value: told(chart.x, (v) => v.toLocaleString("en")) },
         ...chart.lines.map((line) => {
           const stroke = colour(`--series-${line.colour}`);
-          return { label: line.label, stroke, width: 1.75, value: (_, v) => v == null ? "–" : short(v),
-            ...(line.dots ? { paths: () => null, points: { show: true, size: 7, fill: stroke } }
+          const ring = dotted.indexOf(line); // around equal dots of the lines before
+          return { label: line.label, stroke, width: 1.75, value: told(line.values, short),
+            ...(line.dots ? { paths: () => null,
+              points: { show: true, size: 7 + 5 * ring, fill: ring ? "transparent" : stroke } }
               : { points: { show: false } }) };
         })],
     };

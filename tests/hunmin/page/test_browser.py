@@ -265,7 +265,7 @@ def test_values_are_shown_under_the_pointer_and_by_keyboard(browser: Browser, pa
     legend = (
         "[...document.querySelectorAll('#training .plot')[0].querySelectorAll('.u-value')].map((v) => v.textContent)"
     )
-    assert browser.run(legend) == ["–", "–", "–"]
+    assert browser.run(legend) == ["100", "5", "4.75"]  # the last ones, before a pointer comes
     browser.run("document.querySelector('#training .plot').focus()")
     browser.press("ArrowRight", 39)
     browser.press("ArrowRight", 39)
@@ -279,6 +279,32 @@ def test_values_are_shown_under_the_pointer_and_by_keyboard(browser: Browser, pa
     browser.ask("Input.dispatchMouseEvent", type="mouseMoved", x=box[0], y=box[1])
     settle(browser)
     assert browser.run(legend) == ["100", "5", "4.75"]
+    browser.press("ArrowLeft", 37)
+    settle(browser)
+    assert browser.run(legend) == ["90", "5.5", "4.75"]
+    browser.ask("Input.dispatchMouseEvent", type="mouseMoved", x=2, y=2)
+    settle(browser)
+    assert browser.run(legend) == ["100", "5", "4.75"]
+
+
+def test_equal_dots_of_several_runs_are_all_seen(browser: Browser, several: Path) -> None:
+    """Three runs of the same losses: each dot is in the colours of all three."""
+    browser.open(several)
+    settle(browser)
+    found = browser.run(
+        """(() => {
+          const canvas = [...document.querySelectorAll("#training figure")]
+            .find((one) => one.textContent.includes("Validation loss")).querySelector("canvas");
+          const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+          return [[9, 105, 218], [188, 76, 0], [26, 127, 55]].map((colour) => {
+            let seen = 0;
+            for (let at = 0; at < data.length; at += 4)
+              seen += data[at + 3] > 0 && colour.every((part, channel) => Math.abs(data[at + channel] - part) < 8);
+            return seen;
+          });
+        })()"""
+    )
+    assert min(found) > 20
 
 
 def test_a_link_opens_a_folded_section(browser: Browser, page: Path) -> None:

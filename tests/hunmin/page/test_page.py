@@ -192,7 +192,7 @@ def test_scores(whole: Path) -> None:
     assert by_name["YNAT macro F1"][1:4] == ["81.00 80.00 · 82.00", "30.00 20.00 · 40.00", "+51.00"]
     assert by_name["KLUE-STS Pearson r (split of dev)¹"][1:4] == ["55.25", "–", "–"]
     marks = {(dot.attributes["class"], dot.attributes["style"]) for dot in page.css(".strip .dot")}
-    assert {("dot pretrained", "left:80.0%"), ("dot random", "left:40.0%")} <= marks  # a point a seed
+    assert {("dot pretrained", "left:82.0%;top:23px"), ("dot random", "left:40.0%;top:11px")} <= marks  # a point a seed
     head, *rows = cells(page, "Published models")
     assert dict(zip(head, rows[0], strict=True))["KLUE-RoBERTa-base"] == "86.03"  # Table 36
     notes = [words(note) for note in page.css("#scores .notes li")]
@@ -203,6 +203,18 @@ def test_scores(whole: Path) -> None:
     assert cells(page, "Scores of each seed")[1] == ["YNAT macro F1", "pretrained", "5e-05", "80.00", "82.00"]
     assert ["YNAT macro F1, last evaluation", "80.00 ± 1.41", "29.00 ± 14.14"] in cells(page, "More metrics")
     assert cells(page, "YNAT macro F1: numbers")[1:] == [["50,000", "61.50"], ["100,000", "72.25"]]
+
+
+def test_equal_scores_are_dots_one_above_another(made: HandMade, whole: Path) -> None:
+    scores = [("pretrained", 42, 33.3), ("random", 42, 33.3), ("random", 43, 34.0), ("pretrained", 43, 35.8)]
+    made.write("klue/results.jsonl", [result("ynat", init, seed, score) for init, seed, score in scores])
+    strip = page_of(whole).css_first(".strip")
+    dots = {(dot.attributes["style"], (dot.attributes["class"] or "").split()[1]) for dot in strip.css(".dot")}
+    assert dots == {
+        ("left:33.3%;top:11px", "pretrained"), ("left:33.3%;top:23px", "random"), ("left:34.0%;top:35px", "random"),
+        ("left:35.8%;top:11px", "pretrained"),
+    }  # fmt: skip
+    assert strip.attributes["style"] == "height:46px"
 
 
 def test_utilisation_is_shown_where_the_peak_is_published(whole: Path) -> None:
