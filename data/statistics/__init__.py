@@ -1,7 +1,6 @@
 """Statistics of a corpus: counted (`counts`, `strings`), shown as tables (`table`), drawn (`plots`)."""
 
 from data.statistics.counts import (
-    BINS,
     Counters,
     count_documents,
     histograms,
@@ -13,7 +12,6 @@ from data.statistics.counts import (
 )
 
 __all__ = [
-    "BINS",
     "Counters",
     "count_documents",
     "histograms",

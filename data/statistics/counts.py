@@ -18,11 +18,17 @@ from data.statistics.strings import count_strings, count_words
 Counters = dict[str, Any]
 """Nested counters: names → whole numbers or counters. `merge` adds two."""
 
-BINS = {
-    "sentences": (10, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000),
-    "documents": (50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000),
-}
-"""Upper borders (characters, exclusive) of the two length histograms; one more bin each holds the rest."""
+BORDERS = (
+    *range(1, 100),
+    *(digits * scale for scale in (10, 100, 1000, 10_000) for digits in range(10, 100)),
+    1_000_000,
+)
+"""Upper borders (characters, exclusive) of the bins in which lengths are counted; one more bin holds the rest. Bins of
+one width are made of them: their first two digits count, so that widths of 1, 2 or 5 times a power of ten fit."""
+MOST_BINS = 12
+"""Of a histogram, beside the last one."""
+SHOWN_SHARE = 0.95
+"""Of the texts: they are in the bins of one width, and the longest ones in the last bin."""
 
 
 def merge(into: Counters, other: Counters) -> Counters:
@@ -78,7 +84,7 @@ def count_documents(sources: pa.StringArray, sentences: pa.ListArray) -> Counter
 
     Returns:
         {"sources": source → documents, sentences, words, characters, bytes;
-        "lengths": "sentences" and "documents" → lower border of a bin of `BINS` (a string) → how many}.
+        "lengths": "sentences" and "documents" → lower border of a bin of `BORDERS` (a string) → how many, if any}.
         The length of a document is the characters of its sentences.
     """
     characters, words, size = count_strings(sentences.flatten())
@@ -101,8 +107,8 @@ def count_documents(sources: pa.StringArray, sentences: pa.ListArray) -> Counter
             for index, name in enumerate(names.dictionary.to_pylist())
         },
         "lengths": {
-            "sentences": _binned(characters, BINS["sentences"]),
-            "documents": _binned(columns["characters"], BINS["documents"]),
+            "sentences": _binned(characters),
+            "documents": _binned(columns["characters"]),
         },
     }
 
@@ -112,24 +118,38 @@ def _sums(values: NDArray[np.int64], borders: NDArray[Any]) -> NDArray[np.int64]
     return np.diff(np.concatenate(([0], np.cumsum(values, dtype=np.int64)))[borders])
 
 
-def _binned(lengths: NDArray[np.int64], borders: tuple[int, ...]) -> dict[str, int]:
-    counts = np.bincount(np.searchsorted(borders, lengths, side="right"), minlength=len(borders) + 1)
-    return dict(zip(map(str, (0, *borders)), counts.tolist(), strict=True))
+def _binned(lengths: NDArray[np.int64]) -> dict[str, int]:
+    counts = np.bincount(np.searchsorted(BORDERS, lengths, side="right"), minlength=len(BORDERS) + 1)
+    return {str(low): count for low, count in zip((0, *BORDERS), counts.tolist(), strict=True) if count}
 
 
 def histograms(lengths: Counters) -> dict[str, list[dict[str, int | None]]]:
-    """Return the length counts as lists of bins {"from", "to", "count"}, in order.
+    """Return the length counts as lists of bins {"from", "to", "count"} of one width, in order.
 
     Args:
         lengths: what `count_documents` gives under "lengths", merged over any number of shards.
 
     Returns:
-        "sentences" and "documents" → bins, in characters; "to" is exclusive, and None in the last bin.
+        "sentences" and "documents" → bins, in characters, at most `MOST_BINS` of one width (1, 2 or 5 times a power of
+        ten) with at least `SHOWN_SHARE` of the texts; "to" is exclusive. The rest, if any, is in a last bin whose "to"
+        is None.
     """
-    return {
-        name: [
-            {"from": low, "to": high, "count": lengths.get(name, {}).get(str(low), 0)}
-            for low, high in zip((0, *borders), (*borders, None), strict=True)
-        ]
-        for name, borders in BINS.items()
-    }
+    return {name: _of_one_width(lengths.get(name, {})) for name in ("sentences", "documents")}
+
+
+def _of_one_width(counts: Counters) -> list[dict[str, int | None]]:
+    counted = sorted((int(low), count) for low, count in counts.items())
+    sums = np.cumsum([count for _, count in counted], dtype=np.int64)
+    if not len(sums) or not sums[-1]:
+        return [{"from": 0, "to": None, "count": 0}]
+    longest = counted[int(np.searchsorted(sums, SHOWN_SHARE * sums[-1]))][0]
+    end = next((border for border in BORDERS if border > longest), BORDERS[-1])
+    widths = (digit * 10**power for power in range(len(str(end))) for digit in (1, 2, 5))
+    width = next(width for width in widths if width * MOST_BINS >= end)
+    found = [0] * (-(-end // width) + 1)
+    for low, count in counted:
+        found[min(low // width, len(found) - 1)] += count
+    bins: list[dict[str, int | None]] = [
+        {"from": at * width, "to": (at + 1) * width, "count": count} for at, count in enumerate(found)
+    ]
+    return [*bins[:-1], {**bins[-1], "to": None}] if found[-1] else bins[:-1]

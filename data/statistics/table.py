@@ -131,7 +131,7 @@ def _personal_data(statistics: Counters) -> Table:
         (kind, f"{count:,}", f"{1e6 * count / words:,.2f}" if words else "-")
         for kind, count in _by_count(statistics["pii"])
     ]
-    return _table("Personal data replaced", ("type", "replaced", "in a million words"), rows)
+    return _table("Personal data replaced", ("type", "replaced", "in a million words read"), rows)
 
 
 def _benchmark(statistics: Counters) -> Table:
@@ -198,8 +198,10 @@ def format_lengths(name: str, bins: list[dict[str, int]]) -> Table:
 
 
 def bin_name(one: Counters) -> str:
-    """Return the range of a histogram's bin for people: "50–75", "1,000 and more"."""
-    return f"{one['from']:,}–{one['to'] - 1:,}" if one["to"] is not None else f"{one['from']:,} and more"
+    """Return the range of a histogram's bin for people: "50–99", "7", "1,000 and more"."""
+    if one["to"] is None:
+        return f"{one['from']:,} and more"
+    return f"{one['from']:,}–{one['to'] - 1:,}" if one["to"] - one["from"] > 1 else f"{one['from']:,}"
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], summed: bool = False) -> Table:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.shards import SCHEMA, write_shard
-from data.statistics import BINS, histograms, merge, shard_statistics, text_size, total
+from data.statistics import count_documents, histograms, merge, shard_statistics, text_size, total
 
 DOCUMENTS = st.lists(
     st.tuples(st.sampled_from(["a", "b"]), st.lists(st.text("가 b\t\U0001f600", max_size=20), min_size=1, max_size=4)),
@@ -40,12 +40,32 @@ def test_shard_statistics_agree_with_a_slow_count(tmp_path_factory, documents):
             assert one["count"] == sum(one["from"] <= length < high for length in lengths[name])
 
 
-def test_histograms_have_every_bin_in_order_whatever_was_counted():
-    bins = histograms({"sentences": {"1000": 2, "20": 1}})
-    assert [one["from"] for one in bins["sentences"]] == [0, *BINS["sentences"]]
-    assert [one["count"] for one in bins["sentences"] if one["count"]] == [1, 2]
-    assert bins["sentences"][-1] == {"from": 1000, "to": None, "count": 2}
-    assert sum(one["count"] for one in bins["documents"]) == 0
+def documents_of(lengths):
+    """Return the histogram of documents of so many characters."""
+    sentences = pa.array([["가" * length] for length in lengths], pa.list_(pa.string()))
+    return histograms(count_documents(pa.array(["a"] * len(lengths), pa.string()), sentences)["lengths"])["documents"]
+
+
+@given(st.lists(st.one_of(st.integers(0, 60), st.integers(0, 5000), st.integers(0, 30_000)), min_size=1, max_size=60))
+def test_bins_are_of_one_width_and_hold_nearly_all(lengths):
+    bins = documents_of(lengths)
+    equal = [one for one in bins if one["to"] is not None]
+    assert [one["from"] for one in bins[1:]] == [one["to"] for one in equal][: len(bins) - 1] and bins[0]["from"] == 0
+    [width] = {one["to"] - one["from"] for one in equal}
+    assert str(width).rstrip("0") in ("1", "2", "5") and len(equal) <= 12
+    assert sum(one["count"] for one in equal) >= 0.95 * len(lengths)
+    assert sum(one["count"] for one in bins) == len(lengths)
+    for one in bins:
+        assert one["count"] == sum(one["from"] <= n < (one["to"] or float("inf")) for n in lengths)
+
+
+def test_long_documents_share_the_last_bin():
+    bins = documents_of([90] * 4 + [150] * 700 + [480] * 280 + [2_000_000] * 16)
+    assert [(one["from"], one["to"], one["count"]) for one in bins if one["count"]] == [
+        (50, 100, 4), (150, 200, 700), (450, 500, 280), (500, None, 16),
+    ]  # fmt: skip
+    assert documents_of([2_000_000] * 3)[-1] == {"from": 1_000_000, "to": None, "count": 3}
+    assert histograms({})["documents"] == [{"from": 0, "to": None, "count": 0}]
 
 
 def test_text_size_and_merge():
