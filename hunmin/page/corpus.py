@@ -1,4 +1,4 @@
-"""The corpus on the page: sources, what each rule removed, lengths. Counts alone; no text."""
+"""The corpus on the page: sources, lengths, what cleaning and filters removed. Counts alone; no text."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 from data.statistics.table import MOST_SOURCES, bin_name, largest
 from hunmin.page.facts import Facts
-from hunmin.page.tables import by_count, count
+from hunmin.page.tables import count
 from hunmin.page.words import Words
-from klue.tasks import TASKS
 
 SHOWN_SOURCES = 15
 """Sources in the table itself; the smaller ones stand behind a line that opens."""
@@ -22,10 +21,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
         return None
     sources = largest(found["sources"])
     first = len(sources) if len(sources) <= SHOWN_SOURCES + 2 else SHOWN_SOURCES
-    settings = (facts.recipe.get("corpus") or {}).get("decontaminate")
     mixture = sorted(found.get("mixture", {}).items(), key=lambda item: (-item[1]["pass"]["bytes"], item[0]))
-    tasks = {TASKS[name].title if name in TASKS else name: rules for name, rules in found["decontamination"].items()}
-    sums = {name: sum(rules.values()) for name, rules in tasks.items()}
     return {
         "size": words("{documents} documents from {sources} sources", sources=len(found["sources"]),
                       documents=count(found["total"]["kept"].get("documents", 0))),
@@ -36,9 +32,6 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
         "mixed": sum(one["pass"]["bytes"] for _, one in mixture),
         "lengths": {name: _held(bins, words) for name, bins in found["lengths"].items()},
         "cleaning": sorted(found["cleaning"].items(), key=lambda item: (-item[1]["characters"], item[0])),
-        "not_done": settings is not None and not (settings.get("enabled", True) and settings.get("benchmark")),
-        "rules": sorted({rule for rules in tasks.values() for rule in rules}),
-        "tasks": [(name, tasks[name]) for name, _ in by_count(sums)],
         "filters": _filters(found),
         "quarantined": [(one["file"], words.said(one["reason"])) for one in facts.quarantined[:MOST_SOURCES]],
     }  # fmt: skip

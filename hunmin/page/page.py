@@ -21,7 +21,19 @@ from markupsafe import Markup
 from common.control_characters import escaped
 from common.errors import UserError
 from common.files import atomic_write, human_size
-from hunmin.page import compare, corpus, embeddings, pipeline, samples, scores, tables, training, verdict, vocabulary
+from hunmin.page import (
+    compare,
+    corpus,
+    embeddings,
+    pipeline,
+    privacy,
+    samples,
+    scores,
+    tables,
+    training,
+    verdict,
+    vocabulary,
+)
 from hunmin.page.facts import Facts, read_facts
 from hunmin.page.words import LANGUAGES, Language, Words
 
@@ -54,6 +66,7 @@ SECTIONS = (
     Section("training", "Training", training.view),
     Section("embeddings", "Sentence embeddings", embeddings.view),
     Section("pipeline", "Pipeline", pipeline.view),
+    Section("privacy", "Personal data and decontamination", privacy.view),
     Section("corpus", "Corpus", corpus.view, folded=True),
     Section("vocabulary", "Vocabulary", vocabulary.view, folded=True),
     Section("text", "Text of the corpus", samples.view, folded=True),

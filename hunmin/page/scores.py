@@ -134,7 +134,8 @@ def _row(table: Scores, at: int, lines: dict[str, Line], others: list[Line], fou
 
 def _dots(seeds: dict[str, list[float]]) -> list[tuple[str, float, int]]:
     """Return the dots of a row, the scores ascending; see `Row`."""
-    dots, last = [], []
+    dots: list[tuple[str, float, int]] = []
+    last: list[float] = []  # of each place
     for value, init in sorted((value, init) for init, values in seeds.items() for value in values):
         place = next((at for at, before in enumerate(last) if value - before >= NEAR), len(last))
         last[place : place + 1] = [value]

@@ -204,7 +204,7 @@ def test_by_keyboard(browser: Browser, page: Path) -> None:
         assert browser.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
         if reached[-1] == "scheme":
             break
-    assert reached == ["A"] * 6 + ["scheme"]
+    assert reached == ["A"] * 7 + ["scheme"]
     for key, code, scheme, label in (("Enter", 13, "dark", "Light"), (" ", 32, "light", "Dark")):
         browser.press(key, code)
         assert browser.run("document.documentElement.dataset.scheme") == scheme
@@ -337,7 +337,7 @@ def test_without_scripts_all_is_there_but_the_button(browser: Browser, page: Pat
     try:
         browser.open(page)
         assert browser.run("document.getElementById('scheme').hidden") is True
-        assert browser.run("document.querySelectorAll('section').length") == 7
+        assert browser.run("document.querySelectorAll('section').length") == 8
     finally:
         browser.ask("Emulation.setScriptExecutionDisabled", value=False)
 

@@ -92,7 +92,7 @@ def test_overview_and_pipeline(whole: Path) -> None:
     assert words(page.css_first(".figure")) == "+51.00 points mean gain over random weights"
     assert "81.00 after pretraining, 30.00 from random weights: mean of 1 tasks" in words(page.css_first(".sentence"))
     order = [section.attributes["id"] for section in page.css("section")]
-    assert order == ["verdict", "scores", "training", "embeddings", "pipeline", "corpus", "vocabulary"]
+    assert order == ["verdict", "scores", "training", "embeddings", "pipeline", "privacy", "corpus", "vocabulary"]
     assert [words(part) for part in page.css(".fold > summary > h2")] == ["Corpus", "Vocabulary"]
     stages = [words(stage) for stage in page.css(".stages > li")]
     names = ("Corpus", "Tokenizer", "Encoding", "Pretraining", "Export", "Evaluation", "Report")
@@ -117,7 +117,7 @@ def test_corpus(whole: Path) -> None:
     ]  # fmt: skip
     assert cells(page, "Cleaning")[1:] == [["odd blanks", "9", "300", "2.000%"], ["HTML", "7", "150", "1.000%"]]
     assert cells(page, "Personal data")[1:] == [
-        ["telephone number", "12", "2,400.0"], ["e-mail address", "3", "600.0"],
+        ["telephone number", "12", "2,400.0"], ["e-mail address", "3", "600.0"], ["all", "15", "3,000.0"],
     ]  # fmt: skip
     assert "BRN" not in page.html and "min_hangul_share" not in page.html
     assert cells(page, "Benchmark sentences") == [
@@ -134,6 +134,25 @@ def test_corpus(whole: Path) -> None:
     ]  # fmt: skip
     lengths = cells(page, "Length of documents in characters")
     assert lengths[1:] == [["50–99", "30", "75.0%"], ["100–199", "10", "25.0%"]]
+
+
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [
+        ("corpus: {pii: {enabled: false}, decontaminate: {benchmark: [a]}}", "Personal data was not looked for"),
+        ("corpus: {decontaminate: {benchmark: [a]}}", "No personal data was found. No benchmark sentence was found."),
+        ("corpus: {decontaminate: {benchmark: null}}", "Nothing was decontaminated"),
+        ("corpus: {decontaminate: {enabled: false, benchmark: [a]}}", "Nothing was decontaminated"),
+    ],
+)
+def test_what_was_not_looked_for_is_not_called_clean(section: str, told: str, whole: Path) -> None:
+    (whole / "recipe.yaml").write_text((whole / "recipe.yaml").read_text("utf-8") + f"{section}\n", "utf-8")
+    path = whole / "corpus" / "statistics.json"
+    found = json.loads(path.read_text(encoding="utf-8")) | {"pii": {}, "decontamination": {}}
+    path.write_text(json.dumps(found), encoding="utf-8")
+    said = words(page_of(whole).css_first("#privacy"))
+    assert told in said and ("No personal data was found" in said) is ("pii" not in section)
+    assert ("No benchmark sentence was found" in said) is ("Nothing was decontaminated" not in said)
 
 
 def test_vocabulary(whole: Path) -> None:
