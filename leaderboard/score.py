@@ -109,6 +109,8 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
     from lm_eval import tasks as shipped
     from lm_eval.evaluator import evaluate
 
+    from leaderboard.tasks import lm_eval_spec
+
     template, layout = lm.tokenizer.chat_template, "plain"
     if task.suite == "instruct":
         from data.instruct.layout import CHAT_TEMPLATE
@@ -123,7 +125,7 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
     metadata = {"data": str(rows if task.suite == "instruct" else settings.data), **inferred}
     folders = [str(Path(str(shipped.__file__)).parent / "kobest"), str(tasks_folder())]
     manager = shipped.TaskManager(include_path=folders, include_defaults=False, metadata=metadata)
-    loaded = manager.load([task.load or task.name])
+    loaded = manager.load([lm_eval_spec(task)])
     (one,) = loaded["tasks"].values()
     shots = settings.shots.get(task.name, 0)
     if shots > (len(one.dataset["fewshot"]) if one.config.fewshot_split else 0):

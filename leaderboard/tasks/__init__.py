@@ -1,1 +1,23 @@
-"""Task files of lm-eval, and the functions that they name."""
+"""Task files of lm-eval, the functions that they name, and what lm-eval loads of them for one task."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from leaderboard.suites import BoardTask
+from leaderboard.tasks import functions
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads `!function functions.NAME`."""
+
+
+_Loader.add_constructor("!function", lambda _, node: getattr(functions, node.value.removeprefix("functions.")))
+
+
+def lm_eval_spec(task: BoardTask) -> Any:
+    """Return what lm-eval's `TaskManager.load` takes for a task: its name, of KoBEST its part of kit19.yaml."""
+    kobest, *_ = yaml.load(Path(__file__).with_name("kit19.yaml").read_bytes(), _Loader)["task"]
+    own = [one for one in kobest["task"] if one["task"] == task.name]
+    return {**kobest, "task": own} if own else task.load or task.name

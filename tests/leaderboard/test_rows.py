@@ -172,7 +172,12 @@ def test_numbers_of_worked_answers(tmp_path: Path) -> None:
 
 def test_every_task_file_has_its_task() -> None:
     from leaderboard.suites import SUITES, tasks_folder
+    from leaderboard.tasks import lm_eval_spec
 
     files = {path.stem for path in tasks_folder().glob("*.yaml")}
-    assert {task.load or task.name for task in TASKS.values()} <= files
+    specs = {name: lm_eval_spec(task) for name, task in TASKS.items()}
+    assert {spec for spec in specs.values() if isinstance(spec, str)} <= files
+    kobest = {name: spec["task"] for name, spec in specs.items() if not isinstance(spec, str)}
+    assert {*kobest} == {name for name in SUITES["kit19"] if name.startswith("kobest")}
+    assert all([one["task"] for one in children] == [name] for name, children in kobest.items())
     assert len(SUITES["leaderboard2"]) == 9 and len(SUITES["kit19"]) == 6

@@ -8,6 +8,7 @@ import pytest
 
 from leaderboard.models import ConstantLM
 from leaderboard.suites import TASKS, load_rows, tasks_folder
+from leaderboard.tasks import lm_eval_spec
 
 # set → choice, accuracy, F1 in percent
 BY_HAND = [
@@ -25,7 +26,7 @@ def test_constants(name: str, n: int, choice: int, accuracy: float, f1: float, s
 
     folders = [str(Path(str(shipped.__file__)).parent / "kobest"), str(tasks_folder())]
     manager = shipped.TaskManager(include_path=folders, include_defaults=False, metadata={"data": str(shared)})
-    loaded = manager.load([TASKS[name].load or name])
+    loaded = manager.load([lm_eval_spec(TASKS[name])])
     loaded["tasks"][name].set_config("num_fewshot", 0)
     found = evaluate(ConstantLM(choice), loaded, bootstrap_iters=0, log_samples=False)["results"][name]
     assert found["sample_len"] == n
