@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from common.differing import differing
 from klue.plan import INITS
 from klue.search import GRID
 from klue.synthetic import NOTE
@@ -104,6 +105,25 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**_entry(group), "tried": tried} for group, tried in chosen(rows)]
 
 
+def unequal(summary: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
+    """Return task → the settings in which the entries of a summary differ, "data" and "seeds" among them.
+
+    With any, none of the task's scores is the best. Values that a search chose from equally many sets are no
+    difference, nor is the number of CPU threads.
+    """
+    found = {}
+    for task in dict.fromkeys(entry["task"] for entry in summary):
+        entries = [entry for entry in summary if entry["task"] == task]
+        tried = {entry["tried"] for entry in entries}
+        left_out = {"threads", *(GRID if len(tried) == 1 and tried != {1} else ())}
+        found[task] = [*differing([
+            {name: value for name, value in entry["settings"].items() if name not in left_out}
+            | {"data": (entry["data_hash"], entry["examples"]), "seeds": entry["n"], "search": entry["tried"]}
+            for entry in entries
+        ])]  # fmt: skip
+    return {task: names for task, names in found.items() if names}
+
+
 def flat_scores(summary: Sequence[dict[str, Any]]) -> dict[str, float]:
     """Return {"klue/TASK/METRIC": mean} of the pretrained model's best scores on dev, of other suites, too; random ones
     as "klue-random/…", those on a test set as "klue-test/…" and "klue-random-test/…"."""
@@ -147,6 +167,7 @@ def _entry(group: list[dict[str, Any]]) -> dict[str, Any]:
         "n": len(group),
         "data_note": first["data_note"],
         "examples": first["examples"],
+        "data_hash": first.get("data_hash"),
         "settings": first["settings"],
         **({"collapsed": collapsed} if (collapsed := sum("one_answer" in row for row in group)) else {}),
         **{

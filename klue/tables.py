@@ -11,7 +11,7 @@ from typing import Any
 
 from klue.collapse import told
 from klue.grid import RAISED
-from klue.results import TITLES, apart, metrics_of, summarize
+from klue.results import TITLES, apart, metrics_of, summarize, unequal
 from klue.search import values_text
 from klue.settings import AUTHORS_PARSER_WIDTH
 from klue.synthetic import NOTE, TOLD, all_synthetic, synthetic_tasks
@@ -64,7 +64,7 @@ class Scores:
     """Metrics beside the paper's, and those by which evaluations are chosen at the end of training: their names, and
     ours in the order of the lines."""
     apart: frozenset[int] = frozenset()
-    """Columns of tasks that are split or cut: no score there is the best."""
+    """Columns in which no score is the best: of tasks that are split or cut, or whose rows differ in settings."""
     title: str = ""
     """Of the table: the suite's, or that its tasks are synthetic."""
     keys: tuple[tuple[str, str, str], ...] = ()
@@ -167,7 +167,12 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
     notes += [f"{marks[name]} {TASKS[name].title}: {note}." for name, note in data_notes.items()]
     if looks := _looks(summary, {name for name, _, shown in columns if shown == "best"}):
         notes.append(f"Scores are the best of N dev evaluations ({looks}); last-evaluation scores are below.")
-    notes += _other_than_the_authors(summary)
+    others_way = _other_than_the_authors(summary)
+    notes += [note for _, note in others_way]
+    by_names: dict[str, list[str]] = {}
+    for name, differing in (differ := unequal(summary)).items():
+        by_names.setdefault(", ".join(differing), []).append(TASKS[name].title)
+    notes += [f"No score is marked as the best of {', '.join(of)}: rows differ in {n}." for n, of in by_names.items()]
     held = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
     if held:
         each = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in held.items())
@@ -186,7 +191,8 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
     ]
     names = [f"{_title(name, metric, shown, which)}{_WHICH[shown]}" for name, metric, shown in extra]
     beside_them = [(name, [line[i] for line in beside]) for i, name in enumerate(names)]
-    numbers = frozenset(number for number, (name, _, _) in enumerate(columns) if name in aside)
+    unranked = {*aside, *differ, *(name for name, _ in others_way if published_lines)}
+    numbers = frozenset(number for number, (name, _, _) in enumerate(columns) if name in unranked)
     title = f"Synthetic tasks in the form of {which.title}'s" if invented and set(tasks) <= invented else which.title
     return Scores(which, header, lines, notes, beside_them, numbers, title, tuple(columns), len(collapsed))
 
@@ -259,8 +265,8 @@ def _published_lines(
     return lines, {mark: published["flags"][flag] for flag, mark in marks.items()}
 
 
-def _other_than_the_authors(summary: Sequence[dict[str, Any]]) -> list[str]:
-    """Return what must be said of models that were not fine-tuned as the authors', and of which if not of all."""
+def _other_than_the_authors(summary: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Return (task, note) of models that were not fine-tuned as the authors', and of which if not of all."""
     said: dict[tuple[str, str], list[str]] = {}
     for entry in summary:
         task, settings = entry["task"], entry["settings"]
@@ -276,7 +282,7 @@ def _other_than_the_authors(summary: Sequence[dict[str, Any]]) -> list[str]:
             said.setdefault((task, note), []).append(f"{entry['model']}, {TITLES[entry['init']]}")
     there = Counter(entry["task"] for entry in summary)
     return [
-        f"{TASKS[task].title}: {note}" + ("." if len(whose) == there[task] else f" ({'; '.join(whose)}).")
+        (task, f"{TASKS[task].title}: {note}" + ("." if len(whose) == there[task] else f" ({'; '.join(whose)})."))
         for (task, note), whose in said.items()
     ]
 

@@ -90,13 +90,15 @@ def _facts(runs: Sequence[Facts], names: list[str], words: Words) -> Table:
 
 
 def _scores(table: Scores, names: list[str], words: Words, best: bool) -> Table:
-    """Return a metric a row, a run a column: the mean after pretraining; `best`: the highest of a row in bold."""
+    """Return a metric a row, a run a column: the mean after pretraining; `best`: the highest of a row in bold, where
+    the table marks one."""
     ours = _by_model(table)
     rows: list[list[str | None]] = []
     for at, column in enumerate(table.columns):
         values = [ours[name, "pretrained"][at] if (name, "pretrained") in ours else None for name in names]
         known = [value for value in values if value is not None]
-        marks = ["*" * (best and len(known) > 1 and value == max(known)) for value in values]
+        ranked = best and at not in table.apart and len(known) > 1
+        marks = ["*" * (ranked and value == max(known)) for value in values]
         cells = [None if value is None else f"{mark}{value:.2f}" for mark, value in zip(marks, values, strict=True)]
         rows.append([metric_name(column, words), *cells])
     return Table(words("Scores"), [words("metric"), *names], rows)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, get_args
 
+from common.differing import differing
 from common.settings import Settings
 from hunmin.page.facts import Facts
 from hunmin.recipe import Recipe
@@ -22,10 +23,8 @@ def differing_settings(runs: Sequence[Facts]) -> dict[str, list[str | None]]:
 
     Settings that change only how the work is done are left out, of paths all but the last part.
     """
-    found = [dict(_flat(one.recipe, Recipe)) for one in runs]
-    keys = dict.fromkeys(key for one in found for key in one)
-    values = {key: [one.get(key) for one in found] for key in keys}
-    return {key: [_shown(value) for value in of] for key, of in values.items() if any(value != of[0] for value in of)}
+    values = differing([dict(_flat(one.recipe, Recipe)) for one in runs])
+    return {name: [_shown(value) for value in each] for name, each in values.items()}
 
 
 def unequal(runs: Sequence[Facts]) -> list[str]:

@@ -183,6 +183,54 @@ def test_markdown_has_the_best_in_bold():
     assert "| KLUE-DP UAS, plain accuracy | 71.00 ± 1.41 | 41.00 ± 1.41 |" in text
 
 
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"settings": {"epochs": 9}}, "epochs"),
+        ({"settings": {"batch_size": 99, "max_length": 9}}, "global_batch, max_seq_len"),
+        ({"settings": {"precision": "bfloat16"}}, "precision"),
+        ({"data_hash": "other"}, "data"),
+        ({"examples": {"train": 45678, "dev": 9107, "left_out": 1}}, "data"),
+    ],
+)
+def test_no_score_is_the_best_of_rows_that_were_not_measured_alike(changed, named):
+    """A's 99.00 with other settings is no better than B's 70.00; of the task that was measured alike the best is."""
+    first, second = (result("ynat", "pretrained", 42, value, model=name) for value, name in ((99.0, "a"), (70.0, "b")))
+    alike = [result("klue-nli", "pretrained", 42, value, model=name) for value, name in ((98.0, "a"), (70.0, "b"))]
+    first |= changed | {"settings": first["settings"] | changed.get("settings", {})}
+    for published in (None, published_rows()):
+        text, scores = markdown([first, second, *alike], published), tabulate([first, second, *alike], published)
+        assert "99.00" in text and "**99.00**" not in text and "**87.30**" not in text and "**98.00**" in text
+        assert f"No score is marked as the best of YNAT: rows differ in {named}." in scores.notes
+    assert "**99.00**" in markdown([result("ynat", "pretrained", 42, 99.0, model="a"), second])
+
+
+def test_seeds_are_counted_and_threads_are_not():
+    one = result("ynat", "pretrained", 42, 70.0, model="a", threads=8)
+    two = [result("ynat", "pretrained", seed, 80.0, model="b", threads=1) for seed in (42, 43)]
+    assert "**80.00**" in markdown([one, two[0]])
+    assert "rows differ in seeds" in " ".join(tabulate([one, *two]).notes) and "**" not in markdown([one, *two])
+
+
+def test_values_that_equal_searches_chose_are_no_difference():
+    def searched(model, rates, value):
+        return [result("ynat", "pretrained", 42, value - n, model=model, learning_rate=r) for n, r in enumerate(rates)]
+
+    first = searched("a", (1e-5, 5e-5), 70.0)
+    assert "**80.00**" in markdown([*first, *searched("b", (5e-5, 1e-5), 80.0)])
+    notes = tabulate([*first, *searched("b", (5e-5, 1e-5, 2e-5), 80.0)]).notes
+    assert any("rows differ in learning_rate, search." in note for note in notes)
+
+
+def test_published_scores_are_beaten_by_the_authors_way_alone():
+    """Without gold parts of speech a score stands beside published ones, as its note says; it is not above them."""
+    for pos_tags, bold in ((True, "**99.00**"), (False, None)):
+        rows = [result("klue-dp", "pretrained", 42, 99.0, pos_tags=pos_tags)]
+        text = markdown(rows, published_rows())
+        assert (bold in text) if bold else "**" not in text
+        assert "**99.00**" in markdown(rows)
+
+
 def test_terminal_fits_100_columns_and_names_what_it_leaves_out():
     console = Console(width=110, record=True, file=io.StringIO())
     console.print(results_table(ROWS, published_rows()))

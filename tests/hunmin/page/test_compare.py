@@ -75,6 +75,14 @@ def test_runs_alike_but_for_a_seed_may_be_ranked(tmp_path: Path) -> None:
     assert "<strong>70.00" in section(page, "scores") and "no run is marked" not in page
 
 
+def test_rows_that_were_not_measured_alike_are_not_ranked(tmp_path: Path) -> None:
+    """Of one recipe, and of another file of the task: the data were changed between the runs."""
+    first, second = run(tmp_path / "a", 60.0), run(tmp_path / "b", 70.0)
+    second.write("klue/results.jsonl", [{**result("ynat", "pretrained", 1, 70.0), "model": "b", "data_hash": "other"}])
+    scores = section(compared(first, second), "scores")
+    assert "70.00" in scores and "<strong>70.00" not in scores and "rows differ in data." in scores
+
+
 def test_a_gain_is_not_set_beside_a_score(tmp_path: Path) -> None:
     """Run a has random weights to compare with and gains 15 points, b has none and scores 70."""
     page = compared(run(tmp_path / "a", 60.0, random=45.0), run(tmp_path / "b", 70.0))
