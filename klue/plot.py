@@ -26,7 +26,8 @@ NUMBERED = 12
 def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None, path: Path) -> None:
     """Draw a panel a metric of every suite, a bar a model, ours first, standard deviations as whiskers, as a PNG.
 
-    Each of our models has a colour, paler from random weights; doubtful published scores have their mark.
+    Each of our models has a colour, paler from random weights; doubtful published scores have their mark, and
+    the source of the published ones stands below.
     """
     found = tables(rows, published)
     columns = [(scores, number) for scores in found for number in range(len(scores.columns))]
@@ -47,6 +48,8 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
         for at, value in enumerate(values):
             mark = lines[at].cells[number][-1] if number in lines[at].flagged else ""
             panel.text(max(value, 0.0) + spread[at] + 1, at, f"{value:.1f}{mark}", fontsize=6, va="center")
+    sources = dict.fromkeys(note for scores in found for note in scores.notes if note.startswith("published: "))
+    figure.supxlabel("\n".join(sources), fontsize=7)
     save_figure(figure, path)
 
 

@@ -32,7 +32,7 @@ def results_table(
 
     Args:
         width: columns of the terminal; fewer published models stand in fewer.
-        brief: only the tasks' own metrics, and the first notes.
+        brief: only the tasks' own metrics, and the first notes, to the source of published scores.
     """
     return Group(*(_terminal(scores, width, brief) for scores in tables(rows, published, contamination)))
 
@@ -43,7 +43,9 @@ def _terminal(scores: Scores, width: int, brief: bool) -> Table:
     beside = [line for line in scores.lines if line.title.startswith(f"published: {kind}")]
     room = (width - 2 - METRIC_WIDTH - 17 * len(ours)) // 11
     shown = ours + beside[: max(0, room)]
-    notes = scores.notes[: 1 + (TOLD in scores.notes) + scores.collapsed] if brief else list(scores.notes)
+    notes = (
+        scores.notes[: 1 + (TOLD in scores.notes) + scores.collapsed + bool(beside)] if brief else list(scores.notes)
+    )
     if len(shown) < len(scores.lines):
         notes.append(f"{len(scores.lines) - len(shown)} more published models: hunmin klue report --format markdown.")
     table = Table(title=scores.title, title_justify="left", caption=Text("\n".join(notes)), caption_justify="left")

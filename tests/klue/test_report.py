@@ -8,6 +8,7 @@ from rich.console import Console
 from common.errors import UserError
 from hunmin.main import run_command
 from hunmin.recipe import Recipe, save_recipe
+from klue.plot import draw_scores
 from klue.report import as_tree, latex, markdown, read_rows, results_table
 from klue.results import metrics_of
 from klue.tables import published_rows, tabulate
@@ -229,6 +230,30 @@ def test_published_scores_are_beaten_by_the_authors_way_alone():
         text = markdown(rows, published_rows())
         assert (bold in text) if bold else "**" not in text
         assert "**99.00**" in markdown(rows)
+
+
+def test_published_scores_stand_with_their_source_and_date(tmp_path, monkeypatch):
+    """In every form and on the picture; the newest are older than five years."""
+    figures = []
+    monkeypatch.setattr("klue.plot.save_figure", lambda figure, path: figures.append(figure))
+    korsts = {"task": "korsts", "examples": {"train": 5749, "dev": 1500, "test": 1379}} | {
+        which: {"spearmanr": 80.0, "pearsonr": 80.0} for which in ("best", "last", "test")
+    }
+    for changed, source in (
+        ({}, "KLUE paper, Table 36 (dev), May 2021"),
+        (korsts, "KoELECTRA's README, October 2020"),
+    ):
+        rows = [result("ynat", "pretrained", 42, 70.0) | changed]
+        for brief in (False, True):
+            console = Console(width=200, record=True, file=io.StringIO())
+            console.print(results_table(rows, published_rows(), 200, brief=brief))
+            assert f"published: {source}" in " ".join(console.export_text().split())
+        assert f"published: {source}" in markdown(rows, published_rows())
+        assert f"published: {source}" in latex(rows, published_rows())
+        draw_scores(rows, published_rows(), tmp_path / "x.png")
+        assert f"published: {source}" in figures[-1].get_supxlabel()
+        draw_scores(rows, None, tmp_path / "x.png")
+        assert figures[-1].get_supxlabel() == ""
 
 
 def test_terminal_fits_100_columns_and_names_what_it_leaves_out():

@@ -99,7 +99,7 @@ def test_korean_has_the_values_of_the_english() -> None:
     ("english", "korean"),
     [
         ("KLUE-STS 11, YNAT at most 5", "KLUE-STS 11, YNAT 최대 5"),
-        ("published: KLUE paper, Table 36 (dev).", "공개 점수: KLUE 논문 표 36(dev)."),
+        ("published: KLUE paper, Table 36 (dev), May 2021.", "공개 점수: KLUE 논문 표 36(dev), 2021년 5월."),
         ("1,000 and more", "1,000 이상"),
         ("has no column 'text'", "'text' 열이 없음"),
         ("has no column 'text' (did you mean 'texts'?)", "'text' 열이 없음(비슷한 이름: 'texts')"),
