@@ -1,4 +1,9 @@
-"""Greedy answers of a decoder, in batches, prompted by its chat template."""
+"""Greedy answers of a decoder by transformers' `pipeline`, prompted as tuning and scoring prompt it.
+
+To the pipeline are added: a base without a chat template is prompted by our layout; an answer ends at the tokenizer's
+mark as well as at the configuration's; a prompt without room for its answer, a token without a row, missing weights and
+code of a model's own are refused, where the pipeline would go on or run it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,7 @@ def answer(
     batch_size: int = 8,
     device: str | None = None,
 ) -> Iterator[str]:
-    """Yield the answer to each message, in order; a base without a chat template is prompted by our layout.
+    """Yield the answer to each message, in order.
 
     Args:
         model: a folder or a name on the hub.
@@ -41,14 +46,13 @@ def answer(
     config = read_base(folder, longest + max_new_tokens, "the longest prompt with its answer")
     refuse_absent_rows(tokenizer, config.get_text_config().vocab_size, shown_name(folder))
     place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    decoder = load_model(folder, half_type("auto") if place.type == "cuda" else None).eval()
+    decoder = load_model(folder, half_type("auto") if place.type == "cuda" else None)
     tokenizer.padding_side, tokenizer.pad_token = "left", tokenizer.pad_token or tokenizer.eos_token
     ends = decoder.generation_config.eos_token_id
     ends = {tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}
-    chats = ([{"role": "user", "content": message}] for message in messages)
-    ask = pipeline("text-generation", model=decoder, tokenizer=tokenizer, device=place)
-    for found in ask(
-        chats, batch_size=batch_size, max_new_tokens=max_new_tokens, do_sample=False, num_beams=1,
-        eos_token_id=sorted(ends), return_full_text=False,
-    ) if messages else []:  # fmt: skip
-        yield found[0]["generated_text"].strip()
+    chats = ([{"role": "user", "content": message}] for message in messages)  # of a list all answers come at the end
+    ask = pipeline(
+        "text-generation", model=decoder, tokenizer=tokenizer, device=place, batch_size=batch_size,
+        max_new_tokens=max_new_tokens, do_sample=False, num_beams=1, eos_token_id=sorted(ends), return_full_text=False,
+    )  # fmt: skip
+    yield from (replies[0]["generated_text"].strip() for replies in (ask(chats) if messages else ()))

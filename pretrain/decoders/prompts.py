@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatch
 from pathlib import Path
 
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from common.errors import UserError
-from common.names import TOKENIZERS, shown_name
+from common.names import shown_name
 from data.instruct.layout import CHAT_TEMPLATE
 
 PROBE = "한국어"
@@ -25,15 +24,13 @@ def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     Where the tokenizer begins texts with BOS the template does, too, or lm-eval's ids and the template's would differ.
 
     Raises:
-        UserError: there is none, or it breaks `RULE`, or its template takes no lone turn, or gives a prompt that no
+        UserError: it does not load or breaks `RULE`, or its template takes no lone turn, or gives a prompt that no
             example can begin with.
     """
 
     def refused(fault: str) -> UserError:
         return UserError(f"the tokenizer of {shown_name(folder)} {fault}", RULE, "fix its files, or name another base")
 
-    if not any(fnmatch(path.name, pattern) for path in folder.iterdir() for pattern in TOKENIZERS):
-        raise refused("is missing")
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         marked, plain = tokenizer.encode(PROBE), tokenizer.encode(PROBE, add_special_tokens=False)
@@ -87,11 +84,10 @@ def encode_pair(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) ->
     start, whole = encode(tokenizer, prompt), encode(tokenizer, prompt + answer)
     if whole[: len(start)] == start:
         return start, whole[len(start) :]
-    text = tokenizer.decode(whole)
     for anchor in ANCHORS:
-        before, both = (tokenizer.encode(one, add_special_tokens=False) for one in (anchor, anchor + answer))
+        before, both = (tokenizer.encode(text, add_special_tokens=False) for text in (anchor, anchor + answer))
         rest = both[len(before) :]
-        if both[: len(before)] == before and tokenizer.decode(start + rest) == text:
+        if both[: len(before)] == before and tokenizer.decode(start + rest) == tokenizer.decode(whole):
             return start, rest
     raise UserError(
         f"the tokenizer joins the end of the prompt {prompt[-20:]!r} with the answer {answer[:20]!r} into one token",

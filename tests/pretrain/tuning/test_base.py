@@ -52,6 +52,11 @@ def test_positions_and_a_folder_without_configuration(tmp_path: Path, bases: dic
     assert "does not load" in fault(tmp_path)
 
 
+def test_a_folder_without_tokenizer(tmp_path: Path, bases: dict[str, Path]) -> None:
+    folder = shutil.copytree(bases["llama"], tmp_path / "absent", ignore=shutil.ignore_patterns("token*"))
+    assert "absent holds no tokenizer" in fault(folder)
+
+
 def test_missing_weights(tmp_path: Path, bases: dict[str, Path]) -> None:
     import torch
 
