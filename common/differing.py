@@ -1,8 +1,8 @@
-"""In what several sets of settings differ."""
+"""In what several sets of settings differ, and what is said of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -10,3 +10,15 @@ def differing(settings: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Return name → its value in each, of the settings that are not the same in all; None where one has none."""
     values = {name: [one.get(name) for one in settings] for name in dict.fromkeys(n for one in settings for n in one)}
     return {name: each for name, each in values.items() if any(value != each[0] for value in each)}
+
+
+def unequal_note(differs: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return a sentence for each group of tasks whose rows differ in the same settings.
+
+    Args:
+        differs: title of a task → names of the settings in which its rows differ; none where they do not.
+    """
+    titles: dict[str, list[str]] = {}
+    for title, names in differs.items():
+        titles.setdefault(", ".join(names), []).append(title)
+    return [f"No score is marked as the best of {', '.join(of)}: rows differ in {n}." for n, of in titles.items() if n]

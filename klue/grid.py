@@ -22,6 +22,10 @@ TEX = {
 """Sign → how LaTeX writes it."""
 
 
+class Best(str):
+    """A cell in bold."""
+
+
 def terminal_grid(grid: Grid) -> Table:
     """Return a grid as a table for the terminal; columns of numbers stand to the right."""
     title, head, rows = grid
@@ -30,7 +34,7 @@ def terminal_grid(grid: Grid) -> Table:
         figures = bool(rows) and all(re.match(r"[+−–-]?\d|–|undefined", row[number]) for row in rows)
         table.add_column(Text(name), justify="right" if figures else "left")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*map(terminal_text, row))
     return table
 
 
@@ -69,14 +73,21 @@ def latex_lines(head: Sequence[str], rows: Sequence[str]) -> list[str]:
     return ["\\toprule", f"{names} \\\\", "\\midrule", *(f"{row} \\\\" for row in rows), "\\bottomrule"]
 
 
+def terminal_text(text: str) -> Text:
+    """Return text for the terminal."""
+    return Text(text, style="bold" if isinstance(text, Best) else "")
+
+
 def md(text: str) -> str:
     """Return text for Markdown, in one line: signs that make HTML, links, tables, code or emphasis escaped."""
-    return re.sub(r"([\\`*\[\]<>|~$&])", r"\\\1", escaped(" ".join(text.split())))
+    shown = re.sub(r"([\\`*\[\]<>|~$&])", r"\\\1", escaped(" ".join(text.split())))
+    return f"**{shown}**" if isinstance(text, Best) else shown
 
 
 def tex(text: str) -> str:
     """Return text for LaTeX: its signs escaped, marks of notes raised."""
-    return re.sub(f"[{RAISED}]+|.", _tex_sign, text, flags=re.DOTALL)
+    shown = re.sub(f"[{RAISED}]+|.", _tex_sign, text, flags=re.DOTALL)
+    return f"\\textbf{{{shown}}}" if isinstance(text, Best) else shown
 
 
 def _tex_sign(found: re.Match[str]) -> str:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from common.errors import UserError
-from klue.grid import latex_lines, markdown_lines, md, tex
+from klue.grid import Best, latex_lines, markdown_lines, md, terminal_text, tex
 from klue.results import summarize
 from klue.synthetic import TOLD
 from klue.tables import Counts, Line, Published, Rows, Scores, tables
-
-T = TypeVar("T")
 
 METRIC_WIDTH = 38
 """Columns of the terminal that names of metrics take at most."""
@@ -54,7 +51,7 @@ def _terminal(scores: Scores, width: int, brief: bool) -> Table:
         title = line.title.removeprefix("published: ").replace("-", "-\n", 2).replace(" ", "\n")
         seeds = f"\n{line.seeds} seed{'' if line.seeds == '1' else 's'}" if line.seeds else ""
         table.add_column(Text(title + seeds), justify="right", style="" if line.seeds else "dim")
-    styled = [_with_best(scores, line, Text, lambda cell: Text(cell, style="bold")) for line in shown]
+    styled = [[*map(terminal_text, _with_best(scores, line))] for line in shown]
     for number, column in enumerate(scores.columns):
         table.add_row(column, *(cells[number] for cells in styled))
     extra = [] if brief else scores.extra
@@ -76,7 +73,7 @@ def markdown(rows: Rows, published: Published = None, contamination: Counts = No
 
 def _markdown(scores: Scores) -> str:
     columns = [md(name) for name in ("model", "seeds", *scores.columns)]
-    body = [[md(line.title), line.seeds, *_with_best(scores, line, md, "**{}**".format)] for line in scores.lines]
+    body = [[md(line.title), line.seeds, *map(md, _with_best(scores, line))] for line in scores.lines]
     text = markdown_lines(columns, body, right=True)
     if scores.extra:
         titles = [md(line.title) for line in scores.lines if line.seeds]
@@ -92,7 +89,7 @@ def latex(rows: Rows, published: Published = None, contamination: Counts = None)
 
 
 def _latex(scores: Scores) -> str:
-    body = [" & ".join([tex(line.title), line.seeds, *_with_best(scores, line, tex, _bold)]) for line in scores.lines]
+    body = [" & ".join([tex(line.title), line.seeds, *map(tex, _with_best(scores, line))]) for line in scores.lines]
     ours = sum(bool(line.seeds) for line in scores.lines)
     if 0 < ours < len(body):
         body[ours] = f"\\midrule\n{body[ours]}"
@@ -117,13 +114,9 @@ def as_tree(rows: Rows, published: Published = None, contamination: Counts = Non
     return {"rows": list(rows), "summary": summarize(rows), "published": published, "contamination": known}
 
 
-def _bold(cell: str) -> str:
-    return f"\\textbf{{{tex(cell)}}}"
-
-
-def _with_best(scores: Scores, line: Line, plain: Callable[[str], T], best: Callable[[str], T]) -> list[T]:
+def _with_best(scores: Scores, line: Line) -> list[str]:
     return [
-        (best if number not in line.flagged and value is not None and value == scores.best(number) else plain)(cell)
+        Best(cell) if number not in line.flagged and value is not None and value == scores.best(number) else cell
         for number, (cell, value) in enumerate(zip(line.cells, line.values, strict=True))
     ]
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from common.differing import unequal_note
 from klue.collapse import told
 from klue.grid import RAISED
 from klue.results import TITLES, apart, metrics_of, summarize, unequal
@@ -169,10 +170,8 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
         notes.append(f"Scores are the best of N dev evaluations ({looks}); last-evaluation scores are below.")
     others_way = _other_than_the_authors(summary)
     notes += [note for _, note in others_way]
-    by_names: dict[str, list[str]] = {}
-    for name, differing in (differ := unequal(summary)).items():
-        by_names.setdefault(", ".join(differing), []).append(TASKS[name].title)
-    notes += [f"No score is marked as the best of {', '.join(of)}: rows differ in {n}." for n, of in by_names.items()]
+    differ = unequal(summary)
+    notes += unequal_note({TASKS[name].title: names for name, names in differ.items()})
     held = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
     if held:
         each = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in held.items())

@@ -7,9 +7,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from common.differing import differing, unequal_note
 from common.errors import UserError
 from common.settings import load_yaml
-from klue.grid import latex_grid, markdown_grid, md, tex
+from klue.grid import Best, latex_grid, markdown_grid, md, tex
 from leaderboard.rows import read_rows
 from leaderboard.suites import SUITES, TASKS, BoardTask, scale_of
 
@@ -17,7 +18,7 @@ FACTS = ["95% interval", "n", "best constant", "prompts cut", "settings", "rows 
 USUAL = ["acc_norm,none", "acc,none", "exact_match,none"]  # of other files, the first that is there
 
 
-@dataclass
+@dataclass(eq=False)
 class Score:
     """A model's score on a task; values are percent of the metric's scale."""
 
@@ -84,6 +85,14 @@ def report(paths: Sequence[Path], form: str = "markdown") -> str:
         names = SUITES[suite]
         head = ["model", *(TASKS[name].title for name in names)]
         body = [[model, *(_cell(own[name]) if name in own else "–" for name in names)] for model, own in models.items()]
+        differs = {}
+        for column, name in enumerate(names, 1):
+            lines = {own[name]: line for line, own in zip(body, models.values(), strict=True) if name in own}
+            if len(lines) > 1 and all(score.facts for score in lines):  # of other programs' files no settings are known
+                differs[TASKS[name].title] = unlike = differing([*map(_measured, lines)])
+                best = max(score.value for score in lines)
+                for line in [line for score, line in lines.items() if not unlike and score.value == best]:
+                    line[column] = Best(line[column])
         if suite == "leaderboard2":
             head += ["mean likelihood", "mean generation", "mean of nine"]
             for line, own in zip(body, models.values(), strict=True):
@@ -94,7 +103,8 @@ def report(paths: Sequence[Path], form: str = "markdown") -> str:
             for model, row in published["rows"].items():
                 body.append([f"published: {model}", *(_marked(row[name], constants[name]) for name in names)])
             body.append(["published: best constant answer", *(_marked(constants[name][0]) for name in names)])
-        parts += [draw((suite, head, body)), escape(published["notes"][suite]) + "\n"]
+        notes = [published["notes"][suite], *unequal_note(differs)]
+        parts += [draw((suite, head, body)), *(escape(note) + "\n" for note in notes)]
     facts = [[one.model, one.task, one.metric, f"{one.value:.2f}", *_facts(one)] for one in scores]
     return "\n".join([*parts, draw(("scores", ["model", "task", "metric", "score", *FACTS], facts))])
 
@@ -117,6 +127,14 @@ def _best_constants(models: dict[str, dict[str, Score]], names: Sequence[str]) -
         rows.setdefault(tuple(_marked(max(one)) if one else "–" for one in found), []).append(model)
     rows = {cells: of for cells, of in rows.items() if {*cells} != {"–"}}
     return [["best constant answer" + f": {', '.join(of)}" * (len(rows) > 1), *cells] for cells, of in rows.items()]
+
+
+def _measured(score: Score) -> dict[str, Any]:
+    """Return the settings that a score depends on beside the model, by this project's result."""
+    facts = score.facts
+    told = {name: facts[name] for name in ("metric", "limit", "prompts", "shots", "data")}
+    told |= {"truncated": bool(facts["cut"]), "lm-eval": facts["versions"]["lm-eval"]}
+    return told | facts["inferred"] | (facts["generation"] or {})
 
 
 def _keys(task: BoardTask) -> list[str]:

@@ -77,6 +77,28 @@ def test_the_constant_row_is_of_the_rows_scored(tmp_path: Path) -> None:
     ]
 
 
+def test_rows_that_were_not_measured_alike_are_told(tmp_path: Path) -> None:
+    """Five shots, a part of the rows, prompts that lost their beginning: a higher score is no better model."""
+    for task in ("ko_gsm8k", "ko_winogrande", "kornat_common", "kornat_helpful", "ko_eqbench"):
+        ours(tmp_path, task, [0.5], "a")
+    ours(tmp_path, "ko_gsm8k", [0.6], "b", shots=0, limit=20)
+    ours(tmp_path, "ko_winogrande", [0.6], "b", cut=0)
+    ours(tmp_path, "kornat_common", [0.6], "b", data={"kornat_common.jsonl": "cd" * 32})
+    ours(tmp_path, "kornat_helpful", [0.6], "b", data={"kornat_helpful.jsonl": "cd" * 32})
+    ours(tmp_path, "ko_eqbench", [60.0], "b")
+    told = [line for line in report([tmp_path]).splitlines() if line.startswith("No score")]
+    assert [line.replace("\\", "") for line in told] == [
+        "No score is marked as the best of Ko-WinoGrande: rows differ in truncated.",
+        "No score is marked as the best of Ko-GSM8K: rows differ in limit, shots.",
+        "No score is marked as the best of KorNAT common, KorNAT helpful: rows differ in data.",
+    ]
+    row = ["b", "–", "60.00", "60.00*", "**60.00**", "–", "60.00", "–", "–", "60.00"]
+    assert cells(report([tmp_path]), "b")[: len(row)] == row
+    assert "\\textbf{60.00}" in report([tmp_path], "latex")
+    alone = report([tmp_path / "a"])
+    assert "No score" not in alone and "**" not in alone
+
+
 def test_published_scores_are_dated(tmp_path: Path) -> None:
     ours(tmp_path, "kobest_boolq", [0.6, 0.5])
     assert "March 2024" in report([tmp_path])
