@@ -10,17 +10,14 @@ import math
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
 from common.errors import nearest
-from common.settings import load_yaml
 from data.nfc import nfc
 from data.splitting import split_sentences
 
 Given = dict[str, Any]
-TAKES: dict[str, list[str]] = load_yaml(Path(__file__).with_name("ifeval.yaml"))  # rule → its arguments
 BELOW, AT_LEAST = ("미만", "less than"), ("이상", "at least")
 CONSTRAINED = ("네", "아니요", "아마도요", "My answer is yes", "My answer is no", "My answer is maybe")
 INITIALS, FINALS = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ", "ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
@@ -41,20 +38,14 @@ def check_rule(rule: Any, given: Given) -> None:
             fits = value in BELOW + AT_LEAST
         elif name.startswith(("num_", "nth_")) or name.endswith("frequency"):
             fits = isinstance(value, (int, float)) and not isinstance(value, bool) and value == int(value)
-        elif name in ("keywords", "forbidden_words"):
-            fits = (
-                isinstance(value, list)
-                and bool(value)
-                and all(isinstance(word, str) and word.strip() for word in value)
-            )
         else:
-            fits = isinstance(value, str) and bool(value.strip()) and (name != "language" or value in ("ko", "en"))
+            words = value if name in ("keywords", "forbidden_words") else [value]
+            fits = isinstance(words, list) and bool(words) and all(isinstance(w, str) and w.strip() for w in words)
+            fits = fits and (name != "language" or value in ("ko", "en"))
         if not fits:
             raise ValueError(f"rule {rule} cannot use {value!r} as its {name!r}")
     if not _can_hold(rule, given):
-        raise ValueError(
-            f"no answer can follow rule {rule} with {', '.join(repr(given[name]) for name in TAKES[rule])}"
-        )
+        raise ValueError(f"no answer follows rule {rule} with {', '.join(repr(given[name]) for name in TAKES[rule])}")
 
 
 def follows(rule: str, given: Given, answer: str) -> bool:
@@ -124,48 +115,57 @@ def _begins(answer: str, count: int, nth: int, word: str) -> bool:
     return sum(map(bool, map(str.strip, parts))) == count >= nth and _first_word(parts[int(nth) - 1]) == word.casefold()
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(name)  # NaN, Infinity, -Infinity
-
-
 def _is_json(answer: str) -> bool:
     fenced = re.fullmatch(r"```\w*\s*\n(.*?)\n?\s*```", answer, re.DOTALL)
     with suppress(ValueError, RecursionError):
-        json.loads(fenced[1] if fenced else answer, parse_constant=_no_constant)
+        json.loads(fenced[1] if fenced else answer, parse_constant=int)  # which refuses NaN and Infinity
         return True
     return False
 
 
-RULES: dict[str, Callable[..., Any]] = {
-    "keywords:existence": lambda a, words: all(_times(a, word) for word in words),
-    "keywords:frequency": lambda a, word, n, r: _so(_times(a, word), n, r),
-    "keywords:forbidden_words": lambda a, words: not any(_times(a, word) for word in words),
-    "keywords:letter_frequency": lambda a, c, n, r: _so(a.lower().count(c.lower()), n, r),
-    "keywords:ko_letter_frequency": lambda a, c, n, r: _so(normalize("NFD", a).translate(JAMO).count(c), n, r),
-    "keywords:change_keyword": lambda a, text, old, new: a == text.replace(old, new).strip(),
-    "language:response_language": _most_are,
-    "length_constraints:number_sentences": lambda a, n, r: _so(len(split_sentences(a)), n, r),
-    "length_constraints:number_paragraphs": lambda a, n: len(p := _parts(a, r"^[ \t]*\*\*\*[ \t]*$")) == n and all(p),
-    "length_constraints:number_words": lambda a, n, r: _so(len(a.split()), n, r),
-    "length_constraints:number_letter_included": lambda a, n, r: _so(len(a), n, r),
-    "length_constraints:number_letter_excluded": lambda a, n, r: _so(len("".join(a.split())), n, r),
-    "length_constraints:nth_paragraph_first_word": _begins,
-    "detectable_content:number_placeholders": lambda a, n: _found(r"\[([^\[\]]+)\]", a) >= n,
-    "detectable_content:postscript": lambda a, mark: a.casefold().partition(mark.casefold())[2].strip(),
-    "detectable_format:number_bullet_lists": lambda a, n: len(re.findall(r"(?m)^[ \t]*[*-](?![*-])[ \t]*\S", a)) == n,
+_RULES: dict[str, Callable[..., Any]] = {
+    "keywords:existence keywords": lambda a, words: all(_times(a, word) for word in words),
+    "keywords:frequency keyword frequency relation": lambda a, word, n, r: _so(_times(a, word), n, r),
+    "keywords:forbidden_words forbidden_words": lambda a, words: not any(_times(a, word) for word in words),
+    "keywords:letter_frequency letter let_frequency let_relation":
+        lambda a, c, n, r: _so(a.lower().count(c.lower()), n, r),
+    "keywords:ko_letter_frequency letter let_frequency let_relation":
+        lambda a, c, n, r: _so(normalize("NFD", a).translate(JAMO).count(c), n, r),
+    "keywords:change_keyword prompt_to_change keyword_from keyword_to":
+        lambda a, text, old, new: a == text.replace(old, new).strip(),
+    "language:response_language language": _most_are,
+    "length_constraints:number_sentences num_sentences relation": lambda a, n, r: _so(len(split_sentences(a)), n, r),
+    "length_constraints:number_paragraphs num_paragraphs":
+        lambda a, n: len(p := _parts(a, r"^[ \t]*\*\*\*[ \t]*$")) == n and all(p),
+    "length_constraints:number_words num_words relation": lambda a, n, r: _so(len(a.split()), n, r),
+    "length_constraints:number_letter_included num_letters relation": lambda a, n, r: _so(len(a), n, r),
+    "length_constraints:number_letter_excluded num_letters relation":
+        lambda a, n, r: _so(len("".join(a.split())), n, r),
+    "length_constraints:nth_paragraph_first_word num_paragraphs nth_paragraph first_word": _begins,
+    "detectable_content:number_placeholders num_placeholders": lambda a, n: _found(r"\[([^\[\]]+)\]", a) >= n,
+    "detectable_content:postscript postscript_marker":
+        lambda a, mark: a.casefold().partition(mark.casefold())[2].strip(),
+    "detectable_format:number_bullet_lists num_bullets":
+        lambda a, n: len(re.findall(r"(?m)^[ \t]*[*-](?![*-])[ \t]*\S", a)) == n,
     "detectable_format:constrained_response": lambda a: a.removesuffix(".") in CONSTRAINED,
     "detectable_format:multiple_choice": lambda a: a in ("A", "B", "C", "D"),
-    "detectable_format:number_highlighted_sections": lambda a, n: _found(r"\*\*([^\n*]+)\*\*|\*([^\n*]+)\*", a) >= n,
-    "detectable_format:multiple_sections": lambda a, word, n: _found(rf"(?i){re.escape(word.strip())}\s*\d+", a) >= n,
+    "detectable_format:number_highlighted_sections num_highlights":
+        lambda a, n: _found(r"\*\*([^\n*]+)\*\*|\*([^\n*]+)\*", a) >= n,
+    "detectable_format:multiple_sections section_spliter num_sections":
+        lambda a, word, n: _found(rf"(?i){re.escape(word.strip())}\s*\d+", a) >= n,
     "detectable_format:json_format": _is_json,
     "detectable_format:title": lambda a: _found(r"<<([^\n<>]+)>>", a),
     "combination:two_responses": lambda a: len(p := _parts(a, r"\*{6}")) == 2 == len(set(p)) and all(p),
-    "combination:repeat_prompt": lambda a, text: a.casefold().startswith(text.strip().casefold()),
-    "startend:end_checker": lambda a, text: a.casefold().endswith(text.strip().casefold()),
+    "combination:repeat_prompt prompt_to_repeat": lambda a, text: a.casefold().startswith(text.strip().casefold()),
+    "startend:end_checker end_phrase": lambda a, text: a.casefold().endswith(text.strip().casefold()),
     "startend:quotation": lambda a: len(a) > 1 and a[0] == a[-1] == '"',
-    "change_case:capital_word_frequency": lambda a, n, r: _so(sum(map(str.isupper, re.findall("[A-Za-z]+", a))), n, r),
+    "change_case:capital_word_frequency capital_frequency capital_relation":
+        lambda a, n, r: _so(sum(map(str.isupper, re.findall("[A-Za-z]+", a))), n, r),
     "change_case:english_capital": lambda a: re.search("[A-Z]", a) and not re.search("[a-z]", a),
     "change_case:english_lowercase": lambda a: re.search("[a-z]", a) and not re.search("[A-Z]", a),
     "punctuation:no_comma": lambda a: not re.search("[,，、]", a),
-}
-"""Whether an answer, without blanks around it, follows a rule with its arguments."""
+}  # fmt: skip
+"""Rule with its arguments → whether an answer, without blanks around it, follows it with them."""
+RULES = {key.split()[0]: function for key, function in _RULES.items()}
+TAKES = {rule: arguments for rule, *arguments in map(str.split, _RULES)}
+"""Rule → its arguments."""
