@@ -130,11 +130,14 @@ def _best_constants(models: dict[str, dict[str, Score]], names: Sequence[str]) -
 
 
 def _measured(score: Score) -> dict[str, Any]:
-    """Return the settings that a score depends on beside the model, by this project's result."""
+    """Return what a score depends on beside the model, by this project's result."""
     facts = score.facts
-    told = {name: facts[name] for name in ("metric", "limit", "prompts", "shots", "data")}
-    told |= {"truncated": bool(facts["cut"]), "lm-eval": facts["versions"]["lm-eval"]}
-    return told | facts["inferred"] | (facts["generation"] or {})
+    told = {"truncated": bool(facts["cut"]), "lm-eval": facts["versions"]["lm-eval"]} | _settings(facts)
+    return {name: facts[name] for name in ("metric", "limit", "data")} | told
+
+
+def _settings(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: facts[name] for name in ("prompts", "shots")} | facts["inferred"] | (facts["generation"] or {})
 
 
 def _keys(task: BoardTask) -> list[str]:
@@ -164,8 +167,8 @@ def _facts(score: Score) -> list[str]:
     if not (facts := score.facts):
         return ["–"] * len(FACTS)
     low, high, best = (end * 100 / scale_of(score.metric) for end in (*facts["intervals"][score.metric], facts["best"]))
-    settings = {name: facts[name] for name in ("prompts", "shots")} | facts["inferred"] | (facts["generation"] or {})
-    told = (settings, facts["data"], facts["versions"])
-    lists = ["; ".join(f"{key} {str(value)[:40]}" for key, value in one.items()) for one in told]
+    hashes = {name: digest[:16] for name, digest in facts["data"].items()}  # 40 digits would be masked as a secret
+    told = (_settings(facts), hashes, facts["versions"])
+    lists = ["; ".join(f"{name} {str(value)[:40]}" for name, value in part.items()) for part in told]
     n = f"{facts['n']:,}" + "*" * score.limited
     return [f"{low:.2f} to {high:.2f}", n, f"{best:.2f}", f"{facts['cut']:,}", *lists]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from common.errors import UserError
+from common.secrets import masked
 from leaderboard.report import means, read_results, report
 from leaderboard.suites import SUITES, TASKS
 
@@ -153,6 +154,7 @@ def test_each_score_stands_with_its_facts(tmp_path: Path) -> None:
         "0.4.13",
     )
     assert [part for part in wanted if part not in line] == []
+    assert masked(line) == line  # as the command prints it
 
 
 def test_forms(tmp_path: Path) -> None:
