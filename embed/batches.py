@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, count, islice
+from itertools import accumulate, chain, count, islice
 
 import numpy as np
 from torch.utils.data import BatchSampler
@@ -14,34 +14,22 @@ from data.decontaminate.normalise import text_key
 from embed.data import TrainingSet, positives_of
 from embed.settings import EmbedSettings
 
-Batch = tuple[int, list[int]]
-"""Number of a set, and its rows."""
 
-
-def _rows(one: TrainingSet, seed: Sequence[int]) -> Iterator[int]:
-    """Yield the rows of a set, pass after pass in a drawn order."""
-    for number in count():
-        yield from np.random.default_rng([*seed, number]).permutation(len(one.texts)).tolist()
-
-
-def _batches(one: TrainingSet, size: int, seed: Sequence[int], known: dict[str, set[str]]) -> Iterator[list[int]]:
+def _batches(dataset: TrainingSet, size: int, seed: Sequence[int], known: dict[str, set[str]]) -> Iterator[list[int]]:
     """Yield the rows of a set as batches; rows that do not go into one wait for the next.
 
     A batch of ranked rows holds no text twice, and no query beside another row's text that is a positive of it; texts
     are compared by `text_key`.
-
-    Raises:
-        UserError: no rows of the set fill one.
     """
-    order, waiting = _rows(one, seed), deque[int]()
-    while one.shape != "ranking":
+    passes = (np.random.default_rng([*seed, number]).permutation(len(dataset.texts)).tolist() for number in count())
+    order, waiting = chain.from_iterable(passes), deque[int]()
+    while dataset.shape != "ranking":
         yield list(islice(order, size))
-    keys = [tuple(map(text_key, row)) for row in one.texts]
+    keys = [tuple(map(text_key, row)) for row in dataset.texts]
     while True:
         taken: list[int] = []
         texts: set[str] = set()
-        barred: set[str] = set()
-        """Positives of the batch's queries."""
+        barred: set[str] = set()  # positives of the batch's queries
         left, looked = deque[int](), 0
         while len(taken) < size:
             row = waiting.popleft() if waiting else next(order)
@@ -54,29 +42,29 @@ def _batches(one: TrainingSet, size: int, seed: Sequence[int], known: dict[str, 
                 barred |= own
                 continue
             left.append(row)
-            if looked > 2 * len(one.texts) + size:
+            if looked > 2 * len(dataset.texts) + size:
                 raise UserError(
-                    f"{one.name}: {len(taken)} rows go into a batch, embed.batch is {size}",
+                    f"{dataset.name}: {len(taken)} rows go into a batch, embed.batch is {size}",
                     "a batch holds no text twice, and no second positive of a query", "lower embed.batch",
                 )  # fmt: skip
         waiting = left + waiting
         yield taken
 
 
-def epoch_batches(one: TrainingSet, size: int) -> int:
+def epoch_batches(dataset: TrainingSet, size: int) -> int:
     """Return the batches of a set in an epoch: its rows × weight, in whole batches."""
-    return max(1, round(len(one.texts) * one.settings.weight / size))
+    return max(1, round(len(dataset.texts) * dataset.settings.weight / size))
 
 
-def draw_batches(sets: Sequence[TrainingSet], size: int, steps: int, seed: int) -> Iterator[Batch]:
-    """Yield a batch for each step, the same ones for the same arguments; an epoch has those of all sets, mixed.
+def draw_batches(sets: Sequence[TrainingSet], size: int, steps: int, seed: int) -> Iterator[tuple[int, list[int]]]:
+    """Yield the number of a set and its rows for each step, the same for the same arguments; an epoch mixes all sets.
 
     Raises:
         UserError: the rows of a set do not fill a batch.
     """
     known = positives_of(sets)
-    streams = [_batches(one, size, (seed, 0, number), known) for number, one in enumerate(sets)]
-    turns = np.repeat(np.arange(len(sets)), [epoch_batches(one, size) for one in sets])
+    streams = [_batches(dataset, size, (seed, 0, number), known) for number, dataset in enumerate(sets)]
+    turns = np.repeat(np.arange(len(sets)), [epoch_batches(dataset, size) for dataset in sets])
     epochs = (np.random.default_rng([seed, 1, epoch]).permutation(turns).tolist() for epoch in count())
     for number in islice((number for epoch in epochs for number in epoch), steps):
         yield number, next(streams[number])
@@ -86,16 +74,14 @@ class Drawn(BatchSampler):
     """The batches of a run, as rows of all sets joined, each in `world` parts, of which a process takes its own."""
 
     def __init__(self, sets: Sequence[TrainingSet], s: EmbedSettings, steps: int, world: int) -> None:
-        super().__init__(range(sum(len(one.texts) for one in sets)), s.batch // world, drop_last=True)
-        self.starts = [0, *accumulate(len(one.texts) for one in sets)]
+        super().__init__(range(sum(len(dataset.texts) for dataset in sets)), s.batch // world, drop_last=True)
+        self.starts = [0, *accumulate(len(dataset.texts) for dataset in sets)]
         self.draw, self.parts = (sets, s.batch, steps, s.seed), steps * world
 
     def __iter__(self) -> Iterator[list[int]]:
-        """Yield the parts of all batches."""
         for number, rows in draw_batches(*self.draw):
             for begin in range(0, len(rows), self.batch_size):
                 yield [self.starts[number] + row for row in rows[begin : begin + self.batch_size]]
 
     def __len__(self) -> int:
-        """Return how many parts there are."""
         return self.parts

@@ -28,12 +28,12 @@ def facts_of(s: EmbedSettings, base: Path, sets: Sequence[TrainingSet]) -> dict[
     for key in ("sources", "score"):
         settings.pop(key)
     settings["data"] = [
-        {**one, "path": Path(one["path"]).name if one["path"] else None} for one in settings["data"]
+        {**entry, "path": Path(entry["path"]).name if entry["path"] else None} for entry in settings["data"]
     ]  # no path of this machine
     return {"base": pinned or shown_name(base), "trained_on": [
-        {"set": one.settings.use or Path(str(one.settings.path)).name, "split": one.settings.split,
-         "origins": sorted(one.origins), "licence": one.licence, "rows": len(one.texts), "shape": one.shape}
-        for one in sets
+        {"set": entry.settings.use or Path(str(entry.settings.path)).name, "split": entry.settings.split,
+         "origins": sorted(entry.origins), "licence": entry.licence, "rows": len(entry.texts), "shape": entry.shape}
+        for entry in sets
     ], "settings": settings}  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def write_card(
         tags=["sentence-transformers", "feature-extraction", "hunmin"], base_model=base if commit else None,
         **more,
     )  # fmt: skip
-    prompts: dict[str, str] = next((one["prompts"] for one in s["data"] if any(one["prompts"].values())), {})
+    prompts: dict[str, str] = next((entry["prompts"] for entry in s["data"] if any(entry["prompts"].values())), {})
     widths = "MatryoshkaLoss, " * bool(s["matryoshka"])
     rows = [
         f"| {', '.join(dict.fromkeys([one['set'], *one.get('origins', ())]))} | {one['split']} | {one['rows']:,} | "
@@ -76,9 +76,6 @@ def write_card(
 
 def loss_name(shape: str, distill: str, guide: Any, mini_batch: int | None) -> str:
     """Return sentence-transformers' name of the loss of a set, by shape, way to distill and settings of the run."""
-    if shape == "ranking":
-        if guide:  # the loss without a cache takes one negative at most
-            return "CachedGISTEmbedLoss"
-        return "Cached" * bool(mini_batch) + "MultipleNegativesRankingLoss"
-    return {"scored": "CoSENTLoss", "kl": "DistillKLDivLoss"}.get(distill if shape == "distilled" else shape,
-                                                                    "MarginMSELoss")  # fmt: skip
+    if shape == "ranking":  # of guided losses the one without a cache takes one negative at most
+        return "CachedGISTEmbedLoss" if guide else "Cached" * bool(mini_batch) + "MultipleNegativesRankingLoss"
+    return "CoSENTLoss" if shape == "scored" else "DistillKLDivLoss" if distill == "kl" else "MarginMSELoss"

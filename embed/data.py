@@ -74,16 +74,13 @@ class TrainingSet:
     name: str
     settings: EmbedDataSettings
     licence: str
-    shape: str = "ranking"
-    """"ranking", "scored" or "distilled"."""
-    texts: list[tuple[str, ...]] = field(default_factory=list)
-    """Of a row: query, positive, negatives; or the two texts."""
-    origins: set[str] = field(default_factory=set)
-    """Built-in sets that its rows come from."""
-    labels: list[Any] = field(default_factory=list)
-    """Score in [0, 1], or a teacher's scores; none where rows are ranked."""
-    removed: list[tuple[str, ...]] = field(default_factory=list)
-    """Texts of rows that hold a scored pair; their positives stay known."""
+    shape: str = "ranking"  # or "scored", "distilled"
+    texts: list[tuple[str, ...]] = field(default_factory=list)  # of a row: query, positive, negatives; or the two texts
+    origins: set[str] = field(default_factory=set)  # built-in sets that its rows come from
+    labels: list[Any] = field(
+        default_factory=list
+    )  # score in [0, 1], or a teacher's scores; none where rows are ranked
+    removed: list[tuple[str, ...]] = field(default_factory=list)  # rows with a scored pair; their positives stay known
     counts: Counter[str] = field(default_factory=Counter)
 
 
@@ -94,21 +91,21 @@ def load_sets(settings: EmbedSettings) -> list[TrainingSet]:
         UserError: a file or a row is wrong, sets do not go together, or a set has no rows.
     """
     leaks = Leaks(settings.score, settings.sources)
-    sets = [_load(number, one, settings, leaks) for number, one in enumerate(settings.data)]
-    prompts = {one.settings.prompts for one in sets if one.shape != "scored"}
+    sets = [_load(number, dataset, settings, leaks) for number, dataset in enumerate(settings.data)]
+    prompts = {dataset.settings.prompts for dataset in sets if dataset.shape != "scored"}
     if len(prompts) > 1:
         raise UserError(
             "the data sets have different prompts", "a model has one prompt of queries and one of documents",
             "give embed.data[].prompts alike in all sets with queries",
         )  # fmt: skip
-    for one in sets:
-        if one.shape == "scored" and any(one.settings.prompts.model_dump().values()):
+    for dataset in sets:
+        if dataset.shape == "scored" and any(dataset.settings.prompts.model_dump().values()):
             raise UserError(
-                f"{one.name} has prompts, and its pairs are scored without", "pairs of sentences have no query",
+                f"{dataset.name} has prompts, and its pairs are scored without", "pairs of sentences have no query",
                 "take prompts out of this set",
             )  # fmt: skip
     _refuse_known_positives(sets)
-    if empty := [one.name for one in sets if not one.texts]:
+    if empty := [dataset.name for dataset in sets if not dataset.texts]:
         raise UserError(
             f"{empty[0]} has no rows", "rows with a scored pair are removed", "add rows, or take the set out"
         )
@@ -117,10 +114,10 @@ def load_sets(settings: EmbedSettings) -> list[TrainingSet]:
 
 def refuse_small_sets(sets: Iterable[TrainingSet], batch: int) -> None:
     """Raise a UserError where a set has fewer rows than a batch."""
-    for one in sets:
-        if len(one.texts) < batch:
+    for dataset in sets:
+        if len(dataset.texts) < batch:
             raise UserError(
-                f"{one.name} has {len(one.texts):,} rows, embed.batch is {batch}",
+                f"{dataset.name} has {len(dataset.texts):,} rows, embed.batch is {batch}",
                 "a batch is of one set, and full", "lower embed.batch, or add rows",
             )  # fmt: skip
 
@@ -136,39 +133,36 @@ def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks:
         # a file that was mined or taught begins with the number of a set already
         name = re.sub(r"^(\d{1,2}-)+(?=.)", "", path.name.split(".")[0])
         licence, (low, high), rows = given.licence or "unstated", given.range, read_lines(path)
-    found, shape = TrainingSet(f"{number}-{name}", given, licence, origins={given.use} if given.use else set()), ""
+    dataset, shape = TrainingSet(f"{number}-{name}", given, licence, origins={given.use} if given.use else set()), ""
     for line, row in rows:
         try:
-            found.shape, texts, label = checked_row(row, low, high)
-            described = f"{found.shape} with {len(texts)} texts"
+            dataset.shape, texts, label = _checked(row, low, high)
+            described = f"{dataset.shape} with {len(texts)} texts"
             if shape not in ("", described):
                 raise ValueError(f"the row is {described}, the rows before it are {shape}")
         except ValueError as error:
             if not given.use:
                 rule = "every row counts, and all of a file have as many negatives"
                 raise UserError(f"{given.path}, line {line}: {error}", rule, "fix the row, or split the file") from None
-            found.counts["invalid"] += 1
+            dataset.counts["invalid"] += 1
             continue
         shape = described
-        found.counts["read"] += 1
+        dataset.counts["read"] += 1
         leak = leaks.of(texts)
         if leak == "pair":
-            found.counts["removed: a scored pair"] += 1
-            found.removed.append(texts)
+            dataset.counts["removed: a scored pair"] += 1
+            dataset.removed.append(texts)
             continue
-        found.counts["one text scored"] += leak == "text"
-        found.texts.append(texts)
-        found.origins.update(row.get("origins") or ())
-        found.labels += [] if label is None else [label]
-    return found
+        dataset.counts["one text scored"] += leak == "text"
+        dataset.texts.append(texts)
+        dataset.origins.update(row.get("origins") or ())
+        dataset.labels += [] if label is None else [label]
+    return dataset
 
 
-def checked_row(row: Any, low: float, high: float) -> tuple[str, tuple[str, ...], Any]:
-    """Return shape, texts and label of a row, whose score from `low` to `high` is brought to 0 to 1.
-
-    Raises:
-        ValueError: a field is unknown or missing, or breaks a rule.
-    """
+def _checked(row: Any, low: float, high: float) -> tuple[str, tuple[str, ...], Any]:
+    """Return shape, texts and label of a row, whose score from `low` to `high` is brought to 0 to 1, or raise a
+    ValueError."""
     if not isinstance(row, dict):
         raise ValueError(f"{str(row)[:40]!r} is no object; {SHAPES}")
     kind = PairRow if "text_a" in row or "text_b" in row else RankedRow
@@ -191,42 +185,42 @@ def checked_row(row: Any, low: float, high: float) -> tuple[str, tuple[str, ...]
 
 def positives_of(sets: Sequence[TrainingSet]) -> dict[str, set[str]]:
     """Return query → its positives in all sets that are ranked, those of removed rows too, all by `text_key`."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for one in sets:
-        for query, positive, *_ in [*one.texts, *one.removed] if one.shape == "ranking" else ():
-            found[text_key(query)].add(text_key(positive))
-    return found
+    positives: dict[str, set[str]] = defaultdict(set)
+    for dataset in sets:
+        for query, positive, *_ in [*dataset.texts, *dataset.removed] if dataset.shape == "ranking" else ():
+            positives[text_key(query)].add(text_key(positive))
+    return positives
 
 
 def _refuse_known_positives(sets: Sequence[TrainingSet]) -> None:
     """Refuse a negative that is another row's positive of its query; take such rows of built-in sets out."""
     known = positives_of(sets)
-    for one in sets:
-        good = [row for row in one.texts if known[text_key(row[0])].isdisjoint(map(text_key, row[2:]))]
-        if one.shape != "ranking" or len(good) == len(one.texts):
+    for dataset in sets:
+        good = [row for row in dataset.texts if known[text_key(row[0])].isdisjoint(map(text_key, row[2:]))]
+        if dataset.shape != "ranking" or len(good) == len(dataset.texts):
             continue
-        if not one.settings.use:
-            query = next(row[0] for row in one.texts if row not in good)
+        if not dataset.settings.use:
+            query = next(row[0] for row in dataset.texts if row not in good)
             raise UserError(
-                f"{one.settings.path}: a negative of {query[:40]!r} is a positive of it in another row",
+                f"{dataset.settings.path}: a negative of {query[:40]!r} is a positive of it in another row",
                 "a query's other positives are never its negatives", "take the negative out",
             )  # fmt: skip
-        one.counts["invalid"] += len(one.texts) - len(good)
-        one.texts = good
+        dataset.counts["invalid"] += len(dataset.texts) - len(good)
+        dataset.texts = good
 
 
 def describe_sets(sets: Sequence[TrainingSet], tokenizer: Any, length: int, examples: int = 1) -> list[dict[str, Any]]:
     """Return of each set its shape, rows, counts, licence, texts of more than `length` tokens, and first rows."""
-    found = []
-    for one in sets:
-        prompts = one.settings.prompts
-        texts = [prompts.query + row[0] for row in one.texts]
-        texts += [prompts.document + text for row in one.texts for text in row[1:]]
+    described = []
+    for dataset in sets:
+        prompts = dataset.settings.prompts
+        texts = [prompts.query + row[0] for row in dataset.texts]
+        texts += [prompts.document + text for row in dataset.texts for text in row[1:]]
         lengths = tokenizer(texts, return_attention_mask=False, verbose=False)["input_ids"] if texts else []
-        found.append({
-            "set": one.name, "shape": one.shape, "rows": len(one.texts),
-            "negatives": len(one.texts[0]) - 2 if one.shape != "scored" else 0, "weight": one.settings.weight,
-            "licence": one.licence, "texts": len(texts), "cut": sum(len(ids) > length for ids in lengths),
-            "counts": dict(one.counts), "examples": [list(row) for row in one.texts[:examples]],
+        described.append({
+            "set": dataset.name, "shape": dataset.shape, "rows": len(dataset.texts), "weight": dataset.settings.weight,
+            "negatives": len(dataset.texts[0]) - 2 if dataset.shape != "scored" else 0,
+            "licence": dataset.licence, "texts": len(texts), "cut": sum(len(ids) > length for ids in lengths),
+            "counts": dict(dataset.counts), "examples": [list(row) for row in dataset.texts[:examples]],
         })  # fmt: skip
-    return found
+    return described

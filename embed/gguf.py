@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from common.errors import UserError
 from common.extras import require
-from common.files import disk_errors, follow_umask
+from common.files import disk_errors
 from embed.base import load_model
 from embed.settings import GGUF
 from klue.model_folder import read_model_folder
@@ -46,21 +47,15 @@ def export_gguf(folder: Path) -> Path:
             "it computes BERT, RoBERTa and ModernBERT with a cased WordPiece vocabulary",
             f"serve the ONNX graph: hunmin export {folder} --onnx",
         )
-    path, temporary = folder / GGUF, folder / f".{GGUF}.tmp"
-    try:
-        with disk_errors(folder):
-            _write(temporary, model, tokenizer, positions)
-            follow_umask(temporary)
-            temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+    with disk_errors(folder), TemporaryDirectory(dir=folder, prefix=".gguf-") as temporary:
+        _write(Path(temporary, GGUF), model, tokenizer, positions)
+        return Path(temporary, GGUF).replace(folder / GGUF)
 
 
 def _tokenizer_faults(tokenizer: dict[str, Any]) -> Iterator[str]:
     """Yield what llama.cpp's WordPiece does otherwise than a tokenizer.json; it knows BERT's rules, without NFC."""
     model, normalizer = tokenizer["model"], tokenizer["normalizer"] or {}
-    steps = {one.get("type"): one for one in normalizer.get("normalizers", [normalizer])}
+    steps = {step.get("type"): step for step in normalizer.get("normalizers", [normalizer])}
     cleaning = steps.get("BertNormalizer", {})
     if model["type"] != "WordPiece":
         yield f"its vocabulary is {model['type']}"
@@ -93,14 +88,7 @@ def _model_faults(model: Any) -> Iterator[str]:
 
 
 def _write(path: Path, model: Any, tokenizer: dict[str, Any], positions: int) -> None:
-    """Write weights in fp32, shape, pooling and vocabulary.
-
-    Args:
-        path: file to write.
-        model: as sentence-transformers has it.
-        tokenizer: content of its tokenizer.json.
-        positions: its longest input in tokens.
-    """
+    """Write weights in fp32, shape, pooling and vocabulary, of a model whose longest input has `positions` tokens."""
     import gguf
 
     encoder, fast = model[0].auto_model, model.tokenizer
@@ -134,11 +122,9 @@ def _write(path: Path, model: Any, tokenizer: dict[str, Any], positions: int) ->
     writer.add_bool("tokenizer.ggml.normalizer.lowercase", False)
     writer.add_bool("tokenizer.ggml.normalizer.strip_accents", False)
     writer.add_bos_token_id(fast.cls_token_id)
-    writer.add_sep_token_id(fast.sep_token_id)
     writer.add_eos_token_id(fast.sep_token_id)
-    writer.add_pad_token_id(fast.pad_token_id)
-    writer.add_unk_token_id(fast.unk_token_id)
-    writer.add_mask_token_id(fast.mask_token_id)
+    for mark in ("sep", "pad", "unk", "mask"):
+        getattr(writer, f"add_{mark}_token_id")(getattr(fast, f"{mark}_token_id"))
 
     names = gguf.get_tensor_name_map(kind, config.num_hidden_layers)
     for name, weight in encoder.state_dict().items():
@@ -163,7 +149,7 @@ def _entries(tokenizer: dict[str, Any], rows: int) -> tuple[list[str], list[int]
         begins = not entry.startswith(CONTINUATION)
         entries_V[row] = WORD + entry if begins else entry.removeprefix(CONTINUATION)
         types_V[row] = int(TokenType.NORMAL)
-    for one in tokenizer["added_tokens"]:
-        entries_V[one["id"]] = one["content"]
-        types_V[one["id"]] = int(TokenType.CONTROL if one["special"] else TokenType.USER_DEFINED)
+    for added in tokenizer["added_tokens"]:
+        entries_V[added["id"]] = added["content"]
+        types_V[added["id"]] = int(TokenType.CONTROL if added["special"] else TokenType.USER_DEFINED)
     return entries_V, types_V

@@ -16,11 +16,8 @@ from data.decontaminate.normalise import text_key
 from embed.data import TrainingSet, load_sets
 from embed.settings import EmbedSettings, MineSettings
 
-REPEATED, MARGIN, MAX_SCORE = (
-    "left out: repeated",
-    "left out: too few below margin",
-    "left out: too few below max_score",
-)
+REPEATED, MARGIN = "left out: repeated", "left out: too few below margin"
+MAX_SCORE = "left out: too few below max_score"
 """Why a row has no negatives."""
 
 
@@ -44,9 +41,9 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
 
     sets, wanted = query_sets(load_sets(s)), s.mine.negatives
     spelling: dict[str, str] = {}
-    every = [row for one in sets for row in one.texts] + [row for one in sets for row in one.removed]
+    every = [row for dataset in sets for row in dataset.texts] + [row for dataset in sets for row in dataset.removed]
     keys = {text: spelling.setdefault(text_key(text), text) for row in every for text in row}
-    documents = list(dict.fromkeys(keys[text] for one in sets for row in one.texts for text in row[1:]))
+    documents = list(dict.fromkeys(keys[text] for dataset in sets for row in dataset.texts for text in row[1:]))
     if len(documents) <= wanted:
         raise UserError(
             f"the sets hold {len(documents)} documents, embed.mine.negatives is {wanted}",
@@ -64,23 +61,23 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
     for query, positive in pairs:
         if positive in there:
             asked[query].append(positive)
-    found = _search(encoder, load_reranker(reranker) if reranker else None, asked, documents, s.mine)
+    mined = _search(encoder, load_reranker(reranker) if reranker else None, asked, documents, s.mine)
     counts: dict[str, Any] = {"documents": len(documents), "sets": {}}
-    for one in sets:
+    for dataset in sets:
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         told = Counter({"rows": 0, REPEATED: 0, MARGIN: 0, **({} if s.mine.max_score is None else {MAX_SCORE: 0})})
-        for query, positive, *_ in one.texts:
+        for query, positive, *_ in dataset.texts:
             key = keys[query], keys[positive]
-            best = found[key]
+            best = mined[key]
             told[REPEATED if key in rows else best if isinstance(best, str) else "rows"] += 1
             if key not in rows and not isinstance(best, str):
                 rows[key] = {"query": query, "positive": positive, "negatives": [text for text, _ in best[1:]]}
                 if s.mine.scores:
                     rows[key]["scores"] = [score for _, score in best]
         if rows:
-            write_rows(out, one, rows.values())
-        counts["sets"][one.name] = {**told, "licence": one.licence}
-    if not any(one["rows"] for one in counts["sets"].values()):
+            write_rows(out, dataset, rows.values())
+        counts["sets"][dataset.name] = {**told, "licence": dataset.licence}
+    if not any(dataset["rows"] for dataset in counts["sets"].values()):
         raise UserError(
             f"no query has {wanted} negatives below the margin", "a row has embed.mine.negatives of them",
             "lower embed.mine.margin or embed.mine.negatives"
@@ -95,12 +92,8 @@ def _search(
     """Return (query, positive) → [(text, score)] of the positive and its negatives, the highest scores below the
     bounds, or why there are too few of them.
 
-    Args:
-        encoder: of sentence-transformers; cosines rank the documents.
-        reranker: cross-encoder that scores them instead, ten times as many each time until there are enough; or None.
-        asked: query → its positives, which are documents.
-        documents: all different.
-        m: bounds, and how many negatives.
+    The encoder's cosines rank the documents; a reranker scores ten times as many of them each time until there are
+    enough. `asked` is query → its positives, which are documents.
     """
     import torch
 
@@ -125,7 +118,7 @@ def _search(
             scores_D[block] = predicted(query, (documents[number] for number in block)).to(scores_D.dtype)
             yield scores_D
 
-    found: dict[tuple[str, str], Any] = {}
+    mined: dict[tuple[str, str], Any] = {}
     few: dict[tuple[str, str], Any] = {}
     rows = (row for part in queries_QH.split(128) for row in part @ vectors_DH.T)
     for (query, positives), cosines_D in zip(asked.items(), rows, strict=True):
@@ -141,13 +134,13 @@ def _search(
                 if best.values[-1] > -math.inf:
                     texts = [documents[number] for number in best.indices]
                     negatives = [*zip(texts, best.values.tolist(), strict=True)]
-                    found.setdefault((query, positive), [(positive, score), *negatives])
-                elif (query, positive) not in found:
+                    mined.setdefault((query, positive), [(positive, score), *negatives])
+                elif (query, positive) not in mined:
                     below = ((scores_D > -math.inf) & (scores_D <= margin)).sum()
                     few[query, positive] = MARGIN if below < m.negatives else MAX_SCORE
-            if all((query, positive) in found for positive in positives):
+            if all((query, positive) in mined for positive in positives):
                 break
-    return few | found
+    return few | mined
 
 
 def query_sets(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
@@ -156,17 +149,17 @@ def query_sets(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
     Raises:
         UserError: there is none.
     """
-    found = [one for one in sets if one.shape != "scored"]
-    if not found:
+    ranked = [dataset for dataset in sets if dataset.shape != "scored"]
+    if not ranked:
         raise UserError(
-            f"no set with queries: {', '.join(one.name for one in sets)}",
+            f"no set with queries: {', '.join(dataset.name for dataset in sets)}",
             "negatives and rerankers need rows of {query, positive}", "add one to embed.data (korquad, klue-mrc)",
         )  # fmt: skip
-    return found
+    return ranked
 
 
-def write_rows(out: Path, one: TrainingSet, rows: Iterable[dict[str, Any]]) -> None:
+def write_rows(out: Path, dataset: TrainingSet, rows: Iterable[dict[str, Any]]) -> None:
     """Write the rows of a set as JSON Lines in a folder, each with the built-in sets that the set comes from."""
-    origins = {"origins": sorted(one.origins)} if one.origins else {}
-    with atomic_write(out / f"{one.name}.jsonl", as_given=True) as stream:
+    origins = {"origins": sorted(dataset.origins)} if dataset.origins else {}
+    with atomic_write(out / f"{dataset.name}.jsonl", as_given=True) as stream:
         stream.writelines(json.dumps(row | origins, ensure_ascii=False) + "\n" for row in rows)

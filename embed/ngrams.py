@@ -31,6 +31,5 @@ class CharacterNgrams(AbsEncoder):
         self.weights = TfidfTransformer(sublinear_tf=True).fit(self.counts.transform(texts))
 
     def encode(self, inputs: Any, **_: Any) -> Any:
-        """Return the vectors of the texts of a loader."""
         texts = [text for batch in inputs for text in batch["text"]]
         return self.weights.transform(self.counts.transform(texts)).toarray().astype(np.float32)

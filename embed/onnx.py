@@ -46,36 +46,31 @@ def export_encoder(folder: Path, int8: bool = False) -> dict[str, Any]:
     else:
         bare = {"data": [{"path": folder.name}], "max_seq_len": min(128, longest)}
         model = begin_model(folder, EmbedSettings.model_validate(bare), "cpu")
-    wanted, found = model.encode(TEXTS, normalize_embeddings=True), {}
+    wanted, figures = model.encode(TEXTS, normalize_embeddings=True), {}
     with TemporaryDirectory(dir=folder, prefix=".onnx-") as temporary:
         paths = {name: Path(temporary, Path(file).name) for name, file in GRAPHS.items() if int8 or name == "onnx"}
         graph = str(paths["onnx"].relative_to(folder))
         onnx.write_onnx(folder, encoder, graph, "last_hidden_state", longest)
         onnx.check_onnx(folder, encoder, graph, longest)
         if int8:
-            _quantize(paths["onnx"], paths["onnx-int8"])
+            from onnxruntime.quantization import QuantType, quant_pre_process, quantize_dynamic
+
+            ready = Path(temporary, "ready.onnx")
+            quant_pre_process(str(paths["onnx"]), str(ready), skip_symbolic_shape=True)
+            quantize_dynamic(ready, paths["onnx-int8"], per_channel=True, weight_type=QuantType.QInt8)
         for name, path in paths.items():
-            found[name] = one = _measured(use_graph(model, path), path, wanted)
-            if not one["cosine"] >= LEAST_COSINE:
+            figures[name] = measured = _measured(use_graph(model, path), path, wanted)
+            if not measured["cosine"] >= LEAST_COSINE:
                 raise HunminError(
-                    f"a vector of {GRAPHS[name]} has cosine {one['cosine']:.4f} to the model's own",
+                    f"a vector of {GRAPHS[name]} has cosine {measured['cosine']:.4f} to the model's own",
                     f"the smallest cosine is {LEAST_COSINE}", "serve onnx/encoder.onnx (leave out --int8)",
                 )  # fmt: skip
         (folder / "onnx").mkdir(exist_ok=True)
         for name, path in paths.items():
             path.replace(folder / GRAPHS[name])
         with atomic_write(folder / MEASURED) as stream:
-            json.dump(found, stream, indent=1)
-    return found
-
-
-def _quantize(graph: Path, out: Path) -> None:
-    """Write a graph with 8-bit weights: all operators, a scale a channel."""
-    from onnxruntime.quantization import QuantType, quant_pre_process, quantize_dynamic
-
-    ready = out.with_suffix(".ready")
-    quant_pre_process(str(graph), str(ready), skip_symbolic_shape=True)
-    quantize_dynamic(ready, out, per_channel=True, weight_type=QuantType.QInt8)
+            json.dump(figures, stream, indent=1)
+    return figures
 
 
 def _measured(model: Any, graph: Path, wanted: np.ndarray) -> dict[str, Any]:

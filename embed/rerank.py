@@ -45,13 +45,13 @@ def with_negatives(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
         UserError: there is none.
     """
     asked = query_sets(sets)
-    found = [one for one in asked if len(one.texts[0]) >= 3]
-    if without := ", ".join(one.name for one in asked if one not in found):
+    usable = [dataset for dataset in asked if len(dataset.texts[0]) >= 3]
+    if without := ", ".join(dataset.name for dataset in asked if dataset not in usable):
         rule, remedy = "a reranker compares a positive with negatives", "mine them: hunmin embed mine"
-        if not found:
+        if not usable:
             raise UserError(f"{without} has no negatives", rule, f"{remedy}, and name the mined file in embed.data")
         say(f"left out: {without} has no negatives; {remedy}", style="yellow")
-    return found
+    return usable
 
 
 def load_pairs(s: EmbedSettings) -> list[TrainingSet]:
@@ -60,13 +60,14 @@ def load_pairs(s: EmbedSettings) -> list[TrainingSet]:
     Raises:
         UserError: there is no set with queries, or one without negatives.
     """
-    found = []
-    for one in with_negatives(load_sets(s)):
-        pairs = dict.fromkeys(((query, text) for query, _, *negatives in one.texts for text in negatives), 0.0)
-        pairs |= dict.fromkeys(((query, positive) for query, positive, *_ in one.texts), 1.0)
-        settings = one.settings.model_copy(update={"prompts": PromptSettings()})
-        found.append(replace(one, settings=settings, shape="scored", texts=list(pairs), labels=list(pairs.values())))
-    return found
+    converted = []
+    for dataset in with_negatives(load_sets(s)):
+        pairs = dict.fromkeys(((query, text) for query, _, *negatives in dataset.texts for text in negatives), 0.0)
+        pairs |= dict.fromkeys(((query, positive) for query, positive, *_ in dataset.texts), 1.0)
+        settings = dataset.settings.model_copy(update={"prompts": PromptSettings()})
+        changed: Any = {"settings": settings, "shape": "scored", "texts": list(pairs), "labels": list(pairs.values())}
+        converted.append(replace(dataset, **changed))
+    return converted
 
 
 def load_head(folder: Path) -> Any:
@@ -80,21 +81,16 @@ class CrossTuner(ExactTrainer, CrossEncoderTrainer):
     arguments: Any = CrossEncoderTrainingArguments
     within = "rerank."
     read_sets, load_weights = staticmethod(load_pairs), staticmethod(load_head)
+    loss_of = staticmethod(lambda _, model, *__: BinaryCrossEntropyLoss(model))
 
     @staticmethod
     def begin(base: Path, s: EmbedSettings, device: str) -> CrossEncoder:
-        """Return the base with a random head."""
         load_encoder(base)  # refuses one that lacks weights
         torch.manual_seed(s.seed)
         return CrossEncoder(
             str(base), num_labels=1, max_length=s.max_seq_len, device=device, model_kwargs={"dtype": torch.float32},
             **LOCAL,
         )  # fmt: skip
-
-    @staticmethod
-    def loss_by_set(sets: list[TrainingSet], model: Any, *_: Any) -> dict[str, Any]:
-        """Return set → binary cross-entropy."""
-        return {one.name: BinaryCrossEntropyLoss(model) for one in sets}
 
     @staticmethod
     def save_folder(
@@ -105,9 +101,9 @@ class CrossTuner(ExactTrainer, CrossEncoderTrainer):
         load_head(checkpoint).save_pretrained(folder)
         tokenizer.model_max_length = s.max_seq_len  # where CrossEncoder cuts
         save_beside(tokenizer, folder)
-        for told, one in zip(described, sets, strict=True):
-            pairs = tokenizer(*map(list, zip(*one.texts, strict=True)), return_attention_mask=False, verbose=False)
-            told |= {"texts": len(one.texts), "cut": sum(len(ids) > s.max_seq_len for ids in pairs["input_ids"])}
+        for told, dataset in zip(described, sets, strict=True):
+            pairs = tokenizer(*map(list, zip(*dataset.texts, strict=True)), return_attention_mask=False, verbose=False)
+            told |= {"texts": len(dataset.texts), "cut": sum(len(ids) > s.max_seq_len for ids in pairs["input_ids"])}
 
 
 def load_reranker(folder: Path, logits: bool = False) -> Any:
@@ -146,14 +142,10 @@ def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str
     if not tasks:
         rule, names = "a reranker reorders retrieved documents", "SQuADKorV1Retrieval, HunminKlueMrcRetrieval …"
         raise UserError("embed.score has no retrieval task", rule, f"add one to it: {names}")
-    import mteb
-
-    from embed.tasks import local_task
+    from embed.tasks import evaluate, local_task
 
     def evaluated(model: Any, task: Any, **given: Any) -> dict[tuple[str, str], dict[str, float]]:
-        given |= {"cache": None, "co2_tracker": False, "show_progress_bar": False}
-        encoding: Any = {"batch_size": 64, "show_progress_bar": False}
-        scores = mteb.evaluate(model, task, encode_kwargs=encoding, **given).task_results[0].scores
+        scores = evaluate(model, task, cache=None, **given).task_results[0].scores
         return {(row["hf_subset"], split): {"ndcg@10": 100 * row["ndcg_at_10"], "mrr@10": 100 * row["mrr_at_10"]}
                 for split, rows in scores.items() for row in rows}  # fmt: skip
 
@@ -183,13 +175,13 @@ def teach(s: EmbedSettings, reranker: Path, out: Path) -> dict[str, Any]:
         UserError: there is no set with queries, one has no negatives, or the model is no cross-encoder.
     """
     sets, model, counts = with_negatives(load_sets(s)), load_reranker(reranker), {}
-    for one in sets:
-        pairs = [(query, text) for query, *texts in one.texts for text in texts]
-        scores = model.predict(pairs, show_progress_bar=False).reshape(len(one.texts), -1).tolist()
+    for dataset in sets:
+        pairs = [(query, text) for query, *texts in dataset.texts for text in texts]
+        scores = model.predict(pairs, show_progress_bar=False).reshape(len(dataset.texts), -1).tolist()
         rows = [
             {"query": query, "positive": positive, "negatives": negatives, "scores": row}
-            for (query, positive, *negatives), row in zip(one.texts, scores, strict=True)
+            for (query, positive, *negatives), row in zip(dataset.texts, scores, strict=True)
         ]
-        write_rows(out, one, rows)
-        counts[one.name] = {"rows": len(rows), "licence": one.licence}
+        write_rows(out, dataset, rows)
+        counts[dataset.name] = {"rows": len(rows), "licence": dataset.licence}
     return {"sets": counts}

@@ -38,12 +38,9 @@ class Row(NamedTuple):
     """What a row of the table is of."""
 
     title: str
-    revision: str
-    """Hash of what it computes with."""
-    load: Callable[[], Any] | None
-    """Return the model of sentence-transformers; None of character n-grams."""
-    trained: Collection[str] = ()
-    """Tasks on whose sets it was trained."""
+    revision: str  # hash of what it computes with
+    load: Callable[[], Any] | None  # returns the model of sentence-transformers; None of character n-grams
+    trained: Collection[str] = ()  # tasks on whose sets it was trained
     truncate: int | None = None
 
 
@@ -113,28 +110,24 @@ def heading(scored: Iterable[str]) -> str:
 def _chosen(
     tasks: Sequence[str], folders: Folders, hub: bool, large: bool
 ) -> tuple[dict[str, list[Path]], dict[str, str]]:
-    """Return the tasks to score with their files, none of which mteb fetches, and why others are not scored.
-
-    Raises:
-        UserError: a task that is named cannot be scored, or none can.
-    """
+    """Return the tasks to score with their files, none of which mteb fetches, and why others are not scored."""
     files: dict[str, list[Path]] = {}
     absent: dict[str, str] = {}
-    for one in tasks or SCORED:
-        if one not in SCORED:
-            raise UserError(f"no task '{one}'{nearest(one, list(SCORED))}", f"there are {', '.join(SCORED)}")
-        if SCORED[one].large and not (large or tasks):
-            absent[one] = "it has more than a million documents, which --all scores"
+    for name in tasks or SCORED:
+        if name not in SCORED:
+            raise UserError(f"no task '{name}'{nearest(name, list(SCORED))}", f"there are {', '.join(SCORED)}")
+        if SCORED[name].large and not (large or tasks):
+            absent[name] = "it has more than a million documents, which --all scores"
             continue
         try:
-            files[one] = list(scored_files(one, folders).values())
+            files[name] = list(scored_files(name, folders).values())
         except UserError as error:
             if hub:
-                files[one] = []
+                files[name] = []
             else:
-                absent[one] = error.problem
+                absent[name] = error.problem
     if absent and (tasks or not files):
-        problem = "; ".join(f"{one}: {why}" for one, why in absent.items())
+        problem = "; ".join(f"{name}: {why}" for name, why in absent.items())
         raise UserError(problem, f"looked in {', '.join(map(str, folders)) or 'no folder'}", "name the sets' folder")
     return files, absent
 
@@ -160,7 +153,7 @@ def _models(
         yield Row(f"{name}, {width} entries", model_revision(model, width), partial(own, width), trained, width)
     like = base or model
     # a base's vectors are pooled, cut and prompted as the model's, whose own weights take no part
-    beside = {one: digest for one, digest in _files(model).items() if "/" in one or not one.endswith(WEIGHTS)}
+    beside = {file: digest for file, digest in _files(model).items() if "/" in file or not file.endswith(WEIGHTS)}
     revision = settings_hash([_files(like), beside, truncate])
     if base:
         yield Row(f"{name}, untuned", revision, lambda: model_like(own(), base), truncate=truncate)
@@ -172,7 +165,7 @@ def _models(
 def _files(folder: Path) -> dict[str, str]:
     """Return file → SHA-256 of what a model's vectors depend on: its own files and those of its modules' folders."""
     modules = folder / "modules.json"
-    parts = [one["path"] for one in json.loads(modules.read_bytes())] if modules.is_file() else []
+    parts = [module["path"] for module in json.loads(modules.read_bytes())] if modules.is_file() else []
     files = [path for part in dict.fromkeys(["", *parts])
              for path in (folder / part).glob("**/*" if part else "*") if path.is_file()]  # fmt: skip
     return {path.relative_to(folder).as_posix(): sha256_file(path) for path in sorted(files)
@@ -184,21 +177,15 @@ def model_revision(folder: Path, truncate: int | None = None) -> str:
     return settings_hash([_files(folder), truncate])
 
 
-def mteb_name(title: str) -> str:
-    """Return the name by which mteb's results know the model of a row."""
-    return "hunmin/" + "-".join(re.findall(r"[^\W_]+", title))
-
-
 def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: Path) -> dict[str, Any]:
     """Return a model's {"scores": task → main score in percent, "results": task → mteb's file below `out`}."""
-    import mteb
     from mteb.cache import ResultCache
     from mteb.models import SentenceTransformerEncoderWrapper
 
     from embed.ngrams import CharacterNgrams
-    from embed.tasks import task_texts
+    from embed.tasks import evaluate, task_texts
 
-    cache, model = ResultCache(out / "mteb"), mteb_name(row.title)
+    cache, model = ResultCache(out / "mteb"), "hunmin/" + "-".join(re.findall(r"[^\W_]+", row.title))
     encoder: Any = None
     common = {
         "revision": row.revision, "code": code_hash(Path(__file__).parent),
@@ -220,13 +207,9 @@ def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: P
                 encoder = SentenceTransformerEncoderWrapper(row.load())
             facts = {"name": model, "revision": revision, "training_datasets": {*row.trained}, "adapted_from": None}
             encoder.mteb_model_meta = encoder.mteb_model_meta.model_copy(update=facts)  # or two models' results are one
-            mteb.evaluate(
-                encoder, task, cache=cache, overwrite_strategy="always", show_progress_bar=False, co2_tracker=False,
-                encode_kwargs={"batch_size": 64, "show_progress_bar": False},
-            )  # fmt: skip
-            result = cache.load_task_result(
-                name, model, revision, raise_if_not_found=True
-            )  # rounded, as in a later run
+            evaluate(encoder, task, cache=cache, overwrite_strategy="always")
+            # rounded, as in a later run
+            result = cache.load_task_result(name, model, revision, raise_if_not_found=True)
         score = float(result.get_score())
         if not math.isfinite(score):
             raise HunminError(

@@ -7,7 +7,7 @@ import io
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import IO, Annotated, Any, NamedTuple
@@ -44,16 +44,14 @@ class RoundedSts(Sts):
     """KLUE-STS by the rounded rating, which mteb scores against."""
 
     def read(self, record: Any, guid: str) -> list[Example]:
-        """Return the pair; its label has the form of the hub's."""
         rating = {"label": float(record["labels"]["label"])}
-        return [Example(one.guid, one.texts, rating) for one in super().read(record, guid)]
+        return [replace(example, label=rating) for example in super().read(record, guid)]
 
 
 class QuotedSts(KorSts):
     """KorSTS as mteb's copy has it: read as CSV with quotes, which breaks three of 1,379 rows; these are left out."""
 
     def records(self, stream: IO[bytes]) -> list[Any]:
-        """Return the rows that have all columns."""
         rows = csv.DictReader(io.StringIO(stream.read().decode("utf-8-sig"), newline=""), delimiter="\t")
         return [row for row in rows if None not in row.values()]
 
@@ -62,8 +60,7 @@ class TitledKorQuad(KorQuad):
     """KorQuAD as mteb's copy has it: a passage with the title of its article."""
 
     def read(self, record: Any, guid: str) -> list[Example]:
-        """Return question and passage; `given` is the title."""
-        return [Example(one.guid, one.texts, one.label, str(record["title"])) for one in super().read(record, guid)]
+        return [replace(example, given=str(record["title"])) for example in super().read(record, guid)]
 
 
 AS_SCORED: dict[str, Task] = {"klue-sts": RoundedSts(), "korsts": QuotedSts(), "korquad": TitledKorQuad()}
@@ -104,11 +101,9 @@ class Retrieval(NamedTuple):
     """Queries and documents by id, and each query's relevant documents."""
 
     queries: dict[str, str]
-    corpus: dict[str, tuple[str, str]]
-    """Title, "" where there is none, and text."""
+    corpus: dict[str, tuple[str, str]]  # title, "" where there is none, and text
     relevant: dict[str, dict[str, int]]
-    ranked: dict[str, list[str]] | None = None
-    """Documents that a reranking task orders anew."""
+    ranked: dict[str, list[str]] | None = None  # documents that a reranking task orders anew
 
 
 def split_file(task: Task, folders: Folders, split: str) -> Path:
@@ -120,8 +115,8 @@ def split_file(task: Task, folders: Folders, split: str) -> Path:
     for folder in map(Path, folders):
         within = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
         for place in (suite_folder(folder, task.name), folder, *within):
-            if (found := find_file(task, place, split)) is not None:
-                return found
+            if (file := find_file(task, place, split)) is not None:
+                return file
     raise UserError(
         f"no {split} file of {task.title} in {', '.join(map(str, folders)) or 'no folder'}",
         f"the file has the authors' layout: {task.file(split) or 'this set has no such part'}",
@@ -169,14 +164,14 @@ def scored_files(name: str, folders: Folders) -> dict[str, Path]:
     task = SCORED[name]
     if task.set:
         return {split: split_file(task.reader, folders, own) for split, own in task.splits.items()}
-    found = {}
+    files = {}
     for file in task.files:
         places = (Path(folder, name, file + ending) for folder in folders for ending in ("", *COMPRESSED))
         if (path := next((path for path in places if path.is_file()), None)) is None:
             where = ", ".join(map(str, folders)) or "no folder"
             raise UserError(f"no {name}/{file} in {where}", remedy="put the file there, or score with --hub")
-        found[file] = path
-    return found
+        files[file] = path
+    return files
 
 
 def read_scored(name: str, folders: Folders) -> dict[tuple[str, str], Any]:
@@ -186,7 +181,7 @@ def read_scored(name: str, folders: Folders) -> dict[tuple[str, str], Any]:
         UserError: a file is missing or damaged, or no metric can be computed on its rows.
     """
     task, files = SCORED[name], scored_files(name, folders)
-    found: dict[tuple[str, str], Any] = {}
+    splits: dict[tuple[str, str], Any] = {}
     for subset, split in product(task.subsets, task.splits):
         if task.set:
             as_hub: Any = _as_rows if task.columns else _as_retrieval
@@ -198,8 +193,8 @@ def read_scored(name: str, folders: Folders) -> dict[tuple[str, str], Any]:
         if fault := _unscorable(read, task.columns):
             where = " ".join([name, *([subset] if len(task.subsets) > 1 else []), split])
             raise UserError(f"{where} cannot be scored: {fault}", _RULE, "take such rows out, or fetch the files again")
-        found[subset, split] = read
-    return found
+        splits[subset, split] = read
+    return splits
 
 
 _RULE = "a query has a relevant document (a score above 0 in qrels); rows have different labels"
@@ -216,34 +211,34 @@ def _unscorable(read: Any, columns: Sequence[str]) -> str:
             return f"{len(unranked):,} queries have no documents to rank, '{unranked[0]}' the first"
         return "" if read.relevant else "no query has a relevant document"
     cells = [row[columns[-1]] for row in read]
-    labels = {str(one) for cell in cells for one in (cell if isinstance(cell, list) else [cell])}
+    labels = {str(label) for cell in cells for label in (cell if isinstance(cell, list) else [cell])}
     return "" if len(labels) > 1 else f"its {len(cells):,} rows have the same label: {next(iter(labels), 'none')}"
 
 
 def _as_rows(task: ScoredTask, examples: list[Example]) -> list[dict[str, Any]]:
-    labels = [task.labels.index(one.label) if task.labels else one.label for one in examples]
-    return [dict(zip(task.columns, (*one.texts, label), strict=True))
-            for one, label in zip(examples, labels, strict=True)]  # fmt: skip
+    labels = [task.labels.index(example.label) if task.labels else example.label for example in examples]
+    return [dict(zip(task.columns, (*example.texts, label), strict=True))
+            for example, label in zip(examples, labels, strict=True)]  # fmt: skip
 
 
 def _as_retrieval(task: ScoredTask, examples: list[Example]) -> Retrieval:
     """Return the questions that have an answer, and all passages, with their titles where the reader gives them."""
-    titles = {one.texts[1]: one.given if isinstance(one.given, str) else "" for one in examples}
+    titles = {example.texts[1]: example.given if isinstance(example.given, str) else "" for example in examples}
     ids = {text: f"d{number}" for number, text in enumerate(titles)}
-    asked = [one for one in examples if one.label != []]
+    asked = [example for example in examples if example.label != []]
     return Retrieval(
-        {one.guid: one.texts[0].strip() for one in asked},
+        {example.guid: example.texts[0].strip() for example in asked},
         {key: (titles[text], text) for text, key in ids.items()},
-        {one.guid: {ids[one.texts[1]]: 1} for one in asked},
+        {example.guid: {ids[example.texts[1]]: 1} for example in asked},
     )
 
 
 def _by_id(path: Path) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    rows: dict[str, dict[str, Any]] = {}
     for line, row in read_lines(path, ("id", "text")):
-        if found.setdefault(row["id"], row) is not row:
+        if rows.setdefault(row["id"], row) is not row:
             raise UserError(f"{path}, line {line}: id '{row['id']}' again", "an id is of one row", "rename one of them")
-    return found
+    return rows
 
 
 def _own_retrieval(files: dict[str, Path], prefix: str, split: str) -> Retrieval:

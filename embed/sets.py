@@ -24,10 +24,12 @@ def set_files(settings: EmbedSettings) -> list[str]:
     Raises:
         UserError: a file is missing.
     """
-    found = [one.path for one in settings.data if one.path]
-    found += [str(split_file(get_task(one.use), settings.sources, one.split)) for one in settings.data if one.use]
-    found += [str(path) for name in settings.score for path in scored_files(name, settings.sources).values()]
-    return list(dict.fromkeys(found))
+    files = [
+        dataset.path or str(split_file(get_task(str(dataset.use)), settings.sources, dataset.split))
+        for dataset in settings.data
+    ]
+    files += [str(path) for name in settings.score for path in scored_files(name, settings.sources).values()]
+    return list(dict.fromkeys(files))
 
 
 def training_rows(use: str, folders: Folders, split: str = "train") -> list[dict[str, Any]]:
@@ -42,18 +44,19 @@ def training_rows(use: str, folders: Folders, split: str = "train") -> list[dict
     task = get_task(use)
     examples = read_examples(task, split_file(task, folders, split))
     if task.name in ("klue-sts", "korsts"):
-        return [{"text_a": one.texts[0], "text_b": one.texts[1], "score": float(one.label)} for one in examples]
+        names = ("text_a", "text_b", "score")
+        return [dict(zip(names, (*example.texts, float(example.label)), strict=True)) for example in examples]
     if task.name in ("klue-nli", "kornli"):
         by_premise: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-        for one in examples:
-            by_premise[one.texts[0]][one.label].append(one.texts[1])
+        for example in examples:
+            by_premise[example.texts[0]][example.label].append(example.texts[1])
         return [
             {"query": premise, "positive": positive, "negatives": [negative]}
             for premise, by_label in by_premise.items()
             for positive, negative in zip(by_label["entailment"], by_label["contradiction"], strict=False)
         ]
-    same = [one for one in examples if one.label == "0"] if task.name == "question-pair" else examples
-    return [{"query": one.texts[0], "positive": one.texts[1]} for one in same if one.label != []]
+    same = [example for example in examples if example.label == "0"] if task.name == "question-pair" else examples
+    return [{"query": example.texts[0], "positive": example.texts[1]} for example in same if example.label != []]
 
 
 class Leaks:

@@ -208,8 +208,8 @@ GGUF = "model-f32.gguf"
 def require_mteb() -> None:
     """Raise a UserError where mteb cannot score: an older Python, or no mteb."""
     if sys.version_info < (3, 11):
-        version = ".".join(map(str, sys.version_info[:2]))
-        raise UserError(
-            f"mteb, which scores embeddings, needs Python 3.11; this is {version}", remedy="use a newer one"
+        problem = (
+            f"mteb, which scores embeddings, needs Python 3.11; this is {'.'.join(map(str, sys.version_info[:2]))}"
         )
+        raise UserError(problem, remedy="use a newer one")
     require("mteb", "scoring embeddings", "embed")

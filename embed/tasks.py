@@ -42,21 +42,21 @@ def local_task(name: str, folders: Folders) -> Any:
     task, scored = get_task(name), SCORED[name]
     data: dict[str, Any] = {}
     for (subset, split), read in read_scored(name, folders).items():
-        found: Any = _retrieval(read) if isinstance(read, Retrieval) else Dataset.from_list(read)
+        rows: Any = _retrieval(read) if isinstance(read, Retrieval) else Dataset.from_list(read)
         if isinstance(task, AbsTaskClassification):
-            found = found.cast_column(scored.columns[-1], ClassLabel(names=list(scored.labels)))
-        data.setdefault(subset, DatasetDict() if scored.columns else {})[split] = found
+            rows = rows.cast_column(scored.columns[-1], ClassLabel(names=list(scored.labels)))
+        data.setdefault(subset, DatasetDict() if scored.columns else {})[split] = rows
     task.dataset = data if task.metadata.is_multilingual or not scored.columns else data["default"]
     task.dataset_transform()
     task.data_loaded = True
     return task
 
 
-def _retrieval(one: Retrieval) -> dict[str, Any]:
-    documents = [{"id": key, "title": title, "text": text} for key, (title, text) in one.corpus.items()]
-    queries = [{"id": key, "text": text} for key, text in one.queries.items()]
+def _retrieval(split: Retrieval) -> dict[str, Any]:
+    documents = [{"id": key, "title": title, "text": text} for key, (title, text) in split.corpus.items()]
+    queries = [{"id": key, "text": text} for key, text in split.queries.items()]
     return {"queries": Dataset.from_list(queries), "corpus": Dataset.from_list(documents),
-            "relevant_docs": one.relevant, "top_ranked": one.ranked}  # fmt: skip
+            "relevant_docs": split.relevant, "top_ranked": split.ranked}  # fmt: skip
 
 
 def hub_task(name: str) -> Any:
@@ -74,6 +74,13 @@ def hub_task(name: str) -> Any:
     if isinstance(task, AbsTaskRetrieval):
         task.convert_v1_dataset_format_to_v2(num_proc=None)
     return task
+
+
+def evaluate(model: Any, task: Any, **given: Any) -> Any:
+    """Return mteb's result of a model on a task, without bars."""
+    quiet: Any = {"show_progress_bar": False}
+    encoding: Any = {"batch_size": 64, **quiet}
+    return mteb.evaluate(model, task, encode_kwargs=encoding, co2_tracker=False, **quiet, **given)
 
 
 def split_texts(task: Any, subset: str, split: str) -> dict[str, list[str]]:

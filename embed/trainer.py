@@ -41,12 +41,14 @@ FIXED: dict[str, Any] = {
 
 @dataclass
 class GuidedCollator(SentenceTransformerDataCollator):
-    """Batches in which a ranked text stands with the guide's vector of it, by the guide's own ids, prompts, length."""
+    """Batches in which a ranked text stands with the guide's vector of it, by the guide's own ids, prompts, length.
+
+    Of B rows, `COLUMN_guide` holds vectors of the shape (B, 1, width).
+    """
 
     guide: Any = None
 
     def __call__(self, features: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return a batch; of B rows, `COLUMN_guide` holds vectors of the shape (B, 1, width)."""
         batch = super().__call__(features)
         texts = {*features[0]} - {"dataset_name"} if self.guide and "label" not in features[0] else {}
         for column in texts:
@@ -64,13 +66,12 @@ class GuideVectors:
         self.tokenizer, self.max_seq_length = model.tokenizer, model.max_seq_length
 
     def __call__(self, features: dict[str, Any]) -> dict[str, Any]:
-        """Return the vectors of a column, (rows, width)."""
         return {"sentence_embedding": features["guide"].squeeze(1)}
 
 
-def loss_of(one: TrainingSet, model: Any, s: EmbedSettings, world: int) -> Any:
+def loss_of(dataset: TrainingSet, model: Any, s: EmbedSettings, world: int) -> Any:
     """Return the loss of a set, by its shape; a guide drops false negatives, which several processes gather."""
-    kind = loss_name(one.shape, one.settings.distill, s.guide, s.mini_batch)
+    kind = loss_name(dataset.shape, dataset.settings.distill, s.guide, s.mini_batch)
     ranking: Any = {"gather_across_devices": world > 1}
     ranking |= {"mini_batch_size": s.mini_batch or s.batch // world} if kind.startswith("Cached") else {}
     ranking |= {"guide": GuideVectors(model), "temperature": s.temperature} if s.guide else {"scale": 1 / s.temperature}
@@ -94,7 +95,6 @@ class ExactTrainer(WholeCheckpoints, BaseTrainer):
     load_weights: Any
 
     def get_multi_dataset_batch_sampler(self, *_: Any, **__: Any) -> Drawn:
-        """Return the drawn batches."""
         return self.drawn
 
     def add_model_card_callback(self, default_args_dict: Any) -> None:
@@ -132,25 +132,21 @@ class Tuner(ExactTrainer, SentenceTransformerTrainer):
     data_collator_class = GuidedCollator
     read_sets, begin = staticmethod(load_sets), staticmethod(begin_model)
     load_weights, save_folder = staticmethod(load_encoder), staticmethod(write_embedder)
-
-    @staticmethod
-    def loss_by_set(sets: list[TrainingSet], model: Any, s: EmbedSettings, world: int) -> dict[str, Any]:
-        """Return set → its loss."""
-        return {one.name: loss_of(one, model, s, world) for one in sets}
+    loss_of = staticmethod(loss_of)
 
 
-def columns_of(one: TrainingSet) -> list[str]:
+def columns_of(dataset: TrainingSet) -> list[str]:
     """Return the names of a set's columns of texts."""
-    return ["query", "document", *(f"negative_{n}" for n in range(1, len(one.texts[0]) - 1))]
+    return ["query", "document", *(f"negative_{n}" for n in range(1, len(dataset.texts[0]) - 1))]
 
 
 def as_datasets(sets: list[TrainingSet]) -> DatasetDict:
     """Return the sets as the Trainer takes them: columns of texts in their order, then the label."""
-    found = {}
-    for one in sets:
-        columns = dict(zip(columns_of(one), map(list, zip(*one.texts, strict=True)), strict=True))
-        found[one.name] = Dataset.from_dict(columns | ({"label": one.labels} if one.labels else {}))
-    return DatasetDict(found)
+    by_name = {}
+    for dataset in sets:
+        columns = dict(zip(columns_of(dataset), map(list, zip(*dataset.texts, strict=True)), strict=True))
+        by_name[dataset.name] = Dataset.from_dict(columns | ({"label": dataset.labels} if dataset.labels else {}))
+    return DatasetDict(by_name)
 
 
 def train_to_end(
@@ -161,21 +157,20 @@ def train_to_end(
     facts, tokenizer = read_base(base, s, kind.within)
     sets = kind.read_sets(s)
     refuse_small_sets(sets, s.batch)
-    epoch = sum(epoch_batches(one, s.batch) for one in sets)
+    epoch = sum(epoch_batches(dataset, s.batch) for dataset in sets)
     steps = s.steps or s.epochs * epoch
     for _ in draw_batches(sets, s.batch, min(steps, epoch), s.seed):
         pass  # refuses a set whose rows fill no batch, before training
     prompts = {
-        one.name: dict.fromkeys(columns_of(one), given.document) | {"query": given.query}
-        for one in sets if (given := one.settings.prompts) != PromptSettings()
+        dataset.name: dict.fromkeys(columns_of(dataset), given.document) | {"query": given.query}
+        for dataset in sets if (given := dataset.settings.prompts) != PromptSettings()
     }  # fmt: skip
     folder, dtype = out / "checkpoints", resolve_dtype(s.dtype)
     arguments = kind.arguments(  # it meets the other processes
         **FIXED, output_dir=str(folder), max_steps=steps, seed=s.seed, learning_rate=s.learning_rate,
-        warmup_steps=s.warmup_share,
-        per_device_train_batch_size=s.batch // world, bf16=dtype == "bf16", fp16=dtype == "fp16", prompts=prompts,
+        warmup_steps=s.warmup_share, per_device_train_batch_size=s.batch // world, prompts=prompts,
+        bf16=dtype == "bf16", fp16=dtype == "fp16", use_cpu=not torch.cuda.is_available(),
         save_steps=s.checkpoint_every, save_total_limit=s.keep_last, logging_steps=s.log_every,
-        use_cpu=not torch.cuda.is_available(),
     )  # fmt: skip
     read = [sha256_file(path) for path in set_files(s)]
     identity = [dump_settings(s), world, read, facts.hash_for("pretrained")]
@@ -185,8 +180,9 @@ def train_to_end(
             model = kind.begin(base, s, str(arguments.device))
             cure = "lower embed.learning_rate, or compute in fp32 or bf16"
             follow = Follow("embed", s, out, stop, done, steps, arguments.process_index == 0, cure)
-            kind.drawn, losses_by_set = Drawn(sets, s, steps, world), kind.loss_by_set(sets, model, s, world)
-            trainer = kind(model, arguments, as_datasets(sets), callbacks=[follow], loss=losses_by_set)
+            kind.drawn = Drawn(sets, s, steps, world)
+            loss = {dataset.name: kind.loss_of(dataset, model, s, world) for dataset in sets}
+            trainer = kind(model, arguments, as_datasets(sets), callbacks=[follow], loss=loss)
             if s.guide:
                 trainer.data_collator.guide = load_model(find(s.guide, "model"), str(arguments.device))
             torch.manual_seed(s.seed)

@@ -35,13 +35,13 @@ def correlate(paths: Sequence[Path], resamples: int = 1000) -> dict[str, Any]:
             frame[f"mean {kind}"] = frame[group].mean(axis=1, skipna=False)
     resamples = resamples if len(frame) >= 10 else 0
     samples = [frame.sample(frac=1, replace=True, random_state=seed) for seed in range(resamples)]
-    found = {name: [one.corr(name).to_numpy() for one in (frame, *samples)] for name in STATISTICS}
+    matrices = {name: [drawn.corr(name).to_numpy() for drawn in (frame, *samples)] for name in STATISTICS}
     pairs = []
     for (i, first), (j, second) in combinations(enumerate(frame), 2):
         pair: dict[str, Any] = {"tasks": [first, second], "n": len(frame[[first, second]].dropna())}
         pair["note"] = "" if pair["n"] >= 10 else "not enough models"
         for name in STATISTICS if pair["n"] >= 10 else ():
-            value, *drawn = (float(one[i, j]) for one in found[name])
+            value, *drawn = (float(matrix[i, j]) for matrix in matrices[name])
             pair[name] = {"value": value, "interval": np.nanpercentile(drawn, [2.5, 97.5]).tolist()}
         pairs.append(pair)
     return {"models": sorted(frame.index), "tasks": list(frame), "pairs": pairs, "published": PUBLISHED}
@@ -54,12 +54,12 @@ def refuse_plot(path: Path) -> None:
         raise UserError(f"--plot {path} has another ending", "it ends in .png, .svg or .pdf", "name such a file")
 
 
-def heat_map(found: dict[str, Any], path: Path) -> None:
+def heat_map(correlations: dict[str, Any], path: Path) -> None:
     """Draw Spearman's of what `correlate` returns to a .png, .svg or .pdf; pairs of too few models stay empty."""
     refuse_plot(path)
-    tasks = found["tasks"]
+    tasks = correlations["tasks"]
     matrix = np.where(np.eye(len(tasks)) == 1, 1.0, np.nan)
-    for pair in found["pairs"]:
+    for pair in correlations["pairs"]:
         i, j = map(tasks.index, pair["tasks"])
         matrix[i, j] = matrix[j, i] = pair.get("spearman", {}).get("value", np.nan)
     figure = new_figure(2 + 0.6 * len(tasks), 2 + 0.6 * len(tasks), layout="constrained")

@@ -31,21 +31,17 @@ class CountingLM(HFLM):
 
     def _loglikelihood_tokens(self, requests: Any, *args: Any, **options: Any) -> list[tuple[float, bool]]:
         if longest := [answer for (_, answer), _, ids in requests if len(ids) > self.max_length]:
-            raise UserError(
-                f"answer {longest[0][:40]!r} … exceeds {self.max_length:,} positions", "", "use another model"
-            )
+            problem = f"answer {longest[0][:40]!r} … exceeds {self.max_length:,} positions"
+            raise UserError(problem, remedy="use another model")
         self.cut |= {prompt for (prompt, _), *ids in requests if sum(map(len, ids)) > self.max_length + 1}
         return super()._loglikelihood_tokens(requests, *args, **options)
 
     def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:
-        """Return the answers; see lm-eval."""
         for prompt, given in (request.args for request in requests):
             room = self.max_length - given["max_gen_toks"]
             if room < 1:
-                problem = f"answers of {given['max_gen_toks']:,} tokens leave no room for a prompt"
-                raise UserError(
-                    problem, f"the model has {self.max_length:,} positions", "lower leaderboard.max_gen_toks"
-                )
+                problem = f"answers of {given['max_gen_toks']:,} tokens leave no room in {self.max_length:,} positions"
+                raise UserError(problem, remedy="lower leaderboard.max_gen_toks")
             self.cut |= {prompt} if len(self.tok_encode(prompt)) > room else set()
         return super().generate_until(requests, disable_tqdm)
 
@@ -58,7 +54,6 @@ class ConstantLM(LM):
         self.choice, self.text = choice, text
 
     def loglikelihood(self, requests: Any) -> list[tuple[float, bool]]:
-        """Return 0 for the choice, -1 for others."""
         wanted = [self.choice if isinstance(self.choice, int) else self.choice(request.doc) for request in requests]
         return [(0.0 if request.idx == k else -1.0, False) for request, k in zip(requests, wanted, strict=True)]
 
@@ -66,7 +61,6 @@ class ConstantLM(LM):
         raise NotImplementedError  # no task asks for it
 
     def generate_until(self, requests: Any) -> list[str]:
-        """Return the text for each prompt."""
         return [self.text] * len(requests)
 
 

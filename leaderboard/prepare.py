@@ -4,6 +4,7 @@ import json
 import math
 from typing import Any
 
+from data.instruct.layout import plain_prompt, user_message
 from leaderboard.ifeval import check_rule
 from leaderboard.rows import Row, answer_index, different, number, one_of, parsed, text
 
@@ -18,13 +19,13 @@ def columns(row: Row, task: Any, options: Row) -> Row:
     def column(names: Any) -> str:
         return str(next((name for name in names if name in row), [*names][-1]))
 
-    found: Row = {field: text(row, column(names)) for field, names in task.texts.items()}
+    fields: Row = {field: text(row, column(names)) for field, names in task.texts.items()}
     for field, known in task.labels.items():
         name = column(known)
-        found[field] = one_of(row.get(name), known[name], name)
+        fields[field] = one_of(row.get(name), known[name], name)
     if task.different:
-        different([found[field] for field in task.different])
-    return found
+        different([fields[field] for field in task.different])
+    return fields
 
 
 def multiple_choice(row: Row, task: Any, options: Row) -> Row:
@@ -70,9 +71,9 @@ def eqbench(row: Row, task: Any, options: Row) -> Row:
 def ifeval(row: Row, task: Any, options: Row) -> Row:
     """Return a prompt with its rules; their arguments stand as JSON, for rules differ in what they take."""
     rules, given = parsed(row, "instruction_id_list"), parsed(row, "kwargs")
-    if not rules or len(rules) != len(given) or not all(isinstance(one, dict | None) for one in given):
+    if not rules or len(rules) != len(given) or not all(isinstance(arguments, dict | None) for arguments in given):
         raise ValueError("'kwargs' does not hold the arguments of each rule of 'instruction_id_list'")
-    given = [{name: value for name, value in (one or {}).items() if value is not None} for one in given]
+    given = [{name: value for name, value in (arguments or {}).items() if value is not None} for arguments in given]
     for rule, values in zip(rules, given, strict=True):
         check_rule(rule, values)
     return {"prompt": text(row, "prompt"), "rules": rules, "given": json.dumps(given, ensure_ascii=False)}
@@ -95,8 +96,6 @@ def social(row: Row, task: Any, options: Row) -> Row:
 
 def instruction(row: Row, task: Any, options: Row) -> Row:
     """Return a held-out row of a build, for Hunmin's layout or a chat template; {} for one of another use or kind."""
-    from data.instruct.layout import plain_prompt, user_message
-
     closed = row.get("choices") is not None
     if row.get("task") != options.get("use") or closed != (task.kind == "likelihood"):
         return {}

@@ -33,31 +33,31 @@ class Score:
 
 def read_results(paths: Sequence[Path]) -> list[Score]:
     """Return the scores in files, or in folders' JSON files; UserError for a damaged file, or none at all."""
-    found: list[Score] = []
-    for path in [file for one in paths for file in (sorted(one.rglob("*.json")) if one.is_dir() else [one])]:
+    scores: list[Score] = []
+    for path in [file for given in paths for file in (sorted(given.rglob("*.json")) if given.is_dir() else [given])]:
         try:
             if path.suffix == ".csv":
-                found += [Score(row["model"], row["task"], "score", float(row["score"])) for row in read_rows(path)]
+                scores += [Score(row["model"], row["task"], "score", float(row["score"])) for row in read_rows(path)]
             else:
-                found += _tree(json.loads(path.read_bytes()))
+                scores += _tree(json.loads(path.read_bytes()))
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             rule = "results are JSON of lm-eval or the board, or CSV with model,task,score"
             raise UserError(f"cannot read {path}: {error!r}", rule, "fix it, or leave it out") from None
-    if not found:
+    if not scores:
         raise UserError(f"no scores in {', '.join(map(str, paths))}", "", "name result files or their folders")
-    models = {(score.model, score.facts.get("model", "")) for score in found}
-    for score in found:  # two models may lie in folders of one name
+    models = {(score.model, score.facts.get("model", "")) for score in scores}
+    for score in scores:  # two models may lie in folders of one name
         if sum(name == score.model for name, _ in models) > 1:
             score.model += f" ({score.facts.get('model', 'other')[:6]})"
-    return found
+    return scores
 
 
 def _tree(tree: Any) -> Iterator[Score]:
     tree = tree if isinstance(tree, dict) else {}
     facts, general = tree.get("hunmin") or {}, tree.get("config_general") or tree.get("config") or {}
     model = general.get("model_name") or tree.get("model_name") or general.get("model") or "?"
-    for name, found in (tree.get("results") or {}).items():
-        scores = {k: float(v) for k, v in found.items() if "," in k and "_stderr" not in k and v != "N/A"}
+    for name, values in (tree.get("results") or {}).items():
+        scores = {k: float(v) for k, v in values.items() if "," in k and "_stderr" not in k and v != "N/A"}
         strict = [scores.get(f"{by}_level_strict_acc,none") for by in ("prompt", "inst")]
         if name == "ko_ifeval" and None not in strict:  # the mean that the board takes
             scores.setdefault("ifeval,none", sum(filter(None, strict)) / 2)
@@ -111,12 +111,12 @@ def report(paths: Sequence[Path], form: str = "markdown") -> str:
 
 def means(own: dict[str, Score]) -> dict[str, float | str]:
     """Return a model's means over leaderboard2's tasks, by kind and all; "partial (k of n)" where some lack rows."""
-    found: dict[str, float | str] = {}
+    by_kind: dict[str, float | str] = {}
     for name in ("likelihood", "generation", "all"):
         wanted = [task for task in SUITES["leaderboard2"] if name in ("all", TASKS[task].kind)]
         whole = [own[task].value for task in wanted if task in own and not own[task].limited]
-        found[name] = fmean(whole) if len(whole) == len(wanted) else f"partial ({len(whole)} of {len(wanted)})"
-    return found
+        by_kind[name] = fmean(whole) if len(whole) == len(wanted) else f"partial ({len(whole)} of {len(wanted)})"
+    return by_kind
 
 
 def _best_constants(models: dict[str, dict[str, Score]], names: Sequence[str]) -> list[list[str]]:
@@ -158,8 +158,8 @@ def _cell(score: Score) -> str:
 
 
 def _marked(values: Sequence[float], constants: Sequence[Sequence[float]] = ()) -> str:
-    same = any(all(abs(v - c) < 0.006 for v, c in zip(values, one, strict=False)) for one in constants)
-    below = any(values[0] < one[0] - 0.005 for one in constants)
+    same = any(all(abs(v - c) < 0.006 for v, c in zip(values, constant, strict=False)) for constant in constants)
+    below = any(values[0] < constant[0] - 0.005 for constant in constants)
     return " / ".join(f"{value:.2f}" for value in values) + ("†" if same else "‡" if below else "")
 
 

@@ -18,12 +18,12 @@ Row = dict[str, Any]
 
 def find_rows(data: Path, stem: str, authors: Sequence[str] = ()) -> Path | None:
     """Return STEM.* in a folder, or one of the authors' files in or below it, or None; UserError where several fit."""
-    found = [path for suffix in SUFFIXES if (path := data / f"{stem}.{suffix}").is_file()]
+    files = [path for suffix in SUFFIXES if (path := data / f"{stem}.{suffix}").is_file()]
     for depth in range(4):  # below DIR
-        found = found or [path for name in authors for path in sorted(data.glob("*/" * depth + name))]
-    if len(found) > 1:
-        raise UserError(f"{stem}: both {found[0]} and {found[1]} are there", "a task has one file", "keep one of them")
-    return found[0] if found else None
+        files = files or [path for name in authors for path in sorted(data.glob("*/" * depth + name))]
+    if len(files) > 1:
+        raise UserError(f"{stem}: both {files[0]} and {files[1]} are there", "a task has one file", "keep one of them")
+    return files[0] if files else None
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -57,13 +57,13 @@ def _parse(content: str, suffix: str) -> Any:
 
 def prepared(path: Path, read: Callable[[Row], Row]) -> list[Row]:
     """Return what a task's function reads of each row; UserError where it raises ValueError for one."""
-    found = []
+    rows = []
     for number, row in enumerate(read_rows(path), 1):
         try:
-            found.append(read(row))
+            rows.append(read(row))
         except ValueError as error:
             raise UserError(f"{path}, row {number}: {error}", "every row counts", "fix the row, or the file") from None
-    return found
+    return rows
 
 
 def text(row: Row, name: str) -> str:
@@ -99,15 +99,15 @@ def one_of(value: Any, known: Row, name: str) -> Any:
     return known[key]
 
 
-def different(found: Any, count: int | None = None) -> list[str]:
+def different(choices: Any, count: int | None = None) -> list[str]:
     """Return choices as they are; ValueError where one is no text, two are equal, or their number is another."""
-    if not isinstance(found, list) or not all(isinstance(one, str) and one.strip() for one in found):
+    if not isinstance(choices, list) or not all(isinstance(choice, str) and choice.strip() for choice in choices):
         raise ValueError("the choices are no list of texts")
-    if len(found) < 2 or (count or len(found)) != len(found):
-        raise ValueError(f"{len(found)} choices, not {count or 'two or more'}")
-    if len({one.strip() for one in found}) < len(found):
+    if len(choices) < 2 or (count or len(choices)) != len(choices):
+        raise ValueError(f"{len(choices)} choices, not {count or 'two or more'}")
+    if len({choice.strip() for choice in choices}) < len(choices):
         raise ValueError("two choices are equal")
-    return found
+    return choices
 
 
 def answer_index(value: Any, count: int, first: int = 0) -> int:

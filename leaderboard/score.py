@@ -20,6 +20,7 @@ from common.names import find, shown_name
 from common.output import open_log
 from common.progress import say
 from common.settings import dump_settings, settings_hash
+from data.instruct.layout import CHAT_TEMPLATE
 from leaderboard.settings import LeaderboardSettings
 from leaderboard.suites import SUITES, TASKS, BoardTask, held_out_tasks, task_files, tasks_folder
 
@@ -32,7 +33,6 @@ def score_model(
     """Score a model where rows are there; return {"model": name, "tasks": {task: result}, "absent": {task: why}}.
 
     Args:
-        settings: suites, tasks, data and the rest.
         model: folder or name of a decoder.
         out: gets results/TASK.json, kept until model, rows, settings or code change, samples (answers only) and logs.
         held_out: an instruction build, for the suite instruct.
@@ -46,7 +46,7 @@ def score_model(
     from pretrain.decoders.load import check_decoder
 
     tasks, absent = _chosen(settings, held_out)
-    here, folder, lm, found = tasks_folder().parent, find(model, "model"), None, {}
+    here, folder, lm, results = tasks_folder().parent, find(model, "model"), None, {}
     check_decoder(folder)
     name = name or shown_name(folder)
     common = {
@@ -60,9 +60,9 @@ def score_model(
             shots, path = settings.shots.get(task.name, 0), out / "results" / f"{task.name}.json"
             facts = {**common, "task": task.name, "data": {f.name: sha256_file(f) for f in paths}, "shots": shots}
             with suppress(OSError, ValueError, KeyError, TypeError):
-                kept = json.loads(path.read_bytes())
-                if kept["hunmin"]["fingerprint"] == settings_hash(facts):
-                    found[task.name] = kept
+                finished = json.loads(path.read_bytes())
+                if finished["hunmin"]["fingerprint"] == settings_hash(facts):
+                    results[task.name] = finished
                     continue
             say(f"leaderboard: {task.name}")
             log = out / "logs" / f"{task.name}.log"
@@ -75,11 +75,11 @@ def score_model(
                 lm = lm or load_model(folder, settings)
                 scores, told = _score(lm, task, settings, paths[0], out)
             told |= {**facts, "fingerprint": settings_hash(facts)}
-            found[task.name] = {"model_name": name, "results": {task.name: scores}, "hunmin": told}
+            results[task.name] = {"model_name": name, "results": {task.name: scores}, "hunmin": told}
             with atomic_write(path) as stream:
-                json.dump(found[task.name], stream, ensure_ascii=False, indent=1)
+                json.dump(results[task.name], stream, ensure_ascii=False, indent=1)
             say(f"leaderboard: {task.name}: {task.metric} {scores[task.metric]:.4f} of {told['n']:,} rows")
-    return {"model": name, "tasks": found, "absent": absent}
+    return {"model": name, "tasks": results, "absent": absent}
 
 
 def _chosen(settings: LeaderboardSettings, held_out: Path | None) -> tuple[list[Any], dict[str, str]]:
@@ -111,75 +111,72 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
 
     from leaderboard.tasks import lm_eval_spec
 
-    template, layout = lm.tokenizer.chat_template, "plain"
-    if task.suite == "instruct":
-        from data.instruct.layout import CHAT_TEMPLATE
-
-        layout = "plain" if template in (None, CHAT_TEMPLATE) else "message"
-    chat = settings.chat_template if task.suite != "instruct" else layout == "message"
+    template, instruct = lm.tokenizer.chat_template, task.suite == "instruct"
+    layout = "message" if instruct and template not in (None, CHAT_TEMPLATE) else "plain"
+    chat = layout == "message" if instruct else settings.chat_template
     if chat and not template:
         raise UserError("the tokenizer has no chat template", "", "set leaderboard.chat_template to false")
     ways: Any = {"multiple_choice": {"listed": settings.listed}, "social": {"groups": settings.groups},
                  "instruction": {"use": task.use, "layout": layout}}  # fmt: skip
     inferred = ways.get(task.reads, {})
-    metadata = {"data": str(rows if task.suite == "instruct" else settings.data), **inferred}
+    metadata = {"data": str(rows if instruct else settings.data), **inferred}
     folders = [str(Path(str(shipped.__file__)).parent / "kobest"), str(tasks_folder())]
     manager = shipped.TaskManager(include_path=folders, include_defaults=False, metadata=metadata)
     loaded = manager.load([lm_eval_spec(task)])
-    (one,) = loaded["tasks"].values()
+    (loaded_task,) = loaded["tasks"].values()
     shots = settings.shots.get(task.name, 0)
-    if shots > (len(one.dataset["fewshot"]) if one.config.fewshot_split else 0):
+    if shots > (len(loaded_task.dataset["fewshot"]) if loaded_task.config.fewshot_split else 0):
         raise UserError(f"{task.name} has not {shots} shots", f"they lie in {task.name}.fewshot.*", "add them")
-    one.set_config("num_fewshot", shots)
+    loaded_task.set_config("num_fewshot", shots)
     if settings.max_gen_toks and task.kind == "generation":
-        one.set_config("generation_kwargs", {"max_gen_toks": settings.max_gen_toks}, update=True)
+        loaded_task.set_config("generation_kwargs", {"max_gen_toks": settings.max_gen_toks}, update=True)
 
     def run(model: Any, **options: Any) -> tuple[dict[str, Any], Any]:
-        found: Any = evaluate(model, loaded, limit=settings.limit, bootstrap_iters=0, **options)
-        own = found["results"][one.task_name].items()
-        return {key: float(v) for key, v in own if "," in key and "_stderr" not in key}, found.get("samples", {})
+        evaluated: Any = evaluate(model, loaded, limit=settings.limit, bootstrap_iters=0, **options)
+        own = evaluated["results"][loaded_task.task_name].items()
+        return {key: float(v) for key, v in own if "," in key and "_stderr" not in key}, evaluated.get("samples", {})
 
     lm.cut.clear()
     lm.chat = chat
     scores, samples = run(lm, apply_chat_template=chat, fewshot_as_multiturn=chat)
-    constants = [{"answer": text, **run(other, log_samples=False)[0]} for text, other in _constants(task, one)]
-    samples, intervals = samples[one.task_name], {}
+    constants = [{"answer": text, **run(other, log_samples=False)[0]} for text, other in _constants(task, loaded_task)]
+    samples, intervals = samples[loaded_task.task_name], {}
     for key in scores:
         name, by = key.split(",")
         values = [sample[name] for sample in samples if sample["filter"] == by]
-        intervals[key] = interval(values, one.aggregation()[name], settings.resamples, settings.seed)
+        intervals[key] = interval(values, loaded_task.aggregation()[name], settings.resamples, settings.seed)
     with atomic_write(out / "samples" / f"{task.name}.jsonl", as_given=True) as stream:
         for sample in samples:
-            kept = {key: sample[key] for key in ("doc_id", "filter", "filtered_resps", *sample["metrics"])}
-            stream.write(json.dumps(kept, ensure_ascii=False, default=str) + "\n")
+            facts = {key: sample[key] for key in ("doc_id", "filter", "filtered_resps", *sample["metrics"])}
+            stream.write(json.dumps(facts, ensure_ascii=False, default=str) + "\n")
     return [scores, {
         "suite": task.suite, "metric": task.metric, "kind": task.kind, "n": len(values), "limit": settings.limit,
         "intervals": intervals, "constants": constants, "best": max(row[task.metric] for row in constants),
         "cut": len(lm.cut), "prompts": "chat template" if chat else "plain text", "inferred": inferred,
-        "generation": one.config.generation_kwargs, "device": str(lm.device), "batch_size": lm.batch_size,
+        "generation": loaded_task.config.generation_kwargs, "device": str(lm.device), "batch_size": lm.batch_size,
     }]  # fmt: skip
 
 
-def _constants(task: BoardTask, one: Any) -> list[tuple[str, Any]]:
+def _constants(task: BoardTask, loaded_task: Any) -> list[tuple[str, Any]]:
     """Return answers given without reading the prompt, and the models that give them."""
     from leaderboard.models import ConstantLM
 
-    docs = list(one.eval_docs)
+    docs = list(loaded_task.eval_docs)
     if task.kind == "generation":
         often = {field: Counter(str(doc[field]) for doc in docs).most_common(1)[0][0] for field in docs[0]}
         return [(text, ConstantLM(text=text)) for text in (form.format_map(often) for form in task.constants)]
-    choices = [one.doc_to_choice(doc) for doc in docs]
+    choices = [loaded_task.doc_to_choice(doc) for doc in docs]
     same = choices.count(choices[0]) == len(choices)
     names = [choices[0][k].strip() if same else f"choice {k + 1}" for k in range(min(map(len, choices)))]
-    found = [(name, ConstantLM(k)) for k, name in enumerate(names)]
+    models = [(name, ConstantLM(k)) for k, name in enumerate(names)]
     labels: dict[Any, Counter[str]] = {frozenset(words): Counter() for words in choices}
     if not same and 5 * len(labels) <= len(docs) and task.reads in ("multiple_choice", "instruction"):
         for words, doc in zip(choices, docs, strict=True):
             labels[frozenset(words)][words[doc["gold"]]] += 1
         most = {words: counted.most_common(1)[0][0] for words, counted in labels.items()}
         pick = ConstantLM(lambda doc: int(doc["choices"].index(most[frozenset(doc["choices"])])))
-        found.append(("most frequent label", pick))
-    return found
+        models.append(("most frequent label", pick))
+    return models
 
 
 def interval(values: Sequence[Any], aggregate: Callable[[Any], float], resamples: int, seed: int) -> list[float]:

@@ -86,9 +86,9 @@ def task_files(task: BoardTask, data: Path | None) -> list[Path]:
 
 def held_out_tasks(data: Path) -> dict[str, BoardTask]:
     """Return the tasks of the suite `instruct` by name: a build's uses, rows with choices and without apart."""
-    found = {}
+    tasks = {}
     for row in read_rows(task_files(TASKS["instruct_text"], data)[0]):
         base, use = TASKS["instruct_text" if row.get("choices") is None else "instruct_choice"], str(row.get("task"))
         name = f"instruct_{use}" + ("_text" if row.get("choices") is None else "")
-        found[name] = replace(base, name=name, load=base.name, use=use, title=use)
-    return found
+        tasks[name] = replace(base, name=name, load=base.name, use=use, title=use)
+    return tasks

@@ -15,7 +15,7 @@ def test_files(suite: str, data: Path) -> list[str]:
 
 def test_texts(suite: str, data: Path) -> list[BenchmarkSentence]:
     """Return the texts of a suite's test rows that lie in a folder, cut into sentences."""
-    found = []
+    sentences = []
     for name in SUITES[suite]:
         path = find_rows(data, name, TASKS[name].files)
         for number, row in enumerate(read_rows(path) if path else []):
@@ -23,5 +23,5 @@ def test_texts(suite: str, data: Path) -> list[BenchmarkSentence]:
             for columns in TASKS[name].texts.values():
                 value = next((row[column] for column in columns if isinstance(row.get(column), str)), "")
                 pieces = [piece.strip() for piece in split_sentences(value) if piece.strip()]
-                found += [BenchmarkSentence(name, guid, piece, len(pieces) > 1) for piece in pieces]
-    return found
+                sentences += [BenchmarkSentence(name, guid, piece, len(pieces) > 1) for piece in pieces]
+    return sentences

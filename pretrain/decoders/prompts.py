@@ -74,7 +74,6 @@ def encode_pair(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) ->
     with, the answer is encoded apart.
 
     Args:
-        tokenizer: of the model.
         prompt: not empty.
         answer: with the blank that parts it from the prompt, if any.
 

@@ -83,7 +83,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 @pytest.mark.parametrize(("kind", "pooling"), [("bert", "mean"), ("roberta", "cls"), ("modernbert", "mean")])
 def test_a_file_holds_the_model(kind: str, pooling: str, tmp_path: Path) -> None:
     folder = write_embedder(tmp_path, kind, pooling)
-    assert export_gguf(folder) == folder / GGUF and not list(folder.glob(".*.tmp"))
+    assert export_gguf(folder) == folder / GGUF and not list(folder.glob(".*"))
     said, weights = read(folder / GGUF)
     assert said["pooling_type"] == {"mean": 1, "cls": 2}[pooling] and said["attention.causal"] is False
     assert (said["block_count"], said["embedding_length"], said["feed_forward_length"]) == (3, 32, 48)

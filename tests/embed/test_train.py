@@ -138,7 +138,7 @@ def test_a_guide_reads_the_texts_themselves(negatives: int, mini: int | None, ba
     s = parse_settings(EmbedSettings, changes, "test")
     model, sets = begin_model(base, s, "cpu").eval(), load_sets(s)
     arguments = Tuner.arguments(output_dir=str(tmp_path / "out"), report_to=[], use_cpu=True)
-    trainer = Tuner(model, arguments, as_datasets(sets), loss=Tuner.loss_by_set(sets, model, s, 1))
+    trainer = Tuner(model, arguments, as_datasets(sets), loss={one.name: loss_of(one, model, s, 1) for one in sets})
     trainer.data_collator.guide = guide
     batch = trainer.data_collator(as_datasets(sets)["0-rows"].to_list())
     features, _ = trainer.collect_features(batch)
