@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -11,10 +12,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from common.errors import UserError
+
 SAFE_PATH = "PYTHONSAFEPATH"
 """Variable by which Python 3.11 and later import nothing of the folder that a command is given in."""
 WITH_SAFE_PATH = f"{SAFE_PATH}=1"
 """The same set, as `env` takes it."""
+WORKER = "hunmin-worker"
+"""How the name of a pool's process begins."""
+EXIT_UNGUARDED = 97
+"""Exit code of a pool's process that would start its script's command again; see `refuse_unguarded`."""
 
 
 class Terminated(BaseException):
@@ -35,6 +42,32 @@ def die_with_parent() -> None:
     if sys.platform == "linux":
         pr_set_pdeathsig = 1
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+def refuse_unguarded() -> None:
+    """Refuse to begin a command where a process is importing the script that started it; called first by whatever
+    starts processes that import the main module.
+
+    Raises:
+        UserError: it is. A pool's process ends without a word instead, and its pool raises the error, once.
+    """
+    process = multiprocessing.current_process()
+    if getattr(process, "_inheriting", False):  # how multiprocessing itself tells it
+        if process.name.startswith(WORKER):
+            os._exit(EXIT_UNGUARDED)
+        raise unguarded()
+
+
+def unguarded() -> UserError:
+    """Return the error for a script that calls Hunmin where every process which imports it calls it again."""
+    script = Path(getattr(sys.modules["__main__"], "__file__", None) or "the script").name
+    return UserError(
+        f'{script} calls hunmin without the guard `if __name__ == "__main__":`',
+        "each worker process imports the script that started it, and would call hunmin again",
+        "put the calls into a function main() and end the script with these two lines:\n"
+        '          if __name__ == "__main__":\n'
+        "              main()",
+    )
 
 
 def core_numbers() -> frozenset[int]:

@@ -89,12 +89,14 @@ def run_recipe(recipe: str | Path, *overrides: str, first: str | None = None, la
         last: stage to stop after.
 
     Raises:
-        HunminError: a setting, an input or a stage is wrong.
+        HunminError: a setting, an input or a stage is wrong, or the script has no guard (see above).
         KeyboardInterrupt: training received a stop signal; its state is saved.
     """
+    from common.process import refuse_unguarded
     from hunmin.instruct.recipe import load_any_recipe
     from hunmin.run_and_publish import run_whole
 
+    refuse_unguarded()
     loaded = load_any_recipe(recipe, overrides, fetch=True)
     run_whole(loaded, first, last)
     return Path(loaded.out)
@@ -116,14 +118,16 @@ def finetune(
         seeds: jobs a task, with seeds 42, 43, …
 
     Raises:
-        HunminError: a setting is wrong, files are missing, or a job has failed.
+        HunminError: a setting is wrong, files are missing, a job has failed, or the script has no guard.
     """
     from common.names import find, read_commits, write_commits
+    from common.process import refuse_unguarded
     from common.settings import apply_overrides, inside, parse_settings
     from klue.report import read_rows
     from klue.runner import run_klue
     from klue.settings import KlueSettings
 
+    refuse_unguarded()
     commits = read_commits(Path(out))
     folder = find(model, "model", commits)
     tree: dict[str, Any] = {"data": str(find(data, "dataset", commits)), "seeds": seeds} | (

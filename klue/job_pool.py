@@ -20,7 +20,7 @@ from typing import Any
 
 from common.errors import HunminError
 from common.output import guard_output
-from common.process import die_with_parent, own_package
+from common.process import EXIT_UNGUARDED, WORKER, die_with_parent, own_package, unguarded
 
 STARTS = 3
 """How often a process is asked for when the server dies over it."""
@@ -61,7 +61,7 @@ class JobPool:
     def start(self, name: str, function: Callable[[Any], object], job: Any, log: Path) -> None:
         """Start `function(job)` in a process, with what it prints in a log file. Raises HunminError where no process
         could be begun."""
-        process = self._context.Process(target=_work, args=(function, job, str(log)), daemon=True)
+        process = self._context.Process(target=_work, args=(function, job, str(log)), name=WORKER, daemon=True)
         for left in reversed(range(STARTS)):
             try:
                 with self._starting():
@@ -83,10 +83,16 @@ class JobPool:
 
         Args:
             wait: seconds to wait at most for one to end.
+
+        Raises:
+            UserError: the program's script has no guard for its main module.
         """
         ready = connection.wait([process.sentinel for process in self._running.values()], wait)
         names = [name for name, process in self._running.items() if process.sentinel in ready]
-        return [(name, self._bury(name)) for name in names]
+        ends = [(name, self._bury(name)) for name in names]
+        if any(code == EXIT_UNGUARDED for _, code in ends):
+            raise unguarded()
+        return ends
 
     def _bury(self, name: str) -> int:
         process = self._running.pop(name)

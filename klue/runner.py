@@ -208,8 +208,10 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts, logs: P
                     continue
                 queue.remove(job)
                 running[job.name] = job.model_copy(update={"device": device})
-                Path(job.history).unlink(missing_ok=True)
-                pool.start(job.name, run_job, running[job.name], logs / f"{job.name}.log")
+                log = logs / f"{job.name}.log"
+                for old in (Path(job.history), log):
+                    old.unlink(missing_ok=True)
+                pool.start(job.name, run_job, running[job.name], log)
             for name, code in pool.ended(POLL):
                 job = running.pop(name)
                 devices.give(job.device, needs[name])
@@ -260,10 +262,12 @@ def failed(failures: dict[str, str], jobs: int) -> HunminError:
 
 
 def _failure(code: int, log: Path) -> str:
-    text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+    how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+    if not log.is_file():
+        return f"{how} before it began; what it said stands above"
+    text = log.read_text(encoding="utf-8", errors="replace")
     lines = [line for line in text.splitlines() if line.strip()]
     end = "\n".join(f"      | {line}" for line in lines[-LOG_TAIL:])
-    how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
     return f"{how}; the end of {log}:\n{end}"
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from common.errors import HunminError
 from common.output import guard_output
+from common.process import EXIT_UNGUARDED, WORKER, unguarded
 from data.executors.call import Call
 from data.executors.failures import attempt
 from data.executors.imports import safe_imports
@@ -55,8 +56,9 @@ class LocalPool(Executor):
 
     def __enter__(self) -> LocalPool:
         """Start the server if there is something to import, and the first workers when it is ready."""
+        if self.workers > 1:  # else the server would import the main module
+            forkserver.set_forkserver_preload([self._preload] if self._preload else [])
         if self._preload and self.workers > 1:
-            forkserver.set_forkserver_preload([self._preload])
             with _starting_processes():
                 forkserver.ensure_running()
             self._starting = threading.Thread(target=self._start, args=(FIRST_WORKERS,))
@@ -124,6 +126,8 @@ class LocalPool(Executor):
         worker.end()
         self._workers.remove(worker)
         code = worker.process.exitcode
+        if code == EXIT_UNGUARDED:
+            raise unguarded() from None
         if worker.task is not None:
             call.retry(
                 worker.index,
@@ -147,7 +151,7 @@ class LocalPool(Executor):
                 f"{ATTEMPTS} workers died as they started ({end})",
                 "a worker is a Python process like this one",
                 "look at what they wrote above; fewer workers need less memory",
-            )
+            ) from None
 
     def _close(self) -> None:
         if self._starting:
@@ -164,7 +168,7 @@ class _Worker:
 
     def __init__(self, context: Any) -> None:
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs,), daemon=True)
+        self.process = context.Process(target=_work, args=(theirs,), name=WORKER, daemon=True)
         with _starting_processes():
             self.process.start()
         theirs.close()

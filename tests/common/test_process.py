@@ -45,3 +45,29 @@ def test_a_child_imports_this_package_and_nothing_of_the_current_folder(
         [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True
     )
     assert done.stdout.strip() == str(Path(__file__).parents[2] / "common" / "progress.py")
+
+
+UNGUARDED = """
+import multiprocessing
+from common.process import refuse_unguarded
+refuse_unguarded()
+with multiprocessing.get_context("spawn").Pool(1) as pool:
+    pool.map(len, ["ab"])
+"""
+
+
+def test_a_process_that_imports_its_script_anew_is_told_of_the_guard(tmp_path: Path) -> None:
+    """Of another program's pool, whose processes have to say it themselves."""
+    script = tmp_path / "script.py"
+    script.write_text(UNGUARDED)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    process = subprocess.Popen(
+        [sys.executable, str(script)], env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:  # the pool would start processes for ever
+        assert process.stderr
+        said = next(line for line in process.stderr if "UserError" in line)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    assert 'calls hunmin without the guard `if __name__ == "__main__":`' in said

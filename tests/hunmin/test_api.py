@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from mini import write_further
+from mini import write_further, write_recipe
 from transformers import AutoTokenizer
 
 import hunmin
@@ -30,12 +30,24 @@ def without_comments(text: str) -> str:
     return re.sub(r"  # .*", "", text)
 
 
-def python(script: str, folder: Path) -> str:
+GUARD = """\
+script.py calls hunmin without the guard `if __name__ == "__main__":`
+  rule: each worker process imports the script that started it, and would call hunmin again
+  fix:  put the calls into a function main() and end the script with these two lines:
+          if __name__ == "__main__":
+              main()
+"""
+
+
+def started(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "script.py").write_text(script, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TOKENIZERS_PARALLELISM": "false"}
-    done = subprocess.run(
-        [sys.executable, "script.py"], cwd=folder, env=environment, capture_output=True, text=True, timeout=500
-    )
+    command = [sys.executable, "script.py"]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=500)
+
+
+def python(script: str, folder: Path) -> str:
+    done = started(script, folder)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 
@@ -66,6 +78,23 @@ def test_the_page(folder: Path) -> None:
     scored = float(re.search(r"\{'accuracy': ([\d.]+)", said[4])[1])  # type: ignore[index]
     assert best == pytest.approx(scored)
     assert "unknown key 'pretrain.step' (did you mean 'steps'?)" in python(mistake, folder)
+
+
+def test_a_script_without_a_guard_is_told_the_two_lines(tmp_path: Path) -> None:
+    """By one error: its workers, which begin the script anew, say nothing."""
+    (tmp_path / "a.txt").write_text("오늘은 날씨가 맑다. 내일은 비가 온다.\n" * 3, encoding="utf-8")
+    path = write_recipe(tmp_path, tmp_path / "a.txt", workers=2)
+    call = f"from hunmin import run_recipe\nrun_recipe({str(path)!r}, last='corpus')\n"
+    done = started(call, tmp_path)
+    assert done.stderr.endswith(GUARD) and done.stderr.count("Traceback") == 1
+
+
+@pytest.mark.slow
+def test_fine_tuning_without_a_guard_is_told_the_two_lines(folder: Path) -> None:
+    hunmin.run_recipe(folder / "recipe.yaml", f"out={folder / 'run'}", last="export")
+    given = "'run', 'klue-benchmark', 'unguarded', tasks=['klue-nli']"
+    done = started(f"from hunmin import finetune\nfinetune({given})\n", folder)
+    assert done.stderr.endswith(GUARD) and done.stderr.count("Traceback") == 1
 
 
 @pytest.mark.slow
