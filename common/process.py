@@ -8,11 +8,16 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing import forkserver
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from common.errors import UserError
+from common.progress import say
 
 SAFE_PATH = "PYTHONSAFEPATH"
 """Variable by which Python 3.11 and later import nothing of the folder that a command is given in."""
@@ -20,6 +25,8 @@ WITH_SAFE_PATH = f"{SAFE_PATH}=1"
 """The same set, as `env` takes it."""
 WORKER = "hunmin-worker"
 """How the name of a pool's process begins."""
+AGAIN_SECONDS = 0.5
+"""Time after a first stop signal from which on a Ctrl-C is a second one."""
 EXIT_UNGUARDED = 97
 """Exit code of a pool's process that would start its script's command again; see `refuse_unguarded`."""
 
@@ -93,21 +100,62 @@ def own_package() -> dict[str, str]:
     return {SAFE_PATH: "1", **({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})}
 
 
-def run_child(command: Sequence[str], environment: dict[str, str] | None = None) -> int:
+def end_fork_server() -> None:
+    """End the server that multiprocessing forks this process's workers from, also while it imports; the next worker
+    begins another."""
+    server: Any = forkserver._forkserver  # type: ignore[attr-defined]  # nothing public ends it
+    if server._forkserver_pid is not None:
+        with suppress(ProcessLookupError):
+            os.kill(server._forkserver_pid, signal.SIGKILL)  # asked politely, it would import to the end first
+    server._stop()
+
+
+def say_waiting(what: str, again: str = "") -> None:
+    """Say after a stop signal what this process waits for, so that nobody takes it for hanging.
+
+    Args:
+        what: it waits for.
+        again: what another Ctrl-C does; "" where it does nothing.
+    """
+    say(f"interrupted: waiting for {what}{f'; Ctrl-C again {again}' if again else ''}", style="yellow")
+
+
+def run_child(
+    command: Sequence[str], environment: dict[str, str] | None = None, *, until: str, kill: bool = False
+) -> int:
     """Run a child to its end and return its exit code; Ctrl-C and SIGTERM are passed on, and the child is waited for.
 
-    A first signal lets the child save and leave; the child's own exit code says what became of it.
+    A first signal lets the child save and leave, and says so; the child's own exit code says what became of it.
 
     Args:
         command: program and arguments.
         environment: variables on top of this process's.
+        until: what the child does after a signal, for people.
+        kill: whether a second Ctrl-C kills the child; else it is passed on as the first.
+
+    Raises:
+        KeyboardInterrupt: a second Ctrl-C has killed the child.
     """
     child = subprocess.Popen(list(command), env={**os.environ, **(environment or {})}, preexec_fn=die_with_parent)
-    signals = (signal.SIGINT, signal.SIGTERM)
+    asked: list[float] = []
+    killed = False
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        nonlocal killed
+        asked.append(time.monotonic())
+        if len(asked) == 1:
+            say_waiting(until, "ends it at once, without what it has not saved" if kill else "")
+        # one Ctrl-C may come twice: from the terminal, and from a parent that passes it on
+        killed = killed or (kill and number == signal.SIGINT and asked[-1] - asked[0] > AGAIN_SECONDS)
+        child.send_signal(signal.SIGKILL if killed else number)
+
     # a terminal's Ctrl-C reaches the child as well; a plain `kill` of this process does not, so it is passed on
-    before = {number: signal.signal(number, lambda n, _: child.send_signal(n)) for number in signals}
+    before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        return child.wait()
+        code = child.wait()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    if killed:
+        raise KeyboardInterrupt
+    return code

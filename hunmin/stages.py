@@ -30,7 +30,7 @@ from hunmin.recipe import Recipe, RunSettings
 from klue.examples import task_files
 from klue.settings import KlueSettings
 from klue.tasks import TASKS
-from pretrain.train import JOB, STOPPED_MARK
+from pretrain.train import JOB, STOPPED_MARK, UNTIL_SAVED
 from tokenizer.encode import encode_corpus
 from tokenizer.extend import continue_tokenizer
 from tokenizer.train import train_tokenizer
@@ -213,7 +213,7 @@ def train_in_processes(module: list[str], out: Path, settings: Any) -> Counts:
     threads = settings.threads or max(1, available_cores() // settings.processes)
     # threads that spin while they wait stand still for seconds when another program wants the same cores
     environment = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false"}
-    code = run_child(command, {**environment, **own_package()})
+    code = run_child(command, {**environment, **own_package()}, until=UNTIL_SAVED, kill=True)
     counts = out / "counts.json"
     if not code and (out / "logs" / STOPPED_MARK).exists():
         raise Interrupted

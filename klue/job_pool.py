@@ -20,7 +20,7 @@ from typing import Any
 
 from common.errors import HunminError
 from common.output import guard_output
-from common.process import EXIT_UNGUARDED, WORKER, die_with_parent, own_package, unguarded
+from common.process import EXIT_UNGUARDED, WORKER, die_with_parent, end_fork_server, own_package, unguarded
 
 STARTS = 3
 """How often a process is asked for when the server dies over it."""
@@ -52,10 +52,10 @@ class JobPool:
         }
 
     def __enter__(self) -> JobPool:
-        _end_server()
+        end_fork_server()
         forkserver.set_forkserver_preload(self._modules)
         with self._starting():
-            forkserver.ensure_running()
+            pass
         return self
 
     def start(self, name: str, function: Callable[[Any], object], job: Any, log: Path) -> None:
@@ -104,28 +104,26 @@ class JobPool:
             process.kill()
         for name in list(self._running):
             self._bury(name)
-        _end_server()
+        end_fork_server()
         forkserver.set_forkserver_preload([])
 
     @contextmanager
     def _starting(self) -> Iterator[None]:
-        """Begin server and jobs in the block with the pool's environment; Ctrl-C reaches this process alone."""
+        """Begin the server before the block, in which jobs are begun, with the pool's environment; Ctrl-C reaches this
+        process alone, also while it waits in the block for a server that imports."""
         resource_tracker.ensure_running()  # before the mask: it takes it off
         before = dict(os.environ)
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         os.environ.update(self._environment)
         try:
+            forkserver.ensure_running()
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             yield
         finally:
             for name in self._environment.keys() - before.keys():
                 del os.environ[name]
             os.environ.update(before)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-
-def _end_server() -> None:
-    server: Any = forkserver._forkserver  # type: ignore[attr-defined]  # nothing public ends it
-    server._stop()
 
 
 def _work(function: Callable[[Any], object], job: Any, log: str) -> None:

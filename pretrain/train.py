@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.errors import HunminError
 from common.output import guard_output
-from common.process import die_with_parent
+from common.process import die_with_parent, say_waiting
 from common.progress import say
 from common.settings import parse_settings
 from pretrain.parallel.launch import STOP_SIGNALS, ignore_stops
@@ -33,16 +33,26 @@ STOPPED_MARK = "stopped"
 """File in the logs of a run that received a stop signal and saved its state."""
 
 
-class StopFlag:
-    """Set by SIGTERM or SIGINT; read between two steps."""
+UNTIL_SAVED = "training to end its step and save a checkpoint"
+"""What a stopped run does before it ends."""
 
-    def __init__(self) -> None:
-        self.asked = False
+
+class StopFlag:
+    """Set by SIGTERM or SIGINT; read between two steps.
+
+    Args:
+        says: whether the first signal is answered on stderr; where a parent passes it on, that one does.
+    """
+
+    def __init__(self, says: bool = False) -> None:
+        self.asked, self._says = False, says
         for number in STOP_SIGNALS:
             signal.signal(number, self._ask)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)  # the launcher blocked them until here
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
+        if self._says and not self.asked:
+            say_waiting(UNTIL_SAVED)
         self.asked = True
 
 
@@ -71,7 +81,9 @@ def train(
         HunminError: see `begin` and `TrainingRun.run`; or the memory does not hold a micro-batch.
     """
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # a process that is lost is named, without its C++ stack
-    stop = StopFlag()  # before the imports, in whose seconds a signal would end the process
+    stop = StopFlag(
+        process is not None and process.first
+    )  # before the imports, in whose seconds a signal would end the process
     from pretrain.kernels.attention import fastest_kernels
     from pretrain.kernels.compile import load_compiled
     from pretrain.parallel import processes

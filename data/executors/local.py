@@ -16,7 +16,7 @@ from typing import Any
 
 from common.errors import HunminError
 from common.output import guard_output
-from common.process import EXIT_UNGUARDED, WORKER, unguarded
+from common.process import EXIT_UNGUARDED, WORKER, end_fork_server, unguarded
 from data.executors.call import Call
 from data.executors.failures import attempt
 from data.executors.imports import safe_imports
@@ -51,8 +51,10 @@ class LocalPool(Executor):
         self._context = multiprocessing.get_context("forkserver")
         self.workers, self._preload = workers, preload
         self._workers: list[_Worker] = []
-        self._starting: threading.Thread | None = None
+        self._started: threading.Event | None = None
+        """Set once the first workers are there that a thread of its own starts."""
         self._lost = 0
+        self._ending = False
 
     def __enter__(self) -> LocalPool:
         """Start the server if there is something to import, and the first workers when it is ready."""
@@ -61,8 +63,8 @@ class LocalPool(Executor):
         if self._preload and self.workers > 1:
             with _starting_processes():
                 forkserver.ensure_running()
-            self._starting = threading.Thread(target=self._start, args=(FIRST_WORKERS,))
-            self._starting.start()
+            self._started = threading.Event()
+            threading.Thread(target=self._start_first, args=(self._started,)).start()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -80,8 +82,8 @@ class LocalPool(Executor):
             raise
 
     def _share_out(self, call: Call, payload: Payload) -> None:
-        if self._starting:
-            self._starting.join()
+        if self._started:
+            self._started.wait()
         while True:
             for worker in self._workers:
                 if worker.idle and call.has_task():
@@ -98,9 +100,17 @@ class LocalPool(Executor):
                 if worker.connection in ready:
                     self._hear(worker, call)
 
+    def _start_first(self, started: threading.Event) -> None:
+        try:
+            self._start(FIRST_WORKERS)
+        finally:
+            started.set()
+
     def _start(self, count: int) -> None:
         """Start so many workers, as far as there may be more."""
         for _ in range(min(count, self.workers - len(self._workers))):
+            if self._ending:
+                return
             try:
                 self._workers.append(_Worker(self._context))
             except (OSError, EOFError) as error:  # the server ended; it is started again with the next worker
@@ -154,8 +164,12 @@ class LocalPool(Executor):
             ) from None
 
     def _close(self) -> None:
-        if self._starting:
-            self._starting.join()
+        if self._started:
+            self._ending = True
+            if not self._started.is_set():  # the server still imports, for nothing
+                end_fork_server()
+            self._started.wait()
+            self._started, self._ending = None, False
         for worker in self._workers:
             worker.process.terminate()
         for worker in self._workers:

@@ -24,6 +24,7 @@ from typing import Any
 
 from common.code import code_changes, running_code
 from common.errors import UserError
+from common.process import Terminated, say_waiting
 from data.executors.call import Call
 from data.executors.failures import attempt
 from data.executors.imports import in_package_folder
@@ -112,6 +113,8 @@ class RayExecutor(Executor):
         import ray
 
         self._token.unlink(missing_ok=True)
+        if isinstance(error, (KeyboardInterrupt, Terminated)):
+            say_waiting("Ray to end this run's workers")
         ray.shutdown()
         self._handle(self._before)  # again: ray.shutdown leaves the system's own
         if self._terminated:

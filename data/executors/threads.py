@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any
 
+from common.process import Terminated, say_waiting
 from data.executors.call import Call
 from data.executors.failures import attempt
 from data.executors.protocol import Executor
@@ -33,14 +34,18 @@ class ThreadPool(Executor):
     def _run(self, call: Call, function: Callable[[Any], Any]) -> None:
         working: dict[Future[Any], int] = {}
         with _short_turns(), ThreadPoolExecutor(self.workers) as pool:
-            while True:
-                while len(working) < self.workers and call.has_task():
-                    index, task = call.take()
-                    working[pool.submit(attempt, function, task)] = index
-                if not working:
-                    return
-                for done in wait(working, return_when=FIRST_COMPLETED).done:
-                    call.settle(working.pop(done), done.result())
+            try:
+                while True:
+                    while len(working) < self.workers and call.has_task():
+                        index, task = call.take()
+                        working[pool.submit(attempt, function, task)] = index
+                    if not working:
+                        return
+                    for done in wait(working, return_when=FIRST_COMPLETED).done:
+                        call.settle(working.pop(done), done.result())
+            except (KeyboardInterrupt, Terminated):
+                say_waiting("the work units under way, which threads cannot drop")
+                raise
 
 
 @contextmanager

@@ -27,6 +27,8 @@ LOOK_EVERY, LONGEST_WAIT = 10.0, 600.0
 """Seconds between two looks for checkpoints; doubled after each upload that failed, up to the second."""
 UPLOAD_SECONDS = 7200.0
 """Time limit of an upload; one that takes longer is ended, and tried again."""
+SILENT_SECONDS = 1.0
+"""Time in which an upload may end before it is said that it is waited for."""
 PLACES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 """Variables by which a process knows its place in a training; an upload has none."""
 
@@ -60,6 +62,9 @@ def following(recipe: Recipe, run: Path, look_every: float = LOOK_EVERY, last: b
     finally:
         end.set()
         if thread.is_alive():
+            thread.join(SILENT_SECONDS)
+        if thread.is_alive():
+            say(f"waiting for an upload to {follower.repository} to end; Ctrl-C leaves it to the next command")
             thread.join(UPLOAD_SECONDS)
     told = ""
     if thread.is_alive():

@@ -51,7 +51,8 @@ def _train(job: dict[str, Any], told: str, process: Process) -> Counts | None:
     from pretrain.tuning.settings import TuneSettings
     from pretrain.tuning.train import tune
 
-    return tune(parse_settings(TuneSettings, job["settings"], told), Path(job["instructions"]), Path(job["out"]))
+    settings = parse_settings(TuneSettings, job["settings"], told)
+    return tune(settings, Path(job["instructions"]), Path(job["out"]), says=process.first)
 
 
 TUNING = Training("tune", "instruct", _job, _train)

@@ -89,7 +89,7 @@ def _run(launcher: str, job: Job, step: Step) -> None:
     """Run a command here; raise a UserError where its program is not here, a HunminError where it has failed."""
     say(f"$ {step}")
     try:
-        code = run_child(step.words)
+        code = run_child(step.words, until=f"{step.words[0]} to end")
     except FileNotFoundError:
         raise UserError(f"{step.words[0]} is not here", f"--launcher {launcher} calls it", "install it") from None
     if not code:

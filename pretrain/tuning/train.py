@@ -15,16 +15,22 @@ from pretrain.train import StopFlag
 from pretrain.tuning.settings import TuneSettings
 
 
-def tune(settings: TuneSettings, instructions: Path, out: Path) -> dict[str, Any] | None:
+def tune(settings: TuneSettings, instructions: Path, out: Path, says: bool = False) -> dict[str, Any] | None:
     """Tune to the last step, resuming from the newest whole checkpoint, and return the run's counts.
 
     Writes `out/model`, `out/adapter` (LoRA), `out/counts.json`, `out/rejects`, `out/logs`. Returns None when a stop was
     asked for and the state is saved.
 
+    Args:
+        settings: the run.
+        instructions: finished folder of the stage `instruct`.
+        out: the run's folder.
+        says: whether a stop signal is answered here; see `StopFlag`.
+
     Raises:
         UserError: the base, its tokenizer or the processes do not fit, or a checkpoint is of another run.
     """
-    stop, info = StopFlag(), world_info(os.environ)  # before the imports, in whose seconds a signal would end all
+    stop, info = StopFlag(says), world_info(os.environ)  # before the imports, in whose seconds a signal would end all
     if fault := settings.batch_fault(info.world):
         raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
     prepare_torch(info, settings.threads, bool(settings.zero_stage))

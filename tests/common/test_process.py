@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,69 @@ def test_a_process_that_imports_its_script_anew_is_told_of_the_guard(tmp_path: P
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
     assert 'calls hunmin without the guard `if __name__ == "__main__":`' in said
+
+
+CHILD = """
+import os, pathlib, signal, sys, time
+folder = pathlib.Path(sys.argv[1])
+signal.signal(signal.SIGINT, lambda *_: (folder / "told").touch())
+(folder / "pid").write_text(str(os.getpid()))
+(folder / "ready").touch()
+while not (folder / "saved").exists():
+    time.sleep(0.02)
+raise SystemExit(7)
+"""
+PARENT = """
+import signal, sys
+from common import process
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
+process.AGAIN_SECONDS = float(sys.argv[3])
+command = [sys.executable, "-c", sys.argv[2], sys.argv[1]]
+print(process.run_child(command, until="the child to save", kill=sys.argv[4] == "kill"))
+"""
+
+
+def interrupted(folder: Path, again: float, kill: str) -> subprocess.Popen[str]:
+    """Return a parent that has received one Ctrl-C while its child, which was told, goes on."""
+    command = [sys.executable, "-c", PARENT, str(folder), CHILD, str(again), kill]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    parent = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    wait_for(folder / "ready")
+    os.kill(parent.pid, signal.SIGINT)
+    return parent
+
+
+def wait_for(path: Path) -> None:
+    until = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < until, path
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize(("kill", "again"), [("no", 0.0), ("kill", 3600.0)])
+def test_after_ctrl_c_it_is_said_what_is_waited_for(tmp_path: Path, kill: str, again: float) -> None:
+    """At once, while the child still saves; and the same signal twice, of terminal and parent, kills nobody."""
+    parent = interrupted(tmp_path, again, kill)
+    assert parent.stderr
+    said = parent.stderr.readline()  # the child does not end before "saved" is there
+    assert said.startswith("interrupted: waiting for the child to save") and ("Ctrl-C again" in said) == (
+        kill == "kill"
+    )
+    wait_for(tmp_path / "told")
+    (tmp_path / "told").unlink()
+    os.kill(parent.pid, signal.SIGINT)
+    wait_for(tmp_path / "told")
+    (tmp_path / "saved").touch()
+    assert parent.communicate(timeout=60) == ("7\n", "") and parent.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+def test_a_second_ctrl_c_ends_a_child_at_once(tmp_path: Path) -> None:
+    parent = interrupted(tmp_path, 0.0, "kill")
+    wait_for(tmp_path / "told")
+    os.kill(parent.pid, signal.SIGINT)
+    _, said = parent.communicate(timeout=60)  # the child would wait for ever
+    assert "Ctrl-C again ends it at once" in said and said.rstrip().endswith("KeyboardInterrupt")
+    assert not Path(f"/proc/{(tmp_path / 'pid').read_text()}").exists()

@@ -94,6 +94,31 @@ if __name__ == "__main__":
 """
 
 
+IMPORTING = """
+import signal, sys, time
+from pathlib import Path
+from klue.job_pool import JobPool
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with JobPool(["slow_module"], 1) as pool:
+        pool.start("a", time.sleep, 600, Path(sys.argv[1]) / "a")
+"""
+
+
+def test_a_ctrl_c_while_the_server_imports_ends_at_once(tmp_path):
+    """The server has torch and transformers to import, for which a stopped command once waited in silence."""
+    (tmp_path / "slow_module.py").write_text("import time\nprint('imports', flush=True)\ntime.sleep(3600)\n")
+    script = tmp_path / "runner.py"
+    script.write_text(IMPORTING)
+    runner = subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}"}, start_new_session=True,
+    )  # fmt: skip
+    assert runner.stdout.readline() == "imports\n"
+    os.killpg(runner.pid, signal.SIGINT)
+    assert runner.communicate(timeout=60)[1].rstrip().endswith("KeyboardInterrupt")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_jobs_die_with_the_runner(tmp_path, how):

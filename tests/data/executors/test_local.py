@@ -88,6 +88,18 @@ def test_a_ctrl_c_while_workers_start_shows_no_traceback(tmp_path):
     assert errors.count("Traceback") == 1 and "program.py" in errors  # the program's own
 
 
+def test_a_ctrl_c_while_the_server_imports_ends_at_once(tmp_path):
+    (tmp_path / "slow_module.py").write_text("import os, time\nos.write(1, b'imports\\n')\ntime.sleep(3600)\n")
+    body = "    with LocalPool(2, preload='slow_module') as pool:\n        pool(square, [Number(1), Number(2)])\n"
+    parent = subprocess.Popen(
+        program(tmp_path, body), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert parent.stdout and parent.stdout.readline() == "imports\n"
+    os.killpg(parent.pid, signal.SIGINT)
+    assert parent.communicate(timeout=60)[1].count("Traceback") == 1  # the program's own
+
+
 def test_workers_end_with_a_killed_parent(tmp_path):
     body = "    LocalPool(2)(functools.partial(sleep, Path(sys.argv[1])), [Number(1), Number(2)])\n"
     parent = subprocess.Popen(program(tmp_path, body), stderr=subprocess.DEVNULL)
