@@ -57,6 +57,8 @@ class BenchmarkSentence(NamedTuple):
     """The sentence, as the benchmark writes it."""
     passage: bool = False
     """Whether it belongs to a running text: its neighbours with the same task, guid and flag continue it."""
+    listed: str | None = None
+    """What a list of hits says instead of the text, where that may hold personal data."""
 
 
 class _NotRecognisedError(ValueError):

@@ -213,7 +213,10 @@ def _benchmark(settings: CorpusSettings, key: bytes | None) -> list[BenchmarkSen
         if key is not None:
             treated = [text for text, _ in Pseudonymizer(key, settings.pii.types).apply_many(treated)]
     changed = {before: after for before, after in zip(texts, treated, strict=True) if after != before}
-    return benchmark + [b._replace(text=changed[b.text]) for b in benchmark if b.text in changed]
+    return [
+        *(one._replace(listed=changed.get(one.text)) for one in benchmark),
+        *(one._replace(text=changed[one.text]) for one in benchmark if one.text in changed),
+    ]
 
 
 @contextmanager

@@ -1,8 +1,10 @@
 """Fragment search: the corpus sentence is a piece of a longer benchmark text.
 
 Decision: the longest run of letters (blanks and punctuation gone) that the sentence shares with a benchmark text has
-at least `min_characters` letters and makes up at least τ of the sentence. A run is ordered and unbroken, so common
-words alone never add up to one.
+at least `min_characters` letters and `min_syllables` syllables, and makes up at least τ of the sentence. A run is
+ordered and unbroken, so common words alone never add up to one. Each pair of neighbouring letters counts once among the
+syllables, so laughter and rows of zeros are short, however long they are written; three letters of another script count
+as one syllable, so a name ("Red Hat Enterprise Linux") is short as well.
 
 Exact and small: only the runs of SEED letters at every STRIDE-th place of a text are filed. Any shared run of
 SEED + STRIDE − 1 letters covers a filed one; each is extended letter by letter. A shared run of τ of the sentence
@@ -21,7 +23,7 @@ from numpy.typing import NDArray
 
 from data.decontaminate.bm25 import PARTS
 from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot
-from data.decontaminate.terms import FoldedText, hash_run
+from data.decontaminate.terms import FIRST_SYLLABLE, FoldedText, hash_run
 
 SEED, STRIDE = 8, 12
 
@@ -39,10 +41,19 @@ class FragmentIndex(NamedTuple):
     """S + 1 offsets into the letters."""
     threshold_parts: np.int64
     min_characters: np.int64
+    min_thirds: np.int64
+    """Fewest thirds of syllables."""
 
 
-def build_fragment_index(text: FoldedText, threshold: float, min_characters: int) -> FragmentIndex:
-    """Return the index of the texts; those shorter than `min_characters` (≥ SEED + STRIDE − 1) cannot be hit."""
+def build_fragment_index(text: FoldedText, threshold: float, min_characters: int, min_syllables: int) -> FragmentIndex:
+    """Return the index of the texts.
+
+    Args:
+        text: the benchmark's texts.
+        threshold: τ, above 0, at most 1.
+        min_characters: fewest letters of a run, at least SEED + STRIDE − 1.
+        min_syllables: fewest syllables of a run, repeated ones left out; 0 asks for none.
+    """
     lengths = np.diff(text.first_letter_N)
     first_letter_S = np.append(0, np.cumsum(lengths + 1)).astype(np.int64)
     letters_L = np.insert(text.letters_L, text.first_letter_N[1:], 0).astype(np.uint16)
@@ -57,6 +68,7 @@ def build_fragment_index(text: FoldedText, threshold: float, min_characters: int
         first_letter_S,
         np.int64(round(threshold * PARTS)),
         np.int64(min_characters),
+        np.int64(3 * min_syllables),
     )
 
 
@@ -96,9 +108,12 @@ def search_fragments(index, letters, first_letter):  # type: ignore[no-untyped-d
                 continue
             for p in range(index.first_place_K[slot], index.first_place_K[slot + 1]):
                 place = index.place_P[p]
-                run = _shared_run(letters, start, end, q, index.letters_L, place)
+                left, right = _shared_run(letters, start, end, q, index.letters_L, place)
+                run = left + right
                 # places of a seed ascend, but those of different seeds do not: on a tie the lower text wins
-                if run > longest or (run == longest and best_N[n] >= 0):
+                if (run > longest or (run == longest and best_N[n] >= 0)) and _says_enough(
+                    letters, q - left, q + right, index.min_thirds
+                ):
                     text = np.searchsorted(index.first_letter_S, place, side="right") - 1
                     if run > longest or text < best_N[n]:
                         best_N[n] = text
@@ -110,11 +125,30 @@ def search_fragments(index, letters, first_letter):  # type: ignore[no-untyped-d
 
 @njit(cache=True)
 def _shared_run(letters, start, end, q, text, place):  # type: ignore[no-untyped-def]
-    """Return the length of the run around letter q of a sentence that equals the one around `place` of the texts."""
+    """Return how far the run of a sentence that equals the one around `place` of the texts reaches around letter q."""
     left = 0
     while q - left - 1 >= start and place - left - 1 >= 0 and letters[q - left - 1] == text[place - left - 1]:
         left += 1
     right = 0
     while q + right < end and place + right < len(text) and letters[q + right] == text[place + right]:
         right += 1
-    return left + right
+    return left, right
+
+
+@njit(cache=True)
+def _says_enough(letters, start, end, min_thirds):  # type: ignore[no-untyped-def]
+    """Return whether the run start..end has so many thirds of syllables, each pair of letters counted once."""
+    seen = np.empty(min_thirds, np.uint32)  # a pair is worth a third or more
+    count = thirds = 0
+    for i in range(start + 1, end):
+        if thirds >= min_thirds:
+            break
+        pair = (np.uint32(letters[i - 1]) << np.uint32(16)) | np.uint32(letters[i])
+        known = False
+        for j in range(count):
+            known |= seen[j] == pair
+        if not known:
+            seen[count] = pair
+            count += 1
+            thirds += 3 if letters[i] >= FIRST_SYLLABLE else 1
+    return thirds >= min_thirds

@@ -31,8 +31,8 @@ BATCH = 1024
 """Sentences folded at a time: their letters stay in the cache."""
 
 
-Names = list[tuple[str, str]]
-"""Task and guid of each text of an index."""
+Names = list[tuple[str, str, str]]
+"""Task and guid of each text of an index, and the text as lists show it."""
 
 
 class Hit(NamedTuple):
@@ -44,6 +44,8 @@ class Hit(NamedTuple):
     """Share found: of the benchmark sentence's BM25 weight, or for a fragment of the corpus sentence; 1 for a whole
     benchmark sentence, exact or embedded."""
     rule: Rule
+    text: str
+    """What it holds, as lists show it: the benchmark's sentence, for a fragment the passage, joined."""
 
 
 def distinct_sentences(benchmark: list[BenchmarkSentence]) -> tuple[list[BenchmarkSentence], FoldedText]:
@@ -68,14 +70,19 @@ def fragment_sources(benchmark: list[BenchmarkSentence], scope: str) -> tuple[li
     sources = []
     for (task, guid, passage), run in groupby(benchmark, key=itemgetter(0, 1, 3)):
         if passage:
-            sources.append(BenchmarkSentence(task, guid, " ".join(sentence.text for sentence in run), True))
+            texts, listed = zip(*((one.text, one.listed or one.text) for one in run), strict=True)
+            sources.append(BenchmarkSentence(task, guid, " ".join(texts), True, " ".join(listed)))
         elif scope == "all":
             sources += run
     return distinct_sentences(sources)
 
 
+def _names(sentences: list[BenchmarkSentence]) -> Names:
+    return [(one.task, one.guid, one.listed or one.text) for one in sentences]
+
+
 class Decontaminator:
-    """Finds benchmark sentences among corpus sentences; holds arrays only, so it pickles and forks cheaply."""
+    """Finds benchmark sentences among corpus sentences; holds arrays and names, so it pickles and forks cheaply."""
 
     def __init__(self, indices: dict[Rule, tuple[Names, Any]]) -> None:
         self._indices = indices
@@ -96,12 +103,13 @@ class Decontaminator:
         phrase, every = np.diff(text.first_word_N) >= MIN_WORDS, np.ones(len(sources), bool)
         shortest, of_passage = settings.embedded_min_characters, settings.exact_min_passage_characters
         spread, short = settings.spread, count_syllables(text) < settings.short_syllables
-        names: Names = [source[:2] for source in sources]
+        names = _names(sources)
 
         def build_fragments() -> tuple[Names, Any]:
             pieces, letters = fragment_sources(benchmark, settings.fragment_scope)
-            index = build_fragment_index(letters, settings.fragment_threshold, settings.fragment_min_characters)
-            return [piece[:2] for piece in pieces], index
+            floors = settings.fragment_min_characters, settings.fragment_min_syllables
+            index = build_fragment_index(letters, settings.fragment_threshold, *floors)
+            return _names(pieces), index
 
         builders: dict[Rule, Callable[[], tuple[Names, Any]]] = {  # the longest first
             "bigrams": lambda: (
@@ -153,8 +161,8 @@ class Decontaminator:
         for rule, (names, index) in self._indices.items():
             best, score = searches[rule](index)
             for n in np.flatnonzero(best >= 0):
-                task, guid = names[best[n]]
-                hit = Hit(task, guid, 1.0 if score is None else float(score[n]), rule)
+                task, guid, held = names[best[n]]
+                hit = Hit(task, guid, 1.0 if score is None else float(score[n]), rule, held)
                 hits[n] = better(hits[n], hit)
         return hits
 

@@ -81,6 +81,10 @@ class DecontaminateSettings(Settings):
     fragment_min_characters: int = Field(default=20, ge=19)
     """Fragments: shortest such run, in letters and digits. At least 19: the index looks up runs of 8 characters at
     every 12th place of a passage, so a run of 19 is never missed."""
+    fragment_min_syllables: int = Field(default=8, ge=0)
+    """Fragments: minimum length of that run in syllables. Three Latin letters or digits count as one syllable, and a
+    pair of neighbouring letters that repeats counts once. So laughter ("ㅋㅋㅋㅋㅋ"), rows of zeros and names ("Red Hat
+    Enterprise Linux") are not copies. 0 turns this off."""
     fragment_scope: Literal["passages", "all"] = "all"
     """Which benchmark text a corpus sentence may be a fragment of: running text only (MRC contexts, dialogues), or
     every benchmark sentence as well (a pair's premise that the corpus has in two sentences)."""

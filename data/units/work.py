@@ -341,6 +341,8 @@ class UnitState:
                     "benchmark_guid": hit.guid,
                     "score": round(float(hit.score), 6),
                     "rule": hit.rule,
+                    "text": flat[index],
+                    "benchmark_text": hit.text,
                 }
             )
         return clear

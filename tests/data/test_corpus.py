@@ -92,8 +92,33 @@ def test_benchmark_sentences_go_even_where_they_hold_personal_data(tmp_path):
         ("a-1", 1, "toy", "g0"),
         ("a-2", 0, "toy", "g1"),
     ]
-    assert all(set(hit) == {"id", "sentence", "task", "benchmark_guid", "score", "rule"} for hit in hits)
+    keys = {"id", "sentence", "task", "benchmark_guid", "score", "rule", "text", "benchmark_text"}
+    assert all(set(hit) == keys for hit in hits)
+    assert hits[1]["text"] == hits[1]["benchmark_text"] == plain
+    assert hits[0]["text"] == hits[0]["benchmark_text"] != hidden
+    before, after = hidden.split("010-9876-5432")
+    assert hits[0]["text"].startswith(before) and hits[0]["text"].endswith(after)
+    assert all(b"010-9876-5432" not in path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
     assert counts["benchmark_sentences"] == 2
+
+
+def test_hits_tell_both_texts_of_a_changed_copy_and_neither_holds_personal_data(tmp_path):
+    benchmark = "어제 저녁 담당 직원은 전화 010-9876-5432 번으로 작은 마을 도서관의 음악회 소식을 널리 알렸다고 한다."
+    copy = benchmark.replace("어제 저녁", "오늘 아침").replace("010-9876-5432", "010-2468-1357")
+    (tmp_path / "a.txt").write_text(f"{copy}\n", encoding="utf-8")
+    (tmp_path / "bench.jsonl").write_text(json.dumps({"task": "toy", "guid": "g", "text": benchmark}), encoding="utf-8")
+    other = tmp_path / "b.txt"
+    other.write_text("이 글은 남아 있어야 하는 글입니다.\n", encoding="utf-8")
+    inputs = [str(tmp_path / "a.txt"), str(other)]
+    changes = {"benchmark": str(tmp_path / "bench.jsonl"), "threshold": 0.6, "bigram_threshold": 0.6}
+    build(settings(*inputs, decontaminate=changes), tmp_path / "out")
+    (hit,) = [json.loads(line) for line in (tmp_path / "out/hits.jsonl").read_text().splitlines()]
+    assert hit["text"].startswith("오늘 아침 담당") and hit["benchmark_text"].startswith("어제 저녁 담당")
+    assert "010-2468-1357" not in hit["text"] and "010-9876-5432" not in hit["benchmark_text"]
+    keep = {"pii": {"enabled": False}, "decontaminate": changes}
+    build(settings(*inputs, **keep), tmp_path / "raw")
+    (hit,) = [json.loads(line) for line in (tmp_path / "raw/hits.jsonl").read_text().splitlines()]
+    assert (hit["text"], hit["benchmark_text"]) == (copy, benchmark)
 
 
 def test_source_rules_replace_the_common_ones(tmp_path):

@@ -25,18 +25,20 @@ class Oracle:
     def __init__(self, benchmark: list[BenchmarkSentence], settings: DecontaminateSettings) -> None:
         self._settings = settings
         self._records: dict[tuple[str, ...], list[BenchmarkSentence]] = {}
-        for sentence in benchmark:
+        for sentence in sorted(benchmark, key=lambda sentence: sentence[:2]):
             words = tuple(folded_words(sentence.text))
             if words:
                 self._records.setdefault(words, []).append(sentence)
         self._words = weigh_sentences([list(words) for words in self._records])
         self._bigrams = weigh_sentences([word_bigrams(list(words)) for words in self._records])
-        self._pieces: dict[str, tuple[str, str]] = {}
+        pieces: list[tuple[str, str, str]] = []
         for (task, guid, passage), run in groupby(benchmark, key=lambda s: (s.task, s.guid, s.passage)):
-            texts = ["".join(folded_words(sentence.text)) for sentence in run]
+            texts = [sentence.text for sentence in run]
             if passage or settings.fragment_scope == "all":
-                for text in ["".join(texts)] if passage else texts:
-                    self._pieces[text] = min((task, guid), self._pieces.get(text, (task, guid)))
+                pieces += [(task, guid, text) for text in ([" ".join(texts)] if passage else texts)]
+        self._pieces: dict[str, tuple[str, str, str]] = {}
+        for name in sorted(pieces, key=lambda name: name[:2]):
+            self._pieces.setdefault("".join(folded_words(name[2])), name)
 
     def match(self, sentences: list[str]) -> list[Hit | None]:
         """Return the best hit of each sentence, or None."""
@@ -46,7 +48,7 @@ class Oracle:
         settings, best = self._settings, None
         bigrams = word_bigrams(words)
         for number, (text, records) in enumerate(self._records.items()):
-            task, guid = min((record.task, record.guid) for record in records)
+            task, guid, written = records[0][:3]
             found: list[tuple[Rule, float]] = []
             if self._is_exact("".join(words), "".join(text), records):
                 found.append(("exact", 1.0))
@@ -65,12 +67,12 @@ class Oracle:
                     found.append(("bigrams", contained_share(bigrams, weights, settings.bigram_threshold, window)))
             for rule, score in found:
                 if score > 0 and rule in settings.rules:
-                    best = better(best, Hit(task, guid, score, rule))
+                    best = better(best, Hit(task, guid, score, rule, written))
         if "fragment" in settings.rules:
-            for piece, (task, guid) in self._pieces.items():
+            for piece, (task, guid, written) in self._pieces.items():
                 score = fragment_share("".join(words), piece, settings)
                 if score > 0:
-                    best = better(best, Hit(task, guid, score, "fragment"))
+                    best = better(best, Hit(task, guid, score, "fragment", written))
         return best
 
     def _is_exact(self, query: str, text: str, records: list[BenchmarkSentence]) -> bool:
@@ -139,8 +141,16 @@ def fragment_share(query: str, text: str, settings: DecontaminateSettings) -> fl
     for start in range(len(query) - need + 1):
         length = max(need, longest + 1)
         while start + length <= len(query) and query[start : start + length] in text:
-            longest, length = length, length + 1
+            if distinct_syllables(query[start : start + length]) >= settings.fragment_min_syllables:
+                longest = length
+            length += 1
     return longest / len(query) if longest else 0.0
+
+
+def distinct_syllables(run: str) -> float:
+    """Return the length of a run in which each pair of letters counts once, by what its second letter is."""
+    pairs = {run[i : i + 2] for i in range(len(run) - 1)}
+    return sum(3 if ord(pair[1]) >= 0x3400 else 1 for pair in pairs) / 3
 
 
 def word_bigrams(words: list[str]) -> list[str]:

@@ -79,7 +79,8 @@ TEXT = st.one_of(
 @settings(max_examples=150)
 @given(
     st.lists(
-        st.builds(BenchmarkSentence, st.sampled_from("ab"), st.sampled_from("123"), TEXT, st.booleans()), max_size=8
+        st.builds(BenchmarkSentence, st.sampled_from("ab"), st.sampled_from("123"), TEXT, st.booleans(), st.none()),
+        max_size=8,
     ),
     st.lists(TEXT, max_size=8),
     st.sampled_from([0.4, 0.8, 1.0]),
@@ -95,6 +96,7 @@ def test_decisions_equal_the_oracle_on_anything(
             "bigram_threshold": threshold,
             "fragment_threshold": threshold,
             "fragment_scope": scope,
+            "fragment_min_syllables": min(short, 5),
             "short_syllables": short,
             "min_words": 2,
             "min_bigrams": 2,
@@ -144,7 +146,7 @@ def test_planted_copies_are_found(decontaminator: Decontaminator, copy: str, rul
     hit = decontaminator.match([copy])[0]
     assert hit is not None
     assert (hit.task, hit.guid, hit.rule) == ("news", "n1", rule)
-    assert 0.8 <= hit.score <= 1.0
+    assert 0.8 <= hit.score <= 1.0 and hit.text == SENTENCE
     assert (hit.score == 1.0) or rule != "exact"
 
 
@@ -155,7 +157,7 @@ def test_innocent_sentences_are_left_alone(decontaminator: Decontaminator) -> No
 
 def test_below_the_floor_only_an_exact_match_counts() -> None:
     matcher = Decontaminator.build([BenchmarkSentence("t", "g", "정말 좋아요")], DecontaminateSettings())
-    assert matcher.match(["정말좋아요!", "이 집은 정말 좋아요"]) == [Hit("t", "g", 1.0, "exact"), None]
+    assert matcher.match(["정말좋아요!", "이 집은 정말 좋아요"]) == [Hit("t", "g", 1.0, "exact", "정말 좋아요"), None]
 
 
 def test_short_sentences_are_found_inside_others_by_their_words_in_a_row() -> None:
@@ -165,12 +167,26 @@ def test_short_sentences_are_found_inside_others_by_their_words_in_a_row() -> No
     ]
     matcher = Decontaminator.build(benchmark, DecontaminateSettings(rules=["exact", "embedded"]))
     queries = ["부엌에는 식기세척기도, 있습니다! 그래요.", "있습니다 식기세척기도", "네, 감사합니다. 또 봐요."]
-    assert matcher.match(queries) == [Hit("t", "g", 1.0, "embedded"), None, None]
+    assert matcher.match(queries) == [Hit("t", "g", 1.0, "embedded", "식기세척기도 있습니다."), None, None]
+
+
+def test_a_list_shows_what_stands_for_personal_data() -> None:
+    told = [
+        BenchmarkSentence(
+            "t", "g", "담당자 전화는 010-9876-5432 번입니다.", True, "담당자 전화는 010-0000-0000 번입니다."
+        ),
+        BenchmarkSentence("t", "g", "언제든지 편하게 걸어 주시기 바랍니다.", True),
+    ]
+    matcher = Decontaminator.build(told, DecontaminateSettings(rules=["exact", "fragment"]))
+    exact, fragment = matcher.match([told[0].text, "번입니다. 언제든지 편하게 걸어 주시기 바랍니다"])
+    assert exact and fragment and (exact.rule, fragment.rule) == ("exact", "fragment")
+    assert exact.text == told[0].listed
+    assert fragment.text == f"{told[0].listed} {told[1].text}"
 
 
 def test_a_single_word_is_not_searched_by_its_bigrams() -> None:
     matcher = Decontaminator.build([BenchmarkSentence("m", "g", "Microsoft")], DecontaminateSettings())
-    assert matcher.match(["microsoft", "Microsoft Teams 도움말"]) == [Hit("m", "g", 1.0, "exact"), None]
+    assert matcher.match(["microsoft", "Microsoft Teams 도움말"]) == [Hit("m", "g", 1.0, "exact", "Microsoft"), None]
 
 
 def test_short_sentences_of_passages_are_not_matched_exactly() -> None:

@@ -17,11 +17,14 @@ def test_contained_share_adds_weights_of_one_window() -> None:
 
 
 def test_fragment_share_is_the_longest_run() -> None:
-    settings = DecontaminateSettings(fragment_threshold=0.8, fragment_min_characters=20)
+    settings = DecontaminateSettings(fragment_threshold=0.8, fragment_min_characters=20, fragment_min_syllables=7)
     text = "abcdefghijklmnopqrstuvwxyz"
     assert fragment_share(text[:24] + "1", text, settings) == 24 / 25
     assert fragment_share(text[:19], text, settings) == 0.0
     assert fragment_share(text[:20] + "123456", text, settings) == 0.0
+    assert fragment_share(text[:21], text, settings) == 0.0  # 20 pairs of letters: 6 2/3 syllables
+    assert fragment_share(text[:22], text, settings) == 1.0
+    assert fragment_share("하하" * 30, "하하" * 40, settings) == 0.0
 
 
 def test_exact_comes_first_and_ties_go_to_the_lower_name() -> None:
@@ -31,7 +34,7 @@ def test_exact_comes_first_and_ties_go_to_the_lower_name() -> None:
     ]
     oracle = Oracle([*benchmark, BenchmarkSentence("t2", "0", "봄 여름 가을 겨울")], DecontaminateSettings())
     assert oracle.match(["봄여름가을겨울!", "바다 봄 여름 가을 겨울", "바다"]) == [
-        Hit("t2", "0", 1.0, "exact"),
-        Hit("t1", "b", 1.0, "words"),
+        Hit("t2", "0", 1.0, "exact", "봄 여름 가을 겨울"),
+        Hit("t1", "b", 1.0, "words", "봄 여름 가을 겨울 바다"),
         None,
     ]
