@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.models import CommandInfo, TyperInfo
 
 from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERMINATED, HunminError, UserError
 from common.files import disk_errors
@@ -133,7 +134,8 @@ doctor.register(app)
 for group in (corpus, tokenizer, klue, instruct, leaderboard, embed):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2], cls=_Group)
 panel_of = {name: panel for panel, names in PANELS.items() for name in names}
-for known in (*app.registered_commands, *app.registered_groups):
+registered: list[CommandInfo | TyperInfo] = [*app.registered_commands, *app.registered_groups]
+for known in registered:
     known.rich_help_panel = panel_of[str(known.name)]
 
 

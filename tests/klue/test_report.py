@@ -188,7 +188,7 @@ def test_markdown_has_the_best_in_bold():
     ("changed", "named"),
     [
         ({"settings": {"epochs": 9}}, "epochs"),
-        ({"settings": {"batch_size": 99, "max_length": 9}}, "global_batch, max_seq_len"),
+        ({"settings": {"global_batch": 99, "max_seq_len": 9}}, "global_batch, max_seq_len"),
         ({"settings": {"precision": "bfloat16"}}, "precision"),
         ({"data_hash": "other"}, "data"),
         ({"examples": {"train": 45678, "dev": 9107, "left_out": 1}}, "data"),
