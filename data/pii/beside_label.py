@@ -90,7 +90,10 @@ _MORE = {
 }
 """The next value of a list behind one label (A, B; A → A)."""
 _BEHIND_A_NUMBER = re.compile(r"[0-9] ?[(\[（]\Z")
-_LABEL_BEHIND = re.compile(r"[(\[（]| 이게 ")
+_LABEL_BEHIND = {
+    name: re.compile(rf"[(\[（] ?[가-힣]{{0,4}} ?{_label(kind)}(?:{_NUMBER})?[)\]）]") for name, kind in KINDS.items()
+}
+"""Looked for first: a label in brackets is rarer than a value."""
 _CELLS = {
     name: re.compile(rf"{kind.before}(?P<value>{kind.values})(?![0-9])")
     for name, kind in KINDS.items()
@@ -152,7 +155,7 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Found]:
         while match is not None and (match := _MORE[name].match(text, match.end("value"), whole)) is not None:
             yield from _value(name, text, match, False)
             position = match.end()
-    if name in _CELLS and _LABEL_BEHIND.search(text, start, end):
+    if name in _CELLS and (text.find(" 이게 ", start, end) >= 0 or _LABEL_BEHIND[name].search(text, start, end)):
         behind = start
         while (match := _BEFORE_LABEL[name].search(text, behind, end)) is not None:
             behind = match.end("value")

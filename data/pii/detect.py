@@ -25,9 +25,9 @@ _AROUND = 64
 
 _LONG = 512
 """Characters of a line in which values are looked for near what their gate matches alone."""
-_REACH = 256
-"""Characters before and after that. A value begins in the first half behind a match at the latest, and no value but a
-list is longer than the other: an address's head has some 100 characters at most."""
+_REACH = 192
+"""Characters before and after that; no value but a list is longer than `_LONGEST`."""
+_LONGEST = 176
 _NEAR = frozenset((*BY_NAME, "run")) - WORDED
 """What is looked for so: values that are shorter, and no lists."""
 
@@ -134,7 +134,7 @@ def _hidden(name: str, text: str, start: int, end: int, near: Near) -> Iterator[
     """Yield what a finder of hidden.py finds; see `scan` for `near`."""
     for begin, stop in [(start, end)] if near is None or name not in _NEAR else near:
         for found in FINDERS[name][1](text, begin, stop):
-            if stop == end or found.start <= stop - _REACH // 2:
+            if stop == end or found.start <= stop - _LONGEST:
                 yield found
 
 
@@ -183,7 +183,7 @@ def scan(text: str, start: int, end: int, types: Iterable[str] = PII_TYPES, near
         search, exact = kind.pattern.search, kind.exact
         for position, stop in [(start, end)] if near is None or name not in _NEAR else near:
             while (match := search(text, position, stop)) is not None:
-                if stop < end and match.start() > stop - _REACH // 2:
+                if stop < end and match.start() > stop - _LONGEST:
                     break
                 if exact and spans and claimed[match.start() - start]:
                     free = claimed.find(0, match.start() - start)
