@@ -44,9 +44,8 @@ def told(summary: Iterable[dict[str, Any]]) -> list[str]:
     """
     found = [entry for entry in summary if entry.get("collapsed")]
     sentences = [
-        f"{TASKS[entry['task']].title}, {TITLES[entry['init']]}: {entry['collapsed']} of {entry['n']} fine-tunings "
-        "predict one label for every example, so that the score says nothing of the model; raise epochs or the "
-        "learning rate."
+        f"{TASKS[entry['task']].title}, {TITLES[entry['init']]}: {_which(entry)} one label for every example, so that "
+        "the score says nothing of the model; raise epochs or the learning rate."
         for entry in found
         if entry["init"] != BASELINE
     ]
@@ -60,3 +59,9 @@ def told(summary: Iterable[dict[str, Any]]) -> list[str]:
             f"Fine-tunings from random weights that predict one label for every example: {', '.join(baselines)}."
         )
     return sentences
+
+
+def _which(entry: dict[str, Any]) -> str:
+    if entry["n"] == 1:
+        return "the fine-tuning predicts"
+    return f"{entry['collapsed']} of {entry['n']} fine-tunings predict"

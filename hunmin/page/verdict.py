@@ -16,6 +16,7 @@ from hunmin.page.words import ENGLISH, Words
 from klue.collapse import BASELINE, told
 from klue.results import summarize
 from klue.synthetic import all_synthetic
+from klue.tasks import TASKS
 from pretrain.models.registry import ARCHITECTURES
 
 
@@ -80,27 +81,31 @@ def verdict(facts: Facts, words: Words, gain: bool = True) -> dict[str, str] | N
     if both and not gain:
         found = {task: {"pretrained": one["pretrained"]} for task, one in found.items() if "pretrained" in one}
     elif both:
-        ours, random = fmean(one["pretrained"] for one in both), fmean(one["random"] for one in both)
+        means_of = {init: f"{fmean(one[init] for one in both):.2f}" for init in ("pretrained", "random")}
+        figure = words("{gain} points", gain=signed(fmean(one["pretrained"] - one["random"] for one in both)))
+        if len(both) == 1:
+            [task] = [TASKS[name].title for name, one in found.items() if len(one) == 2]
+            text = words(
+                "{pretrained} after pretraining, {random} from random weights on {task}.", task=task, **means_of
+            )
+            return {"figure": figure, "of": words("gain over random weights"), "sentence": text}
         return {
-            "figure": words("{gain} points", gain=signed(ours - random)),
+            "figure": figure,
             "of": words("mean gain over random weights"),
             "sentence": words(
-                "{ours} after pretraining, {random} from random weights: mean of {count} tasks, one metric each. "
+                "{pretrained} after pretraining, {random} from random weights: mean of {count} tasks, one metric each. "
                 "Pretraining helps on {better} of {tasks}.",
-                ours=f"{ours:.2f}", random=f"{random:.2f}", count=len(both), tasks=len(both),
-                better=sum(one["pretrained"] > one["random"] for one in both),
+                count=len(both), tasks=len(both), better=sum(one["pretrained"] > one["random"] for one in both),
+                **means_of,
             ),
         }  # fmt: skip
     if found:
-        ours = fmean(score for one in found.values() for score in one.values())
-        return {
-            "figure": f"{ours:.2f}",
-            "of": words("mean score"),
-            "sentence": words(
-                "Mean of {count} tasks, one metric each. No model from random weights was fine-tuned to compare with.",
-                count=len(found),
-            ),
-        }
+        score = f"{fmean(score for one in found.values() for score in one.values()):.2f}"
+        alone = words("No model from random weights was fine-tuned to compare with.")
+        if len(found) == 1:
+            return {"figure": score, "of": TASKS[next(iter(found))].title, "sentence": alone}
+        of = words("Mean of {count} tasks, one metric each.", count=len(found))
+        return {"figure": score, "of": words("mean score"), "sentence": f"{of} {alone}"}
     losses_P = facts.training.metrics.of_last_objective("validation_loss").values_P
     if not len(losses_P):
         return None

@@ -18,6 +18,15 @@ Language = Literal["en", "ko"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 MARK = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹†‡§¶]+ ")
 """Of a footnote."""
+ONE = re.compile(r"(?<![\d.,])(1 (?:[a-z]+ )?)([a-z-]+s)\b")
+PLURALS = {
+    **{f"{noun}s": noun for noun in (
+        "document", "sentence", "source", "token", "step", "parameter", "layer", "head", "seed", "task", "run", "point",
+        "fine-tuning", "line", "file", "piece",
+    )},
+    "entries": "entry", "batches": "batch", "processes": "process",
+}  # fmt: skip
+"""Nouns that sentences count, in English: after a 1 they are singular."""
 LISTS = re.compile(r"; "), re.compile(r", (?![^(]*\))")
 """What stands between the parts of a list; commas outside brackets alone."""
 LISTED = ("note", "rest", "source", "reason", "tasks", "looks", "found", "counts", "values")
@@ -41,6 +50,10 @@ def _patterns() -> list[tuple[re.Pattern[str], str]]:
     return [(re.compile(shape, re.DOTALL), korean[english]) for shape, english in zip(shapes, filled, strict=True)]
 
 
+def _singular(found: re.Match[str]) -> str:
+    return found[1] + PLURALS.get(found[2], found[2])
+
+
 def _group(field: re.Match[str]) -> str:
     one = "." if field[1] in LISTED else r"[^()]" if field[1] == "why" else r"(?![;,] )."
     return f"(?P<{field[1]}>(?:{one})+?)"
@@ -58,8 +71,11 @@ class Words:
 
     def __call__(self, text: str, **values: object) -> str:
         """Return a sentence of the page with its values, in the language; one without a translation stays English."""
-        told = _table("words.ko.yaml").get(text, text) if self.language == "ko" else text
-        return str(told).format(**values) if values else str(told)
+        told = str(_table("words.ko.yaml").get(text, text) if self.language == "ko" else text)
+        if not values:
+            return told
+        filled = told.format(**values)
+        return filled if self.language == "ko" else ONE.sub(_singular, filled)
 
     def said(self, text: str) -> str:
         """Return a finished English sentence of another module in the language; an unknown one stays English.

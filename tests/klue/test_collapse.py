@@ -56,5 +56,5 @@ def test_a_job_without_learning_says_so(benchmark, tiny_roberta, tmp_path, rate,
     terminal = io.StringIO()
     Console(file=terminal, width=200).print(results_table([row], brief=True))
     for text in (markdown([row]), " ".join(terminal.getvalue().split())):
-        assert ("1 of 1 fine-tunings predict one label for every example" in text) is collapsed
+        assert ("the fine-tuning predicts one label for every example" in text) is collapsed
     assert ("predicts one label" in capsys.readouterr().err) is collapsed

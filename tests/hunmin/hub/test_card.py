@@ -96,7 +96,7 @@ def test_a_collapsed_fine_tuning_is_told(language: Any, scored: Path) -> None:
     file = scored / "klue" / "results.jsonl"
     row = json.loads(file.read_text().splitlines()[0])
     file.write_text(json.dumps({**row, "one_answer": "스포츠"}) + "\n")
-    assert "predict one label for every example" in write_card(read_facts(scored), "me/mini", language)
+    assert "the fine-tuning predicts one label for every example" in write_card(read_facts(scored), "me/mini", language)
 
 
 def test_a_card_of_an_earlier_checkpoint_has_not_the_scores_of_the_end(scored: Path) -> None:

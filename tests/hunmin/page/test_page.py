@@ -18,6 +18,7 @@ from common.lock import is_locked, locked
 from hunmin.main import run_command
 from hunmin.page.facts import read_facts
 from hunmin.page.page import render, write_page
+from hunmin.page.words import ENGLISH
 
 NOW = 2_000_000_000.0
 """2033-05-18 03:33:20 UTC."""
@@ -89,8 +90,8 @@ def test_overview_and_pipeline(whole: Path) -> None:
         "Vocabulary": "14 entries the corpus is 10.0k tokens",
     }
     # YNAT alone has both: 81 and 30
-    assert words(page.css_first(".figure")) == "+51.00 points mean gain over random weights"
-    assert "81.00 after pretraining, 30.00 from random weights: mean of 1 tasks" in words(page.css_first(".sentence"))
+    assert words(page.css_first(".figure")) == "+51.00 points gain over random weights"
+    assert words(page.css_first(".sentence")) == "81.00 after pretraining, 30.00 from random weights on YNAT."
     order = [section.attributes["id"] for section in page.css("section")]
     assert order == ["verdict", "scores", "training", "embeddings", "pipeline", "privacy", "corpus", "vocabulary"]
     assert [words(part) for part in page.css(".fold > summary > h2")] == ["Corpus", "Vocabulary"]
@@ -134,6 +135,21 @@ def test_corpus(whole: Path) -> None:
     ]  # fmt: skip
     lengths = cells(page, "Length of documents in characters")
     assert lengths[1:] == [["50–99", "30", "75.0%"], ["100–199", "10", "25.0%"]]
+
+
+def test_one_is_singular() -> None:
+    """In English; "1 of" and numbers that end in 1 are none."""
+    said = {
+        "{n} documents from {m} sources": {(1, 1): "1 document from 1 source", (21, 1): "21 documents from 1 source"},
+        "{n} of {m} tasks of {x}": {(1, 1): "1 of 1 task of X", (1, 20): "1 of 20 tasks of X"},
+        "{n} smaller sources, {m} entries": {
+            (1, 1): "1 smaller source, 1 entry",
+            (2, 0): "2 smaller sources, 0 entries",
+        },
+        "{n} steps, loss {m} less": {("1,001", 1): "1,001 steps, loss 1 less", ("0.1", 2): "0.1 steps, loss 2 less"},
+    }
+    for text, cases in said.items():
+        assert {given: ENGLISH(text, n=given[0], m=given[1], x="X") for given in cases} == cases
 
 
 @pytest.mark.parametrize(
@@ -261,6 +277,7 @@ def test_date_and_commit_are_those_of_the_last_stage(whole: Path) -> None:
              ("klue-nli", "random", 34.0)],
             "+18.00 points mean gain over random weights", "Pretraining helps on 1 of 2.",
         ),
+        ([("ynat", "pretrained", 60.0)], "60.00 YNAT", "No model from random weights was fine-tuned"),
         ([], "9.500 → 4.750 validation loss", "37.5% of the tokens predicted correctly."),
     ],
 )  # fmt: skip
@@ -525,7 +542,7 @@ def test_the_command_prints_what_there_is_and_where(
     assert run_command(["report", str(run.path)]) == 0
     out = capfd.readouterr().out
     assert "not running; the next stage is tokenizer" in out and "400 sentences in 40 documents" in out
-    assert "1 input files quarantined, see corpus/rejects/files.jsonl" in out
+    assert "1 input file quarantined, see corpus/rejects/files.jsonl" in out
     assert f"page:   {run.path / 'report.html'}" in out
     written = {path for path in run.path.rglob("*") if path.is_file()} - before.keys()
     assert written == {run.path / "report.html"} and all(path.read_bytes() == text for path, text in before.items())
