@@ -65,6 +65,8 @@ REJECTS = "rejects/rejects.jsonl"
 DAMAGED = "rejects/files.jsonl"
 FILTERED = "filtered.jsonl"
 """Documents that filters dropped: ids and scores only."""
+HITS = "hits.jsonl"
+"""Benchmark sentences that were removed, with the texts of both sides, personal data replaced."""
 NOT_IN_PARTS = (
     "inputs",
     "shard_mb",
@@ -246,7 +248,7 @@ def _gather(catalog: Catalog, out: Path, filtered: bool) -> tuple[Counters, Coun
     inputs = Inputs(catalog.files)
     damaged = [{**named(catalog.files[number]), "reason": why} for number, why in sorted(catalog.damaged.items())]
     known = {item["source"] for item in damaged}
-    names = {"rejects": REJECTS, "hits": "hits.jsonl", **({"filtered": FILTERED} if filtered else {})}
+    names = {"rejects": REJECTS, "hits": HITS, **({"filtered": FILTERED} if filtered else {})}
     if not filtered:
         (out / FILTERED).unlink(missing_ok=True)
     with ExitStack() as stack:

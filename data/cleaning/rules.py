@@ -15,6 +15,7 @@ import numpy as np
 from data.cleaning.joints import gap
 from data.cleaning.marks import has_bracket_end, remove_empty_brackets, remove_hashtags
 from data.cleaning.markup import without_html
+from data.cleaning.news import RULES as NEWS
 from data.cleaning.news import remove_news
 from data.cleaning.old_hangul import map_old_hangul
 from data.cleaning.settings import CleanSettings
@@ -78,6 +79,17 @@ def clean(text: str, settings: CleanSettings, counts: Counts) -> str:
     if settings.repeated_lines and "\n" in text:
         text = _count("repeated_lines", text, _remove_repeated_lines(text), counts)
     return text
+
+
+def cleaning_steps(text: str, settings: CleanSettings) -> Iterator[tuple[str, str, str]]:
+    """Yield (rule, text before it, text after it) of each rule that changes a document, in the order of `clean`."""
+    off = settings.model_copy(update=dict.fromkeys(_DOCUMENT_RULES, False))
+    for name in _DOCUMENT_RULES:
+        if getattr(settings, name):
+            counts: Counts = {}
+            after = clean(text, off.model_copy(update={name: True}), counts)
+            yield from ((rule, text, after) for rule in counts)
+            text = after
 
 
 def clean_sentences(sentences: list[str], settings: CleanSettings) -> list[str]:
@@ -172,6 +184,9 @@ _RULES: tuple[tuple[str, Callable[[str], bool], Callable[[str], str]], ...] = (
     ("empty_brackets", has_bracket_end, remove_empty_brackets),
 )
 """The document rules in the order they apply, after HTML: they see what entities and tags hid."""
+
+_DOCUMENT_RULES = ("html", *(name for name, _, _ in _RULES), "blanks", *(name for name, _, _ in NEWS), "repeated_lines")
+"""All of them, in the order they apply."""
 
 HANGUL, HAN_KANA, OTHER = 1, 2, 4
 

@@ -50,6 +50,8 @@ from data.units.survey import documents_of
 MOST_SOURCES = 10_000
 SAMPLED_FILES = 20
 """Files whose first document shows whether records name their sources."""
+NO_SENTENCE = "no sentence after cleaning"
+"""Why a document is left out that cleaning leaves nothing of."""
 MARKUP_SAMPLE = 100
 """Documents of a source in which wiki markup is looked for, of each batch."""
 BATCH_CHARACTERS = 2_000_000
@@ -239,12 +241,12 @@ class UnitState:
     def process(self, documents: list[Document], rules: CleanSettings) -> pa.Table:
         """Return the part's rows for a batch of documents; those that keep no sentence are counted and left out."""
         if self._pseudonymizer:
-            documents = self._without_personal_fields(documents)
+            documents = self.without_personal_fields(documents)
         self._count_read(documents)
         texts = [clean(document.text, rules, self.counts["cleaning"]) for document in documents]
         scores: dict[str, np.ndarray] = {}
         if self._filters:
-            documents, texts, scores = self._filter(documents, texts)
+            documents, texts, scores = self.filter(documents, texts)
         if self._pseudonymizer:
             texts = self._pseudonymise(self._pseudonymizer, texts)
         split = [split_sentences(text) for text in texts]
@@ -254,7 +256,7 @@ class UnitState:
         kept = np.array(keep_sentences(flat, rules, self.counts["cleaning"]), bool)
         flat, owner = list(compress(flat, kept.tolist())), owner[kept]
         numbers = np.flatnonzero(kept)
-        self._count_dropped("no sentence after cleaning", len(documents) - len(np.unique(owner)))
+        self._count_dropped(NO_SENTENCE, len(documents) - len(np.unique(owner)))
         self._count_uncleaned(documents, split, owner, rules)
         if self._decontaminator and flat:
             before = np.unique(owner)
@@ -268,7 +270,7 @@ class UnitState:
         self.sides.add(texts, split, numbers)
         return _table(documents, texts, flat, owner, scores)
 
-    def _filter(
+    def filter(
         self, documents: list[Document], texts: list[str]
     ) -> tuple[list[Document], list[str], dict[str, np.ndarray]]:
         """Return the documents that the filters keep, their texts and scores."""
@@ -305,7 +307,7 @@ class UnitState:
             most = max(taken, key=lambda rule: taken[rule]["hits"], default="no text")
             merge(self.counts["lost"].setdefault(source, {}), {f"cleaning {most}": len(places)})
 
-    def _without_personal_fields(self, documents: list[Document]) -> list[Document]:
+    def without_personal_fields(self, documents: list[Document]) -> list[Document]:
         """Return the documents with id, source and licence pseudonymised; a licence may be the URL of its terms."""
         ids = self._pseudonymise(self._pseudonymizer, [document.id for document in documents])
         sources = self._pseudonymise(self._pseudonymizer, [document.source for document in documents])

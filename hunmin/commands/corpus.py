@@ -88,7 +88,10 @@ def plan(
     print_json(described) if as_json else print_corpus_plan(described)
 
 
-@app.command(epilog="Example: hunmin corpus stats runs/quickstart --plots plots")
+@app.command(
+    epilog="Examples: hunmin corpus stats runs/quickstart --plots plots · "
+    "hunmin corpus stats runs/quickstart --dropped 5 --text"
+)
 @end_as_filters_do()
 def stats(
     folder: Annotated[
@@ -98,10 +101,17 @@ def stats(
     plots: Annotated[str | None, typer.Option("--plots", help="Folder for PNG plots of the statistics.")] = None,
     dropped: Annotated[
         int,
-        typer.Option("--dropped", min=0, help="Number of dropped documents to list per filter, instead of statistics."),
+        typer.Option(
+            "--dropped", min=0, help="Examples to list of what was left out, per filter, rule of duplicates, benchmark."
+        ),
     ] = 0,
     text: Annotated[
-        bool, typer.Option("--text", help="With --dropped: print their raw texts, personal data included.")
+        bool,
+        typer.Option(
+            "--text",
+            help="With --dropped: read the inputs again and print texts, also what each cleaning rule took out. "
+            "Personal data is replaced.",
+        ),
     ] = False,
 ) -> None:
     """Print corpus statistics: sizes by source, removals by rule, personal data, decontamination."""
@@ -144,31 +154,45 @@ def _print_tables(statistics: dict[str, Any]) -> None:
 
 
 SHOWN = 300
-"""Characters printed of a dropped document."""
+"""Characters printed of a text."""
 
 
 def _list_dropped(folder: str, most: int, text: bool, as_json: bool) -> None:
-    from data.dropped import dropped_examples, texts_of
+    from data.dropped import listed_examples, with_texts
+    from data.statistics.table import load_statistics
     from hunmin.recipe import load_recipe
 
     if folder == "-" or not most:
         raise UserError(
             "--text goes with --dropped, and that with a run" if text else "--dropped goes with a run",
-            "a run folder lists what its filters dropped",
+            "a run folder lists what its rules left out",
             "hunmin corpus stats RUN --dropped 5 --text",
         )
-    rows = dropped_examples(Path(folder), most)
+    rows = listed_examples(Path(folder), most)
     if text:
         recipe = load_recipe(Path(folder) / "recipe.yaml")
-        found = {id(row): shown for row, shown in texts_of(rows, recipe.corpus)}
-        rows = [{**row, "text": found.get(id(row))} for row in rows]
+        rows = list(with_texts(rows, recipe.corpus, load_statistics(Path(folder)), most))
+    else:
+        rows = [{name: value for name, value in row.items() if name not in ("text", "benchmark_text")} for row in rows]
     if as_json:
         print_json(rows)
         return
+    if not rows:
+        say("nothing to list was left out")
     for row in rows:
-        show(f"{row['filter']} {row['measure']} {row['score']:g}  {row['source']}  {row['id']}\n")
+        show(f"{row['kind']}  {row['rule']}  {_where(row)}\n")
         if text:
             show("  " + ("not found in the inputs" if row["text"] is None else _one_line(row["text"])) + "\n")
+            show("".join(f"  = {_one_line(row[name])}\n" for name in ("kept_text", "benchmark_text") if row.get(name)))
+
+
+def _where(row: dict[str, Any]) -> str:
+    """Return where a text that was left out stood, and what it was measured by or equals."""
+    if row["kind"] == "duplicate":
+        return f"{row['similarity']:g}  {row['id']} = {row['kept']}"
+    if row["kind"] == "benchmark":
+        return f"{row['score']:g}  {row['id']}:{row['sentence']} = {row['benchmark_guid']}"
+    return (f"{row['score']:g}  " if row["kind"] == "filter" else "") + f"{row['source']}  {row['id']}"
 
 
 def _one_line(text: str) -> str:

@@ -1,13 +1,14 @@
 """Cleaning: every rule alone, switched off, counted; sentence rules; linear time."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.cleaning import CleanSettings, clean, clean_sentences, keep_sentences
+from data.cleaning import CleanSettings, clean, clean_sentences, cleaning_steps, keep_sentences
 
 from ..cases import sections
 
@@ -177,3 +178,25 @@ def test_which_sentences_are_korean_enough():
         sentences = [sentence for (sentence,) in SECTIONS[name]]
         keep = keep_sentences(sentences, CleanSettings(), {})
         assert [one for one, kept in zip(sentences, keep, strict=True) if kept != stays] == []
+
+
+NOISY = [
+    "<p>앞\u200b 문단 ( ) 이다.</p>\n<script>var a;</script>\n#태그 #둘\n"
+    "(서울=한글뉴스) 홍길동 기자 = 본문이다.\nⓒ 2020 한글일보 무단 전재",
+    "가\u3000나  다\n\n라 &amp;lt; 마 \u1112\u1161\u11ab",
+    "되풀이되는 줄이 여기 마흔 글자를 넘게 길게 이어져 있어서 셈에 들어가는 줄입니다 그렇습니다.\n" * 20,
+    "아무 일도 없는 글이다.",
+]
+
+
+@pytest.mark.parametrize("text", NOISY)
+def test_the_steps_lead_to_the_cleaned_text_by_the_rules_that_are_counted(text: str) -> None:
+    rules = CleanSettings(news=True)
+    counts: dict[str, dict[str, int]] = {}
+    cleaned = clean(text, rules, counts)
+    steps = list(cleaning_steps(text, rules))
+    assert {rule for rule, _, _ in steps} == set(counts)
+    assert [before for _, before, _ in steps][:1] == [text][: len(steps)]
+    assert (steps[-1][2] if steps else text) == cleaned
+    for (_, before, after), (_, following, _) in pairwise(steps):
+        assert following in (before, after)  # two rules may share one step

@@ -7,7 +7,6 @@ import pytest
 
 from common.errors import UserError
 from common.manifest import describe_outputs
-from data.dropped import texts_of
 from data.shards import SCHEMA, read_shards
 from data.statistics.table import format_statistics, load_statistics
 
@@ -55,15 +54,6 @@ def test_what_filters_drop_is_counted_listed_and_shown(corpora, tmp_path):
     assert all(PERSON.encode() not in path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
     titles = [str(table.title) for table in format_statistics(statistics)]
     assert "Documents dropped by filters" in titles and "Documents dropped by filters, by source" in titles
-
-
-def test_a_dropped_document_whose_id_another_has_too_is_not_shown(tmp_path):
-    for name, text in (("a", "가나"), ("b", "다라")):
-        lines = [{"id": 1, "text": text}, {"id": name, "text": f"{text} 마바"}]
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    rows = [{"source": "news", "id": id} for id in ("1", "b", "z")]
-    found = {row["id"]: text for row, text in texts_of(rows, settings({"path": str(tmp_path), "name": "news"}))}
-    assert found == {"1": "[2 documents of news have this id, so the dropped one is not known]", "b": "다라 마바"}
 
 
 def test_scores_become_columns_on_request_and_parts_do_not_depend_on_it(corpora, tmp_path, monkeypatch):

@@ -1,0 +1,63 @@
+"""What a corpus's own lists say was left out: documents by filters, duplicates, and sentences of benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import xxhash
+
+from data.assemble import DUPLICATES
+from data.corpus import FILTERED, HITS
+from data.statistics.table import load_statistics
+
+Row = dict[str, Any]
+"""An example: "kind" (cleaning, emptied, filter, duplicate, benchmark), "rule", "id", and what the kind has beside."""
+
+
+def listed_examples(corpus: Path, most: int) -> list[Row]:
+    """Return examples of each filter's measure, rule of duplicates, and benchmark's rule, the same ones every time.
+
+    Args:
+        corpus: a run folder, or the corpus folder in it.
+        most: of each.
+
+    Raises:
+        UserError: the folder holds no finished corpus.
+    """
+    load_statistics(corpus)
+    folder = corpus / "corpus" if (corpus / "corpus").is_dir() else corpus
+    return [
+        *_drawn(folder / FILTERED, most, _filtered),
+        *_drawn(folder / DUPLICATES, most, _duplicate),
+        *_drawn(folder / HITS, most, _hit),
+    ]
+
+
+def _filtered(line: Row) -> Row:
+    rule = f"{line['filter']} {line['measure']}"
+    return {"kind": "filter", "rule": rule, **line}
+
+
+def _duplicate(line: Row) -> Row:
+    return {"kind": "duplicate", **line}
+
+
+def _hit(line: Row) -> Row:
+    return {"kind": "benchmark", **line, "rule": f"{line['task']} {line['rule']}"}
+
+
+def _drawn(path: Path, most: int, row_of: Callable[[Row], Row]) -> list[Row]:
+    """Return up to so many rows of each rule, by rule, drawn by the hash of the id."""
+    if not path.is_file():  # a corpus without filters has no list of theirs
+        return []
+    chosen: dict[str, list[tuple[int, int, Row]]] = {}
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines):
+            row = row_of(orjson.loads(line))
+            drawn = xxhash.xxh3_64_intdigest(row["id"].encode()), number, row
+            of_rule = chosen.setdefault(row["rule"], [])
+            of_rule[:] = sorted([*of_rule, drawn], key=lambda one: one[:2])[:most]
+    return [row for rule in sorted(chosen) for _, _, row in chosen[rule]]

@@ -1,0 +1,68 @@
+"""A change of a text, shown in place: `앞 [-<b>-]글[-</b>-] 뒤 &[-amp;-]`, as wdiff marks it."""
+
+from __future__ import annotations
+
+CONTEXT, SPAN = 30, 240
+"""Characters shown before the first change, and of the text in all, about."""
+JOINTS = {1: 2, 2: 8, 3: 20, 6: 80, 12: 400, 24: 1 << 60}
+"""Characters that must be the same behind a change of at most so many: few of them may be the same by chance."""
+MOST_ADDED = 8
+LONGEST, END = 100, 20
+"""Characters shown of what was removed in one place, and of these at its end."""
+
+
+def marked(before: str, after: str) -> str:
+    """Return the beginning of a change: removed text as [-…-], added text as {+…+}, with what stands around it.
+
+    Args:
+        before: a text.
+        after: what a rule made of it, mostly by taking text away.
+    """
+    at, other = (_shared(before, 0, after, 0),) * 2
+    start = max(at - CONTEXT, 0)
+    shown = ["… " if start else "", before[start:at]]
+    while at < len(before) or other < len(after):
+        removed, added = _change(before, at, after, other)
+        shown += [f"[-{_visible(before[at : at + removed])}-]"] if removed else []
+        shown += [f"{{+{_visible(after[other : other + added])}+}}"] if added else []
+        at, other = at + removed, other + added
+        room = SPAN - sum(map(len, shown))
+        same = _shared(before, at, after, other)
+        if same > room:
+            return "".join([*shown, before[at : at + max(room, CONTEXT)], " …"])
+        shown.append(before[at : at + same])
+        at, other = at + same, other + same
+    return "".join(shown)
+
+
+def _shared(before: str, at: int, after: str, other: int) -> int:
+    """Return how many characters are the same from these places on."""
+    count = 0
+    while at + count < len(before) and other + count < len(after) and before[at + count] == after[other + count]:
+        count += 1
+    return count
+
+
+def _change(before: str, at: int, after: str, other: int) -> tuple[int, int]:
+    """Return how many characters go and come at a place where the texts differ: the fewest after which they go on."""
+    candidates = {length: _fewest(before, at, after, other, length) for length in JOINTS}
+    likely = [one for length, one in candidates.items() if one and sum(one) <= JOINTS[length]]
+    longest_first = filter(None, reversed(candidates.values()))
+    return next(iter([*likely, *longest_first]), (len(before) - at, len(after) - other))
+
+
+def _fewest(before: str, at: int, after: str, other: int, length: int) -> tuple[int, int] | None:
+    """Return the smallest change behind which `length` characters are the same."""
+    found = []
+    for added in range(min(MOST_ADDED, len(after) - other - length) + 1):
+        place = before.find(after[other + added : other + added + length], at)
+        if place >= 0:
+            found.append((place - at, added))
+    return min(found, key=sum, default=None)
+
+
+def _visible(text: str) -> str:
+    """Return a piece, cut in its middle, with line ends and characters that are not seen as escapes."""
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST - END]} … {text[-END:]}"
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)

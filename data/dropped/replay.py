@@ -1,0 +1,214 @@
+"""What was left out, with its text: the inputs are read again, and the corpus's own rules applied to them.
+
+Nothing of it is stored with the corpus. Personal data in the texts is replaced, with the corpus's key where that is at
+hand, else with a key of the moment: a finished run holds no key.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from common.errors import UserError
+from common.progress import say
+from data.cleaning import CleanSettings, clean, cleaning_steps, keep_sentences
+from data.corpus import corpus_files
+from data.deduplicate import DeduplicateSettings
+from data.deduplicate.near import signatures
+from data.dropped.lists import Row
+from data.dropped.marked import marked
+from data.filters import build_filters
+from data.nfc import pseudonymize
+from data.pii import PiiSettings, Pseudonymizer, key_fingerprint, resolve_key
+from data.readers import DamagedInputError, Document, InputFile, read_documents
+from data.settings import CorpusSettings
+from data.splitting import split_sentences
+from data.statistics import Counters
+from data.units.work import NO_SENTENCE, UnitState, UnitWork
+
+BLOCK_BYTES = 8_000_000
+MOST_OF_ONE_ID = 20
+"""Documents with one id that are compared to tell which of them is meant."""
+NO_TEXT = "no text"
+"""Rule of a document that was empty before anything was done to it."""
+
+
+def with_texts(rows: list[Row], settings: CorpusSettings, statistics: Counters, most: int) -> Iterator[Row]:
+    """Yield examples of what cleaning took out and of documents that it emptied, then the given rows with their texts.
+
+    A cleaning rule's "text" marks what it took (`marked`), or is the sentence that it dropped. A near copy's "kept_text"
+    is the document that stays. A text that is not in the inputs any more is None; where several documents have its id
+    and nothing tells them apart, a note in brackets says so in its place.
+
+    Args:
+        rows: from `listed_examples`.
+        settings: those that the corpus was built by.
+        statistics: of the corpus; they tell which rules took something.
+        most: examples of each rule.
+
+    Raises:
+        UserError: the inputs are not there any more.
+    """
+    replay = _Replay(rows, settings, statistics, most)
+    for file in corpus_files(settings):
+        if replay.done:
+            break
+        replay.read(file)
+    yield from sorted(replay.examples, key=lambda row: (row["kind"], row["rule"]))
+    for row in rows:
+        yield {**row, **replay.texts_of(row)}
+
+
+class _Replay:
+    """Gathers texts, file by file."""
+
+    def __init__(self, rows: list[Row], settings: CorpusSettings, statistics: Counters, most: int) -> None:
+        self._most, self._clean = most, settings.clean
+        key = _key(settings.pii, statistics.get("pii_key_fingerprint")) if settings.pii.enabled else None
+        self._pseudonymizer = None if key is None else Pseudonymizer(key, settings.pii.types)
+        types, filters = tuple(settings.pii.types), build_filters(settings.filters)
+        nothing = DeduplicateSettings()  # no keys are made
+        self._state = UnitState(UnitWork(Path(), settings.clean, None, key, types, nothing, filters))
+        self.examples: list[Row] = []
+        self._open = {rule: min(most, facts["hits"]) for rule, facts in statistics["cleaning"].items()}
+        self._emptied = statistics["dropped"].get(NO_SENTENCE, 0)
+        self._of_emptied: Counter[str] = Counter()
+        self._wanted = {name for row in rows for name in _names(row)}
+        self._texts: dict[tuple[str, str], list[str]] = {}
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    @property
+    def done(self) -> bool:
+        """Return whether nothing more is looked for."""
+        return not (self._wanted or self._looks)
+
+    @property
+    def _looks(self) -> bool:
+        return any(self._open.values()) or self._emptied > 0
+
+    def read(self, file: InputFile) -> None:
+        """Look through a file."""
+        with suppress(DamagedInputError):  # the corpus has what stands before the damage
+            rules = file.settings.clean or self._clean
+            for documents in self._state.batches(read_documents(file, BLOCK_BYTES), file):
+                self._look_at(documents, rules)
+                if self.done:
+                    return
+
+    def _look_at(self, documents: list[Document], rules: CleanSettings) -> None:
+        if self._pseudonymizer:
+            documents = self._state.without_personal_fields(documents)
+        for document in documents:
+            for name in {("", document.id), (document.source, document.id)} & self._wanted:
+                self._counts[name] += 1
+                if self._counts[name] <= MOST_OF_ONE_ID:
+                    (text,) = self._public([clean(document.text, rules, {})])
+                    self._texts.setdefault(name, []).append(text)
+        if not self._looks:
+            return
+        counts: list[Counters] = [{} for _ in documents]
+        texts = [clean(document.text, rules, of_one) for document, of_one in zip(documents, counts, strict=True)]
+        for document, text, of_one in zip(documents, texts, counts, strict=True):
+            if any(self._open.get(rule) for rule in of_one):
+                self._show_steps(document, text, rules)
+        taken = {id(document): of_one for document, of_one in zip(documents, counts, strict=True)}
+        kept, texts, _ = self._state.filter(documents, texts)
+        for document, text in zip(kept, self._public(texts), strict=True):
+            self._show_sentences(document, text, rules, taken[id(document)])
+
+    def _show_steps(self, document: Document, cleaned: str, rules: CleanSettings) -> None:
+        for rule, before, after in cleaning_steps(document.text, rules):
+            if not self._open.get(rule):
+                continue
+            shown = self._unhidden([before, after, cleaned])
+            if shown and shown[0] != shown[1]:
+                self._open[rule] -= 1
+                self.examples.append(_example("cleaning", rule, document, marked(*shown[:2])))
+
+    def _unhidden(self, texts: list[str]) -> list[str] | None:
+        """Return the texts without personal data; None where noise hides some of the last one's in one before it."""
+        if not self._pseudonymizer:
+            return texts
+        found = pseudonymize(self._pseudonymizer, texts)
+        *others, last = [{one.surrogate for one in replacements} for _, replacements in found]
+        return [text for text, _ in found] if all(last <= other for other in others) else None
+
+    def _show_sentences(self, document: Document, text: str, rules: CleanSettings, taken: Counters) -> None:
+        sentences = split_sentences(text)
+        kept = keep_sentences(sentences, rules, {})
+        if all(kept) and kept:
+            return
+        by_rule: dict[str, int] = {}
+        for sentence in (one for one, stays in zip(sentences, kept, strict=True) if not stays):
+            of_one: Counters = {}
+            keep_sentences([sentence], rules, of_one)
+            for rule in of_one:
+                by_rule[rule] = by_rule.get(rule, 0) + 1
+                if self._open.get(rule):
+                    self._open[rule] -= 1
+                    self.examples.append(_example("cleaning", rule, document, sentence))
+        if any(kept):
+            return
+        self._emptied -= 1
+        by_rule = by_rule or {rule: facts["characters"] for rule, facts in taken.items()}
+        rule = max(by_rule, key=lambda name: by_rule[name], default=NO_TEXT)
+        self._of_emptied[rule] += 1
+        if self._of_emptied[rule] <= self._most:
+            shown = text or self._public([document.text])[0]
+            self.examples.append(_example("emptied", rule, document, shown))
+
+    def _public(self, texts: list[str]) -> list[str]:
+        return [text for text, _ in pseudonymize(self._pseudonymizer, texts)] if self._pseudonymizer else texts
+
+    def texts_of(self, row: Row) -> Row:
+        """Return the texts of a listed row: "text", and of a near copy "kept_text"."""
+        if row["kind"] == "benchmark":
+            return {}
+        names = _names(row)
+        found = [self._texts.get(name, []) for name in names]
+        if not all(found):
+            return {"text": None}
+        if len(names) == 1:
+            return {"text": found[0][0] if self._counts[names[0]] == 1 else _note(self._counts[names[0]], row)}
+        same = names[0] == names[1]
+        pairs = [(a, b) for i, a in enumerate(found[0]) for j, b in enumerate(found[1]) if not same or j < i]
+        if not pairs or max(self._counts[name] for name in names) > MOST_OF_ONE_ID:
+            return {"text": _note(self._counts[names[0]], row)}
+        text, other = max(pairs, key=_likeness) if len(pairs) > 1 else pairs[0]
+        return {"text": text} if row["rule"] == "documents" else {"text": text, "kept_text": other}
+
+
+def _key(settings: PiiSettings, fingerprint: str | None) -> bytes:
+    """Return the key of the corpus, or a random one where that is not given."""
+    with suppress(UserError):
+        key = resolve_key(settings)
+        if fingerprint in (None, key_fingerprint(key)):
+            return key
+    say(f"the pseudonyms shown are not the corpus's: {settings.key_env} does not hold its key", style="dim")
+    return secrets.token_bytes(32)
+
+
+def _likeness(pair: tuple[str, str]) -> float:
+    one, other = signatures(list(pair))
+    return float(np.mean(one == other))
+
+
+def _names(row: Row) -> list[tuple[str, str]]:
+    """Return (source or "", id) of the documents whose texts a row shows."""
+    if row["kind"] == "filter":
+        return [(row["source"], row["id"])]
+    return [("", row["id"]), ("", row["kept"])] if row["kind"] == "duplicate" else []
+
+
+def _note(count: int, row: Row) -> str:
+    of_source = f" of {row['source']}" if "source" in row else ""
+    return f"[{count} documents{of_source} have this id, so the dropped one is not known]"
+
+
+def _example(kind: str, rule: str, document: Document, text: str) -> Row:
+    return {"kind": kind, "rule": rule, "id": document.id, "source": document.source, "text": text}
