@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from common.errors import UserError, nearest
 from common.extras import require
 from common.settings import Settings, load_yaml, runtime
-from pretrain.settings import Wandb
+from pretrain.settings import Tracking, Wandb
 
 Use = Literal["klue-nli", "kornli", "klue-sts", "korsts", "question_pair", "klue-mrc", "korquad"]
 TASKS: dict[str, Any] = load_yaml(Path(__file__).with_name("tasks.yaml"))["tasks"]
@@ -157,10 +157,14 @@ class EmbedSettings(Settings):
     """Checkpoints kept."""
     log_every: int = runtime(10, ge=1)
     """Steps between two lines of metrics."""
+    tracking: Tracking = runtime([])
+    """Trackers that show the metrics: `wandb` (as `wandb: auto`), `trackio`, `tensorboard` (files in the stage's
+    `logs/tensorboard`). trackio and tensorboard are extras of these names. `metrics.jsonl` is written in any case."""
     wandb: Wandb = runtime("off")
-    """`auto`: online when logged in, else offline. `off`: nothing is sent; metrics go to JSON Lines in any case."""
+    """`auto`: online when logged in, else offline. `off`: nothing is sent unless `tracking` names wandb; metrics go to
+    JSON Lines in any case."""
     wandb_project: str = runtime("hunmin")
-    """Project name in wandb."""
+    """Project name in wandb and trackio."""
 
     @field_validator("matryoshka")
     @classmethod

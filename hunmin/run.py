@@ -32,6 +32,7 @@ from hunmin.replacing import (
 from hunmin.stages import TIMING, Stage, Work, stage_named, stages_of
 from hunmin.state import BEGUN, RunFolder, Verdict, begun_with, differences, judge, listed
 from hunmin.version import commit
+from pretrain.callbacks.trackers import require_trackers
 from pretrain.parallel.world import world_info
 
 
@@ -144,6 +145,9 @@ def _refuse_early(
         return True, set()
     given = refuse_replacing(recipe, first, last, restart, folder)
     undone = refuse_beginning(recipe, first, last, restart, folder)
+    for one in undone:
+        if one.stage.name in ("pretrain", "tune", "embed"):
+            require_trackers(getattr(recipe, one.stage.name))
     if isinstance(recipe, Recipe) and any(one.stage.name == "pretrain" and not one.resumes for one in undone):
         refuse_training(recipe, here=world_info(os.environ).world == 1)  # a launcher sets the number of processes
     return False, given

@@ -28,7 +28,7 @@ def score_rows(run: Path) -> list[dict[str, Any]]:
 
 
 def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summary: Sequence[dict[str, Any]]) -> None:
-    """Append a row of scores to `folder`/metrics.jsonl, and to wandb unless `pretrain.wandb` is off.
+    """Append a row of scores to `folder`/metrics.jsonl, and to the trackers of the recipe's section `pretrain`.
 
     Args:
         step: optimizer steps of the scored weights; a row of theirs is replaced, those of later ones stay.
@@ -39,7 +39,7 @@ def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summ
 
     p, config = recipe.pretrain, {"name": recipe.name, "klue": dump_settings(recipe)["klue"]}
     later = [row for row in read_metrics(folder / "metrics.jsonl") if row["step"] > step]
-    log = MetricsLog(folder, step - 1, p.wandb, p.wandb_project, config)
+    log = MetricsLog(folder, step - 1, p, config)
     for row in ({"step": step, "tokens": tokens, **flat_scores(summary)}, *later):
         log.log(row)
     log.close()

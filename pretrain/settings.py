@@ -16,6 +16,10 @@ Wandb = Annotated[
     Literal["auto", "offline", "off"],
     BeforeValidator(lambda value: "off" if value is False else value),  # YAML takes off for a truth value
 ]
+Tracking = Annotated[
+    list[Literal["wandb", "trackio", "tensorboard"]],
+    BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+]
 
 
 class ModelSettings(Settings):
@@ -220,10 +224,14 @@ class PretrainSettings(Settings):
     """Training processes on this machine (one per GPU; on a CPU one is best)."""
     threads: int | None = runtime(None, ge=1)
     """CPU threads per process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
+    tracking: Tracking = runtime([])
+    """Trackers that show the metrics: `wandb` (as `wandb: auto`), `trackio`, `tensorboard` (files in the stage's
+    `logs/tensorboard`). trackio and tensorboard are extras of these names. `metrics.jsonl` is written in any case."""
     wandb: Wandb = runtime("off")
-    """`auto`: online when logged in, else offline. `off`: nothing is sent; metrics go to JSON Lines in any case."""
+    """`auto`: online when logged in, else offline. `off`: nothing is sent unless `tracking` names wandb; metrics go to
+    JSON Lines in any case."""
     wandb_project: str = runtime("hunmin")
-    """Project name in wandb."""
+    """Project name in wandb and trackio."""
 
     @model_validator(mode="after")
     def _all_goes_together(self) -> PretrainSettings:

@@ -30,7 +30,7 @@ class Follow(TrainerCallback):
 
     Args:
         name: of the work, on its progress bar.
-        s: its settings, with `wandb` and `wandb_project`.
+        s: its settings, with `tracking`, `wandb` and `wandb_project`.
         out: the run's folder.
         stop: set by a stop signal.
         resumed: steps done before.
@@ -45,7 +45,7 @@ class Follow(TrainerCallback):
         self.stop, self.stopped, self.log, self.cure = stop, False, None, cure
         if first:
             self.bar = ProgressBar(name, steps, "steps", resumed).__enter__()
-            self.log = MetricsLog(out / "logs", resumed, s.wandb, s.wandb_project, dump_settings(s, drop="secret"))
+            self.log = MetricsLog(out / "logs", resumed, s, dump_settings(s, drop="secret"))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Agree on a stop. A checkpoint ends a window of the log, so that a resumed run has the same lines."""

@@ -36,7 +36,7 @@ class Journal:
         for note in run.notes:
             say(note)
         config = dump_settings(settings, drop="secret")
-        self._log = MetricsLog(out / "logs", run.step, settings.wandb, settings.wandb_project, config)
+        self._log = MetricsLog(out / "logs", run.step, settings, config)
         changed = code_changes(run.saved["code"], run.process.code) if "code" in run.saved else []
         note_start(out / "logs", run.step, run.process.world, changed)
         self._bar = ProgressBar("pretrain", settings.steps, "steps", run.step)

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from common.settings import Settings, runtime
-from pretrain.settings import Wandb
+from pretrain.settings import Tracking, Wandb
 
 
 class LoraSettings(Settings):
@@ -79,10 +79,14 @@ class TuneSettings(Settings):
     """Checkpoints kept."""
     log_every: int = runtime(10, ge=1)
     """Steps between two lines of metrics."""
+    tracking: Tracking = runtime([])
+    """Trackers that show the metrics: `wandb` (as `wandb: auto`), `trackio`, `tensorboard` (files in the stage's
+    `logs/tensorboard`). trackio and tensorboard are extras of these names. `metrics.jsonl` is written in any case."""
     wandb: Wandb = runtime("off")
-    """`auto`: online when logged in, else offline. `off`: nothing is sent; metrics go to JSON Lines in any case."""
+    """`auto`: online when logged in, else offline. `off`: nothing is sent unless `tracking` names wandb; metrics go to
+    JSON Lines in any case."""
     wandb_project: str = runtime("hunmin")
-    """Project name in wandb."""
+    """Project name in wandb and trackio."""
 
     @model_validator(mode="after")
     def _batches_divide(self) -> TuneSettings:

@@ -20,6 +20,7 @@ DISTRIBUTIONS = {"yaml": "pyyaml", "re2": "google-re2"}
 """Module → distribution, where the names differ."""
 NOT_THERE = {
     "wandb": "metrics go to JSON Lines without it",
+    "trackio": "optional",
     "mecab_ko": "no text is read",
     "tiktoken": "no text is read",
 }
