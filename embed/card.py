@@ -38,7 +38,7 @@ def facts_of(s: EmbedSettings, base: Path, sets: Sequence[TrainingSet]) -> dict[
 
 
 def write_card(
-    facts: dict[str, Any], name: str, scores: str = "", language: str = "en", repository: str = "OWNER/NAME",
+    facts: dict[str, Any], name: str, scores: str = "", language: str = "en", repository: str = "embed/model",
     **more: Any,
 ) -> str:  # fmt: skip
     """Return the card, Markdown below its metadata.
@@ -48,7 +48,7 @@ def write_card(
         name: of the model.
         scores: their table, Markdown.
         language: "en" or "ko".
-        repository: that it will stand in.
+        repository: that it will stand in; by default the folder, from that of the run.
         more: fields of huggingface_hub's ModelCardData.
     """
     told, s = load_yaml(Path(__file__).with_name("card.yaml"))[language], facts["settings"]

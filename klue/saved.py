@@ -13,11 +13,13 @@ from safetensors.torch import load_file, save_file
 
 from common.errors import UserError
 from common.files import follow_umask, publish_folder, write_text
+from common.names import pinned_name
 from klue.heads import Head, build_head
 from klue.model_folder import BESIDE_TOKENIZER, HEAD_FILE, TOKENIZER_FILES
 from klue.plan import Job
 from klue.tasks import get_task
 from klue.tasks.base import Task
+from klue.usage import usage
 from pretrain.export.old_names import add_old_names
 
 FACTS, REST = "klue.json", HEAD_FILE
@@ -52,6 +54,7 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
         "shared": shared,
         "scores": scores,
         "labels": list(labels),
+        "base": pinned_name(Path(job.model)) or "",
     }
     write_text(folder / FACTS, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     write_text(folder / "README.md", _card(task, job, scores))
@@ -60,11 +63,12 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
 
 def read_facts(folder: Path) -> dict[str, Any]:
     """Return what a saved model says of itself: its "job", what the head "shared" with the tokenizer, the "scores" of
-    its weights, and its "labels". Raises UserError where the folder holds no saved model."""
+    its weights, its "labels", and its "base", hf:OWNER/NAME@COMMIT or "" of a folder. Raises UserError where the folder
+    holds no saved model."""
     try:
         stored = json.loads((folder / FACTS).read_bytes())
         Job.model_validate(stored["job"])
-        return {key: stored[key] for key in ("job", "shared", "scores", "labels")}
+        return {key: stored[key] for key in ("job", "shared", "scores", "labels")} | {"base": stored.get("base", "")}
     except (OSError, ValueError, KeyError, TypeError):
         raise UserError(f"{folder} holds no fine-tuned model ({FACTS})", RULE, "name such a folder") from None
 
@@ -119,6 +123,11 @@ def _tensors(model: Head) -> dict[str, torch.Tensor]:
     return {name: part for name, part in [*model.named_parameters(), *model.named_buffers()] if name in kept}
 
 
+def place_of(job: Job) -> str:
+    """Return where a job's saved model lies, from the folder that fine-tuning wrote."""
+    return f"jobs/{job.name}/{FOLDER}"
+
+
 def _card(task: Task, job: Job, scores: dict[str, Any]) -> str:
     names = {**task.metrics, **task.extra_metrics}
     lines = [f"| {names[key]} | {scores[key]:.2f} |" for key in names if isinstance(scores.get(key), float)]
@@ -137,7 +146,7 @@ def _card(task: Task, job: Job, scores: dict[str, Any]) -> str:
             *lines,
             "",
             *([f"Data: {job.data_note}.", ""] if job.data_note else []),
-            f"`hunmin klue predict . {task.name} --in texts.jsonl --out predictions.jsonl`",
+            usage(task, place_of(job)),
             "",
         ]
     )

@@ -17,7 +17,7 @@ from common.progress import short_number
 from data.readers import list_files
 from hunmin.hub.facts import Facts
 from hunmin.hub.licenses import license_fields
-from hunmin.hub.scrub import base_model, public_recipe
+from hunmin.hub.scrub import base_model, last_name, public_recipe
 from hunmin.page.tables import percent
 from hunmin.page.words import Language, Words
 from klue.grid import md
@@ -37,7 +37,7 @@ def write_card(facts: Facts, repository: str | None, language: Language = "en") 
 
     Args:
         facts: of the run.
-        repository: OWNER/NAME that it will stand in, None if none is known.
+        repository: OWNER/NAME that it will stand in; None: the model is loaded from the run's folder.
         language: that it is written in.
     """
     place = FileSystemLoader(Path(__file__).parent)
@@ -55,7 +55,7 @@ def write_card(facts: Facts, repository: str | None, language: Language = "en") 
     )
     values = {
         "name": md(recipe.name),
-        "model": json.dumps(repository or recipe.name, ensure_ascii=False),
+        "model": json.dumps(repository or f"{last_name(recipe.out)}/export", ensure_ascii=False),
         "note": recipe.hub.note.strip(),
         "recipe": fenced(public_recipe(recipe), "yaml"),
         **_training(facts),

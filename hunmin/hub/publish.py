@@ -12,13 +12,16 @@ from hunmin.hub.card import Language, metadata, states_license, with_license, wr
 from hunmin.hub.facts import read_facts
 from hunmin.hub.private import refuse_private
 from hunmin.hub.push import REFUSALS, Files, check_name, describe, push
-from hunmin.hub.scrub import public_recipe
+from hunmin.hub.scrub import hub_base, public_recipe
 from klue.model_folder import BESIDE_TOKENIZER
 from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
 from klue.model_index import HUB_TASKS
-from klue.saved import FACTS, REST
+from klue.plan import Job
+from klue.saved import FACTS, REST, place_of
 from klue.saved import read_facts as read_job
 from klue.settings import Training
+from klue.tasks import get_task
+from klue.usage import usage
 from pretrain.callbacks.checkpoint import TOKENIZER_FILES, read_metadata
 from pretrain.export import EXPORT_FILES
 from pretrain.export.onnx import FILE as ONNX_FILE
@@ -149,8 +152,11 @@ def publish_finetuned(
         library_name="transformers",
         pipeline_tag=HUB_TASKS.get(job["task"], "text-classification"),
         tags=["hunmin", "korean", "fine-tuned", job["task"]],
+        base_model=hub_base(facts["base"]) if job["init"] == "pretrained" else None,
     )
-    files[CARD] = front + (folder / CARD).read_text("utf-8")
+    task, here = get_task(job["task"]), place_of(Job.model_validate(job))
+    text = (folder / CARD).read_text("utf-8")
+    files[CARD] = front + text.replace(usage(task, here), usage(task, repository))
     message, ours = f"Fine-tuned for {job['task']}", (*FINETUNED, CARD)
     return send(files, repository, message, private, dry_run, ours, license=license)
 

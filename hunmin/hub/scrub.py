@@ -59,7 +59,11 @@ def base_model(recipe: Recipe) -> str | None:
     Args:
         recipe: of the run, in which names on the hub begin with `hf:`.
     """
-    source = recipe.pretrain.init_from or ""
+    return hub_base(recipe.pretrain.init_from or "")
+
+
+def hub_base(source: str) -> str | None:
+    """Return OWNER/NAME of `hf:OWNER/NAME[@REVISION]`, as the metadata of a card name a base; None of a folder."""
     return source.removeprefix(HUB).partition("@")[0] if source.startswith(HUB) else None
 
 

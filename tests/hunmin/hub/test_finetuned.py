@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hub_server import Hub
 from huggingface_hub import ModelCard
+from safetensors.torch import load_file, save_file
 
 from hunmin.main import run_command
 from klue.tasks import TASKS
@@ -16,12 +21,25 @@ from klue.tasks import TASKS
 pytestmark = pytest.mark.slow
 
 
+def snippet(card: str) -> str:
+    """Return the Python of a card."""
+    return card.partition("```python\n")[2].partition("```")[0]
+
+
+def printed(program: str, folder: Path) -> str:
+    """Return what a program prints that is run in a folder."""
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
+    done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.fixture(scope="module")
 def jobs(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two models of one task: of the pretrained weights, and of random ones."""
+    """Two models of each of two tasks: of the pretrained weights, and of random ones."""
     out = tmp_path_factory.mktemp("scores")
     words = ["klue", "finetune", str(run / "export"), "--data", str(run.parent / "sample" / "klue"), "--out", str(out),
-             "--task", "ynat", "--baseline-random", "--save-model", "best",
+             "--task", "ynat", "--task", "klue-ner", "--baseline-random", "--save-model", "best",
              "workers=0", "training.max_seq_len=32", "training.epochs=1", "training.max_train_examples=32"]  # fmt: skip
     assert run_command(words) == 0
     return out / "jobs"
@@ -56,6 +74,39 @@ def test_a_fine_tuned_model_goes_with_its_scores_and_predicts_the_same(
         assert run_command(["klue", "predict", str(where), "ynat", "--in", str(texts), "--out", str(out)]) == 0
         found.append(out.read_bytes())
     assert found[0] == found[1] and len(found[0].splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("task", "shown"), [("ynat", r"\[\{'label': '\S+', 'score': 0\.\d+\}\]\n"), ("klue-ner", None)]
+)
+def test_the_card_s_lines_run_as_they_stand(task: str, shown: str | None, hub: Hub, jobs: Path, tmp_path: Path) -> None:
+    """In the folder that fine-tuning wrote, and on the hub by the repository's name; a tagger prints entities."""
+    folder = jobs / f"{task}-pretrained-42" / "model"
+    weights = load_file(folder / "model.safetensors")
+    if task == "klue-ner":  # trained for a moment it finds none: as if the first label were all it knew
+        weights["classifier.bias"][0] = 100.0
+        folder = Path(shutil.copytree(jobs, tmp_path / "jobs")) / folder.relative_to(jobs)
+        save_file(weights, folder / "model.safetensors", {"format": "pt"})
+        shown = r"([A-Z]{2} \S.* 1\.00\n)+"
+    lines = snippet((folder / "README.md").read_text("utf-8"))
+    said = printed(lines, folder.parents[2])
+    assert re.fullmatch(str(shown), said), said
+    assert run_command(["push", str(folder), "me/tried"]) == 0
+    pushed = snippet(hub.repositories["me/tried"].files["README.md"].decode())
+    assert 'model="me/tried"' in pushed and pushed.replace("me/tried", f"jobs/{task}-pretrained-42/model") == lines
+
+
+def test_the_base_is_the_published_model_that_was_fine_tuned(
+    jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path(shutil.copytree(jobs / "ynat-pretrained-42" / "model", tmp_path / "model"))
+    for base, init, stated in (("", "pretrained", None), (f"hf:klue/x@{'a' * 40}", "pretrained", "klue/x"),
+                               (f"hf:klue/x@{'a' * 40}", "random", None)):  # fmt: skip
+        facts = json.loads((folder / "klue.json").read_bytes())
+        facts["base"], facts["job"]["init"] = base, init
+        (folder / "klue.json").write_text(json.dumps(facts), encoding="utf-8")
+        assert run_command(["push", str(folder), "me/tried", "--dry-run"]) == 0
+        assert ModelCard(capsys.readouterr().out.partition("\n\n")[2]).data.base_model == stated
 
 
 def test_scores_of_random_weights_are_no_models(jobs: Path, capsys: pytest.CaptureFixture[str]) -> None:
