@@ -26,7 +26,7 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("common/files.py", "    if old is not None:\n        remove_folder(old)", "    del old"),
     ("common/manifest.py", "path.stat().st_size != facts", "path.stat().st_size < facts"),
     ("common/manifest.py", "manifest is not None and manifest.stage == stage", "manifest is not None"),
-    ("common/manifest.py", 'xxh3_file(path) == facts["xxh3"] if', 'path.is_file() if "xxh3" in facts or'),
+    ("common/manifest.py", 'return xxh3_file(path) == facts["xxh3"]', "return path.is_file()"),
     ("common/settings.py", 'extra="forbid"', 'extra="ignore"'),
     ("common/settings.py", "isinstance(extra, dict) and extra.get(drop)", "False"),
     ("common/safe_yaml.py", """problem = re.sub(r"'(?!<)[^']{3,}'", f"'{MASK}'", problem)""", "pass"),
