@@ -148,11 +148,11 @@ def _joined(text: str, match: re.Match[str], scan: Scan) -> Iterator[Found]:
     begin, stop = max(0, first - BEFORE), min(len(text), last + 16)
     goes_on = _GOES_ON.search(match[0]) is not None
     dotted = match[0].count(".") >= 3
-    mobile_only = not goes_on and not dotted
+    at_a_dot = _AT_A_DOT.search(match[0]) is not None
+    mobile_only = not goes_on and not (dotted and at_a_dot)
     digits = digits_of(match[0])
     if not dotted and (len(digits) < _FEWEST or (mobile_only and "010" not in digits)):
         return
-    at_a_dot = _AT_A_DOT.search(match[0]) is not None
     gaps = [gap.span() for gap in _BREAKS.finditer(text, first, last)]
     going = [_GOES_ON.search(text, max(first, left - 2), right + 2) is not None for left, right in gaps]
     if goes_on and True in going and False in going[going.index(True) :]:  # the next line is another number
