@@ -39,29 +39,24 @@ def _parts(answers: Iterable[Any]) -> Iterable[Any]:
 
 
 def told(summary: Iterable[dict[str, Any]]) -> list[str]:
-    """Return a sentence for each task of a summary of which fine-tunings have one answer; one for all that start from
-    random weights, where nothing is to be fixed.
+    """Return a sentence for each task of a summary of which fine-tunings have one answer, with the model where there
+    are several; one sentence for all that start from random weights, where nothing is to be fixed.
     """
-    found = [entry for entry in summary if entry.get("collapsed")]
-    sentences = [
-        f"{TASKS[entry['task']].title}, {TITLES[entry['init']]}: {_which(entry)} one label for every example, so that "
-        "the score says nothing of the model; raise epochs or the learning rate."
-        for entry in found
-        if entry["init"] != BASELINE
-    ]
-    baselines = [
-        f"{TASKS[entry['task']].title} {entry['collapsed']}/{entry['n']}"
-        for entry in found
-        if entry["init"] == BASELINE
-    ]
+    entries = list(summary)
+    several = len({entry.get("model") for entry in entries}) > 1
+    sentences, baselines = [], []
+    for entry in entries:
+        count, all_of_them, task = entry.get("collapsed", 0), entry["n"], TASKS[entry["task"]].title
+        whose = f"{task}, {entry['model']}" if several else task
+        if count and entry["init"] == BASELINE:
+            baselines.append(f"{whose} {count}/{all_of_them}")
+        elif count:
+            which = f"{count} of {all_of_them} fine-tunings predict" if all_of_them > 1 else "the fine-tuning predicts"
+            sentences.append(
+                f"{whose}, {TITLES[entry['init']]}: {which} one label for every example, so that the score says "
+                "nothing of the model; raise epochs or the learning rate."
+            )
     if baselines:
-        sentences.append(
-            f"Fine-tunings from random weights that predict one label for every example: {', '.join(baselines)}."
-        )
+        listed = "; ".join(baselines) if several else ", ".join(baselines)
+        sentences.append(f"Fine-tunings from random weights that predict one label for every example: {listed}.")
     return sentences
-
-
-def _which(entry: dict[str, Any]) -> str:
-    if entry["n"] == 1:
-        return "the fine-tuning predicts"
-    return f"{entry['collapsed']} of {entry['n']} fine-tunings predict"

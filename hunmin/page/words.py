@@ -18,6 +18,8 @@ Language = Literal["en", "ko"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 MARK = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹†‡§¶]+ ")
 """Of a footnote."""
+AFTER = r"(?=$|,|[⁰¹²³⁴⁵⁶⁷⁸⁹]| \()"
+"""What follows on a remark at the end of a metric's name."""
 ONE = re.compile(r"(?<![\d.,])(1 (?:[a-z]+ )?)([a-z-]+s)\b")
 PLURALS = {
     **{f"{noun}s": noun for noun in (
@@ -106,8 +108,8 @@ class Words:
         """Return the name of a metric, such as "KLUE-NLI accuracy, last evaluation", in the language."""
         if self.language == "ko":
             for english, korean in _table("metrics.yaml").items():
-                before = r"(?<![\w-])" if english[0].isalnum() else ""
-                text = re.sub(rf"{before}{re.escape(english)}(?![A-Za-z])", korean, text)
+                before, after = (r"(?<![\w-])", "(?![A-Za-z])") if english[0].isalnum() else ("", AFTER)
+                text = re.sub(f"{before}{re.escape(english)}{after}", korean, text)
         return text
 
     def duration(self, seconds: float) -> str:

@@ -33,7 +33,7 @@ def test_one_answer(predictions, gold, answer):
 def test_baselines_that_predict_one_label_are_told_in_one_line():
     """Nothing is to be fixed there: of models from random weights it is to be expected on little data."""
     entries = [
-        {"task": task, "init": init, "n": 2, "collapsed": collapsed}
+        {"task": task, "model": "a", "init": init, "n": 2, "collapsed": collapsed}
         for task, init, collapsed in [("klue-nli", "random", 2), ("ynat", "pretrained", 1), ("ynat", "random", 1)]
     ]
     ours, baselines = told(entries)
@@ -41,6 +41,11 @@ def test_baselines_that_predict_one_label_are_told_in_one_line():
     assert baselines == (
         "Fine-tunings from random weights that predict one label for every example: KLUE-NLI 2/2, YNAT 1/2."
     )
+    other = {**entries[1], "model": "b", "n": 1}
+    assert [text.partition(" one label")[0] for text in told([*entries, other])[:2]] == [
+        "YNAT, a, pretrained: 1 of 2 fine-tunings predict", "YNAT, b, pretrained: the fine-tuning predicts",
+    ]  # fmt: skip
+    assert told([*entries, other])[2].endswith(": KLUE-NLI, a 2/2; YNAT, a 1/2.")
     assert told(entries[1:2]) == [ours] and told([{**entries[0], "collapsed": 0}]) == []
 
 

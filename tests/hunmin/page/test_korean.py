@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,30 @@ def _rows() -> list[dict[str, Any]]:
             row["settings"] |= {"evaluations_per_epoch": 2, **settings.get(task, {})}
             rows.append(row | ({"one_answer": "x"} if task in ("nsmc", "question-pair") else {}))
     return [*rows, {**rows[0], "settings": {**rows[0]["settings"], "learning_rate": 3e-5}}]
+
+
+@pytest.mark.parametrize(
+    ("note", "korean"),
+    [
+        (
+            "¹ YNAT: 1,050 of at least 45,678 train examples, 280 of 9,107 dev examples.",
+            "¹ YNAT: 학습 예제 45,678개 이상 중 1,050개, dev 예제 9,107개 중 280개.",
+        ),
+        (
+            "⁴ Question pair: pretrained: trained on 5 of 10 examples; dev from a.tsv; "
+            "random initialisation: all of the data.",
+            "⁴ 질문 쌍: 사전학습: 예제 10개 중 5개로 학습; dev 파일: a.tsv; 무작위 가중치: 전체 데이터.",
+        ),
+        ("YNAT, my model, pretrained: 1 of 2 fine-tunings predict one label for every example, so that the score says "
+         "nothing of the model; raise epochs or the learning rate.",
+         "YNAT, my model, 사전학습: 미세조정 2번 가운데 1번은 모든 예제에 같은 레이블을 예측합니다. "
+         "이 점수로는 모델을 알 수 없으니 에포크나 학습률을 높이세요."),
+        ("No published scores beside YNAT (dev is split), KLUE-RE (5 of 7 dev examples, 1 of 2 test examples).",
+         "공개 점수와 비교하지 않은 과제: YNAT(dev를 나눔), KLUE-RE(dev 예제 7개 중 5개, test 예제 2개 중 1개)."),
+    ],
+)  # fmt: skip
+def test_footnotes_keep_their_values(note: str, korean: str) -> None:
+    assert notes(replace(tables(_rows())[0], notes=[note]), Words("ko")) == [korean]
 
 
 @pytest.mark.parametrize("contamination", [{"ynat": 3, "klue-sts": 12}, None])
