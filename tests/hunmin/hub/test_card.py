@@ -52,6 +52,14 @@ def test_the_card_says_what_the_run_says(language: Any, scored: Path) -> None:
     assert "{" not in text.replace("{'", "").split("```yaml")[0]  # nothing was left unfilled
 
 
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_the_card_loads_the_model_where_it_is(language: Any, scored: Path) -> None:
+    facts = read_facts(scored)
+    assert 'pipeline("fill-mask", model="me/mini")' in write_card(facts, "me/mini", language)
+    found = re.search(r'pipeline\("fill-mask", model="(.+)"\)', write_card(facts, None, language))
+    assert found and found[1] == f"{Path(facts.recipe.out).name}/export"
+
+
 def test_a_licence_beside_an_input_stands_in_the_card(scored: Path) -> None:
     def name_books(tree: dict[str, Any]) -> None:
         tree["hub"]["source_licenses"] = {}
