@@ -16,7 +16,6 @@ source_suffix = {".md": "markdown"}
 exclude_patterns: list[str] = []
 language = "en"
 highlight_language = "text"  # blocks hold commands and what they print
-myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "Hunmin (훈민)"
@@ -38,6 +37,17 @@ def _show_folders(app: Any, name: str, source: list[str]) -> None:
     source[0] = re.sub(r"\[([^\]]*)\]\((\.\./[^)#]+)\)", path_of, source[0])
 
 
+def _add_contents(app: Any, name: str, source: list[str]) -> None:
+    """Add the contents of the sidebar to the index: the pages of each row of its table, and all Korean pages."""
+    if name != "index":
+        return
+    twin = Path(app.env.doc2path("index.ko")).read_text(encoding="utf-8")
+    parts = [(row[1], row[0]) for row in re.finditer(r"^\| \*\*(\w+)\*\*.*", source[0], re.MULTILINE)]
+    for caption, text in [*parts, ("한국어", "](index.ko.md) " + twin.split("\n| ", 1)[1])]:
+        pages = "\n".join(re.findall(r"\]\(([^)]+)\.md\)", text))
+        source[0] += f"\n```{{toctree}}\n:caption: {caption}\n:maxdepth: 1\n\n{pages}\n```\n"
+
+
 def _say_language(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
     """State the language of Korean pages, which browsers choose fonts and line breaks by."""
     if page.endswith(".ko"):
@@ -45,7 +55,8 @@ def _say_language(app: Any, page: str, template: str, context: dict[str, Any], t
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Connect the two functions above; pages can be read in parallel."""
+    """Connect the functions above; pages can be read in parallel."""
     app.connect("source-read", _show_folders)
+    app.connect("source-read", _add_contents)
     app.connect("html-page-context", _say_language)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,8 +3,10 @@ show the same commands as the English ones."""
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -156,6 +158,19 @@ def settings_in(words: list[str]) -> list[str]:
     return [word.partition("=")[0] for word in words if re.match(r"[a-z]\w*(\.\w+)+=", word)]
 
 
+@pytest.mark.parametrize("document", ["README.md", "README.ko.md"])
+def test_costs_are_those_of_the_plan(document: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the README's command prints them."""
+    shown = re.findall(
+        r"^\| `([\w-]+)` \| ([\d.]+M) \| ([\d.]+[BT]) \|.*\| (\$[\d,]+) \|$", text_of(document), re.MULTILINE
+    )
+    assert len(shown) == 5
+    for recipe, *figures in shown:
+        assert run_command(["plan", recipe, "--devices", "8", "--device", "H100", "--price", "2.5"]) == 0
+        printed = capsys.readouterr().out
+        assert [figure for figure in figures if figure not in printed] == [], recipe
+
+
 def test_settings_in_commands_exist() -> None:
     checked = 0
     for document, words in COMMANDS:
@@ -206,14 +221,76 @@ def test_files_and_make_targets_exist() -> None:
     named = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./*-]+)`")
     faults = []
     for document in (*ENGLISH, *KOREAN):
-        folder, text = (ROOT / document).parent, text_of(document)
-        links = [target for target in re.findall(r"\]\(([^)#]+)", text) if "://" not in target]
+        text = text_of(document)
         made = [line.split()[1] for line in lines_of(document) if line.startswith("make ")]
-        missing = [target for target in links if not (folder / target).exists()]
-        missing += [path for path in named.findall(text) if not any(ROOT.glob(path.rstrip("/")))]
+        missing = [path for path in named.findall(text) if not any(ROOT.glob(path.rstrip("/")))]
         missing += {*made, *re.findall(r"`make ([\w-]+)", text)} - targets
         faults += [f"{document}: {name}" for name in missing]
     assert faults == []
+
+
+def prose_of(text: str) -> str:
+    return re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors_of(text: str) -> set[str]:
+    """Return the anchors that GitHub makes of a Markdown text's headings, which Sphinx makes alike."""
+    made: Counter[str] = Counter()
+    anchors = set()
+    for heading in re.findall(r"^#{1,6} +(.+?)[ #]*$", prose_of(text), re.MULTILINE):
+        words = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        anchor = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        anchors.add(f"{anchor}-{made[anchor]}" if made[anchor] else anchor)
+        made[anchor] += 1
+    return anchors
+
+
+def lost_links(text: str, folder: Path) -> list[str]:
+    """Return the links and pictures of a page in `folder` that lead nowhere on GitHub."""
+    lost = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose_of(text)):
+        name, _, anchor = target.partition("#")
+        page = folder / name
+        if "://" in target:
+            continue
+        if not page.exists() or (anchor and anchor not in anchors_of(page.read_text("utf-8") if name else text)):
+            lost.append(target)
+    return lost
+
+
+def test_links_lead_somewhere_on_github() -> None:
+    lost = {document: lost_links(text_of(document), (ROOT / document).parent) for document in (*ENGLISH, *KOREAN)}
+    assert {document: links for document, links in lost.items() if links} == {}
+
+
+@pytest.mark.parametrize("document", ["README.md", "README.ko.md"])
+def test_published_scores_are_those_of_table_36(document: str) -> None:
+    rows = json.loads(text_of("klue/published.json"))["rows"]
+    [published] = [row["scores"] for row in rows if row["model"] == "KLUE-BERT-base"]
+    metrics = {
+        "YNAT": "macro_f1", "KLUE-NLI": "accuracy", "KLUE-NER": "entity_macro_f1", "KLUE-RE": "micro_f1",
+        "KLUE-STS": "pearsonr", "KLUE-DP": "las_macro_f1", "WoS": "slot_micro_f1",
+    }  # fmt: skip
+    shown = re.findall(r"^\| (\S+) .*± .* \| ([\d.]+).* \|$", text_of(document), re.MULTILINE)
+    assert shown == [(task, str(published[task.lower()][metric])) for task, metric in metrics.items()]
+
+
+def test_a_lost_link_is_seen(tmp_path: Path) -> None:
+    """What the test above rests on; anchors are those that GitHub shows for such headings."""
+    (tmp_path / "b.md").write_text(
+        "# B\n\n(label)=\n## 표 36: `a_b`, 아직 (KLUE)\n\n## Same\n\n```\n# no\n```\n\n## Same\n"
+    )
+    found = "[1](b.md#표-36-a_b-아직-klue) [2](b.md#same-1) [3](#top) [4](https://a.b/#c) ![5](b.md)\n# Top\n"
+    assert lost_links(found, tmp_path) == []
+    for link in ("b.md#label", "b.md#no", "b.md#same-2", "c.md", "#B", "c.png"):
+        assert lost_links(f"[x]({link})", tmp_path) == [link]
+
+
+def test_no_page_shows_the_marks_of_sphinx() -> None:
+    """Labels and directives, which GitHub prints as they are."""
+    marks = re.compile(r"^(?:\([\w-]+\)=|:{3,}|`{3,}\{).*|\{\w+\}`[^`]*`", re.MULTILINE)
+    found = {document: marks.findall(text_of(document)) for document in (*ENGLISH, *KOREAN)}
+    assert {document: lines for document, lines in found.items() if lines} == {}
 
 
 def shape_of(document: str) -> dict[str, Any]:

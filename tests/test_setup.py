@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[1]
 
@@ -74,6 +75,15 @@ def test_no_module_of_the_wheel_imports_a_top_level_folder() -> None:
                 names = [str(node.module)] if not node.level else [*SETUP.FOLDERS]
             faults += [f"{path}: {name}" for name in names if name.split(".")[0] in SETUP.FOLDERS]
     assert faults == []
+
+
+def test_the_citation_names_the_version() -> None:
+    clone = configparser.ConfigParser()
+    clone.read(ROOT / "setup.cfg", encoding="utf-8")
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= cited.keys()  # what the format requires
+    assert (cited["version"], cited["license"]) == (clone["metadata"]["version"], clone["metadata"]["license"])
+    assert f"version\n{cited['version']}" in (ROOT / "README.md").read_text("utf-8").replace("version ", "version\n")
 
 
 def test_every_room_of_a_clone_is_in_a_wheel() -> None:

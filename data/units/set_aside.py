@@ -48,7 +48,7 @@ class SetAside:
             raise TooManyDamagedError(
                 f"{len(named)} of {self._files} inputs are damaged or do not fit their settings:\n"
                 + "\n".join(named[:SHOWN] + more),
-                f"at most max_bad_file_share = {self._share:.1%} of the inputs may be, or one of several",
-                "fetch or write them again, fix their format or text_field, take them out of the inputs, or raise "
-                "corpus.max_bad_file_share; what is done is kept",
+                f"corpus.max_bad_file_share = {self._share:.1%} allows {self._most} of {self._files}",
+                "download or write them again, fix their format or text_field, remove them from corpus.inputs, or "
+                "raise corpus.max_bad_file_share; finished work is kept",
             )

@@ -52,7 +52,7 @@ LEFT_OUT = {"make test": "what runs this file"}
 
 def lines() -> list[str]:
     """Return the commands of the README's blocks."""
-    blocks = re.findall(r"^```\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
     found = (re.sub(r"\s+#.*", "", line) for block in blocks for line in block.splitlines())
     return [line for line in found if re.match(r"\[ |(\S*/)?(make|hunmin|pip|export|python)\b", line)]
 
@@ -71,6 +71,10 @@ def script() -> str:
         if start in RUN:
             before, added = RUN[start]
             parts += [before, f"{line} {added}".replace("RECIPE", "configs/klue-roberta-base.yaml")]
+    parts += [
+        f"python - <<'END'\n{text}END"
+        for text in re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    ]
     return "\n".join(parts)
 
 
@@ -112,7 +116,7 @@ def test_a_fresh_clone_does_what_the_readme_and_the_tutorial_say(tmp_path: Path)
     clone, place = tmp_path / "hunmin", tmp_path / "place"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
     said = shell(script(), clone, PYTHON=getattr(sys, "_base_executable", sys.executable), COLUMNS="160")
-    for expected in ("KLUE-NLI accuracy", "my-model"):
+    for expected in ("KLUE-NLI accuracy", "my-model", "['반대'"):
         assert expected in said, expected
     for name in ("quickstart", "my-model"):
         assert (clone / "runs" / name / "report.html").is_file()

@@ -115,5 +115,5 @@ def test_a_run_goes_on_to_its_report(tmp_path: Path, capfd: pytest.CaptureFixtur
     )
     assert run_command(["report", str(run)]) == 0
     card = write_card(read_facts(run), "me/model")
-    assert "None are known of this checkpoint" in card and "not looked for" in card
+    assert "This checkpoint has not been scored" in card and "not looked for" in card
     assert run_command(["launch", str(recipe), "--launcher", "slurm", "--dry-run"]) == 0

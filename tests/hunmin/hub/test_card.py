@@ -110,7 +110,7 @@ def test_a_collapsed_fine_tuning_is_told(language: Any, scored: Path) -> None:
 def test_a_card_of_an_earlier_checkpoint_has_not_the_scores_of_the_end(scored: Path) -> None:
     early = json.loads((checkpoint(scored, 10) / "complete.json").read_bytes())
     text = write_card(read_facts(scored, early), "me/mini")
-    assert "model-index" not in text and "None are known of this checkpoint" in text and "step 10 of 20" in text
+    assert "model-index" not in text and "This checkpoint has not been scored" in text and "step 10 of 20" in text
 
 
 def test_scores_have_their_seeds_and_their_spread(scored: Path) -> None:
@@ -189,9 +189,9 @@ STATISTICS = {
     ("language", "rows"),
     [
         ("en", (
-            "cut out by the rules of cleaning, in characters | html 1,234 |",
-            "documents dropped by filters | length 12, code 1 |", "or of nothing but what the rules cut out | 7 |",
-            "passed over | 8 |", "without the columns that the recipe names | 9 |",
+            "characters removed by cleaning rules | html 1,234 |",
+            "documents dropped by filters | length 12, code 1 |", "or too short, also after cleaning | 7 |",
+            "without a document, skipped | 8 |", "without the columns that the recipe names | 9 |",
         )),
         ("ko", (
             "| 정제 규칙으로 지운 글자 수 | html 1,234 |", "| 필터로 제외한 문서 | length 12, code 1 |",
@@ -226,10 +226,10 @@ def test_names_of_others_do_nothing(scored: Path) -> None:
         ({}, "Names of people are not replaced in", "인명은 바꾸지 않았으며"),
         (
             {"types": ["NAME", "TEL"]},
-            "are replaced in the corpus only beside a label",
+            "are replaced in the corpus only beside a form's label",
             "옆과 ‘씨’ 앞에 있는 것만 가명으로",
         ),
-        ({"enabled": False}, "was not looked for in the corpus", "개인정보를 찾지 않았으므로"),
+        ({"enabled": False}, "The corpus was not searched for personal data", "개인정보를 찾지 않았으므로"),
     ],
 )
 def test_what_is_said_of_names_is_so(pii: dict[str, Any], english: str, korean: str, scored: Path) -> None:
