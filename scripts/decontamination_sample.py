@@ -3,16 +3,22 @@
     python scripts/decontamination_sample.py draw  CORPUS … --benchmark FOLDER … > pairs.jsonl
     python scripts/decontamination_sample.py score CORPUS … --benchmark FOLDER …
 
-draw: searches all sentences of the files and prints the drawn pairs, a JSON object each with both texts. Exact matches
-are left out. Per rule, as many pairs come from each file, as far as it has them; repeated pairs count once.
+CORPUS is a file or folder in any format of corpora; PATH=FIELD names another text field than "text".
 
-score: reads the labels (--labels) and prints, by rule and by length of the benchmark sentence, how many of the labelled
-hits are true, and how many of the true and of the false ones the present rules still find. A label belongs to a pair of
-texts and is stored under hashes, so no text is in the project:
+draw: searches all sentences and prints the drawn pairs, a JSON object each with both texts: of each kind as many as
+QUOTAS says, each distinct pair with the same chance. Sources that are a benchmark's own file or its parent are left out
+(--leave-out).
+
+score: reads the labels (--labels) and prints, by draw and kind, how many of the labelled hits are true, how many of the
+true and of the false ones the present rules still find, and the precision then, with its interval of 95% (Wilson). A
+label belongs to a pair of texts and is stored under hashes, so no text is in the project:
 
     same   one text stands whole in the other, blanks and punctuation apart
     near   one text was made from the other: a few letters, a word, an ending or the order differ
     false  two texts with common words; also a phrase that anybody may write
+
+Draw 1 is of the rules before short sentences had to make up the text, even over the sources, without exact matches; the
+present thresholds were chosen on it. Draw 2 is of the present rules, made after they were chosen.
 """
 
 from __future__ import annotations
@@ -28,19 +34,19 @@ from pathlib import Path
 import orjson
 from timing import hardware, parser_of
 
-from common.compressed import decompression_errors
-from common.files import open_bytes
 from data.benchmark import BenchmarkSentence, load_benchmark
 from data.decontaminate import DecontaminateSettings, Decontaminator, Hit
 from data.decontaminate.normalise import exact_key
-from data.decontaminate.settings import RULES
-from data.readers import stem
+from data.readers import SourceSettings, list_files, read_documents, stem
 from data.splitting import split_sentences
 
-QUOTAS = {"bigrams": 120, "words": 90, "embedded": 50, "fragment": 40}
+QUOTAS = {"exact": 60, "short": 40, "near": 130, "fragment": 70}
+"""short: exact matches of fewer than SHORT letters."""
 LABELS = Path(__file__).with_suffix(".tsv")
-SHORT, LONG = 10, 16
-"""Bounds of the classes of length, in letters of the benchmark sentence."""
+LEAVE_OUT = ("nsmc_reviews", "parakqc", "hate_speech_comments", "chatbot", "malicious_comments")
+SHORT = 10
+BLOCK_BYTES = 8_000_000
+NORMAL_95 = 1.959964
 Texts = dict[tuple[str, str], str]
 
 
@@ -56,10 +62,12 @@ def load_texts(paths: list[str]) -> tuple[list[BenchmarkSentence], Texts]:
     return benchmark, {name: " ".join(parts) for name, parts in texts.items()}
 
 
-def read_file(path: str) -> list[str]:
-    """Return the sentences of a file of documents."""
-    with decompression_errors(path), open_bytes(path) as stream:
-        return [sentence for line in stream for sentence in split_sentences(orjson.loads(line)["text"])]
+def read_sentences(given: str) -> list[str]:
+    """Return the sentences of a file or folder of documents, given as PATH or PATH=FIELD."""
+    path, _, field = given.partition("=")
+    source = SourceSettings(path=path, **({"text_field": field} if field else {}))
+    documents = (document for file in list_files([source]) for document in read_documents(file, BLOCK_BYTES))
+    return [sentence for document in documents for sentence in split_sentences(document.text)]
 
 
 def digest(text: str) -> str:
@@ -67,73 +75,84 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
+def kind_of(rule: str, letters: int) -> str:
+    """Return the kind of a hit, as in QUOTAS."""
+    if rule == "exact":
+        return "short" if letters < SHORT else "exact"
+    return rule if rule == "fragment" else "near"
+
+
 def draw(options: argparse.Namespace) -> int:
     """Print the drawn pairs."""
     benchmark, texts = load_texts(options.benchmark)
     decontaminator = Decontaminator.build(benchmark, DecontaminateSettings())
-    pools: dict[str, dict[str, list[tuple[str, Hit]]]] = {rule: {} for rule in QUOTAS}
-    seen: set[tuple[str, str, str]] = set()
-    for path in sorted(options.corpus, key=stem):
-        sentences = read_file(path)
+    pools: dict[str, dict[tuple[str, str], tuple[str, str, Hit]]] = {kind: {} for kind in QUOTAS}
+    for given in sorted(options.corpus):
+        source = stem(given.partition("=")[0])
+        if source in options.leave_out:
+            continue
+        sentences = read_sentences(given)
         for sentence, hit in zip(sentences, decontaminator.match(sentences), strict=True):
-            if hit is None or hit.rule == "exact":
-                continue
-            pair = (hit.rule, exact_key(sentence), exact_key(texts[hit[:2]]))
-            if pair not in seen:
-                seen.add(pair)
-                pools[hit.rule].setdefault(stem(path), []).append((sentence, hit))
+            if hit is not None:
+                pair = exact_key(sentence), exact_key(texts[hit[:2]])
+                pools[kind_of(hit.rule, len(pair[0]))].setdefault(pair, (source, sentence, hit))
     rng = random.Random(options.seed)
-    for rule, quota in QUOTAS.items():
-        left = quota
-        ordered = sorted(pools[rule].items(), key=lambda pool: (len(pool[1]), pool[0]))
-        for number, (source, pool) in enumerate(ordered):
-            drawn = rng.sample(pool, min(-(-left // (len(ordered) - number)), len(pool)))
-            left -= len(drawn)
-            for sentence, hit in drawn:
-                pair_texts = {"sentence": sentence, "benchmark": texts[hit[:2]]}
-                facts = {"source": source, "task": hit.task, "rule": rule, "score": round(hit.score, 3)}
-                print(orjson.dumps({**facts, **pair_texts}).decode())
+    for kind, pool in pools.items():
+        print(f"{kind}: {len(pool):,} distinct pairs", file=sys.stderr)
+        for source, sentence, hit in rng.sample(list(pool.values()), min(QUOTAS[kind], len(pool))):
+            facts = {"source": source, "task": hit.task, "rule": hit.rule, "score": round(hit.score, 3)}
+            print(orjson.dumps({**facts, "sentence": sentence, "benchmark": texts[hit[:2]]}).decode())
     return 0
 
 
 def score(options: argparse.Namespace) -> int:
     """Print the table of labels; return 1 when a labelled sentence is not in the files."""
     with options.labels.open(encoding="utf-8", newline="") as stream:
-        labels = {row["sentence"]: row for row in csv.DictReader(stream, delimiter="\t")}
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    names = {row["sentence"] for row in rows}
     benchmark, texts = load_texts(options.benchmark)
     decontaminator = Decontaminator.build(benchmark, DecontaminateSettings())
     there = {
-        digest(sentence): sentence
-        for path in options.corpus
-        for sentence in read_file(path)
-        if digest(sentence) in labels
+        name: sentence
+        for given in options.corpus
+        for sentence in read_sentences(given)
+        if (name := digest(sentence)) in names
     }
     hits = dict(zip(there, decontaminator.match(list(there.values())), strict=True))
     counts: dict[tuple[str, str], Counter[str]] = {}
-    for name, row in labels.items():
-        if name not in there:
+    for row in rows:
+        if row["sentence"] not in there:
             continue
-        hit = hits[name]
-        found = hit is not None
+        hit = hits[row["sentence"]]
         if hit is not None and digest(texts[hit[:2]]) != row["benchmark"]:
             what = "another benchmark sentence"
-            print(f"{name}, {row['label']} by {row['rule']}, is now found by {hit.rule} for {what} of {hit.task}")
-        letters = int(row["letters"])
-        size = f"< {SHORT}" if letters < SHORT else f"< {LONG}" if letters < LONG else f"≥ {LONG}"
+            print(f"{row['sentence']}, {row['label']} by {row['rule']}, is now found by {hit.rule} for {what}")
         truth = "false" if row["label"] == "false" else "true"
-        for key in ((row["rule"], size), (row["rule"], "all"), ("all", "all")):
-            counts.setdefault(key, Counter()).update([row["label"], *([f"{truth} found"] if found else [])])
-    print(f"{hardware()}\n{len(there)} of {len(labels)} labelled sentences are in the files\n")
+        kinds = {kind_of(row["rule"], int(row["letters"])), "all"} | {row["rule"]} - {"exact"}
+        for kind in kinds:
+            one = counts.setdefault((row["draw"], kind), Counter())
+            one.update([row["label"], *([f"{truth} found"] if hit else [])])
+    print(f"{hardware()}\n{len(there)} of {len(names)} labelled sentences are in the files\n")
     columns = ["same", "near", "false", "true found", "false found"]
-    print(f"{'rule':10}{'letters':>8}" + "".join(f"{column:>13}" for column in columns) + f"{'before':>9}{'after':>9}")
-    sizes = [f"< {SHORT}", f"< {LONG}", f"≥ {LONG}", "all"]
-    for key in sorted(counts, key=lambda key: ([*RULES, "all"].index(key[0]), sizes.index(key[1]))):
-        one = counts[key]
-        true, after = one["same"] + one["near"], one["true found"] + one["false found"]
-        shares = (true / (true + one["false"]), one["true found"] / after if after else float("nan"))
+    print(f"{'draw':6}{'kind':10}" + "".join(f"{column:>13}" for column in columns) + f"{'precision':>11}  95%")
+    order = ["exact", "short", "near", "words", "bigrams", "embedded", "fragment", "all"]
+    for draw_number, kind in sorted(counts, key=lambda key: (key[0], order.index(key[1]))):
+        one = counts[draw_number, kind]
+        true, found = one["true found"], one["true found"] + one["false found"]
+        low, high = wilson(true, found)
         cells = "".join(f"{one[column]:>13}" for column in columns)
-        print(f"{key[0]:10}{key[1]:>8}{cells}" + "".join(f"{share:>9.3f}" for share in shares))
-    return int(len(there) < len(labels))
+        print(f"{draw_number:6}{kind:10}{cells}{true / max(found, 1):>11.3f}  {low:.3f}–{high:.3f}")
+    return int(len(there) < len(names))
+
+
+def wilson(true: int, count: int) -> tuple[float, float]:
+    """Return the interval of 95% of a share."""
+    if not count:
+        return 0.0, 1.0
+    share, square = true / count, NORMAL_95**2 / count
+    middle = (share + square / 2) / (1 + square)
+    half = NORMAL_95 * (share * (1 - share) / count + square / 4 / count) ** 0.5 / (1 + square)
+    return middle - half, middle + half
 
 
 def main() -> int:
@@ -143,7 +162,8 @@ def main() -> int:
     parser.add_argument("corpus", nargs="+")
     parser.add_argument("--benchmark", nargs="+", required=True)
     parser.add_argument("--labels", type=Path, default=LABELS)
-    parser.add_argument("--seed", type=int, default=52)
+    parser.add_argument("--leave-out", nargs="*", default=LEAVE_OUT)
+    parser.add_argument("--seed", type=int, default=5202)
     options = parser.parse_args()
     return (draw if options.what == "draw" else score)(options)
 

@@ -41,9 +41,9 @@ NO_TEXT = "no text"
 def with_texts(rows: list[Row], settings: CorpusSettings, statistics: Counters, most: int) -> Iterator[Row]:
     """Yield examples of what cleaning took out and of documents that it emptied, then the given rows with their texts.
 
-    A cleaning rule's "text" marks what it took (`marked`), or is the sentence that it dropped. A near copy's "kept_text"
-    is the document that stays. A text that is not in the inputs any more is None; where several documents have its id
-    and nothing tells them apart, a note in brackets says so in its place.
+    The "text" of a cleaning rule marks what it took (`marked`), or is a sentence that it dropped. A near copy has the
+    document that stays as "kept_text". A text that is not in the inputs any more is None; where several documents have
+    its id and nothing tells them apart, a note in brackets says so in its place.
 
     Args:
         rows: from `listed_examples`.
