@@ -159,7 +159,7 @@ def test_a_launch_and_its_dry_run_refuse_to_replace_finished_work(
     """Training took an hour; the scores after it are made anew by every launch but a local one."""
     monkeypatch.setenv(KEY, "0" * 32)
     monkeypatch.setattr("hunmin.replacing.LONG_SECONDS", -1.0)
-    monkeypatch.setattr("hunmin.launch.start.run_child", lambda words: 0)
+    monkeypatch.setattr("hunmin.launch.start.run_child", lambda words, until: 0)
     house.change("b", name="pretrain")
     house.change("c", after=("a", "pretrain"), settings=lambda recipe: {"seeds": recipe.klue.seeds})
     house.go()
