@@ -10,7 +10,7 @@ from mini import write_recipe
 
 from common.manifest import read_manifest
 from hunmin.main import run_command
-from klue.search import IN_ROWS
+from klue.search import GRID
 
 LINES = [
     {"text": f"오늘은 {i}번째 글을 씁니다. 날씨가 아주 맑고 바람이 시원하게 붑니다.", "id": str(i)} for i in range(200)
@@ -186,7 +186,7 @@ def test_an_output_that_cannot_be_written(tmp_path: Path, said, monkeypatch: pyt
     assert run_command(finetune) != 0
     assert "error:" in said()
     row = {"task": "ynat", "init": "pretrained", "seed": 42, "data_note": "", "examples": {"train": 1, "dev": 1}}
-    row |= {"settings": dict.fromkeys(IN_ROWS, 1), "best": {"macro_f1": 1.0}, "last": {"macro_f1": 1.0}}
+    row |= {"settings": dict.fromkeys(GRID, 1), "best": {"macro_f1": 1.0}, "last": {"macro_f1": 1.0}}
     (tmp_path / "klue" / "results.jsonl").write_text(json.dumps(row) + "\n")
     assert run_command(["klue", "report", str(tmp_path), "--plot", str(tmp_path / "file" / "x.png")]) == 1
     assert f"error: {tmp_path / 'file'}" in said()

@@ -26,8 +26,8 @@ from tokenizer.settings import TokenizerSettings
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ("common", "data", "tokenizer", "pretrain", "klue", "leaderboard", "hunmin")
-NO_MESSAGES = ("hunmin/page", "hunmin/launch", "hunmin/hub/card.py")
-"""Hold markup, scripts of a cluster, and an example in Python: their `name=value` are no settings."""
+NO_MESSAGES = ("hunmin/page", "hunmin/launch", "hunmin/hub/card.py", "klue/usage.py")
+"""Hold markup, scripts of a cluster, and examples in Python: their `name=value` are no settings."""
 PARTS_OF_PRETRAIN = ("models", "objectives", "optim")
 KINDS = (Recipe, InstructRecipe)
 SECTIONS = {name: kind for kind in KINDS for name in kind.model_fields if class_at(kind, [name])}

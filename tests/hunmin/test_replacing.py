@@ -407,17 +407,8 @@ def test_a_branch_that_cannot_be_leaves_unfinished_training_where_it_is(house: H
 # --- damage
 
 
-@pytest.mark.parametrize("earlier", [False, True], ids=["", "hashes of an earlier version"])
-def test_a_stage_does_not_read_changed_bytes(earlier: bool, house: House) -> None:
+def test_a_stage_does_not_read_changed_bytes(house: House) -> None:
     house.go(last="b")
-    if earlier:  # which wrote one hash a file; a manifest without the second means the same output
-        path = house.run / "b" / "manifest.json"
-        manifest = json.loads(path.read_bytes())
-        for facts in manifest["outputs"].values():
-            del facts["xxh3"]
-        path.write_text(json.dumps(manifest))
-        assert house.go() == ["c"]
-        shutil.rmtree(house.run / "c")
     flip(house.run / "b" / "result")
     house.did.clear()
     house.refused("result is damaged")

@@ -234,15 +234,10 @@ def test_weights_that_are_not_finite_or_too_large(checkpoint: Path, tmp_path: Pa
 def test_checkpoints_that_cannot_be_exported(checkpoint: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not a whole checkpoint"):
         export_checkpoint(tmp_path, tmp_path / "model")
-    older = Path(shutil.copytree(checkpoint, tmp_path / "older"))
-    mark = json.loads((older / "complete.json").read_bytes())
-    del mark["config"]
-    (older / "complete.json").write_text(json.dumps(mark))
-    with pytest.raises(UserError, match="hold no configuration"):
-        export_checkpoint(older, tmp_path / "model")
-    (older / "tokenizer.json").unlink()
+    cut = Path(shutil.copytree(checkpoint, tmp_path / "cut"))
+    (cut / "tokenizer.json").unlink()
     with pytest.raises(UserError, match="not a whole checkpoint"):
-        export_checkpoint(older, tmp_path / "model")
+        export_checkpoint(cut, tmp_path / "model")
 
 
 def test_sentence_vectors_are_means_over_tokens(checkpoint: Path, tmp_path: Path) -> None:
