@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from common.files import atomic_write
+from common.settings import settings_hash
 from data.shards import COPIES, SHARDS, read_shard_manifest, shard_paths
 
 CARD = "README.md"
@@ -25,14 +26,17 @@ def write_card(folder: Path) -> None:
         folder: with all its shards; documents held out for validation become a split of their own.
     """
     shards = shard_paths(folder)
-    copies = [read_shard_manifest(shard).get(COPIES, 1) for shard in shards]
+    manifests = [read_shard_manifest(shard) for shard in shards]
+    copies = [manifest.get(COPIES, 1) for manifest in manifests]
+    # datasets tells corpora of equal folder names apart in its cache by this name alone
+    content = settings_hash([manifest["sha256"] for manifest in manifests])
     held_out = [shard.name for shard, count in zip(shards, copies, strict=True) if not count]
     train = [shard.name for shard, count in zip(shards, copies, strict=True) if count]
     splits = {_TRAIN: train if held_out else ["shard-*.parquet"], **({_HELD_OUT: held_out} if held_out else {})}
     told = f"Documents held out for validation are the split `{_HELD_OUT}`. " if held_out else ""
     if any(count > 1 for count in copies):
         told += f"A document stands here once, also where training repeats it (`{COPIES}` in `{SHARDS}/*.json`). "
-    lines = ["---", "language: [ko]", "configs:", "- config_name: default", "  data_files:"]
+    lines = ["---", "language: [ko]", "configs:", f"- config_name: corpus-{content}", "  data_files:"]
     for split, names in splits.items():
         lines += [f"  - split: {split}", "    path:", *(f"    - {SHARDS}/{name}" for name in names)]
     with atomic_write(folder / CARD) as stream:

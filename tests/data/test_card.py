@@ -28,6 +28,21 @@ def test_datasets_loads_the_shards_and_not_the_lists(tmp_path: Path, monkeypatch
     assert found["train"].to_list() == rows(out)
 
 
+def test_corpora_of_equal_folder_names_are_not_taken_for_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`datasets` keeps what it has read by the folder's name and the card: the second was the first one's rows."""
+    counts = []
+    for number, count in enumerate((40, 7)):
+        (tmp_path / f"{number}.txt").write_text("\n".join(prose(count, number)), encoding="utf-8")
+        out = tmp_path / f"run-{number}" / "corpus"
+        out.parent.mkdir()
+        build(settings(tmp_path / f"{number}.txt"), out)
+        counts.append(loaded(out, tmp_path / "cache", monkeypatch)["train"].num_rows)
+        assert counts[-1] == len(rows(out))
+    assert counts[0] != counts[1]
+
+
 def test_documents_held_out_are_a_split_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed, (name, count) in enumerate({"large": 400, "small": 40}.items()):
         (tmp_path / f"{name}.txt").write_text("\n".join(prose(count, seed)), encoding="utf-8")
