@@ -19,6 +19,7 @@ from data.readers.settings import Format
 
 SAMPLED = 50
 """Records whose fields are named."""
+_QUOTE, _BACKSLASH, _COMMA = b'"\\,'
 
 
 def refuse_without_field(file: InputFile, format: Format, stream: TextStream) -> None:
@@ -39,6 +40,9 @@ def refuse_without_field(file: InputFile, format: Format, stream: TextStream) ->
         if _misfit(file, record) is None:
             return
         records.append(record)
+    if not records and format == "json" and file.settings.records_field is None:
+        begun = _begun(stream.head)
+        records = [begun] if begun is not None and _misfit(file, begun) is not None else []
     if not records:
         return
     name = _misfit(file, records[0]) or ""
@@ -71,6 +75,30 @@ def _records(file: InputFile, format: Format, stream: TextStream) -> Iterator[Ma
                 continue
             if isinstance(record, dict):
                 yield record
+
+
+def _begun(head: bytes) -> Mapping[str, Any] | None:
+    """Return the object that a head begins and does not end, up to its last whole value; None where it is none."""
+    closing: list[int] = []
+    whole, closed = 0, b""
+    inside = escaped = False
+    for place, sign in enumerate(head):
+        if inside:
+            inside = escaped or sign != _QUOTE
+            escaped = not escaped and sign == _BACKSLASH
+        elif sign == _QUOTE:
+            inside = True
+        elif sign in b"{[":
+            closing.append(sign + 2)  # the code of the closing bracket
+        elif sign in b"}]" and closing:
+            closing.pop()
+        elif sign == _COMMA:
+            whole, closed = place, bytes(reversed(closing))
+    try:
+        begun = load_json(head[:whole] + closed)
+    except UnreadableError:
+        return None
+    return begun if isinstance(begun, dict) else None
 
 
 def _misfit(file: InputFile, record: Mapping[str, Any]) -> str | None:

@@ -67,6 +67,21 @@ def test_a_file_read_by_ranges_is_told_alike(tmp_path):
     assert sought(file, 100) is not None
 
 
+@pytest.mark.parametrize("indent", [None, 1])
+def test_an_object_around_records_is_seen_whatever_its_size(tmp_path, indent):
+    """Its end lies beyond the first megabyte, and the file was read as one record without a text."""
+    records = [{"sentences": [f'문장 {n}, "인용" \\\\ 하나다.', "둘이다."], "meta": [n]} for n in range(20_000)]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"version": 1, "data": records}, ensure_ascii=False, indent=indent), encoding="utf-8")
+    assert path.stat().st_size > 1_500_000
+    with pytest.raises(UnfitInputError, match="no column 'text'") as caught:
+        read(path)
+    assert caught.value.arrays == ["data"] and "records_field" in caught.value.remedy
+    assert len(texts(read(path, records_field="data", text_field="sentences"))) == 20_000
+    path.write_text(json.dumps({"text": "글이다.", "more": records}, ensure_ascii=False), encoding="utf-8")
+    assert texts(read(path)) == ["글이다."]
+
+
 @pytest.mark.parametrize("suffix", [".json", ".jsonl", ".parquet"])
 @pytest.mark.parametrize("depth", [0, 1, 2])
 def test_dots_lead_through_lists_of_lists(tmp_path, suffix, depth):
