@@ -144,10 +144,15 @@ def commit_of(hub: HubName, part: Part, commits: Commits | None = None) -> str:
 
 
 def shown_name(folder: str | Path) -> str:
-    """Return what a folder is called: of one in the hub's cache OWNER/NAME, else its last name."""
+    """Return what a folder is called: of one in the hub's cache OWNER/NAME, of a run's model the run's name, else its
+    last name."""
     whole = Path(folder).resolve()
     if whole.parent.name == "snapshots":  # models--OWNER--NAME/snapshots/COMMIT
         return re.sub(r"^(models|datasets)--", "", whole.parent.parent.name).replace("--", "/")
+    if whole.parts[-2:] == ("embed", "model"):
+        whole = whole.parent.parent
+    elif whole.name == "export":
+        whole = whole.parent
     return normalize("NFC", whole.name)
 
 

@@ -79,7 +79,7 @@ _NAMED = re.compile(rf"({_NAME}{_SIGN})(?!{_PLAIN})(?:(\\?[\"'])(?:(?!\2)[^\n])*
 _ASSIGNED = re.compile(rf"({_NAME}=)(?!{_PLAIN})[^\s,;)}}\]\"'\\&]+")
 _SETTING = re.compile(rf"(?:{_NAME}|(?:^|\.)pii)$")
 """Names of settings; the section `pii` itself stands for a key that was written one level too high."""
-_LONE = re.compile(r"(?<![\w@/.:\"-])(?<!commit )(?<!revision )[0-9a-f]{40}(?![\w/.:\"-])")
+_LONE = re.compile(r"(?<![\w@/.:\"-])(?<!commit )(?<!revision )(?<!revision: )[0-9a-f]{40}(?![\w/.:\"-])")
 """A key of wandb looks like a commit, which stands in a name (`OWNER/NAME@…`) or in JSON."""
 
 _known: dict[str, re.Pattern[str] | None] = {}

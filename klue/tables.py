@@ -167,7 +167,7 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
         notes.append(AS_PUBLISHED)
     notes += [f"{marks[name]} {TASKS[name].title}: {note}." for name, note in data_notes.items()]
     if looks := _looks(summary, {name for name, _, shown in columns if shown == "best"}):
-        notes.append(f"Scores are the best of N dev evaluations ({looks}); last-evaluation scores are below.")
+        notes.append(f"Scores are the best of N dev evaluations ({looks}).")
     others_way = _other_than_the_authors(summary)
     notes += [note for _, note in others_way]
     differ = unequal(summary)

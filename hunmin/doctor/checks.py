@@ -250,7 +250,7 @@ def hub_checks(hub: Answer) -> list[Check]:
             "export HF_HUB_OFFLINE=1, so that nothing waits for it; HTTPS_PROXY for a proxy, HF_ENDPOINT for a mirror",
         )  # fmt: skip
     there = {"HF_TOKEN": seen["token"], "HUNMIN_PII_KEY": bool(os.environ.get("HUNMIN_PII_KEY"))}
-    found = ", ".join(f"{name}: {'set' if is_set else 'not set'}" for name, is_set in there.items())
+    found = ", ".join(f"{name} is {'set' if is_set else 'not set'}" for name, is_set in there.items())
     if there["HUNMIN_PII_KEY"]:
         return [network, Check("keys", "ok", found)]
     remedy = (

@@ -55,7 +55,7 @@ def write_card(facts: Facts, repository: str | None, language: Language = "en") 
     )
     values = {
         "name": md(recipe.name),
-        "model": json.dumps(repository or f"{last_name(recipe.out)}/export", ensure_ascii=False),
+        "model": json.dumps(repository or _export_of(recipe.out), ensure_ascii=False),
         "note": recipe.hub.note.strip(),
         "recipe": fenced(public_recipe(recipe), "yaml"),
         **_training(facts),
@@ -64,6 +64,11 @@ def write_card(facts: Facts, repository: str | None, language: Language = "en") 
         **_scores(facts),
     }
     return f"{front}{templates.get_template(f'card.{language}.md.jinja').render(values)}\n"
+
+
+def _export_of(run: str) -> str:
+    """Return where a run's model is loaded from, beside the run; of a path that names a machine's folders the end."""
+    return f"{last_name(run) if Path(run).is_absolute() else run}/export"
 
 
 def metadata(name: str | None = None, rows: Sequence[dict[str, Any]] = (), **fields: Any) -> str:

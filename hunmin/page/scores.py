@@ -123,7 +123,7 @@ def _row(table: Scores, at: int, lines: dict[str, Line], others: list[Line], fou
         seeds,
         _dots(seeds),
         NONE if gain is None else signed(gain),
-        len(both) == 2 and (min(both[0]) > max(both[1]) or max(both[0]) < min(both[1])),
+        len(both) == 2 and min(map(len, both)) > 1 and (min(both[0]) > max(both[1]) or max(both[0]) < min(both[1])),
         [
             (line.title.removeprefix("published: "), value)
             for line in others

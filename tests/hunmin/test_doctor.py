@@ -45,7 +45,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pyt
     checks = {row["name"]: Check(**row) for row in told["checks"]}
     assert told["ok"] and "아버지 + 가 + 방 + 에" in checks["mecab-ko"].found
     assert str(tmp_path) in checks["disk"].found and "/new" not in checks["disk"].found
-    assert "HF_TOKEN: set" in checks["keys"].found and secret not in str(checks)
+    assert "HF_TOKEN is set" in checks["keys"].found and secret not in str(checks)
     assert "not asked: HF_HUB_OFFLINE" in checks["network"].found and "built for" in checks["torch"].found
     (tmp_path / "torch.py").write_text("raise ImportError('libcudart.so.12: cannot open shared object file')")
     (tmp_path / "deepspeed.py").write_text("import os; os.abort()")
@@ -138,10 +138,10 @@ def test_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "token").write_text("hf_secret")
     network, keys = hub_checks(probes.ask(["hub"])["hub"])
     assert network.state == "note" and "Connection refused" in network.found and "HF_HUB_OFFLINE=1" in network.remedy
-    assert keys.found.startswith("HF_TOKEN: set, HUNMIN_PII_KEY: not set") and "secret" not in str(keys)
+    assert keys.found.startswith("HF_TOKEN is set, HUNMIN_PII_KEY is not set") and "secret" not in str(keys)
     answers = {"token": False, "address": "http://user:pass@hub", "offline": False, "fault": ""}
     network, keys = hub_checks({"found": answers})
-    assert network.state == "ok" and "pass" not in network.found and "HF_TOKEN: not set" in keys.found
+    assert network.state == "ok" and "pass" not in network.found and "HF_TOKEN is not set" in keys.found
     assert hub_checks({"error": "no answer within 60 s"})[0].found.count("no answer within 60 s") == 1
 
 

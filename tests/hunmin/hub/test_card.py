@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,8 @@ def test_the_card_loads_the_model_where_it_is(language: Any, scored: Path) -> No
     assert 'pipeline("fill-mask", model="me/mini")' in write_card(facts, "me/mini", language)
     found = re.search(r'pipeline\("fill-mask", model="(.+)"\)', write_card(facts, None, language))
     assert found and found[1] == f"{Path(facts.recipe.out).name}/export"
+    beside = replace(facts, recipe=facts.recipe.model_copy(update={"out": "runs/mini"}))
+    assert 'model="runs/mini/export"' in write_card(beside, None, language)
 
 
 def test_a_licence_beside_an_input_stands_in_the_card(scored: Path) -> None:

@@ -157,7 +157,7 @@ def _rows() -> list[dict[str, Any]]:
         ("YNAT, my model, pretrained: 1 of 2 fine-tunings predict one label for every example, so that the score says "
          "nothing of the model; raise epochs or the learning rate.",
          "YNAT, my model, 사전학습: 미세조정 2번 가운데 1번은 모든 예제에 같은 레이블을 예측합니다. "
-         "이 점수로는 모델을 알 수 없으니 에포크나 학습률을 높이세요."),
+         "이 점수로는 모델의 성능을 알 수 없으니 에폭을 늘리거나 학습률을 높이세요."),
         ("No published scores beside YNAT (dev is split), KLUE-RE (5 of 7 dev examples, 1 of 2 test examples).",
          "공개 점수와 비교하지 않은 과제: YNAT(dev를 나눔), KLUE-RE(dev 예제 7개 중 5개, test 예제 2개 중 1개)."),
     ],
