@@ -248,7 +248,8 @@ def _run_here(jobs: list[Job], settings: KlueSettings) -> dict[str, str]:
 
 def _say_score(job: Job, row: dict[str, Any]) -> None:
     value = row["best"][row["metric"]]
-    say(f"klue: {job.name}: {row['metric']} {'undefined' if value is None else f'{value:.2f}'}")
+    collapsed = " (predicts one label for every example)" if "one_answer" in row else ""
+    say(f"klue: {job.name}: {row['metric']} {'undefined' if value is None else f'{value:.2f}'}{collapsed}")
 
 
 def failed(failures: dict[str, str], jobs: int) -> HunminError:

@@ -9,6 +9,7 @@ from rich.console import Console
 from klue.collapse import one_answer, told
 from klue.job import run_job
 from klue.report import markdown, results_table
+from klue.runner import _say_score
 from tests.klue.test_finetune import make_jobs
 
 
@@ -62,4 +63,6 @@ def test_a_job_without_learning_says_so(benchmark, tiny_roberta, tmp_path, rate,
     Console(file=terminal, width=200).print(results_table([row], brief=True))
     for text in (markdown([row]), " ".join(terminal.getvalue().split())):
         assert ("the fine-tuning predicts one label for every example" in text) is collapsed
+    assert ("predicts one label" in capsys.readouterr().err) is collapsed
+    _say_score(job, row)  # of a process of its own, whose warning stands in its log
     assert ("predicts one label" in capsys.readouterr().err) is collapsed
