@@ -14,7 +14,7 @@ from data.corpus import CorpusSettings, build_corpus
 from hunmin.hub.card import write_card
 from hunmin.hub.facts import read_facts
 
-TITLES = {"en": "How much each source counted in training", "ko": "출처를 섞은 비율"}
+TITLES = {"en": "How often training used each source", "ko": "출처를 섞은 비율"}
 HEADS = {
     "en": (
         "| source | share of the text | share of the training | times in an epoch | times in the whole training | "
