@@ -102,7 +102,12 @@ def masked(text: str) -> str:
 
 def masked_setting(text: str) -> str:
     """Return the value of a setting in which each secret is `MASK`, also a login without its scheme and a key alone."""
-    return _LONE.sub(MASK, _BARE_LOGIN.sub(f"{MASK}@", masked_urls(text)))
+    return _LONE.sub(MASK, masked_logins(text))
+
+
+def masked_logins(text: str) -> str:
+    """Return what `masked_setting` returns, but for a key alone, which may be a commit."""
+    return _BARE_LOGIN.sub(f"{MASK}@", masked_urls(text))
 
 
 def masked_urls(text: str) -> str:

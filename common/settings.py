@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from common.errors import UserError, nearest
 from common.safe_yaml import parse_yaml, yaml_fault
-from common.secrets import MASK, is_secret_name, masked_setting, masked_urls, remember
+from common.secrets import MASK, is_secret_name, masked_logins, masked_setting, remember
 
 
 class Settings(BaseModel):
@@ -68,7 +68,7 @@ def _dump_value(value: Any, drop: str) -> Any:
     if isinstance(value, dict):
         # commits stand in mappings, by the name of what they pin: no keys, though they look like one of wandb
         return {
-            masked_urls(str(key)): masked_urls(item) if isinstance(item, str) else _dump_value(item, drop)
+            masked_logins(str(key)): masked_logins(item) if isinstance(item, str) else _dump_value(item, drop)
             for key, item in value.items()
         }
     return masked_setting(value) if isinstance(value, str) else value

@@ -144,6 +144,7 @@ def test_no_error_and_no_recipe_of_any_setting_holds_one(home: Path) -> None:
 @example((Recipe, "pretrain.wandb_project"), "wandb", "{}")
 @example((Recipe, "pretrain.init_from"), "hub", "{}")
 @example((Recipe, "hub.commits"), "header", "{}")
+@example((InstructRecipe, "hub.commits"), "bare", "{{path: '{}'}}")
 @given(
     st.sampled_from(KEYS), st.sampled_from(sorted(FORMS)), st.sampled_from(["{}", "[{}]", "{{path: '{}'}}", "{}: ["])
 )
