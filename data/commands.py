@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from common.errors import HunminError
 from data.benchmark import load_benchmark
-from data.decontaminate import DecontaminateSettings, Decontaminator
+from data.decontaminate import Decontaminator
 from data.lines import LINE_BYTES, line_batches
 from data.nfc import pseudonymize
 from data.pii import Pseudonymizer
@@ -83,9 +83,7 @@ def _pseudonymized_sentences(pseudonymizer: Pseudonymizer, values: list[dict[str
     ]
 
 
-def decontaminate_stream(
-    benchmark: Path, input: IO[bytes], output: IO[bytes], hits: IO[bytes], settings: DecontaminateSettings
-) -> Counters:
+def decontaminate_stream(benchmark: Path, input: IO[bytes], output: IO[bytes], hits: IO[bytes]) -> Counters:
     """Write the lines that hold no benchmark sentence, unchanged and in order, and return the counts.
 
     Args:
@@ -93,7 +91,6 @@ def decontaminate_stream(
         input: lines {"id", "text"}, a sentence each.
         output: gets the lines kept.
         hits: gets {"id", "text", "task", "benchmark_guid", "score", "rule"} of each line left out.
-        settings: thresholds and rules.
 
     Returns:
         {"read", "written", "rejects": reason → lines, "hits": task → rule → lines}.
@@ -103,7 +100,7 @@ def decontaminate_stream(
         HunminError: no line could be read.
     """
     counts: Counters = {"read": 0, "written": 0, "rejects": {}, "hits": {}}
-    decontaminator = Decontaminator.build(load_benchmark(benchmark), settings)
+    decontaminator = Decontaminator.build(load_benchmark(benchmark))
     for batch in _batches(input, counts):
         matched = decontaminator.match([record.value["text"] for record in batch])
         kept, found = [], []

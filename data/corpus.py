@@ -196,7 +196,7 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitW
     decontaminator = None
     if settings.decontaminate.applies:
         threads = settings.workers or available_cores()
-        decontaminator = Decontaminator.build(benchmark, settings.decontaminate, threads)
+        decontaminator = Decontaminator.build(benchmark, threads=threads)
     types = tuple(settings.pii.types)
     return UnitWork(folder, settings.clean, decontaminator, key, types, settings.deduplicate, filters)
 

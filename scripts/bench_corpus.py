@@ -49,7 +49,7 @@ from common.globs import expand
 from data.benchmark import load_benchmark
 from data.cleaning import CleanSettings, clean, keep_sentences
 from data.corpus import CorpusSettings, build_corpus
-from data.decontaminate import DecontaminateSettings, Decontaminator
+from data.decontaminate import Criteria, DecontaminateSettings, Decontaminator
 from data.deduplicate import keys_of
 from data.deduplicate.near import signatures
 from data.pii import Pseudonymizer
@@ -64,12 +64,12 @@ SMALL, ENOUGH = 50, 200
 """Megabytes at which a worker's memory is measured as well, and from which the bars of the whole way hold: below,
 indexing the benchmark takes a large share of the time."""
 RULES: dict[str, tuple[dict[str, Any], float | None]] = {
-    "words": ({"rules": ["words"], "threshold": 0.8}, 400_000),
-    "exact, embedded, words": ({"rules": ["exact", "embedded", "words"]}, None),
-    "words, bigrams": ({"rules": ["words", "bigrams"], "threshold": 0.8, "bigram_threshold": 0.8}, 100_000),
+    "words": ({"rules": ("words",), "threshold": 0.8}, 400_000),
+    "exact, embedded, words": ({"rules": ("exact", "embedded", "words")}, None),
+    "words, bigrams": ({"rules": ("words", "bigrams"), "threshold": 0.8, "bigram_threshold": 0.8}, 100_000),
     "all rules": ({}, None),
 }
-"""Name → settings that differ from the defaults, and the least sentences a second."""
+"""Name → criteria that differ from the defaults, and the least sentences a second."""
 
 
 class Document(NamedTuple):
@@ -171,7 +171,7 @@ class Parts:
         start = cpu_seconds()
         benchmark = load_benchmark(self.benchmark_path)
         loaded = cpu_seconds()
-        whole = Decontaminator.build(benchmark, DecontaminateSettings())
+        whole = Decontaminator.build(benchmark)
         built = cpu_seconds()
         size = sum(len(sentence.encode()) for sentence in self.sentences) / 1e6
         distinct = len({sentence.text for sentence in benchmark})
@@ -181,10 +181,10 @@ class Parts:
             Row("benchmark: index, all rules", built - loaded, "s"),
         ]
         for name, (changes, bar) in RULES.items():
-            matcher = Decontaminator.build(benchmark, DecontaminateSettings.model_validate(changes))
+            matcher = Decontaminator.build(benchmark, Criteria(**changes))
             matcher.match(self.sentences[:5000])
             seconds = median_seconds(partial(matcher.match, self.sentences), self.repeat)
-            note = f"{size / seconds:.1f} MB/s; {changes or 'default settings'}"
+            note = f"{size / seconds:.1f} MB/s; {changes or 'default criteria'}"
             rows.append(Row(f"decontamination: {name}", len(self.sentences) / seconds, "sentences/s", bar, note=note))
         hits = Counter(hit.rule for hit in whole.match(self.sentences) if hit)
         note = ", ".join(f"{rule} {count}" for rule, count in hits.most_common())

@@ -41,7 +41,7 @@ from timing import hardware, parser_of
 from common.compressed import decompression_errors
 from common.files import open_bytes
 from data.benchmark import BenchmarkSentence, load_benchmark
-from data.decontaminate import DecontaminateSettings, Decontaminator, Hit
+from data.decontaminate import Criteria, Decontaminator, Hit
 from data.decontaminate.matcher import distinct_sentences
 from data.decontaminate.normalise import exact_key
 from data.readers import stem
@@ -132,9 +132,9 @@ def check_oracle(benchmark: list[BenchmarkSentence], options: argparse.Namespace
     print(f"{'τ':>5}{'hits real':>11}{'altered':>9}{'differ':>9}")
     wrong = 0
     for threshold in THRESHOLDS:
-        settings = DecontaminateSettings(threshold=threshold, bigram_threshold=threshold)
-        found = Decontaminator.build(benchmark, settings).match(real + altered)
-        expected = Oracle(benchmark, settings).match(real + altered)
+        criteria = Criteria(threshold=threshold, bigram_threshold=threshold)
+        found = Decontaminator.build(benchmark, criteria).match(real + altered)
+        expected = Oracle(benchmark, criteria).match(real + altered)
         differ = sum(a != b for a, b in zip(found, expected, strict=True))
         wrong += differ
         counts = [sum(hit is not None for hit in part) for part in (expected[: len(real)], expected[len(real) :])]
@@ -150,13 +150,13 @@ def check_planted(benchmark: list[BenchmarkSentence], options: argparse.Namespac
     around = [sentence for _, sentence in real[:20_000] if len(sentence) >= 10]
     queries: list[tuple[str | None, str]] = [(None, sentence) for _, sentence in real]
     for kind in ALTERATIONS:
-        shortest = DecontaminateSettings().embedded_min_characters if kind == "embedded copy" else 0
+        shortest = Criteria().embedded_min_characters if kind == "embedded copy" else 0
         texts = [source.text for source in sources if len(exact_key(source.text)) >= shortest]
         copies = alter_all(kind, texts, around, options.copies, options.seed)
         queries += [(kind, copy) for copy in copies]
     order = random.Random(options.seed).sample(range(len(queries)), len(queries))
     began = time.process_time()
-    decontaminator = Decontaminator.build(benchmark, DecontaminateSettings())
+    decontaminator = Decontaminator.build(benchmark)
     matched = decontaminator.match([queries[n][1] for n in order])
     print(f"{len(queries):,} sentences in {time.process_time() - began:.1f} s of processor time, with the index")
     hits: dict[int, Hit | None] = dict(zip(order, matched, strict=True))
@@ -179,7 +179,7 @@ def check_sources(benchmark: list[BenchmarkSentence], options: argparse.Namespac
     """Print hits by file, and by benchmark over the files that are no benchmark's own or its parent; return 0."""
     sentences, _ = distinct_sentences(benchmark)
     sizes = Counter(sentence.task for sentence in sentences)
-    decontaminator = Decontaminator.build(benchmark, DecontaminateSettings())
+    decontaminator = Decontaminator.build(benchmark)
     print(f"{'source':24}{'sentences':>10}{'exact':>9}{'near':>8}{'short':>8}  benchmark of its own, or most found")
     left: dict[str, Counter[str]] = {}
     read = 0

@@ -35,7 +35,7 @@ import orjson
 from timing import hardware, parser_of
 
 from data.benchmark import BenchmarkSentence, load_benchmark
-from data.decontaminate import DecontaminateSettings, Decontaminator, Hit
+from data.decontaminate import Decontaminator, Hit
 from data.decontaminate.normalise import exact_key
 from data.readers import SourceSettings, list_files, read_documents, stem
 from data.splitting import split_sentences
@@ -85,7 +85,7 @@ def kind_of(rule: str, letters: int) -> str:
 def draw(options: argparse.Namespace) -> int:
     """Print the drawn pairs."""
     benchmark, texts = load_texts(options.benchmark)
-    decontaminator = Decontaminator.build(benchmark, DecontaminateSettings())
+    decontaminator = Decontaminator.build(benchmark)
     pools: dict[str, dict[tuple[str, str], tuple[str, str, Hit]]] = {kind: {} for kind in QUOTAS}
     for given in sorted(options.corpus):
         source = stem(given.partition("=")[0])
@@ -111,7 +111,7 @@ def score(options: argparse.Namespace) -> int:
         rows = list(csv.DictReader(stream, delimiter="\t"))
     names = {row["sentence"] for row in rows}
     benchmark, texts = load_texts(options.benchmark)
-    decontaminator = Decontaminator.build(benchmark, DecontaminateSettings())
+    decontaminator = Decontaminator.build(benchmark)
     there = {
         name: sentence
         for given in options.corpus

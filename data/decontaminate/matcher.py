@@ -12,10 +12,10 @@ import numpy as np
 
 from data.benchmark import BenchmarkSentence
 from data.decontaminate.containment import build_containment_index, search_containment
+from data.decontaminate.criteria import RULES, Criteria, Rule, Scope
 from data.decontaminate.embedded import MIN_WORDS, build_embedded_index, search_embedded
 from data.decontaminate.exact import build_exact_index, search_exact
 from data.decontaminate.fragments import build_fragment_index, search_fragments
-from data.decontaminate.settings import RULES, DecontaminateSettings, Rule
 from data.decontaminate.terms import (
     FoldedText,
     count_syllables,
@@ -65,7 +65,7 @@ def distinct_sentences(benchmark: list[BenchmarkSentence]) -> tuple[list[Benchma
     return found, take_sentences(text, chosen)
 
 
-def fragment_sources(benchmark: list[BenchmarkSentence], scope: str) -> tuple[list[BenchmarkSentence], FoldedText]:
+def fragment_sources(benchmark: list[BenchmarkSentence], scope: Scope) -> tuple[list[BenchmarkSentence], FoldedText]:
     """Return the texts a corpus sentence may be a piece of: passages joined again; for scope "all" sentences too."""
     sources = []
     for (task, guid, passage), run in groupby(benchmark, key=itemgetter(0, 1, 3)):
@@ -89,39 +89,39 @@ class Decontaminator:
 
     @classmethod
     def build(
-        cls, benchmark: list[BenchmarkSentence], settings: DecontaminateSettings, threads: int = 1
+        cls, benchmark: list[BenchmarkSentence], criteria: Criteria = Criteria(), threads: int = 1
     ) -> Decontaminator:
-        """Return a decontaminator for the benchmark's sentences; rules that are not in the settings are not indexed.
+        """Return a decontaminator for the benchmark's sentences; rules that are not in the criteria are not indexed.
 
         Args:
             benchmark: its sentences, those of a passage in a row.
-            settings: rules and thresholds.
+            criteria: rules and thresholds.
             threads: rules that are indexed at once; it makes no difference to the result.
         """
         sources, text = distinct_sentences(benchmark)
         passage = np.array([source.passage for source in sources], bool)
         phrase, every = np.diff(text.first_word_N) >= MIN_WORDS, np.ones(len(sources), bool)
-        shortest, of_passage = settings.embedded_min_characters, settings.exact_min_passage_characters
-        spread, short = settings.spread, count_syllables(text) < settings.short_syllables
+        shortest, of_passage = criteria.embedded_min_characters, criteria.exact_min_passage_characters
+        spread, short = criteria.spread, count_syllables(text) < criteria.short_syllables
         names = _names(sources)
 
         def build_fragments() -> tuple[Names, Any]:
-            pieces, letters = fragment_sources(benchmark, settings.fragment_scope)
-            floors = settings.fragment_min_characters, settings.fragment_min_syllables
-            index = build_fragment_index(letters, settings.fragment_threshold, *floors)
+            pieces, letters = fragment_sources(benchmark, criteria.fragment_scope)
+            floors = criteria.fragment_min_characters, criteria.fragment_min_syllables
+            index = build_fragment_index(letters, criteria.fragment_threshold, *floors)
             return _names(pieces), index
 
         builders: dict[Rule, Callable[[], tuple[Names, Any]]] = {  # the longest first
             "bigrams": lambda: (
                 names,
                 build_containment_index(
-                    hash_bigrams(text), phrase, short, settings.bigram_threshold, settings.min_bigrams, spread
+                    hash_bigrams(text), phrase, short, criteria.bigram_threshold, criteria.min_bigrams, spread
                 ),
             ),
             "fragment": build_fragments,
             "words": lambda: (
                 names,
-                build_containment_index(hash_words(text), every, short, settings.threshold, settings.min_words, spread),
+                build_containment_index(hash_words(text), every, short, criteria.threshold, criteria.min_words, spread),
             ),
             "embedded": lambda: (
                 names,
@@ -129,11 +129,11 @@ class Decontaminator:
             ),
             "exact": lambda: (
                 names,
-                build_exact_index(text, np.where(passage, of_passage, settings.exact_min_characters)),
+                build_exact_index(text, np.where(passage, of_passage, criteria.exact_min_characters)),
             ),
         }
         with ThreadPoolExecutor(threads) as pool:
-            built = {rule: pool.submit(build) for rule, build in builders.items() if rule in settings.rules}
+            built = {rule: pool.submit(build) for rule, build in builders.items() if rule in criteria.rules}
         return cls({rule: built[rule].result() for rule in RULES if rule in built})
 
     def match(self, sentences: list[str]) -> list[Hit | None]:

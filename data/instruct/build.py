@@ -18,7 +18,7 @@ from common.globs import expand
 from common.process import available_cores
 from common.progress import ProgressBar, say
 from data.benchmark import BenchmarkSentence
-from data.decontaminate import DecontaminateSettings, Decontaminator, Hit
+from data.decontaminate import Criteria, Decontaminator, Hit
 from data.decontaminate.matcher import better
 from data.decontaminate.normalise import text_key
 from data.executors.local import LocalPool
@@ -90,7 +90,7 @@ def build_instructions(
         )
     extra = instruct_files(settings.model_copy(update={"uses": []}))
     parts = [Part(name) for name in settings.uses] + [Part(f"extra{n}", path) for n, path in enumerate(extra, 1)]
-    searchers = {suite: Decontaminator.build(one, DecontaminateSettings()) for suite, one in tests.items() if one}
+    searchers = {suite: Decontaminator.build(one) for suite, one in tests.items() if one}
     workers = min(settings.workers or available_cores(), len(parts))
     with ProgressBar("instructions", 2 * len(parts), "uses") as bar, LocalPool(workers, __name__) as execute:
         told: Callable[[Part], None] = lambda part: bar.advance(1, part.name)  # noqa: E731
@@ -99,7 +99,7 @@ def build_instructions(
             text_key(text): split_sentences(text) for part in parts for item in part.held_out for text in item.texts
         }
         known = [BenchmarkSentence("", text, one, len(cut) > 1) for text, cut in whole.items() for one in cut]
-        held_out = Decontaminator.build(known, DecontaminateSettings(rules=["exact", "embedded"]))
+        held_out = Decontaminator.build(known, Criteria(rules=("exact", "embedded")))
         parts = execute(partial(_finished, settings=settings, texts=set(whole), held_out=held_out), parts, told)
     for part in parts:
         with atomic_write(out / REJECTS / f"{part.name}.jsonl", "wb") as stream:

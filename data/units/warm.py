@@ -6,7 +6,7 @@ It takes a document through a unit: so compiled steps are loaded too, and what l
 from pathlib import Path
 
 from data.cleaning import CleanSettings
-from data.decontaminate import DecontaminateSettings, Decontaminator
+from data.decontaminate import Decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.filters import FilterSettings, build_filters
 from data.filters.settings import BARE_KINDS
@@ -14,7 +14,7 @@ from data.pii import PII_TYPES
 from data.readers import Document
 from data.units.work import UnitState, UnitWork
 
-_nothing = Decontaminator.build([], DecontaminateSettings())
+_nothing = Decontaminator.build([])
 _filters = build_filters([FilterSettings.model_validate({kind: {}, "drop": False}) for kind in BARE_KINDS])
 """The filters that are compiled."""
 _work = UnitWork(Path(), CleanSettings(), _nothing, b"no key", tuple(PII_TYPES), DeduplicateSettings(), _filters)

@@ -223,21 +223,11 @@ def decontaminate(
     hits: Annotated[str, typer.Option("--hits", help="JSON Lines file for the hits.")],
     source: In = "-",
     out: Out = "-",
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            "--threshold",
-            min=0.01,
-            max=1.0,
-            help="Minimum containment (words, bigrams) to remove a sentence; other rules keep their thresholds.",
-        ),
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Remove sentences found in a benchmark: reads {"id", "text"}, one sentence per line."""
     from data.benchmark import benchmark_files
     from data.commands import decontaminate_stream
-    from data.decontaminate import DecontaminateSettings
 
     for option, other in (("--out", out), ("--in", source)):
         if hits == other or (other != "-" and Path(hits).resolve() == Path(other).resolve()):
@@ -249,11 +239,8 @@ def decontaminate(
             raise UserError(f"{option} {given} is a file of the benchmark", "it would be replaced", "name another")
     if hits != "-":
         refuse_other_kind(hits, b'"benchmark_guid":')
-    settings = DecontaminateSettings()
-    if threshold is not None:
-        settings = DecontaminateSettings(threshold=threshold, bigram_threshold=threshold)
     with open_input(source) as lines, open_output(out) as written, open_output(hits) as found:
-        counts = decontaminate_stream(folder, lines, written, found, settings)
+        counts = decontaminate_stream(folder, lines, written, found)
     report(counts, as_json, out if hits != "-" else "-")
 
 

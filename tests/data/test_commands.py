@@ -8,7 +8,6 @@ import pytest
 
 from common.errors import HunminError
 from data.commands import decontaminate_stream, pseudonymize_stream, split_stream, stats_stream
-from data.decontaminate import DecontaminateSettings
 
 BAD = b'not json\n\n{"title": 1}\n{"text": 2}\n[]\n{"text": "\xff"}\n'
 REASONS = {
@@ -43,7 +42,7 @@ def test_decontaminate_keeps_lines_unchanged_and_in_order(tmp_path):
     odd = b'{"id":  "x" , "text":"\xea\xb0\x80\xeb\x82\x98 \\u003c"}\n'
     source = odd + lines({"id": 2, "text": hit}) + BAD + lines({"id": 3, "text": "상관없는 문장이다."})
     output, hits = io.BytesIO(), io.BytesIO()
-    counts = decontaminate_stream(tmp_path / "bench.jsonl", io.BytesIO(source), output, hits, DecontaminateSettings())
+    counts = decontaminate_stream(tmp_path / "bench.jsonl", io.BytesIO(source), output, hits)
     assert output.getvalue() == odd + lines({"id": 3, "text": "상관없는 문장이다."})
     [found] = map(json.loads, hits.getvalue().splitlines())
     assert found == {"id": 2, "text": hit, "task": "toy", "benchmark_guid": "g", "score": 1.0, "rule": "exact"}

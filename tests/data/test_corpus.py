@@ -103,14 +103,17 @@ def test_benchmark_sentences_go_even_where_they_hold_personal_data(tmp_path):
 
 
 def test_hits_tell_both_texts_of_a_changed_copy_and_neither_holds_personal_data(tmp_path):
-    benchmark = "어제 저녁 담당 직원은 전화 010-9876-5432 번으로 작은 마을 도서관의 음악회 소식을 널리 알렸다고 한다."
+    benchmark = (
+        "어제 저녁 담당 직원은 전화 010-9876-5432 번으로 작은 마을 도서관의 음악회 소식을 이웃 주민과 학교 선생님과 "
+        "학생에게 널리 알렸고, 행사가 끝난 뒤에는 참석한 사람들의 감상을 모아 조그만 책으로 엮어 나누어 주었다고 한다."
+    )
     copy = benchmark.replace("어제 저녁", "오늘 아침").replace("010-9876-5432", "010-2468-1357")
     (tmp_path / "a.txt").write_text(f"{copy}\n", encoding="utf-8")
     (tmp_path / "bench.jsonl").write_text(json.dumps({"task": "toy", "guid": "g", "text": benchmark}), encoding="utf-8")
     other = tmp_path / "b.txt"
     other.write_text("이 글은 남아 있어야 하는 글입니다.\n", encoding="utf-8")
     inputs = [str(tmp_path / "a.txt"), str(other)]
-    changes = {"benchmark": str(tmp_path / "bench.jsonl"), "threshold": 0.6, "bigram_threshold": 0.6}
+    changes = {"benchmark": str(tmp_path / "bench.jsonl")}
     build(settings(*inputs, decontaminate=changes), tmp_path / "out")
     (hit,) = [json.loads(line) for line in (tmp_path / "out/hits.jsonl").read_text().splitlines()]
     assert hit["text"].startswith("오늘 아침 담당") and hit["benchmark_text"].startswith("어제 저녁 담당")

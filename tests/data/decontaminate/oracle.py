@@ -14,16 +14,16 @@ import numpy as np
 
 from data.benchmark import BenchmarkSentence
 from data.decontaminate.bm25 import bm25_weights
+from data.decontaminate.criteria import Criteria, Rule
 from data.decontaminate.matcher import Hit, better
 from data.decontaminate.normalise import folded_words
-from data.decontaminate.settings import DecontaminateSettings, Rule
 
 
 class Oracle:
     """Finds the best hit of a corpus sentence by comparing it with every benchmark sentence."""
 
-    def __init__(self, benchmark: list[BenchmarkSentence], settings: DecontaminateSettings) -> None:
-        self._settings = settings
+    def __init__(self, benchmark: list[BenchmarkSentence], criteria: Criteria) -> None:
+        self._criteria = criteria
         self._records: dict[tuple[str, ...], list[BenchmarkSentence]] = {}
         for sentence in sorted(benchmark, key=lambda sentence: sentence[:2]):
             words = tuple(folded_words(sentence.text))
@@ -34,7 +34,7 @@ class Oracle:
         pieces: list[tuple[str, str, str]] = []
         for (task, guid, passage), run in groupby(benchmark, key=lambda s: (s.task, s.guid, s.passage)):
             texts = [sentence.text for sentence in run]
-            if passage or settings.fragment_scope == "all":
+            if passage or criteria.fragment_scope == "all":
                 pieces += [(task, guid, text) for text in ([" ".join(texts)] if passage else texts)]
         self._pieces: dict[str, tuple[str, str, str]] = {}
         for name in sorted(pieces, key=lambda name: name[:2]):
@@ -45,7 +45,7 @@ class Oracle:
         return [self._match(folded_words(sentence)) for sentence in sentences]
 
     def _match(self, words: list[str]) -> Hit | None:
-        settings, best = self._settings, None
+        criteria, best = self._criteria, None
         bigrams = word_bigrams(words)
         for number, (text, records) in enumerate(self._records.items()):
             task, guid, written = records[0][:3]
@@ -54,38 +54,38 @@ class Oracle:
                 found.append(("exact", 1.0))
             if self._is_embedded(words, list(text), records):
                 found.append(("embedded", 1.0))
-            short = syllables("".join(text)) < settings.short_syllables
+            short = syllables("".join(text)) < criteria.short_syllables
             weights = self._words[number]
-            if len(weights) >= settings.min_words:
-                window = ceil(round(settings.spread * 1000) * len(text) / 1000)
-                if not short or explained(words, weights, settings.threshold, window):
-                    found.append(("words", contained_share(words, weights, settings.threshold, window)))
+            if len(weights) >= criteria.min_words:
+                window = ceil(round(criteria.spread * 1000) * len(text) / 1000)
+                if not short or explained(words, weights, criteria.threshold, window):
+                    found.append(("words", contained_share(words, weights, criteria.threshold, window)))
             weights = self._bigrams[number]
-            if len(weights) >= settings.min_bigrams and len(text) >= 2:
-                window = ceil(round(settings.spread * 1000) * len(word_bigrams(list(text))) / 1000)
-                if not short or explained(bigrams, weights, settings.bigram_threshold, window):
-                    found.append(("bigrams", contained_share(bigrams, weights, settings.bigram_threshold, window)))
+            if len(weights) >= criteria.min_bigrams and len(text) >= 2:
+                window = ceil(round(criteria.spread * 1000) * len(word_bigrams(list(text))) / 1000)
+                if not short or explained(bigrams, weights, criteria.bigram_threshold, window):
+                    found.append(("bigrams", contained_share(bigrams, weights, criteria.bigram_threshold, window)))
             for rule, score in found:
-                if score > 0 and rule in settings.rules:
+                if score > 0 and rule in criteria.rules:
                     best = better(best, Hit(task, guid, score, rule, written))
-        if "fragment" in settings.rules:
+        if "fragment" in criteria.rules:
             for piece, (task, guid, written) in self._pieces.items():
-                score = fragment_share("".join(words), piece, settings)
+                score = fragment_share("".join(words), piece, criteria)
                 if score > 0:
                     best = better(best, Hit(task, guid, score, "fragment", written))
         return best
 
     def _is_exact(self, query: str, text: str, records: list[BenchmarkSentence]) -> bool:
-        settings = self._settings
+        criteria = self._criteria
         only_passages = all(record.passage for record in records)
-        shortest = settings.exact_min_passage_characters if only_passages else settings.exact_min_characters
+        shortest = criteria.exact_min_passage_characters if only_passages else criteria.exact_min_characters
         return query == text and len(text) >= shortest
 
     def _is_embedded(self, query: list[str], text: list[str], records: list[BenchmarkSentence]) -> bool:
-        settings = self._settings
-        shortest = settings.embedded_min_characters
+        criteria = self._criteria
+        shortest = criteria.embedded_min_characters
         if all(record.passage for record in records):
-            shortest = max(shortest, settings.exact_min_passage_characters)
+            shortest = max(shortest, criteria.exact_min_passage_characters)
         starts = range(len(query) - len(text) + 1)
         long_enough = len(text) >= 2 and len("".join(text)) >= shortest
         return long_enough and any(query[i : i + len(text)] == text for i in starts)
@@ -134,14 +134,14 @@ def explained(terms: list[str], weights: dict[str, int], threshold: float, windo
     return len(terms) <= window and shared * 1_000_000 >= round(threshold * 1_000_000) * len(terms)
 
 
-def fragment_share(query: str, text: str, settings: DecontaminateSettings) -> float:
+def fragment_share(query: str, text: str, criteria: Criteria) -> float:
     """Return the share of `query` in its longest run common with `text`, or 0 when too short."""
-    need = max(settings.fragment_min_characters, least_of(len(query), settings.fragment_threshold))
+    need = max(criteria.fragment_min_characters, least_of(len(query), criteria.fragment_threshold))
     longest = 0
     for start in range(len(query) - need + 1):
         length = max(need, longest + 1)
         while start + length <= len(query) and query[start : start + length] in text:
-            if distinct_syllables(query[start : start + length]) >= settings.fragment_min_syllables:
+            if distinct_syllables(query[start : start + length]) >= criteria.fragment_min_syllables:
                 longest = length
             length += 1
     return longest / len(query) if longest else 0.0

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.benchmark import BenchmarkSentence, load_benchmark
-from data.decontaminate import DecontaminateSettings, Decontaminator, Hit
+from data.decontaminate import Criteria, Decontaminator, Hit
+from data.decontaminate.criteria import Scope
 from data.decontaminate.matcher import BATCH, distinct_sentences, fragment_sources
 from data.decontaminate.terms import count_syllables, fold_sentences
 from tests.data.decontaminate.oracle import Oracle
@@ -63,7 +64,7 @@ def corpus(seed: int, benchmark_size: int, queries: int) -> tuple[list[Benchmark
 
 @pytest.mark.parametrize(("threshold", "short"), [(0.5, 16), (0.8, 0), (0.8, 40)])
 def test_decisions_equal_the_oracle_on_korean_like_text(threshold: float, short: int) -> None:
-    chosen = DecontaminateSettings(threshold=threshold, bigram_threshold=threshold, short_syllables=short)
+    chosen = Criteria(threshold=threshold, bigram_threshold=threshold, short_syllables=short)
     benchmark, queries = corpus(int(threshold * 10), 150, 500)
     found = Decontaminator.build(benchmark, chosen).match(queries)
     assert found == Oracle(benchmark, chosen).match(queries)
@@ -88,20 +89,18 @@ TEXT = st.one_of(
     st.sampled_from([0, 5, 100]),
 )
 def test_decisions_equal_the_oracle_on_anything(
-    benchmark: list[BenchmarkSentence], queries: list[str], threshold: float, scope: str, short: int
+    benchmark: list[BenchmarkSentence], queries: list[str], threshold: float, scope: Scope, short: int
 ) -> None:
-    chosen = DecontaminateSettings.model_validate(
-        {
-            "threshold": threshold,
-            "bigram_threshold": threshold,
-            "fragment_threshold": threshold,
-            "fragment_scope": scope,
-            "fragment_min_syllables": min(short, 5),
-            "short_syllables": short,
-            "min_words": 2,
-            "min_bigrams": 2,
-            "exact_min_passage_characters": 3,
-        }
+    chosen = Criteria(
+        threshold=threshold,
+        bigram_threshold=threshold,
+        fragment_threshold=threshold,
+        fragment_scope=scope,
+        fragment_min_syllables=min(short, 5),
+        short_syllables=short,
+        min_words=2,
+        min_bigrams=2,
+        exact_min_passage_characters=3,
     )
     queries += [s.text for s in benchmark]
     assert Decontaminator.build(benchmark, chosen).match(queries) == Oracle(benchmark, chosen).match(queries)
@@ -115,7 +114,7 @@ def test_decisions_equal_the_oracle_on_real_text() -> None:
     start = [rng.randrange(len(everything) - 50) for _ in range(5)]
     benchmark = [s for a in start for s in everything[a : a + 50]]
     queries = [alter(rng.choice(everything if i % 4 else benchmark).text, rng) for i in range(500)]
-    chosen = DecontaminateSettings()
+    chosen = Criteria()
     assert Decontaminator.build(benchmark, chosen).match(queries) == Oracle(benchmark, chosen).match(queries)
 
 
@@ -123,7 +122,7 @@ def test_decisions_equal_the_oracle_on_real_text() -> None:
 def decontaminator() -> Decontaminator:
     rng = random.Random(0)
     others = [BenchmarkSentence("other", str(i), sentence(rng)) for i in range(300)]
-    return Decontaminator.build([*others, BenchmarkSentence("news", "n1", SENTENCE)], DecontaminateSettings())
+    return Decontaminator.build([*others, BenchmarkSentence("news", "n1", SENTENCE)])
 
 
 @pytest.mark.parametrize(
@@ -156,7 +155,7 @@ def test_innocent_sentences_are_left_alone(decontaminator: Decontaminator) -> No
 
 
 def test_below_the_floor_only_an_exact_match_counts() -> None:
-    matcher = Decontaminator.build([BenchmarkSentence("t", "g", "정말 좋아요")], DecontaminateSettings())
+    matcher = Decontaminator.build([BenchmarkSentence("t", "g", "정말 좋아요")])
     assert matcher.match(["정말좋아요!", "이 집은 정말 좋아요"]) == [Hit("t", "g", 1.0, "exact", "정말 좋아요"), None]
 
 
@@ -165,7 +164,7 @@ def test_short_sentences_are_found_inside_others_by_their_words_in_a_row() -> No
         BenchmarkSentence("t", "g", "식기세척기도 있습니다."),
         BenchmarkSentence("w", "d", "네, 감사합니다.", True),
     ]
-    matcher = Decontaminator.build(benchmark, DecontaminateSettings(rules=["exact", "embedded"]))
+    matcher = Decontaminator.build(benchmark, Criteria(rules=("exact", "embedded")))
     queries = ["부엌에는 식기세척기도, 있습니다! 그래요.", "있습니다 식기세척기도", "네, 감사합니다. 또 봐요."]
     assert matcher.match(queries) == [Hit("t", "g", 1.0, "embedded", "식기세척기도 있습니다."), None, None]
 
@@ -177,7 +176,7 @@ def test_a_list_shows_what_stands_for_personal_data() -> None:
         ),
         BenchmarkSentence("t", "g", "언제든지 편하게 걸어 주시기 바랍니다.", True),
     ]
-    matcher = Decontaminator.build(told, DecontaminateSettings(rules=["exact", "fragment"]))
+    matcher = Decontaminator.build(told, Criteria(rules=("exact", "fragment")))
     exact, fragment = matcher.match([told[0].text, "번입니다. 언제든지 편하게 걸어 주시기 바랍니다"])
     assert exact and fragment and (exact.rule, fragment.rule) == ("exact", "fragment")
     assert exact.text == told[0].listed
@@ -185,7 +184,7 @@ def test_a_list_shows_what_stands_for_personal_data() -> None:
 
 
 def test_a_single_word_is_not_searched_by_its_bigrams() -> None:
-    matcher = Decontaminator.build([BenchmarkSentence("m", "g", "Microsoft")], DecontaminateSettings())
+    matcher = Decontaminator.build([BenchmarkSentence("m", "g", "Microsoft")])
     assert matcher.match(["microsoft", "Microsoft Teams 도움말"]) == [Hit("m", "g", 1.0, "exact", "Microsoft"), None]
 
 
@@ -194,7 +193,7 @@ def test_short_sentences_of_passages_are_not_matched_exactly() -> None:
         BenchmarkSentence("wos", "d", text, True)
         for text in ("감사합니다.", "내일 저녁 일곱 시에 네 명 예약해 주세요.")
     ]
-    matcher = Decontaminator.build(turns, DecontaminateSettings())
+    matcher = Decontaminator.build(turns)
     assert [hit and hit.rule for hit in matcher.match([turn.text for turn in turns])] == [None, "exact"]
 
 
@@ -217,12 +216,12 @@ def test_the_order_of_the_benchmark_does_not_matter() -> None:
     benchmark, queries = corpus(5, 60, 200)
     single = [BenchmarkSentence(s.task, f"{i:03}", s.text) for i, s in enumerate(benchmark)]
     shuffled = random.Random(1).sample(single, len(single))
-    chosen = DecontaminateSettings()
+    chosen = Criteria()
     assert Decontaminator.build(single, chosen).match(queries) == Decontaminator.build(shuffled, chosen).match(queries)
 
 
 def test_rules_left_out_do_not_apply() -> None:
-    matcher = Decontaminator.build([BenchmarkSentence("n", "1", SENTENCE)], DecontaminateSettings(rules=["words"]))
+    matcher = Decontaminator.build([BenchmarkSentence("n", "1", SENTENCE)], Criteria(rules=("words",)))
     assert [hit and hit.rule for hit in matcher.match([SENTENCE, SENTENCE.replace(" ", "")])] == ["words", None]
 
 
@@ -243,7 +242,7 @@ def test_sources_are_distinct_and_passages_are_joined() -> None:
 
 
 def test_an_empty_benchmark_finds_nothing() -> None:
-    assert Decontaminator.build([], DecontaminateSettings()).match(["가 나 다 라", ""]) == [None, None]
+    assert Decontaminator.build([]).match(["가 나 다 라", ""]) == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -266,7 +265,7 @@ def test_a_short_sentence_must_make_up_the_text(benchmark: str, text: str, found
     rng = random.Random(1)
     sentences = [BenchmarkSentence("other", str(i), sentence(rng)) for i in range(300)]
     sentences.append(BenchmarkSentence("t", "g", benchmark))
-    chosen = DecontaminateSettings(rules=["words", "bigrams"])
+    chosen = Criteria(rules=("words", "bigrams"))
     hits = Decontaminator.build(sentences, chosen).match([text])
     assert (hits[0] is not None) is found
     assert hits == Oracle(sentences, chosen).match([text])

@@ -3,8 +3,8 @@
 import pytest
 
 from data.benchmark import BenchmarkSentence
+from data.decontaminate.criteria import Criteria
 from data.decontaminate.matcher import Hit
-from data.decontaminate.settings import DecontaminateSettings
 from tests.data.decontaminate.oracle import Oracle, contained_share, fragment_share
 
 
@@ -17,14 +17,14 @@ def test_contained_share_adds_weights_of_one_window() -> None:
 
 
 def test_fragment_share_is_the_longest_run() -> None:
-    settings = DecontaminateSettings(fragment_threshold=0.8, fragment_min_characters=20, fragment_min_syllables=7)
+    criteria = Criteria(fragment_threshold=0.8, fragment_min_characters=20, fragment_min_syllables=7)
     text = "abcdefghijklmnopqrstuvwxyz"
-    assert fragment_share(text[:24] + "1", text, settings) == 24 / 25
-    assert fragment_share(text[:19], text, settings) == 0.0
-    assert fragment_share(text[:20] + "123456", text, settings) == 0.0
-    assert fragment_share(text[:21], text, settings) == 0.0  # 20 pairs of letters: 6 2/3 syllables
-    assert fragment_share(text[:22], text, settings) == 1.0
-    assert fragment_share("하하" * 30, "하하" * 40, settings) == 0.0
+    assert fragment_share(text[:24] + "1", text, criteria) == 24 / 25
+    assert fragment_share(text[:19], text, criteria) == 0.0
+    assert fragment_share(text[:20] + "123456", text, criteria) == 0.0
+    assert fragment_share(text[:21], text, criteria) == 0.0  # 20 pairs of letters: 6 2/3 syllables
+    assert fragment_share(text[:22], text, criteria) == 1.0
+    assert fragment_share("하하" * 30, "하하" * 40, criteria) == 0.0
 
 
 def test_exact_comes_first_and_ties_go_to_the_lower_name() -> None:
@@ -32,7 +32,7 @@ def test_exact_comes_first_and_ties_go_to_the_lower_name() -> None:
         BenchmarkSentence("t2", "a", "봄 여름 가을 겨울"),
         BenchmarkSentence("t1", "b", "봄 여름 가을 겨울 바다"),
     ]
-    oracle = Oracle([*benchmark, BenchmarkSentence("t2", "0", "봄 여름 가을 겨울")], DecontaminateSettings())
+    oracle = Oracle([*benchmark, BenchmarkSentence("t2", "0", "봄 여름 가을 겨울")], Criteria())
     assert oracle.match(["봄여름가을겨울!", "바다 봄 여름 가을 겨울", "바다"]) == [
         Hit("t2", "0", 1.0, "exact", "봄 여름 가을 겨울"),
         Hit("t1", "b", 1.0, "words", "봄 여름 가을 겨울 바다"),
