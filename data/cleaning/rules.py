@@ -73,9 +73,10 @@ def clean(text: str, settings: CleanSettings, counts: Counts) -> str:
             text = _count(name, text, rule(text), counts)
     if settings.blanks:
         text = _count("blanks", text, _collapse(text), counts)
-    text, taken = remove_news(text, settings)
-    for name, characters in taken.items():
-        _add(name, 1, characters, counts)
+    if settings.news:
+        text, taken = remove_news(text)
+        for name, characters in taken.items():
+            _add(name, 1, characters, counts)
     if settings.repeated_lines and "\n" in text:
         text = _count("repeated_lines", text, _remove_repeated_lines(text), counts)
     return text
@@ -85,7 +86,12 @@ def cleaning_steps(text: str, settings: CleanSettings) -> Iterator[tuple[str, st
     """Yield (rule, text before it, text after it) of each rule that changes a document, in the order of `clean`."""
     off = settings.model_copy(update=dict.fromkeys(_DOCUMENT_RULES, False))
     for name in _DOCUMENT_RULES:
-        if getattr(settings, name):
+        if name == "news" and settings.news:
+            for rule in NEWS:
+                after, taken = remove_news(text, (rule,))
+                yield from ((part, text, after) for part in taken)
+                text = after
+        elif getattr(settings, name):
             counts: Counts = {}
             after = clean(text, off.model_copy(update={name: True}), counts)
             yield from ((rule, text, after) for rule in counts)
@@ -98,7 +104,7 @@ def clean_sentences(sentences: list[str], settings: CleanSettings) -> list[str]:
     Much faster than one by one where few change: every rule works within a line, or over several and then still finds
     what it finds in one of them. So sentences that change nothing when they stand together, change nothing alone.
     """
-    rules = settings.model_copy(update={name: False for name in CleanSettings.model_fields if name.startswith("news_")})
+    rules = settings.model_copy(update={"news": False})
     cleaned: list[str] = []
     for start in range(0, len(sentences), CLEANED_TOGETHER):
         some = sentences[start : start + CLEANED_TOGETHER]
@@ -185,7 +191,7 @@ _RULES: tuple[tuple[str, Callable[[str], bool], Callable[[str], str]], ...] = (
 )
 """The document rules in the order they apply, after HTML: they see what entities and tags hid."""
 
-_DOCUMENT_RULES = ("html", *(name for name, _, _ in _RULES), "blanks", *(name for name, _, _ in NEWS), "repeated_lines")
+_DOCUMENT_RULES = ("html", *(name for name, _, _ in _RULES), "blanks", "news", "repeated_lines")
 """All of them, in the order they apply."""
 
 HANGUL, HAN_KANA, OTHER = 1, 2, 4

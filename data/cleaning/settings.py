@@ -33,17 +33,10 @@ class CleanSettings(Settings):
     blanks: bool = True
     """One space for a run of blanks, one line end for a run of line ends, none at the borders."""
     news: bool = False
-    """The text is news, so the rules `news_…` apply. Set it in the `clean` of the inputs that are news."""
-    news_reporter: bool = True
-    """Remove bylines and datelines (홍길동 기자, [서울=…])."""
-    news_press: bool = True
-    """Remove lines that contain only the name of a news agency or newspaper."""
-    news_image: bool = True
-    """Remove image captions and tags (사진=…, [사진 …])."""
-    news_source: bool = True
-    """Remove source tags (출처: …, 자료=…)."""
-    news_copyright: bool = True
-    """Remove copyright lines (ⓒ, 무단 전재 및 재배포 금지)."""
+    """Remove what surrounds the text of news, each counted by its name: bylines and datelines (`news_reporter`: 홍길동
+    기자, [서울=…]), lines that only name a newspaper (`news_press`), image captions and tags (`news_image`: 사진=…),
+    source tags (`news_source`: 출처: …) and copyright lines (`news_copyright`: ⓒ, 무단 전재). Set it in the `clean` of
+    the inputs that are news."""
     repeated_lines: bool = True
     """Remove lines that have occurred twelve times before in the document: labels of 10 characters or more, and other
     lines (boilerplate of forms) of 40 or more. Labels are up to three words that form no sentence, as in navigation and

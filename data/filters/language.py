@@ -19,20 +19,21 @@ HANGUL_OF_CODE = 0.2
 LINE_ENDS = np.array(sorted(map(ord, ";{}")), np.uint32)
 """Signs that end lines of code, and hardly any of prose."""
 
+MAX_CODE_LINES = 0.7
+"""Largest share of lines that look like code: hardly any Hangul, and brackets, operators or a semicolon at the end.
+Texts that explain code have more prose than this leaves."""
+
 
 class LanguageSettings(Settings):
-    """Drop documents that are not Korean, or are code."""
+    """Drop documents that are not Korean, or of which more than 70% of the lines are code."""
 
     min_hangul: float = Field(0.3, ge=0, le=1)
     """Minimum share of Hangul among the letters. In a document without letters it counts as 0."""
-    max_code_lines: float | None = Field(0.7, ge=0, le=1)
-    """Largest share of lines that look like code: hardly any Hangul, and brackets, operators or a semicolon at the end.
-    None switches the rule off."""
 
     @property
     def measures(self) -> tuple[Measure, ...]:
         """The measures, in the order in which they drop documents."""
-        return Measure("hangul", self.min_hangul), Measure("code_lines", None, self.max_code_lines)
+        return Measure("hangul", self.min_hangul), Measure("code_lines", None, MAX_CODE_LINES)
 
     def scores(self, batch: Batch) -> NDArray[np.float64]:
         """Return the value of each measure for each document [D, measures]."""

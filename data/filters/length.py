@@ -11,20 +11,20 @@ from data.filters.batch import Batch
 from data.filters.measure import Measure, share
 from data.splitting import split_sentences
 
+MIN_WORD_CHARS, MAX_WORD_CHARS = 1.5, 15
+"""Mean number of characters per word (eojeol) within which a document is kept; Korean prose has 2.5 to 5. Text below it
+has its letters separated (안 녕 하 세 요); text above it has no spaces, or consists of addresses and codes."""
+
 
 class LengthSettings(Settings):
-    """Drop documents that are too short or too long, or whose sentences or words are."""
+    """Drop documents that are too short or too long, or whose sentences are; and those with a mean of fewer than 1.5
+    characters a word (letters apart: 안 녕) or more than 15 (no spaces; addresses, codes)."""
 
     min_chars: int = Field(10, ge=0)
     """Shortest document in characters. 10 drops documents that state nothing (좋아요, ㅋㅋㅋ) and keeps short comments;
     for web pages 200 is usual."""
     max_chars: int | None = Field(None, ge=1)
     """Longest document in characters; None keeps books whole."""
-    min_word_chars: float = Field(1.5, ge=0)
-    """Minimum mean number of characters per word (eojeol); text below it has its letters separated (안 녕 하 세 요)."""
-    max_word_chars: float | None = Field(15, gt=0)
-    """Maximum mean number of characters per word; text above it has no spaces, or consists of addresses and codes.
-    Korean prose has 2.5 to 5."""
     min_sentence_chars: float | None = Field(None, gt=0)
     """Minimum mean number of characters per sentence. None saves the splitting into sentences, which takes longer than
     everything else in this filter."""
@@ -36,7 +36,7 @@ class LengthSettings(Settings):
         """The measures, in the order in which they drop documents; that of sentences only where asked for."""
         found = (
             Measure("characters", self.min_chars, self.max_chars),
-            Measure("characters_per_word", self.min_word_chars, self.max_word_chars),
+            Measure("characters_per_word", MIN_WORD_CHARS, MAX_WORD_CHARS),
             Measure("characters_per_sentence", self.min_sentence_chars, self.max_sentence_chars),
         )
         return found if self._splits else found[:2]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from pydantic import Field
 
 from common.settings import Settings
 from data.filters.batch import Batch
@@ -17,27 +16,27 @@ BULLETS = np.array(sorted(map(ord, "-*•‣⁃∙·ㆍ◦▪▫■□●○◆�
 ELLIPSIS, STOP = ord("…"), ord(".")
 FEW_LINES = 5
 """A document of fewer lines is no list, and its end is no habit."""
+MAX_SYMBOLS = 0.4
+"""Largest share of characters, blanks not counted, that are neither letters nor digits. Chosen, like all bounds of
+this file, on Korean text of some seventy sources."""
+MAX_BULLET_LINES = 0.9
+"""Largest share of lines that begin with the sign of a list (-, •, ※ …): Gopher's."""
+MAX_ELLIPSIS_LINES = 0.7
+"""Largest share of lines that end in an ellipsis (…, ...): teasers that lead to other pages. Some
+comments end like this, too, but not most; so Gopher's 0.3 is too low."""
 
 
 class SymbolsSettings(Settings):
-    """Drop documents that consist mostly of symbols, lists, or lines that break off."""
-
-    max_symbols: float | None = Field(0.4, ge=0, le=1)
-    """Largest share of characters (blanks not counted) that are neither letters nor digits; None switches the rule off,
-    here and below."""
-    max_bullet_lines: float | None = Field(0.9, ge=0, le=1)
-    """Largest share of lines that begin with the sign of a list (-, •, ※ …), of documents of five lines and more."""
-    max_ellipsis_lines: float | None = Field(0.7, ge=0, le=1)
-    """Largest share of lines that end in an ellipsis (…, ...), of documents of five lines and more: teasers that lead
-    to other pages. Some comments end like this too, but not most."""
+    """Drop documents that consist mostly of symbols (more than 40% of the characters), of lists or of lines that break
+    off (more than 90% or 70% of five lines and more)."""
 
     @property
     def measures(self) -> tuple[Measure, ...]:
         """The measures, in the order in which they drop documents."""
         return (
-            Measure("share", None, self.max_symbols),
-            Measure("bullet_lines", None, self.max_bullet_lines),
-            Measure("ellipsis_lines", None, self.max_ellipsis_lines),
+            Measure("share", None, MAX_SYMBOLS),
+            Measure("bullet_lines", None, MAX_BULLET_LINES),
+            Measure("ellipsis_lines", None, MAX_ELLIPSIS_LINES),
         )
 
     def scores(self, batch: Batch) -> NDArray[np.float64]:

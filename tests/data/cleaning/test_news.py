@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from data.cleaning import CleanSettings
-from data.cleaning.news import remove_news
+from data.cleaning import CleanSettings, clean
+from data.cleaning.news import RULES, remove_news
 
 from ..cases import sections
 
 CASES = sections(Path(__file__).with_name("cases.txt"))
 
 
-def removed(text: str, **switches) -> tuple[str, list[str]]:
-    shorter, taken = remove_news(text, CleanSettings(news=True, **switches))
+def removed(text: str) -> tuple[str, list[str]]:
+    shorter, taken = remove_news(text)
     assert sum(taken.values()) in (len(text) - len(shorter), len(text) - len(shorter) + 1)  # the last line end
     return shorter, list(taken)
 
@@ -23,7 +23,8 @@ def test_furniture_goes(line, left, rule):
     text, rules = removed(f"앞 줄이다.\n{line}\n뒷줄이다.")
     assert text == "\n".join(filter(None, ["앞 줄이다.", left, "뒷줄이다."]))
     assert rules == [rule]
-    assert removed(line, **{rule: False})[1] == []
+    others = tuple(other for other in RULES if other[0] != rule)
+    assert remove_news(line, others) == (line, {})
 
 
 @pytest.mark.parametrize(("line",), CASES["prose in news"])
@@ -46,4 +47,5 @@ def test_lone_surrogates_do_not_stop_it():
 
 def test_only_news_has_furniture():
     text = "비가 그쳤다.\n저작권자 ⓒ 가람뉴스, 무단 전재 및 재배포 금지"
-    assert remove_news(text, CleanSettings()) == (text, {})
+    assert clean(text, CleanSettings(), {}) == text
+    assert clean(text, CleanSettings(news=True), {}) == "비가 그쳤다."

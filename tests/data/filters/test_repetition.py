@@ -4,14 +4,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data.filters import repetition
+
 from .filtering import scores
 
 TOPS, REPEATS = (1, 2, 3), (2, 3, 5)
-SETTINGS = {
-    "max_top_ngrams": dict.fromkeys(TOPS, 0.5),
-    "max_duplicate_ngrams": dict.fromkeys(REPEATS, 0.5),
-    "min_words": 2,
-}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_texts_and_runs():
+    """Judge texts of two words and more, by runs as short as tests can count."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(repetition, "MAX_TOP_NGRAMS", dict.fromkeys(TOPS, 0.5))
+        patch.setattr(repetition, "MAX_DUPLICATE_NGRAMS", dict.fromkeys(REPEATS, 0.5))
+        patch.setattr(repetition, "MIN_WORDS", 2)
+        yield
 
 
 def slow_top(words: list[str], n: int) -> int:
@@ -51,7 +58,7 @@ def slow_runs(text: str) -> tuple[int, int]:
 @given(st.lists(st.lists(st.sampled_from(["가", "나다", "라마바", "ㅋㅋㅋㅋ", "\n"]), max_size=40), max_size=4))
 def test_the_fast_shares_are_the_slow_ones(documents):
     texts = [" ".join(words) for words in documents]
-    found = scores({"repetition": SETTINGS}, texts)
+    found = scores({"repetition": {}}, texts)
     for number, text in enumerate(texts):
         words = text.split()
         whole = max(sum(map(len, words)), 1)
@@ -72,24 +79,25 @@ def test_the_fast_shares_are_the_slow_ones(documents):
 def test_counted_by_hand():
     """Ten words of two letters; "가가 나나" stands three times, "가가 나나 다다" twice."""
     text = "가가 나나 다다 라라 가가 나나 다다 마마 가가 나나"
-    found = scores({"repetition": SETTINGS}, [text])
+    found = scores({"repetition": {}}, [text])
     assert found["top_1_gram"] == [0.3] and found["top_2_gram"] == [0.6] and found["top_3_gram"] == [0.6]
     assert found["duplicate_2_gram"] == [0.4]  # 가가 나나 at the fifth and at the ninth word
     assert found["duplicate_3_gram"] == [0.3] and found["duplicate_5_gram"] == [0]
 
 
-def test_short_texts_are_not_judged_by_runs_of_words():
+def test_short_texts_are_not_judged_by_runs_of_words(monkeypatch):
     text = "정말 좋아요 정말 좋아요"
-    assert scores({"repetition": {**SETTINGS, "min_words": 5}}, [text])["top_2_gram"] == [0]
-    assert scores({"repetition": {**SETTINGS, "min_words": 4}}, [text])["top_2_gram"] == [1]
+    for least, share in ((5, 0), (4, 1)):
+        monkeypatch.setattr(repetition, "MIN_WORDS", least)
+        assert scores({"repetition": {}}, [text])["top_2_gram"] == [share]
 
 
 def test_a_document_is_judged_by_itself():
     text = "가 나 다 라 마"
-    alone, together = (scores({"repetition": SETTINGS}, texts) for texts in ([text], [text, text, text]))
+    alone, together = (scores({"repetition": {}}, texts) for texts in ([text], [text, text, text]))
     assert {name: values * 3 for name, values in alone.items()} == together
 
 
 def test_lines_by_hand():
-    found = scores({"repetition": SETTINGS}, ["제목\n 본문이다 \n제목\n\n본문이다", "제목\n본문", ""])
+    found = scores({"repetition": {}}, ["제목\n 본문이다 \n제목\n\n본문이다", "제목\n본문", ""])
     assert found["duplicate_lines"] == [0.5, 0, 0] and found["duplicate_line_characters"] == [0.5, 0, 0]
