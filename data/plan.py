@@ -20,7 +20,7 @@ from data.corpus import CorpusSettings, corpus_files
 from data.deduplicate.equal_documents import partitions_of
 from data.deduplicate.groups import GROUP_PARTS
 from data.deduplicate.limits import memory_here, near_bytes, refuse_beyond
-from data.deduplicate.near import choose_bands
+from data.deduplicate.near import NEAR_THRESHOLD, choose_bands
 from data.deduplicate.near_copies import ranges_of
 from data.units.fields import check_fields
 from data.units.survey import Way, document_bytes, survey
@@ -124,7 +124,7 @@ def corpus_plan(settings: CorpusSettings, cores: Sequence[int] = CORES) -> dict[
     )
     large = sorted(((one.stored, path) for one, path in archives if one.text > unit_bytes), key=lambda one: -one[0])
     ways = {way: [one.stored or 0 for one in found if one.way == way] for way in get_args(Way)}
-    near = settings.deduplicate.near_threshold if settings.deduplicate.near else None
+    near = NEAR_THRESHOLD if settings.deduplicate.near else None
     return {
         "files": len(files),
         "unknown_files": len(found) - len(known),

@@ -57,7 +57,7 @@ class RunSettings(Settings):
     out: Annotated[str, AfterValidator(one_line), AfterValidator(_without_secret)] = runtime(...)
     """Run folder; each stage has a folder below it."""
     seed: int = 42
-    """Default of `seed` in `tokenizer`, `pretrain`, `embed`, `instruct`, `tune` and `leaderboard`.
+    """Default of `seed` in `tokenizer`, `pretrain`, `embed`, `instruct` and `tune`.
     `corpus.mixture.seed` and `klue.seeds` have values of their own."""
 
 

@@ -25,6 +25,9 @@ from leaderboard.settings import LeaderboardSettings
 from leaderboard.suites import SUITES, TASKS, BoardTask, held_out_tasks, task_files, tasks_folder
 
 READ = (".json", ".safetensors", ".bin", ".model", ".txt", ".jinja")  # of the files of a model's folder
+RESAMPLES, SEED = 1000, 42
+"""Samples and seed of the bootstrap; beyond each end of a 95% interval are 25 samples. Nothing else is random: answers
+are greedy, shots are the first ones."""
 
 
 def score_model(
@@ -144,7 +147,7 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
     for key in scores:
         name, by = key.split(",")
         values = [sample[name] for sample in samples if sample["filter"] == by]
-        intervals[key] = interval(values, loaded_task.aggregation()[name], settings.resamples, settings.seed)
+        intervals[key] = interval(values, loaded_task.aggregation()[name], RESAMPLES, SEED)
     with atomic_write(out / "samples" / f"{task.name}.jsonl", as_given=True) as stream:
         for sample in samples:
             facts = {key: sample[key] for key in ("doc_id", "filter", "filtered_resps", *sample["metrics"])}

@@ -30,10 +30,6 @@ class LeaderboardSettings(Settings):
     groups: tuple[tuple[int, ...], ...] = GROUPS
     """Groups of choices of kornat_social (numbered from 0) that A-SVA merges. The official groups are unpublished; by
     default the two that agree are merged, and the two that disagree."""
-    resamples: int = Field(1000, ge=100)
-    """Bootstrap samples of an interval. More samples make its ends more stable."""
-    seed: int = 42
-    """Seed of the bootstrap. Nothing else is random: answers are greedy, shots are the first ones."""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     """Type of the weights; auto = that of the checkpoint."""
     batch_size: int = runtime(8, ge=1)

@@ -36,6 +36,9 @@ TASK_GROUPS = 4
 """Most row groups of a corpus shard in a task: about 64 MB of text."""
 SAMPLE_DOCUMENTS = 64
 """Documents of a task that are looked at to see whether the tokenizer can read them."""
+SHARD_TOKENS = 1 << 26
+"""A token shard is closed at the first document end at or past this many tokens: 134 MB, which a worker holds in
+memory."""
 TASKS = 16
 """Tasks that a corpus of few row groups is cut into, so that several workers end together."""
 
@@ -57,7 +60,7 @@ def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: 
     tasks = [task for task in every if not _mark(out, task.number).is_file()]
     if len(tasks) == len(every):  # before any work
         check_tokenizer(load_tokenizer(tokenizer), _some_text(every), f"the tokenizer in {tokenizer}", "the corpus")
-    work = partial(_encode_task, tokenizer=tokenizer, out=out, shard_tokens=settings.shard_tokens)
+    work = partial(_encode_task, tokenizer=tokenizer, out=out, shard_tokens=SHARD_TOKENS)
     workers = settings.workers
     if settings.executor == "local":
         workers = max(1, min(workers or available_cores(), len(tasks)))

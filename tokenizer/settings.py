@@ -106,8 +106,6 @@ class TokenizerSettings(Settings):
 class EncodeSettings(Settings):
     """How the corpus is turned into ids."""
 
-    shard_tokens: int = Field(default=1 << 26, ge=1)
-    """A token shard is closed at the first document end at or past this many tokens (2^26 tokens = 134 MB)."""
     executor: Literal["local", "ray"] = runtime("local")
     """Where the work is done: local, threads of this process; ray, tasks of a Ray cluster. It never changes the
     output."""

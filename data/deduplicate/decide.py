@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from common.progress import ProgressBar
 from data.deduplicate.equal_documents import find_equal_documents
 from data.deduplicate.exact import survivors
+from data.deduplicate.near import NEAR_THRESHOLD
 from data.deduplicate.near_copies import find_near_copies
 from data.deduplicate.report import write_report
 from data.deduplicate.settings import DeduplicateSettings
@@ -23,6 +24,8 @@ from data.executors import Executor
 from data.shards import read_columns
 
 KINDS = ("documents", "near", "paragraphs", "sentences", "emptied")
+MIN_PARAGRAPH_CHARS = 50
+"""Shorter paragraphs are never dropped as duplicates: headings and short answers repeat in good text."""
 
 
 class Decision(NamedTuple):
@@ -57,7 +60,7 @@ def decide(parts: list[Path], settings: DeduplicateSettings, report: Path, work:
         offsets = [_sentences(part).offsets.to_numpy() for part in parts]
         stays = [np.repeat(mask, np.diff(borders)) for mask, borders in zip(masks, offsets, strict=True)]
         if settings.paragraphs:
-            counts["paragraphs"] = _drop_paragraphs(parts, stays, settings.min_paragraph_chars)
+            counts["paragraphs"] = _drop_paragraphs(parts, stays, MIN_PARAGRAPH_CHARS)
         if settings.sentences:
             counts["sentences"] = _drop_sentences(parts, stays, settings.min_sentence_chars)
         left = [_any(mask, borders) for mask, borders in zip(stays, offsets, strict=True)]
@@ -78,8 +81,7 @@ def _documents(
         rows = np.array([pq.read_metadata(part).num_rows for part in parts], np.int64)
     if settings.near:
         with ProgressBar("near copies", None, "tasks") as bar:
-            chosen = settings.near_threshold
-            near = find_near_copies(parts, rows, chosen, twins, work, execute, lambda _: bar.advance())
+            near = find_near_copies(parts, rows, NEAR_THRESHOLD, twins, work, execute, lambda _: bar.advance())
     with ProgressBar("report of duplicates", None, "tasks") as bar:
         write_report(report, parts, rows, twins, near, work, execute, lambda _: bar.advance())
     borders = np.concatenate(([0], np.cumsum(rows))).astype(np.int64)

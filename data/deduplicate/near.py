@@ -28,6 +28,9 @@ SHINGLE = 5
 """Characters in a shingle."""
 PERMUTATIONS = 128
 """Numbers in a signature."""
+NEAR_THRESHOLD = 0.8
+"""Least share of common shingles (Jaccard similarity) at which two documents are near copies: what remains when one
+character in forty is edited."""
 RECALL = 0.98
 """Least chance that two documents just at the threshold share a band, and so are compared at all."""
 SEED = 20_210_611

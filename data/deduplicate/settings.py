@@ -14,17 +14,12 @@ class DeduplicateSettings(Settings):
     """Drop documents equal to an earlier one (Unicode NFC, runs of white space as one)."""
     near: bool = False
     """Drop near copies of an earlier document that is kept: the same page with another date, a quoted copy, an edited
-    reprint. Off by default, because the KLUE paper does not do it. Turn it on for crawled text (web, news). It takes
-    time (see `scripts/bench_corpus.py`) and, while the stage runs, about 1,300 bytes of disk per document."""
-    near_threshold: float = Field(0.8, ge=0.5, le=1)
-    """Minimum share of common shingles (Jaccard similarity of the sets of 5 consecutive characters, without blanks; 0.5
-    to 1) at which two documents are near copies. If one character in forty is edited, about 0.8 remains."""
+    reprint (80% of the runs of five characters in common; about that remains if one character in forty is edited). Off
+    by default, because the KLUE paper does not do it. Turn it on for crawled text (web, news). It takes time (see
+    `scripts/bench_corpus.py`) and, while the stage runs, about 1,300 bytes of disk per document."""
     paragraphs: bool = False
-    """Drop paragraphs (lines of the cleaned document) equal to an earlier one anywhere in the corpus. Off by default:
-    the paper keeps them. Turn it on to remove what the pages of one site share."""
-    min_paragraph_chars: int = Field(50, ge=1)
-    """Shorter paragraphs (characters) are never dropped as duplicates: headings and short answers repeat in good
-    text."""
+    """Drop paragraphs (lines of the cleaned document) of 50 characters and more equal to an earlier one anywhere in the
+    corpus. Off by default: the paper keeps them. Turn it on to remove what the pages of one site share."""
     sentences: bool = False
     """Drop sentences equal to an earlier one anywhere in the corpus. Off by default: the paper keeps them, and in
     running text a repeated short answer is not noise."""

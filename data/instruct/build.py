@@ -35,6 +35,9 @@ TRAIN, HELD_OUT, TABLE, REJECTS = "train.jsonl", "held_out.jsonl", "table.json",
 """What a finished folder holds: rows to train on, rows kept from it, the table of the uses, what was quarantined."""
 COLUMNS, UNCLEAR = ["task", "instruction", "input", "output"], "unclear: none stated"
 """Columns of KIT-19's CSV; licence of rows that name none: that of a whole file cannot override those of its sets."""
+POOL = 50_000
+"""Records of a use that are drawn before any are removed, or ten times per_use where that is more: enough for what is
+removed, and a bound of memory and time for very large sets."""
 COUNTED = ("read", "rejected", "distinct", "contaminated", "shares_held_out", "held_out", "distinct_rows", "rows")
 
 
@@ -216,9 +219,9 @@ def _hits(searcher: Decontaminator, sentences: list[tuple[int, str]]) -> dict[in
 
 
 def _read(part: Part, settings: InstructSettings, layout: Layout, files: list[str]) -> None:
-    """Fill a part with its distinct items in their drawn order: all of finished rows, `pool` of a use."""
+    """Fill a part with its distinct items in their drawn order: all of finished rows, a pool of a use."""
     seen, skipped, number = set[bytes](), Counter[str](), 0
-    most, needed = (None, COLUMNS) if part.path else (settings.pool, use_of(part.name).needed)
+    most, needed = (None, COLUMNS) if part.path else (max(POOL, 10 * settings.per_use), use_of(part.name).needed)
     for path in files:
         before, rejected = number, Counter[str]()
         shown = path.removeprefix(f"{Path(settings.data).expanduser()}/")

@@ -35,9 +35,6 @@ class InstructSettings(Settings):
     `instruct` scores these rows."""
     seed: int = Field(default=42, ge=0, lt=2**63)
     """Seed of all draws: rows, templates, order of choices and of pairs. Another seed gives another sample."""
-    pool: int = Field(default=50_000, ge=1)
-    """Records of a use that are drawn before any are removed; this bounds memory and time for very large sets. Ten
-    times per_use is enough; raise it with per_use."""
     max_reject_share: float = Field(default=0.05, ge=0, le=1)
     """Share of a file's records that may be rejected (unknown label, wrong number of columns, empty text); a single one
     is always allowed, unless this is 0. With more, the build stops: columns are swapped, or it is the wrong file."""

@@ -12,7 +12,6 @@ from data.instruct.settings import InstructSettings
 from hunmin.pins import pin_names
 from hunmin.preflight import refuse_moved
 from hunmin.recipe import (
-    INSTRUCT_SECTIONS,
     Recipe,
     RunSettings,
     is_of_embeddings,
@@ -68,7 +67,7 @@ def load_any_recipe(
     if not is_of_instructions(written):
         return load_recipe(path, overrides, fetch=fetch, section=section)
     tree = apply_overrides(written, under(overrides, section, InstructRecipe.model_fields) if section else overrides)
-    for name in INSTRUCT_SECTIONS:
+    for name in ("instruct", "tune"):
         if isinstance(part := tree.get(name), dict):
             part.setdefault("seed", tree.get("seed", 42))
     pin_names(tree, file, fetch)

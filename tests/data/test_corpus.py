@@ -64,10 +64,10 @@ def test_documents_come_out_in_input_order_clean_and_distinct(corpora, tmp_path)
 
 @pytest.mark.slow
 def test_same_bytes_from_one_and_two_workers_and_any_unit_size(corpora, tmp_path):
-    line = "이 줄은 여러 글에 똑같이 거듭해서 나옵니다."
+    line = "이 줄은 여러 글에 똑같이 거듭해서 나오고, 쉰 글자가 넘을 만큼 길게 이어져서 문단 하나로 비교합니다."
     texts = [f"{text}\n{line}\n{line} {n}째로 쓴 줄." for n, text in enumerate(prose(20, 3))]
     (corpora / "c.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts), encoding="utf-8")
-    kinds = {"near": True, "paragraphs": True, "min_paragraph_chars": 20, "sentences": True}
+    kinds = {"near": True, "paragraphs": True, "sentences": True}
     build(settings(corpora, deduplicate=kinds), tmp_path / "one")
     build(settings(corpora, deduplicate=kinds, workers=2), tmp_path / "two")
     counts = build(settings(corpora, deduplicate=kinds, unit_mb=1), tmp_path / "big")["duplicates"]

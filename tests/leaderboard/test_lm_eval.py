@@ -65,7 +65,7 @@ def test_kobest_is_lm_evals_own(tiny: Path, kit: Path, tmp_path: Path, monkeypat
         task.set_config("num_fewshot", 0)
     lm = HFLM(pretrained=str(tiny), tokenizer=str(tiny), device="cpu", batch_size=3)
     theirs = evaluate(lm, loaded, bootstrap_iters=0)["results"]
-    ours = score_model(LeaderboardSettings(data=str(kit), resamples=100), tiny, tmp_path)["tasks"]
+    ours = score_model(LeaderboardSettings(data=str(kit)), tiny, tmp_path)["tasks"]
     for name in hub_rows(kit):
         scores = ours[f"kobest_{name}"]["results"][f"kobest_{name}"]
         assert set(scores) == {"acc,none", "f1,none"} | ({"acc_norm,none"} if name == "hellaswag" else set())
@@ -99,7 +99,7 @@ def test_lm_evals_own_command_gives_the_same(tiny: Path, nine: Path, kit: Path, 
     for path in SHARED.glob("instruct/twin_samples/*.jsonl"):
         shutil.copy(path, data)
     theirs = command(tiny, data, ",".join(suites), tmp_path)
-    given = LeaderboardSettings(suites=suites, data=str(data), max_gen_toks=8, resamples=100)
+    given = LeaderboardSettings(suites=suites, data=str(data), max_gen_toks=8)
     ours = score_model(given, tiny, tmp_path / "out")["tasks"]
     assert list(ours) == [task for suite in suites for task in SUITES[suite]]
     for name, result in ours.items():
@@ -118,7 +118,7 @@ def test_a_build_is_scored_by_use(tiny: Path, tmp_path: Path) -> None:
     ]
     rows += [{"id": "math-1", "task": "math", "instruction": "1 더하기 1은?", "input": "", "output": "2"}]
     write(tmp_path / "held_out.jsonl", rows)
-    given = LeaderboardSettings(suites=("instruct",), max_gen_toks=8, resamples=100)
+    given = LeaderboardSettings(suites=("instruct",), max_gen_toks=8)
     found = score_model(given, tiny, tmp_path / "out", tmp_path)["tasks"]
     assert {name: one["hunmin"]["n"] for name, one in found.items()} == {"instruct_nsmc": 20, "instruct_math_text": 1}
     facts = found["instruct_nsmc"]["hunmin"]

@@ -17,7 +17,15 @@ from tokenizer.encode import EncodeSettings, encode_corpus
 from tokenizer.save import load_tokenizer
 from tokenizer.shards import TokenShards
 
-SETTINGS = EncodeSettings(shard_tokens=600, workers=1)
+SETTINGS = EncodeSettings(workers=1)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_shards():
+    """Close a shard every 600 tokens, so that the corpus takes several."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encode_module, "SHARD_TOKENS", 600)
+        yield
 
 
 def digest(folder: Path) -> dict[str, str]:

@@ -19,7 +19,15 @@ from ..building import write_part as write_texts
 from .invented import document, edited
 
 ONE = LocalPool(1)
-ALL = DeduplicateSettings(near=True, paragraphs=True, sentences=True, min_paragraph_chars=4, min_sentence_chars=4)
+ALL = DeduplicateSettings(near=True, paragraphs=True, sentences=True, min_sentence_chars=4)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_paragraphs():
+    """Compare paragraphs of four characters and more."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("data.deduplicate.decide.MIN_PARAGRAPH_CHARS", 4)
+        yield
 
 
 def write_part(path: Path, documents: dict[str, list[list[str]]], chosen: DeduplicateSettings) -> Path:

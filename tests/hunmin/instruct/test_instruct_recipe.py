@@ -34,10 +34,9 @@ def written(folder: Path, **changes: Any) -> Path:
 
 
 def test_the_seed_goes_to_every_stage(tmp_path: Path) -> None:
-    board = {"suites": ["kit19"], "data": "b", "seed": 3}
-    read = load_any_recipe(written(tmp_path, seed=7, leaderboard=board))
-    assert isinstance(read, InstructRecipe) and read.leaderboard
-    assert (read.instruct.seed, read.tune.seed, read.leaderboard.seed) == (7, 7, 3)
+    read = load_any_recipe(written(tmp_path, seed=7, instruct={"data": "d", "seed": 3}))
+    assert isinstance(read, InstructRecipe)
+    assert (read.instruct.seed, read.tune.seed) == (3, 7)
 
 
 @pytest.mark.parametrize(("changes", "said"), [

@@ -36,7 +36,7 @@ def recipe_at(folder: Path, name: str, **tune: Any) -> Path:
             "micro_batch": 8, "checkpoint_every": 5, "threads": 1, "wandb": "off", "log_every": 5, **tune,
         },
         "leaderboard": {
-            "suites": ["kit19", "instruct"], "data": str(folder / "sample" / "kit19"), "limit": 4, "resamples": 100,
+            "suites": ["kit19", "instruct"], "data": str(folder / "sample" / "kit19"), "limit": 4,
             "tasks": ["kobest_copa", "klue_ynat", "instruct_nsmc"], "device": "cpu",
         },
     }  # fmt: skip
