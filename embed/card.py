@@ -68,7 +68,8 @@ def write_card(
     shown = without_nulls(s, EmbedSettings)
     card: str = told["card"].format(
         name=name, base=base, repository=repository, pooling=s["pooling"], max_seq_len=s["max_seq_len"],
-        query=f"`{prompts.get('query', '')}`", document=f"`{prompts.get('document', '')}`", sets="\n".join(rows),
+        **{side: f"`{prompts[side]}`" if prompts.get(side) else told["none"] for side in ("query", "document")},
+        sets="\n".join(rows),
         scores=scores.strip() or told["unscored"], settings=yaml.safe_dump(shown, allow_unicode=True, sort_keys=False),
     )  # fmt: skip
     return f"---\n{front.to_yaml()}\n---\n\n{card}"

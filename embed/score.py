@@ -227,8 +227,14 @@ def published() -> dict[str, Any]:
     return load_yaml(Path(__file__).with_name("published.yaml")) | {"tasks": tasks}
 
 
-def as_markdown(table: dict[str, Any]) -> str:
-    """Return a table of `score_models` as Markdown, published rows below it."""
+def as_markdown(table: dict[str, Any], language: str | None = None) -> str:
+    """Return a table of `score_models` as Markdown, published rows below it.
+
+    Args:
+        language: "en" or "ko" of a card, which names no folder of this machine; None: for the terminal, in English,
+            with why tasks are not scored.
+    """
+    say = load_yaml(Path(__file__).with_name("table.yaml"))[language or "en"]
     names, others = list(table["tasks"]), published()
     rows = list(table["rows"])
     other_data = {name for name, one in table["tasks"].items() if any("train" not in told for told in one["differs"])}
@@ -237,13 +243,27 @@ def as_markdown(table: dict[str, Any]) -> str:
         scores = {name: score for name, score in scores.items() if name not in other_data}
         if any(scores.get(name) is not None for name in names):
             rows.append({"model": model, "scores": scores, "trained_on": one["trained_on"]})
-    lines = [f"{table['heading']}, percent", "", f"| model | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
+    lines = [f"{_said(table['heading'], say)}, {say['percent']}", ""]
+    lines += [f"| {say['model']} | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
     for row in rows:
         seen, scores = row["trained_on"], row["scores"]
         cells = ["" if scores.get(one) is None else f"{scores[one]:.2f}{'*' * (one in (seen or ()))}" for one in names]
-        lines.append(f"| {row['model']}{' (?)' * (seen is None)} | {' | '.join(cells)} |")
-    lines += ["", f"Models below {NGRAMS}: {others['source']}"] if len(rows) > len(table["rows"]) else []
-    lines += ["", "\\* trained on a part of the set; (?) what it was trained on is not stated."]  # fmt: skip
-    lines += [f"{name}: {'; '.join(one['differs'])}" for name, one in table["tasks"].items() if one["differs"]]
-    lines += [f"{name}: not scored, {why}" for name, why in table["absent"].items()]
-    return "\n".join(lines) + "\n"
+        lines.append(f"| {_said(row['model'], say)}{' (?)' * (seen is None)} | {' | '.join(cells)} |")
+    notes = [say["published"].format(source=_said(others["source"], say))] if len(rows) > len(table["rows"]) else []
+    notes += [say["marks"]]
+    notes += [
+        f"{name}: {'; '.join(_said(told, say) for told in one['differs'])}"
+        for name, one in table["tasks"].items() if one["differs"]
+    ]  # fmt: skip
+    if language:
+        notes += [say["absent"].format(tasks=", ".join(table["absent"]))] if table["absent"] else []
+    else:
+        notes += [f"{name}: not scored, {why}" for name, why in table["absent"].items()]
+    return "\n".join([*lines, *(f"\n{note}" for note in notes)]) + "\n"
+
+
+def _said(text: str, say: dict[str, Any]) -> str:
+    """Return a title or a note in the language of its phrases: regular expressions and what they become."""
+    for phrase, said in say["phrases"].items():
+        text = re.sub(phrase, said, text)
+    return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ from rich.text import Text
 
 from common.errors import UserError
 from klue.grid import Best, latex_lines, markdown_lines, md, terminal_text, tex
-from klue.results import summarize
+from klue.results import TITLES, summarize
 from klue.synthetic import TOLD
-from klue.tables import Counts, Line, Published, Rows, Scores, tables
+from klue.tables import UNDEFINED, Counts, Line, Published, Rows, Scores, tables
 
 METRIC_WIDTH = 38
 """Columns of the terminal that names of metrics take at most."""
@@ -62,24 +63,45 @@ def _terminal(scores: Scores, width: int, brief: bool) -> Table:
     return table
 
 
-def markdown(rows: Rows, published: Published = None, contamination: Counts = None) -> str:
+def markdown(
+    rows: Rows, published: Published = None, contamination: Counts = None, say: Callable[[str], str] = str
+) -> str:
     """Return the results as Markdown, a model a row, the best of each column in bold, notes below; see `tabulate`.
 
     Where there are several suites, each has its heading.
+
+    Args:
+        say: translates each title, name of a metric, and note; names of models are left as they are.
     """
     found = tables(rows, published, contamination)
-    return "\n".join((f"### {scores.title}\n\n" if len(found) > 1 else "") + _markdown(scores) for scores in found)
+    return "\n".join(
+        (f"### {say(scores.title)}\n\n" if len(found) > 1 else "") + _markdown(scores, say) for scores in found
+    )
 
 
-def _markdown(scores: Scores) -> str:
-    columns = [md(name) for name in ("model", "seeds", *scores.columns)]
-    body = [[md(line.title), line.seeds, *map(md, _with_best(scores, line))] for line in scores.lines]
+def _markdown(scores: Scores, say: Callable[[str], str]) -> str:
+    columns = [md(say(name)) for name in ("model", "seeds", *scores.columns)]
+    titles = [md(_line_title(line, say)) for line in scores.lines]
+    body = [
+        [title, line.seeds, *(md(_said_cell(cell, say)) for cell in _with_best(scores, line))]
+        for title, line in zip(titles, scores.lines, strict=True)
+    ]
     text = markdown_lines(columns, body, right=True)
     if scores.extra:
-        titles = [md(line.title) for line in scores.lines if line.seeds]
-        body = [[*map(md, (name, *cells))] for name, cells in scores.extra]
-        text += markdown_lines(["beside the paper's metrics", *titles], body, right=True)
-    return "\n".join([*text, *(f"{md(note)}\n" for note in scores.notes)])
+        ours = [title for title, line in zip(titles, scores.lines, strict=True) if line.seeds]
+        body = [[md(say(name)), *(md(_said_cell(cell, say)) for cell in cells)] for name, cells in scores.extra]
+        text += markdown_lines([md(say("beside the paper's metrics")), *ours], body, right=True)
+    return "\n".join([*text, *(f"{md(say(note))}\n" for note in scores.notes)])
+
+
+def _line_title(line: Line, say: Callable[[str], str]) -> str:
+    if line.seeds:
+        return ", ".join(filter(None, (line.model, say(TITLES[line.init]))))
+    return f"{say('published')}: {line.title.removeprefix('published: ')}"
+
+
+def _said_cell(cell: str, say: Callable[[str], str]) -> str:
+    return say(cell) if cell == UNDEFINED else cell
 
 
 def latex(rows: Rows, published: Published = None, contamination: Counts = None) -> str:

@@ -33,6 +33,8 @@ WITHOUT_TAGS = "without gold parts of speech, which the published rows have"
 TEXTS_ALONE = "the decoder learned the values of slots with a text alone, not of all as the authors' does"
 FLAG_MARKS = "†‡§¶"
 """Marks of doubtful published scores."""
+UNDEFINED = "undefined"
+"""Cell of a score that is no number."""
 _WHICH = {"best": "", "last": ", last evaluation", "test": ""}
 
 
@@ -308,5 +310,5 @@ def cell(found: dict[str, Any] | None) -> str:
     if found is None:
         return "–"
     if found["mean"] is None:
-        return "undefined"
+        return UNDEFINED
     return f"{found['mean']:.2f}" + (f" ± {found['sd']:.2f}" if found["sd"] is not None else "")

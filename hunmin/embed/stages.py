@@ -56,7 +56,7 @@ def _embed(recipe: WithEmbed, run: Path, out: Path) -> Counts:
     table = score_models(
         model, folders, out / "scores", settings.score, base_of(recipe), name=recipe.name, widths=settings.matryoshka
     )
-    card = write_card(json.loads((model / FACTS).read_bytes()), recipe.name, as_markdown(table))
+    card = write_card(json.loads((model / FACTS).read_bytes()), recipe.name, as_markdown(table, "en"))
     write_text(model / "README.md", card)
     return {**counts, "scores": table}
 

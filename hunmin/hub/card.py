@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,22 @@ from klue.tasks import SUITE_OF, TASKS
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.optim.registry import OPTIMIZERS
 from tokenizer.card import HELD_OUT
+
+KOREAN = {
+    "seeds": "시드",
+    "beside the paper's metrics": "다른 지표",
+    "full-sentences": "문장을 이어 붙임",
+    "doc-sentences": "문서 안에서 문장을 이어 붙임",
+    "contiguous": "글을 끊김 없이 자름",
+    "packed": "패딩 없이 채움",
+    "sentence-pairs": "문장 쌍",
+    "static": "정적 마스킹",
+    "dynamic": "동적 마스킹",
+    "linear": "선형 감소",
+    "warmup-stable-decay": "유지 후 선형 감소(WSD)",
+    "warmup-stable-sqrt": "유지 후 1 − sqrt 감소",
+}
+"""What a Korean card calls settings and heads that the words of the page lack."""
 
 
 def write_card(facts: Facts, repository: str | None, language: Language = "en") -> str:
@@ -58,10 +74,10 @@ def write_card(facts: Facts, repository: str | None, language: Language = "en") 
         "model": json.dumps(repository or _export_of(recipe.out), ensure_ascii=False),
         "note": recipe.hub.note.strip(),
         "recipe": fenced(public_recipe(recipe), "yaml"),
-        **_training(facts),
+        **_training(facts, language),
         **_vocabulary(facts.vocabulary, language),
-        **_corpus(facts),
-        **_scores(facts),
+        **_corpus(facts, Words(language)),
+        **_scores(facts, language),
     }
     return f"{front}{templates.get_template(f'card.{language}.md.jinja').render(values)}\n"
 
@@ -112,7 +128,13 @@ def fenced(content: str, language: str) -> str:
     return f"{fence}{language}\n{content}{fence}"
 
 
-def _training(facts: Facts) -> dict[str, Any]:
+def _told(text: str, language: Language) -> str:
+    """Return a title, a metric's name, a note or a setting's value in the language."""
+    words = Words(language)
+    return KOREAN[text] if language == "ko" and text in KOREAN else words.metric(words.said(text))
+
+
+def _training(facts: Facts, language: Language) -> dict[str, Any]:
     """Return the values of the model, of its training and of what to mind."""
     s, work, pii = facts.recipe.pretrain, facts.work, facts.recipe.corpus.pii
     o, m, entries = s.optimizer, s.model, facts.counts["tokenizer"].get("vocab_size", 0)
@@ -129,14 +151,18 @@ def _training(facts: Facts) -> dict[str, Any]:
         "hidden": f"{m.hidden} ({m.heads} × {m.hidden // m.heads})",
         "length": f"{s.max_seq_len}",
         "entries": f"{entries:,}",
-        "objective": ", then ".join(f"{name} ({end - first:,} steps)" for name, first, end in s.phases)
+        "objective": (", then " if language == "en" else " → ").join(
+            f"{name.upper()} ({end - first:,}{' steps' if language == 'en' else '스텝'})"
+            for name, first, end in s.phases
+        )
         if s.first_phase
-        else s.objective,
-        "batch": f"{s.global_batch:,} × {s.max_seq_len}, {s.packing}",
+        else s.objective.upper(),
+        "batch": f"{s.global_batch:,} × {s.max_seq_len}, {_told(s.packing, language)}",
         "masking_rate": f"{100 * s.masking.rate:g}%",
         "whole_word": s.masking.whole_word,
-        "masking_kind": s.masking.kind,
-        "optimizer": f"{OPTIMIZERS[o.type].label}, lr {o.learning_rate:g}, β {o.beta1:g}/{o.beta2:g}, {o.schedule}",
+        "masking_kind": _told(s.masking.kind, language),
+        "optimizer": f"{OPTIMIZERS[o.type].label}, lr {o.learning_rate:g}, β {o.beta1:g}/{o.beta2:g}, "
+        f"{_told(o.schedule, language)}",
         "warmup": f"{o.warmup_steps:,}",
         "hardware": ", ".join([*devices, facts.dtype]),
         "hours": f"{work.hours:,.2f}",
@@ -164,7 +190,7 @@ def _vocabulary(card: str, language: Language) -> dict[str, Any]:
     }
 
 
-def _corpus(facts: Facts) -> dict[str, Any]:
+def _corpus(facts: Facts, words: Words) -> dict[str, Any]:
     """Return the values of the corpus: rows of its sources and of their mixture, and what was taken out or replaced."""
     counts, statistics, settings = facts.counts["corpus"], facts.statistics, facts.recipe.corpus
     filters = {
@@ -192,12 +218,14 @@ def _corpus(facts: Facts) -> dict[str, Any]:
         "sources": sources,
         "all": _amounts(counts) if counts else [],
         **_mixture(facts),
-        "personal": _listed(statistics.get("pii", {})),
+        "personal": _listed(statistics.get("pii", {}), words.name),
         "decontaminated": settings.decontaminate.applies,
-        "benchmark": _listed(facts.contamination),
-        "cleaned": _listed({rule: one["characters"] for rule, one in statistics.get("cleaning", {}).items()}),
-        "filtered": _listed(filters),
-        "duplicates": _listed(counts.get("duplicates", {})),
+        "benchmark": _listed(facts.contamination, lambda name: TASKS[name].title if name in TASKS else name),
+        "cleaned": _listed(
+            {rule: one["characters"] for rule, one in statistics.get("cleaning", {}).items()}, words.name
+        ),
+        "filtered": _listed(filters, words.name),
+        "duplicates": _listed(counts.get("duplicates", {}), words.name),
         "rejects": f"{counts.get('rejects', 0):,}",
         **{name: _sum(statistics.get(name, {})) for name in ("dropped", "skipped", "damaged")},
     }
@@ -228,20 +256,24 @@ def _mixture(facts: Facts) -> dict[str, Any]:
     return {"mixture": rows, "mixture_sums": sums, "whole_training": whole}
 
 
-def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{md(name)} {n:,}" for name, n in counts.items() if n)
+def _listed(counts: Mapping[str, int], named: Callable[[str], str]) -> str:
+    return ", ".join(f"{md(named(name))} {n:,}" for name, n in counts.items() if n)
 
 
 def _sum(counts: Mapping[str, int]) -> str:
     return f"{sum(counts.values()):,}" if any(counts.values()) else ""
 
 
-def _scores(facts: Facts) -> dict[str, Any]:
+def _scores(facts: Facts, language: Language) -> dict[str, Any]:
     """Return the table of the scores, and what is to be said of them."""
     rows = facts.scores
     other = {TASKS[task].title: (n, scored_examples(task)) for task, n in not_the_benchmarks(rows).items()}
     return {
-        "scores": markdown(rows, published_for(rows, facts.recipe.published), facts.contamination) if rows else "",
+        "scores": markdown(
+            rows, published_for(rows, facts.recipe.published), facts.contamination, lambda text: _told(text, language)
+        )
+        if rows
+        else "",
         "synthetic": bool(rows) and all_synthetic(rows),
         "other": ", ".join(f"{title} {n:,} / {whole:,}" for title, (n, whole) in other.items()),
         "suites": any(SUITE_OF[row["task"]] != "klue" for row in rows),

@@ -51,7 +51,7 @@ def publish_embeddings(
             raise UserError(f"{folder} holds no {name}", rule, "name RUN/embed/model")
     name, table, index, files = repository.partition("/")[2], "", [], there(folder, MODEL)
     if scores:
-        table = as_markdown(json.loads((scores / "table.json").read_bytes()))
+        table = as_markdown(json.loads((scores / "table.json").read_bytes()), language)
         for path, content, results in hub_scores(folder, scores):
             files[path] = content
             index += results

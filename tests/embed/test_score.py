@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections import defaultdict
@@ -326,3 +327,37 @@ def test_a_smaller_train_part_is_told(shared: list[str]) -> None:
 def test_differences_are_told(sets: Path) -> None:
     assert differences(local_task("KLUE-STS", [sets]))[0] == "validation: 12 rows, mteb has 519"
     assert differences(local_task("HunminKlueMrcRetrieval", [sets])) == []
+
+
+TABLE = {
+    "heading": "1 of 20 tasks of MTEB(kor, v2)",
+    "tasks": {
+        "KLUE-STS": {"differs": ["validation: 12 rows, mteb has 519", "test of ko: 1,234 characters, mteb has 5"]}
+    },
+    "absent": {"KorSTS": "no test file of KorSTS in /home/someone/data"},
+    "rows": [
+        {"model": f"mini{more}", "scores": {"KLUE-STS": 50.0}, "trained_on": seen}
+        for more, seen in (("", ["KLUE-STS"]), (", 64 entries", []), (", 64 entries, int8", []), (", untuned", []),
+                           (", random weights", []))
+    ] + [{"model": NGRAMS, "scores": {"KLUE-STS": 39.99}, "trained_on": []}],
+}  # fmt: skip
+
+
+def test_a_korean_card_has_a_korean_table() -> None:
+    text = as_markdown(TABLE, "ko")
+    for said in (
+        "MTEB(kor, v2)의 과제 20개 중 1개, 단위 %", "| 모델 | KLUE-STS |", "| mini | 50.00* |", "| mini, 64차원 |",
+        "| mini, 64차원, int8 |", "| mini, 미세조정 전 |", "| mini, 무작위 가중치 |", "| 문자 n-그램 | 39.99 |",
+        "KLUE-STS: validation 12행(mteb는 519행); ko test 1,234자(mteb는 5자)", "채점하지 않은 과제: KorSTS.",
+    ):  # fmt: skip
+        assert said in text, said
+    beside = as_markdown({**TABLE, "tasks": {"KLUE-STS": {"differs": []}}}, "ko")  # published rows, too
+    assert "문자 n-그램 아래의 모델: embeddings-benchmark/results, 2026년 8월 20일 기준" in beside
+    english = re.compile(r"\b(of|the|percent|model|models|scored|trained|has|as|or|entries|weights|older)\b")
+    assert not english.search(text + beside) and english.search(as_markdown(TABLE, "en"))
+
+
+def test_a_card_names_no_folder_of_this_machine() -> None:
+    for language in ("en", "ko"):
+        assert "/home/someone" not in as_markdown(TABLE, language)
+    assert "KorSTS: not scored, no test file of KorSTS in /home/someone/data" in as_markdown(TABLE)

@@ -18,7 +18,15 @@ from hunmin.hub.card import write_card
 from hunmin.hub.facts import read_facts
 from hunmin.hub.work import Work
 from hunmin.main import run_command
+from klue.report import markdown
 from klue.results import metrics_of
+from klue.tables import published_rows
+from klue.tasks import TASKS
+
+ENGLISH = re.compile(
+    r"\b(the|of|is|are|and|not|from|with|in|to|for|on|which|scores?|seeds?|model|metrics?|pretrained|published|random"
+    r"|accuracy|evaluation|epochs?|files?)\b"
+)
 
 
 def checkpoint(run: Path, step: int) -> Path:
@@ -46,7 +54,8 @@ def test_the_card_says_what_the_run_says(language: Any, scored: Path) -> None:
         assert f"{of['kept']['documents']:,} | {of['kept']['sentences']:,}" in row
         assert row.endswith("| CC0 |") == (name == "books")
     for kind, count in statistics["pii"].items():
-        assert not count or f"{kind} {count:,}" in text
+        called = {"TEL": ("telephone number", "전화번호"), "EMAIL": ("e-mail address", "이메일 주소")}.get(kind)
+        assert not count or not called or f"{called[language == 'ko']} {count:,}" in text
     metadata = json.loads((checkpoint(scored, 20) / "complete.json").read_bytes())
     assert f"| {metadata['tokens']:,} |" in text and f"1 × {metadata['device']}, fp32" in text
     assert text.index("Made for a test.") < text.index("```python") and "vocab_size: 2500" in text
@@ -107,7 +116,8 @@ def test_a_collapsed_fine_tuning_is_told(language: Any, scored: Path) -> None:
     file = scored / "klue" / "results.jsonl"
     row = json.loads(file.read_text().splitlines()[0])
     file.write_text(json.dumps({**row, "one_answer": "스포츠"}) + "\n")
-    assert "the fine-tuning predicts one label for every example" in write_card(read_facts(scored), "me/mini", language)
+    said = {"en": "the fine-tuning predicts one label for every example", "ko": "모든 예제에 같은 레이블을 예측합니다"}
+    assert said[language] in write_card(read_facts(scored), "me/mini", language)
 
 
 def test_a_card_of_an_earlier_checkpoint_has_not_the_scores_of_the_end(scored: Path) -> None:
@@ -192,12 +202,12 @@ STATISTICS = {
     ("language", "rows"),
     [
         ("en", (
-            "characters removed by cleaning rules | html 1,234 |",
+            "characters removed by cleaning rules | HTML 1,234 |",
             "documents dropped by filters | length 12, code 1 |", "or too short, also after cleaning | 7 |",
             "without a document, skipped | 8 |", "without the columns that the recipe names | 9 |",
         )),
         ("ko", (
-            "| 정제 규칙으로 지운 글자 수 | html 1,234 |", "| 필터로 제외한 문서 | length 12, code 1 |",
+            "| 정제 규칙으로 지운 글자 수 | HTML 1,234 |", "| 필터로 제외한 문서 | 길이 12, code 1 |",
             "제외한 문서 | 7 |", "건너뛴 레코드 | 8 |", "가리키는 열이 없음 | 9 |",
         )),
     ],
@@ -242,9 +252,7 @@ def test_what_is_said_of_names_is_so(pii: dict[str, Any], english: str, korean: 
 
 
 def test_a_korean_card_is_korean(scored: Path) -> None:
-    text = (
-        write_card(read_facts(scored), "me/mini", "ko").split("```yaml")[0].partition("## 어휘")[2].split("## 점수")[0]
-    )
+    text = write_card(read_facts(scored), "me/mini", "ko").split("```yaml")[0].partition("## 어휘")[2]
     assert (
         "| 어절당 토큰 수(fertility) |" in text
         and "| 학습에 쓴 사전 토큰 종류 |" in text
@@ -253,6 +261,31 @@ def test_a_korean_card_is_korean(scored: Path) -> None:
     for word in ("held out", "Corpus", "distinct", "ratio", "whole-word", "warm-up", "device"):
         assert word not in text
     assert "held out" in write_card(read_facts(scored), "me/mini", "en")
+
+
+def test_its_scores_are_korean(scored: Path) -> None:
+    """Tables, their heads, and notes of every suite: no English but names of tasks, models and files."""
+    first = json.loads((scored / "klue" / "results.jsonl").read_text("utf-8").splitlines()[0])
+    rows = [
+        {
+            **first, "task": name, "init": init, "best": dict.fromkeys(metrics_of(name), 50.0),
+            "last": dict.fromkeys(metrics_of(name), 50.0),
+            **({"test": dict.fromkeys(metrics_of(name), 50.0)} if task.test_examples else {}),
+            "data_note": "trained on 200 of 36,547 examples" if (name, init) == ("ynat", "pretrained") else "",
+            "examples": {"train": 10**7, "dev": task.dev_examples, "test": task.test_examples},
+            "settings": {**first["settings"], "evaluations_per_epoch": 2}, "one_answer": "0",
+        }
+        for name, task in TASKS.items()
+        for init in ("pretrained", "random")
+    ]  # fmt: skip
+    (scored / "klue" / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    change(scored, lambda tree: tree["klue"].update(published=True))
+    text = write_card(read_facts(scored), "me/mini", "ko").partition("## 점수")[2].split("## 한계")[0]
+    assert "| 모델 | 시드 |" in text and "| mini, 무작위 가중치 |" in text and "공개 모델: KoELECTRA" in text
+    assert "같은 레이블을 예측합니다" in text and "| 다른 지표 |" in text
+    assert [line for line in text.splitlines() if ENGLISH.search(line)] == []
+    written = markdown(rows, published_rows())
+    assert len([line for line in written.splitlines() if ENGLISH.search(line)]) > 20  # the instrument sees English
 
 
 def test_the_model_it_began_from(scored: Path) -> None:

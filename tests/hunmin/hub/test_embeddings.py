@@ -77,7 +77,7 @@ def test_a_tuned_model_goes_with_card_and_scores(hub: Hub, tuned: Path, capsys: 
     assert result.metric_value == pytest.approx(score, abs=1e-4) and card.data.library_name == "sentence-transformers"
     assert 'SentenceTransformer("me/tiny")' in card.text and "`질문: `" in card.text and "## 학습 데이터" in card.text
     assert "| mine.jsonl | train | 40 | CachedMultipleNegativesRankingLoss | CC0 |" in card.text
-    assert re.search(rf"\| tuned\d* \| {score:.2f} \|", card.text) and "character n-grams" in card.text
+    assert re.search(rf"\| tuned\d* \| {score:.2f} \|", card.text) and "문자 n-그램" in card.text
 
 
 def test_what_is_not_mtebs_data_stays_in_the_table(tuned: Path, tmp_path: Path) -> None:
