@@ -137,7 +137,7 @@ def compare(rows: Sequence[dict[str, Any]], draws: int = DRAWS) -> dict[str, Any
         for same in groups:
             name, gold = same[0].task, list(same[0].gold.values())
             scores = drawn_scores(
-                TASKS[name].score, gold, [one.lists for one in same], draws, each=lambda: bar.advance(1)
+                TASKS[name].weighted, gold, [one.lists for one in same], draws, each=lambda: bar.advance(1)
             )
             for metric in TASKS[name].metrics:
                 facts = {"task": name, "split": same[0].split, "metric": metric}

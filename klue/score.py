@@ -33,7 +33,7 @@ def score(
     Args:
         task: name of the task ("ynat", "klue-nli" …).
         subset: score what is predicted, even where gold guids are missing.
-        interval: whether to compute confidence intervals, which may take minutes.
+        interval: whether to compute confidence intervals: seconds, half a minute for KLUE-RE.
 
     Raises:
         UserError: a file is damaged, a prediction has not the task's form, or a guid is missing, extra or repeated
@@ -63,7 +63,7 @@ def score(
     found: dict[str, float | int | list[float] | None] = {k: defined(v) for k, v in which.score(*sides).items()}
     if interval:
         with ProgressBar("bootstrap", DRAWS, "draws") as bar:
-            drawn = drawn_scores(which.score, sides[0], [[sides[1]]], DRAWS, each=lambda: bar.advance(1))
+            drawn = drawn_scores(which.weighted, sides[0], [[sides[1]]], DRAWS, each=lambda: bar.advance(1))
         ends = {name: middle(scores[:, 0]) for name, scores in drawn.items()}
         found |= {f"{name}_interval": [low, high] for name, (low, high) in ends.items() if not math.isnan(low)}
     return {**found, "examples": len(guids)}

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from klue.metrics.pairs import same_length
+from klue.metrics.pairs import Weighted, same_length
 
 Gold = TypeVar("Gold")
 Prediction = TypeVar("Prediction")
-
+WeightedOf = Callable[[Sequence[Any], Sequence[Any]], Weighted]
+"""Gold and predictions to scores by how often each example counts."""
 
 MIDDLE = 0.95
 """Share of the draws that an interval holds."""
 
 
+def repeated(score: Callable[[Sequence[Gold], Sequence[Prediction]], dict[str, float]]) -> WeightedOf:
+    """Return the function from gold and predictions to scores by how often each example counts, of any score: each
+    sample is built, which for a score of sums takes far longer than adding them up."""
+
+    def weighted(gold: Sequence[Gold], predicted: Sequence[Prediction]) -> Weighted:
+        same_length(gold, predicted)
+
+        def scores(weights_N: np.ndarray) -> dict[str, float]:
+            places = np.repeat(np.arange(len(gold)), weights_N.astype(np.int64)).tolist()
+            return score([gold[i] for i in places], [predicted[i] for i in places])
+
+        return scores
+
+    return weighted
+
+
 def drawn_scores(
-    score: Callable[[Sequence[Gold], Sequence[Prediction]], dict[str, float]],
+    weighted: WeightedOf,
     gold: Sequence[Gold],
     systems: Sequence[Sequence[Sequence[Prediction]]],
     draws: int,
@@ -31,22 +48,20 @@ def drawn_scores(
     speaks of other examples for the same model, not of other seeds of fine-tuning.
 
     Args:
-        score: {metric: score} of gold and predictions, one element each an example.
+        weighted: gold and predictions, one element each an example, to {metric: score} by how often each counts.
         systems: of each system one list of predictions a seed, in the order of the gold labels.
         draws: 1 or more.
 
     Raises:
         ValueError: the lengths differ, or nothing is there.
     """
-    for predictions in (one for system in systems for one in system):
-        same_length(gold, predictions)
+    scored = [[weighted(gold, predictions) for predictions in system] for system in systems]
     generator = np.random.default_rng(0)
     found: dict[str, list[float]] = {}
     for _ in range(draws):
-        chosen = generator.integers(len(gold), size=len(gold)).tolist()
-        right = [gold[i] for i in chosen]
-        for system in systems:
-            seeds = [score(right, [predictions[i] for i in chosen]) for predictions in system]
+        weights_N = np.bincount(generator.integers(len(gold), size=len(gold)), minlength=len(gold))
+        for system in scored:
+            seeds = [score(weights_N) for score in system]
             for name in seeds[0]:
                 found.setdefault(name, []).append(sum(one[name] for one in seeds) / len(seeds))
         each()

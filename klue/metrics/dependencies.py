@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Any
 
-from klue.metrics.pairs import f1_by_class, mean, same_lengths
-from klue.metrics.sentence import accuracy, macro_f1
+import numpy as np
+
+from klue.metrics.pairs import Weighted, hits_and_sides, mean_f1, same_lengths, weighted_sums
 
 OTHERS_FROM = 15
 """Labels from this place of the benchmark's order on (VP_CMP to NP_SVJ) are one class, `OTHERS`."""
@@ -39,21 +39,37 @@ def dependency_scores(
     Raises:
         KeyError: a label is not in `labels`.
     """
-    gold_heads, found_heads = [parse["heads"] for parse in gold], [parse["heads"] for parse in predicted]
-    same_lengths(gold_heads, found_heads)
-    heads = [*chain(*gold_heads)], [*chain(*found_heads)]
-    if not heads[0]:
+    return weighted_dependency_scores(gold, predicted, labels)(np.ones(len(gold)))
+
+
+def weighted_dependency_scores(
+    gold: Sequence[Mapping[str, Any]], predicted: Sequence[Mapping[str, Any]], labels: Sequence[str]
+) -> Weighted:
+    """Return `dependency_scores` by how often each sentence counts."""
+    heads = [[parse["heads"] for parse in side] for side in (gold, predicted)]
+    same_lengths(*heads)
+    if not any(heads[0]):
         raise ValueError("no words to score")
     class_of = {label: label if place < OTHERS_FROM else OTHERS for place, label in enumerate(labels)}
-    gold_classes, found_classes = ([class_of[x] for p in side for x in p["labels"]] for side in (gold, predicted))
-    right = [g == p for g, p in zip(*heads, strict=True)]
-    classes = gold_classes, [kind if ok else WRONG_HEAD for kind, ok in zip(found_classes, right, strict=True)]
-    real = f1_by_class(*classes)
-    real.pop(WRONG_HEAD, None)
-    return {
-        "uas_macro_f1": macro_f1(*heads),
-        "las_macro_f1": macro_f1(*classes),
-        "uas_micro_f1": accuracy(*heads),
-        "las_micro_f1": accuracy(*classes),
-        "las_macro_f1_without_pad": mean(real.values()),
-    }
+    wanted, found = ([[class_of[label] for label in parse["labels"]] for parse in side] for side in (gold, predicted))
+    found = [
+        [kind if g == p else WRONG_HEAD for kind, g, p in zip(kinds, *both, strict=True)]
+        for kinds, *both in zip(found, *heads, strict=True)
+    ]
+    kinds = [*dict.fromkeys(class_of.values()), WRONG_HEAD]
+    numbers = sorted({head for side in heads for parse in side for head in parse})
+
+    def scores(sums: np.ndarray) -> dict[str, float]:
+        of_heads, of_classes = sums[: 3 * len(numbers)], sums[3 * len(numbers) :].reshape(3, -1)
+        hits, words = of_heads.reshape(3, -1)[:2].sum(axis=1).tolist()
+        return {
+            "uas_macro_f1": mean_f1(of_heads),
+            "las_macro_f1": mean_f1(of_classes),
+            "uas_micro_f1": 100.0 * hits / words,
+            "las_micro_f1": 100.0 * float(of_classes[0].sum()) / words,
+            "las_macro_f1_without_pad": mean_f1(of_classes[:, :-1]),
+        }
+
+    return weighted_sums(
+        np.hstack([hits_and_sides(heads[0], heads[1], numbers), hits_and_sides(wanted, found, kinds)]), scores
+    )

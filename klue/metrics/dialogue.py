@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from klue.metrics.pairs import mean, same_length
+import numpy as np
+
+from klue.metrics.pairs import Weighted, same_length, weighted_sums
 
 
 def state_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -20,15 +22,24 @@ def state_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str
     Args:
         gold: one state a user turn; at least one turn, a state may be empty.
     """
+    return weighted_state_scores(gold, predicted)(np.ones(len(gold)))
+
+
+def weighted_state_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Weighted:
+    """Return `state_scores` by how often each turn counts."""
     same_length(gold, predicted)
-    turns = list(zip(gold, predicted, strict=True))
-    sets = [(set(g), set(p)) for g, p in turns]
-    hits, total = sum(len(g & p) for g, p in sets), sum(len(g) + len(p) for g, p in sets)
-    return {
-        "joint_goal_accuracy": mean(g == p for g, p in sets),
-        "slot_micro_f1": mean(_turn_f1(g, p) for g, p in turns),
-        "slot_true_micro_f1": 100.0 * 2 * hits / total if total else 100.0,
-    }
+    turns = [(1, set(g) == set(p), _turn_f1(g, p), len({*g} & {*p}), len({*g}) + len({*p}))
+             for g, p in zip(gold, predicted, strict=True)]  # fmt: skip
+
+    def scores(sums: np.ndarray) -> dict[str, float]:
+        count, joint, f1, hits, total = sums.tolist()
+        return {
+            "joint_goal_accuracy": 100.0 * joint / count,
+            "slot_micro_f1": 100.0 * f1 / count,
+            "slot_true_micro_f1": 100.0 * 2 * hits / total if total else 100.0,
+        }
+
+    return weighted_sums(turns, scores)
 
 
 def _turn_f1(gold: Sequence[str], predicted: Sequence[str]) -> float:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
 
-from klue.metrics.pairs import f1_by_class, f1_from_counts, mean, same_lengths
+import numpy as np
+
+from klue.metrics.pairs import Weighted, counted, hits_and_sides, mean_f1, same_lengths, weighted_sums
 
 TYPES = ("PS", "LC", "OG", "DT", "TI", "QT")
 """Types of entity: person, location, organisation, date, time, quantity."""
@@ -57,18 +57,30 @@ def entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[st
     Raises:
         ValueError: a label is not one of `LABELS`.
     """
+    return weighted_entity_scores(gold, predicted)(np.ones(len(gold)))
+
+
+def weighted_entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Weighted:
+    """Return `entity_scores` by how often each sentence counts."""
     same_lengths(gold, predicted)
     unknown = set().union(*gold, *predicted).difference(LABELS)
     if unknown:
         raise ValueError(f"{min(unknown)!r} is not a label of an entity's character; labels: {', '.join(LABELS)}")
     sides = [[entity_spans(labels) for labels in side] for side in (gold, predicted)]
     hits = [[span for span in p if span in g] for g, p in zip(*sides, strict=True)]
-    entities = f1_from_counts(*(Counter(kind for _, _, kind in chain(*found)) for found in (hits, *sides)))
-    characters = [*chain(*gold)], [*chain(*predicted)]
-    boundaries = ["O"] * (2 * len(gold))
-    bounded, plain = f1_by_class(*(side + boundaries for side in characters)), f1_by_class(*characters)
-    return {
-        "entity_macro_f1": mean(entities.values()) if entities else float("nan"),
-        "character_macro_f1": mean(bounded.get(label, 1.0) for label in LABELS),
-        "character_macro_f1_without_o": mean(plain.get(label, 0.0) for label in LABELS if label != "O"),
-    }
+    entities = [counted([[kind for _, _, kind in spans] for spans in found], TYPES) for found in (hits, *sides)]
+    characters = hits_and_sides(gold, predicted, LABELS)
+    boundaries = np.full((len(gold), 1), 2)
+    ends = np.cumsum([len(TYPES) * 3, len(LABELS) * 3])
+
+    def scores(sums: np.ndarray) -> dict[str, float]:
+        entities, characters, boundaries = np.split(sums, ends)
+        plain = characters.reshape(3, -1)
+        bounded = plain + boundaries * (np.array(LABELS) == "O")
+        return {
+            "entity_macro_f1": mean_f1(entities),
+            "character_macro_f1": mean_f1(bounded, absent=1.0),
+            "character_macro_f1_without_o": mean_f1(plain[:, np.array(LABELS) != "O"], absent=0.0),
+        }
+
+    return weighted_sums(np.hstack([*entities, characters, boundaries]), scores)

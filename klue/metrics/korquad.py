@@ -6,8 +6,11 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 from data.nfc import composed
-from klue.metrics.reading import mean_of_best
+from klue.metrics.pairs import Weighted
+from klue.metrics.reading import same_text, weighted_reading_scores
 
 _BLANKED = str.maketrans(dict.fromkeys("'\"《》<>〈〉()‘’", " "))
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -20,10 +23,12 @@ def korquad_scores(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> d
     Args:
         gold: each question's answers, one or more.
     """
-    return {
-        "exact_match": mean_of_best(gold, predicted, lambda answer, found: float(answer == found), normalise),
-        "f1": mean_of_best(gold, predicted, _overlap, normalise),
-    }
+    return weighted_korquad_scores(gold, predicted)(np.ones(len(gold)))
+
+
+def weighted_korquad_scores(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> Weighted:
+    """Return `korquad_scores` by how often each question counts."""
+    return weighted_reading_scores(gold, predicted, {"exact_match": same_text, "f1": _overlap}, normalise)
 
 
 def normalise(text: str) -> str:

@@ -1,12 +1,15 @@
-"""What the metrics share: gold and prediction must pair up, and the F1 of every class."""
+"""What the metrics share: gold and prediction must pair up, sums over examples, the mean F1 of classes."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence, Sized
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Iterable, Sequence, Sized
 
-Class = TypeVar("Class", bound=Hashable)
+import numpy as np
+from numpy.typing import ArrayLike
+
+Weighted = Callable[[np.ndarray], dict[str, float]]
+"""How often each example counts, (N,), to scores × 100: those of a sample drawn with replacement, without building it.
+The examples' predictions are compared with gold once, when the function is made."""
 
 
 def same_length(gold: Sized, predicted: Sized) -> None:
@@ -32,13 +35,50 @@ def mean(shares: Iterable[float]) -> float:
     return 100.0 * sum(found) / len(found)
 
 
-def f1_by_class(gold: Sequence[Class], predicted: Sequence[Class]) -> dict[Class, float]:
-    """Return the F1, 0 to 1, of every class that occurs in gold or prediction."""
-    hits = Counter(g for g, p in zip(gold, predicted, strict=True) if g == p)
-    return f1_from_counts(hits, Counter(gold), Counter(predicted))
+def weighted_sums(addends_NK: ArrayLike, scores_of: Callable[[np.ndarray], dict[str, float]]) -> Weighted:
+    """Return scores that are a function of sums over the examples.
+
+    Args:
+        addends_NK: what each example adds to each sum.
+        scores_of: sums, (K,), to scores.
+    """
+    addends_NK = np.asarray(addends_NK, dtype=np.float64)
+    return lambda weights_N: scores_of(np.asarray(weights_N, dtype=np.float64) @ addends_NK)
 
 
-def f1_from_counts(hits: Counter[Class], gold: Counter[Class], predicted: Counter[Class]) -> dict[Class, float]:
-    """Return the F1, 0 to 1, of every class that is counted in gold or prediction."""
-    # the union of counters keeps the order of occurrence, so that the rounding of a mean does not change between runs
-    return {kind: 2 * hits[kind] / (gold[kind] + predicted[kind]) for kind in gold | predicted}
+def counted(rows: Sequence[Iterable[Hashable]], classes: Iterable[Hashable]) -> np.ndarray:
+    """Return how often each class stands in each row, (rows, classes), a row being an example.
+
+    Raises:
+        KeyError: a row holds what is no class.
+    """
+    place = {kind: number for number, kind in enumerate(classes)}
+    flat = [len(place) * number + place[kind] for number, row in enumerate(rows) for kind in row]
+    counts = np.bincount(np.array(flat, dtype=np.int64), minlength=len(rows) * len(place))
+    return counts.reshape(len(rows), len(place))
+
+
+def hits_and_sides(
+    gold: Sequence[Sequence[Hashable]], predicted: Sequence[Sequence[Hashable]], classes: Sequence[Hashable]
+) -> np.ndarray:
+    """Return of each example how often each class is right, in gold, and predicted, (examples, 3 · classes).
+
+    Args:
+        gold: each example's classes, place by place.
+        predicted: as many of each example.
+    """
+    right = [[g for g, p in zip(*pair, strict=True) if g == p] for pair in zip(gold, predicted, strict=True)]
+    return np.hstack([counted(rows, classes) for rows in (right, gold, predicted)])
+
+
+def mean_f1(counts_3C: np.ndarray, absent: float | None = None) -> float:
+    """Return the mean F1 × 100 of classes by how often each is right, in gold, and predicted, one after the other.
+
+    Args:
+        absent: F1 of a class that occurs on neither side; None leaves it out, and the mean is nan where all are absent.
+    """
+    hits_C, gold_C, found_C = counts_3C.reshape(3, -1)
+    total_C = gold_C + found_C
+    f1_C = np.divide(2 * hits_C, total_C, out=np.full(total_C.shape, absent or 0.0), where=total_C > 0)
+    f1_C = f1_C if absent is not None else f1_C[total_C > 0]
+    return mean(f1_C.tolist()) if len(f1_C) else float("nan")

@@ -7,18 +7,20 @@ one answer, "" for none.
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
 
+import numpy as np
+
 from data.nfc import composed
-from klue.metrics.pairs import same_length
+from klue.metrics.pairs import Weighted, same_length, weighted_sums
 
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def exact_match(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> float:
     """Return the share × 100 of the questions whose predicted answer equals a gold answer, both normalised."""
-    return mean_of_best(gold, predicted, lambda answer, found: float(answer == found))
+    return mean_of_best(gold, predicted, same_text)
 
 
 def rouge_w(
@@ -38,7 +40,38 @@ def mean_of_best(
     score: Callable[[str, str], float],
     written: Callable[[str], str] | None = None,
 ) -> float:
-    """Return the mean over the questions of the best score × 100 with a gold answer.
+    """Return the mean over the questions of the best score × 100 with a gold answer; see `best_scores`."""
+    return 100.0 * sum(best_scores(gold, predicted, score, written)) / len(gold)
+
+
+def weighted_reading_scores(
+    gold: Sequence[Sequence[str]],
+    predicted: Sequence[str],
+    named: Mapping[str, Callable[[str, str], float]],
+    written: Callable[[str], str] | None = None,
+) -> Weighted:
+    """Return means over the questions of their best scores × 100 by how often each question counts.
+
+    Args:
+        named: name of a metric → its score of gold and prediction, 0 to 1.
+        written: how both are normalised; None = `normalise`.
+    """
+    columns = [best_scores(gold, predicted, score, written) for score in named.values()]
+
+    def scores(sums: np.ndarray) -> dict[str, float]:
+        count, *found = sums.tolist()
+        return {name: 100.0 * value / count for name, value in zip(named, found, strict=True)}
+
+    return weighted_sums(np.column_stack([np.ones(len(gold)), *columns]), scores)
+
+
+def best_scores(
+    gold: Sequence[Sequence[str]],
+    predicted: Sequence[str],
+    score: Callable[[str, str], float],
+    written: Callable[[str], str] | None = None,
+) -> list[float]:
+    """Return each question's best score with one of its gold answers.
 
     Args:
         score: of gold and prediction, 0 to 1.
@@ -46,11 +79,15 @@ def mean_of_best(
     """
     same_length(gold, predicted)
     clean = written or normalise
-    total = 0.0
-    for answers, prediction in zip(gold, predicted, strict=True):
-        found = clean(prediction)
-        total += max(score(clean(answer), found) for answer in answers or [""])
-    return 100.0 * total / len(gold)
+    return [
+        max(score(clean(answer), found) for answer in answers or [""])
+        for answers, found in zip(gold, map(clean, predicted), strict=True)
+    ]
+
+
+def same_text(answer: str, found: str) -> float:
+    """Return 1 where two normalised texts are equal, else 0."""
+    return float(answer == found)
 
 
 def normalise(text: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klue.metrics.pairs import same_length
+from klue.metrics.pairs import Weighted, same_length
 
 NO_RELATION = "no_relation"
 """The label that the micro F1 leaves out."""
@@ -24,11 +24,31 @@ def micro_f1(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str
     Raises:
         ValueError: a label is not in `labels`.
     """
+    return _weighted_micro_f1(gold, predicted, labels)(np.ones(len(gold)))
+
+
+def weighted_relation_scores(
+    gold: Sequence[str], predicted: Sequence[str], probabilities: ArrayLike, labels: Sequence[str]
+) -> Weighted:
+    """Return `micro_f1` and `auprc` by how often each example counts."""
+    f1, area = _weighted_micro_f1(gold, predicted, labels), _weighted_auprc(gold, probabilities, labels)
+    return lambda weights_N: {"micro_f1": f1(weights_N), "auprc": area(weights_N)}
+
+
+def _weighted_micro_f1(
+    gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]
+) -> Callable[[np.ndarray], float]:
     same_length(gold, predicted)
     _known({*gold, *predicted}, labels)
-    hits = sum(g == p != NO_RELATION for g, p in zip(gold, predicted, strict=True))
-    total = sum(g != NO_RELATION for g in gold) + sum(p != NO_RELATION for p in predicted)
-    return 100.0 * 2 * hits / total if total else 0.0
+    sums_N2 = np.array(
+        [(g == p != NO_RELATION, (g != NO_RELATION) + (p != NO_RELATION)) for g, p in zip(gold, predicted, strict=True)]
+    )
+
+    def micro(weights_N: np.ndarray) -> float:
+        hits, total = (weights_N @ sums_N2).tolist()
+        return 100.0 * 2 * hits / total if total else 0.0
+
+    return micro
 
 
 def auprc(gold: Sequence[str], probabilities: ArrayLike, labels: Sequence[str]) -> float:
@@ -46,6 +66,12 @@ def auprc(gold: Sequence[str], probabilities: ArrayLike, labels: Sequence[str]) 
     Raises:
         ValueError: a gold label is not in `labels`, or a probability is not finite.
     """
+    return _weighted_auprc(gold, probabilities, labels)(np.ones(len(gold)))
+
+
+def _weighted_auprc(
+    gold: Sequence[str], probabilities: ArrayLike, labels: Sequence[str]
+) -> Callable[[np.ndarray], float]:
     scores_NC = np.asarray(probabilities, dtype=np.float64)
     same_length(gold, scores_NC)
     if scores_NC.shape != (len(gold), len(labels)):
@@ -55,18 +81,25 @@ def auprc(gold: Sequence[str], probabilities: ArrayLike, labels: Sequence[str]) 
     _known(set(gold), labels)
     column = {label: number for number, label in enumerate(labels)}
     gold_N = np.array([column[label] for label in gold])
-    return 100.0 * float(np.mean([_area(gold_N == c, scores_NC[:, c]) for c in range(len(labels))]))
+    areas = [_weighted_area(gold_N == c, scores_NC[:, c]) for c in range(len(labels))]
+    return lambda weights_N: 100.0 * float(np.mean([area(weights_N) for area in areas]))
 
 
-def _area(positive_N: np.ndarray, score_N: np.ndarray) -> float:
+def _weighted_area(positive_N: np.ndarray, score_N: np.ndarray) -> Callable[[np.ndarray], float]:
     order = np.argsort(-score_N)
-    score_N = score_N[order]
+    positive_N = positive_N[order]
     # examples of equal score are taken together: only the last of them is a point of the curve
-    last_T = np.append(np.flatnonzero(np.diff(score_N)), len(score_N) - 1)
-    hits_T = np.cumsum(positive_N[order])[last_T]
-    precision = np.append(1.0, hits_T / (last_T + 1))
-    recall = np.append(0.0, hits_T / hits_T[-1] if hits_T[-1] else np.ones(len(last_T)))
-    return float(np.sum(np.diff(recall) * (precision[1:] + precision[:-1]) / 2))
+    last_T = np.append(np.flatnonzero(np.diff(score_N[order])), len(score_N) - 1)
+
+    def area(weights_N: np.ndarray) -> float:
+        weights_N = weights_N[order]
+        seen_T, hits_T = np.cumsum(weights_N)[last_T], np.cumsum(weights_N * positive_N)[last_T]
+        # before the first example that counts, the curve is at its start
+        precision = np.append(1.0, np.divide(hits_T, seen_T, out=np.ones(len(last_T)), where=seen_T > 0))
+        recall = np.append(0.0, hits_T / hits_T[-1] if hits_T[-1] else seen_T > 0)
+        return float(np.sum(np.diff(recall) * (precision[1:] + precision[:-1]) / 2))
+
+    return area
 
 
 def _known(found: set[str], labels: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from klue.metrics.pairs import f1_by_class, mean, same_length
+from klue.metrics.pairs import Weighted, hits_and_sides, mean, mean_f1, same_length, weighted_sums
 
 SIMILAR_FROM = 3.0
 """KLUE-STS: a pair scored at or above this (0 to 5) counts as "similar" in the F1."""
@@ -23,8 +23,21 @@ def macro_f1(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> float:
 
     A label that occurs on one side only has F1 0 and counts; one that occurs on neither does not.
     """
+    return weighted_label_scores(gold, predicted)(np.ones(len(gold)))["macro_f1"]
+
+
+def weighted_label_scores(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> Weighted:
+    """Return `accuracy` and `macro_f1` by how often each example counts."""
     same_length(gold, predicted)
-    return mean(f1_by_class(gold, predicted).values())
+    # the same order for each model: equal counts give equal scores to the last digit
+    classes = sorted({*gold, *predicted}, key=str)
+    counts = hits_and_sides([[label] for label in gold], [[label] for label in predicted], classes)
+
+    def scores(sums: np.ndarray) -> dict[str, float]:
+        hits, total, _ = sums.reshape(3, -1).sum(axis=1)
+        return {"accuracy": 100.0 * float(hits) / float(total), "macro_f1": mean_f1(sums)}
+
+    return weighted_sums(counts, scores)
 
 
 def pearsonr(gold: Sequence[float], predicted: Sequence[float]) -> float:

@@ -10,7 +10,9 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
-from klue.metrics.sentence import accuracy, macro_f1, pearsonr, spearmanr
+from klue.metrics.confidence import repeated
+from klue.metrics.pairs import Weighted
+from klue.metrics.sentence import accuracy, macro_f1, pearsonr, spearmanr, weighted_label_scores
 from klue.tasks.fields import finite, one_of, text_field
 from klue.tokens import encode
 
@@ -271,6 +273,10 @@ class Task(ABC):
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return the task's metrics × 100 for gold labels and predictions in the same order."""
 
+    def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
+        """Return `score` by how often each example counts; a task whose metrics are functions of sums adds them up."""
+        return repeated(self.score)(gold, predictions)
+
 
 _METRICS: dict[str, Callable[[Sequence[Any], Sequence[Any]], float]] = {
     "accuracy": accuracy,
@@ -307,6 +313,14 @@ class Sentences(Task):
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return the metrics and extra metrics of the task by their keys."""
         return {key: _METRICS[key](gold, predictions) for key in (*self.metrics, *self.extra_metrics)}
+
+    def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
+        """Return `score` by how often each example counts."""
+        keys = (*self.metrics, *self.extra_metrics)
+        if not {*keys} <= {"accuracy", "macro_f1"}:
+            return super().weighted(gold, predictions)
+        scores = weighted_label_scores(gold, predictions)
+        return lambda weights_N: {key: score for key, score in scores(weights_N).items() if key in keys}
 
     @abstractmethod
     def target(self, example: Example) -> int | float:

@@ -16,7 +16,7 @@ from hunmin.main import run_command
 from klue.breakdown import confusion, details, errors_of, has_labels, taken_apart
 from klue.compare import compare, comparison_grids, read_models, systems_of
 from klue.grid import latex_grid, markdown_grid
-from klue.metrics.confidence import chance_of_difference, drawn_scores
+from klue.metrics.confidence import chance_of_difference, drawn_scores, repeated
 from klue.metrics.sentence import accuracy
 from klue.report import read_rows
 from klue.results import metrics_of
@@ -85,7 +85,7 @@ def test_runs_of_one_model_are_told_apart_by_what_differs_in_their_paths(given: 
 
 def test_draws_are_those_of_numpy() -> None:
     systems = [[guesses(0.8, 1), guesses(0.8, 2)], [guesses(0.4, 3)]]
-    scores = drawn_scores(lambda g, p: {"accuracy": accuracy(g, p)}, GOLD, systems, draws=50)["accuracy"]
+    scores = drawn_scores(repeated(lambda g, p: {"accuracy": accuracy(g, p)}), GOLD, systems, draws=50)["accuracy"]
     right = [np.mean([[g == p for g, p in zip(GOLD, one, strict=True)] for one in s], axis=0) for s in systems]
     generator = np.random.default_rng(0)
     for found in scores:

@@ -8,7 +8,8 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from data.nfc import composed
-from klue.metrics.dependencies import dependency_scores
+from klue.metrics.dependencies import dependency_scores, weighted_dependency_scores
+from klue.metrics.pairs import Weighted
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, published_keys
 from klue.tasks.fields import one_of, shown, text_field
 from klue.tokens import BARE, only_space
@@ -207,6 +208,10 @@ class DependencyParsing(Task):
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return UAS and LAS as the benchmark counts them, and as plain accuracies."""
         return dependency_scores(gold, predictions, LABELS)
+
+    def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
+        """Return `score` by how often each example counts."""
+        return weighted_dependency_scores(gold, predictions, LABELS)
 
 
 _COLUMNS = ("cut", "input_ids", "first", "last", "heads", "relations", "tags")

@@ -14,7 +14,15 @@ import numpy as np
 
 from data.nfc import composed
 from klue.authors.mrc import final_text, joined, words_around
-from klue.metrics.reading import exact_match, overlap_f1_as_published, rouge_w
+from klue.metrics.pairs import Weighted
+from klue.metrics.reading import (
+    exact_match,
+    overlap_f1,
+    overlap_f1_as_published,
+    rouge_w,
+    same_text,
+    weighted_reading_scores,
+)
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, published_keys
 from klue.tasks.fields import given_text
 from klue.tokens import BARE, marks_continuations, only_space, with_places
@@ -173,7 +181,11 @@ class ReadingComprehension(Task):
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return exact match and ROUGE-W, the best over a question's answers."""
-        return {"exact_match": exact_match(gold, predictions), "rouge_w": rouge_w(gold, predictions)}
+        return self.weighted(gold, predictions)(np.ones(len(gold)))
+
+    def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
+        """Return `score` by how often each example counts."""
+        return weighted_reading_scores(gold, predictions, {"exact_match": same_text, "rouge_w": overlap_f1})
 
 
 class _Answer(NamedTuple):

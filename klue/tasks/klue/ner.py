@@ -16,7 +16,8 @@ import numpy as np
 
 from data.nfc import composed, origins
 from klue.authors.ner import token_places
-from klue.metrics.entities import LABELS, TYPES, entity_scores
+from klue.metrics.entities import LABELS, TYPES, entity_scores, weighted_entity_scores
+from klue.metrics.pairs import Weighted
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, published_keys
 from klue.tasks.fields import given_text, one_of
 from klue.tokens import cut_rows, ids_of, marks_continuations, only_space, with_places
@@ -164,6 +165,10 @@ class Ner(Task):
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return macro F1 of entities and of characters, the latter as the authors count and as the paper says."""
         return entity_scores(gold, predictions)
+
+    def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
+        """Return `score` by how often each example counts."""
+        return weighted_entity_scores(gold, predictions)
 
 
 def places(text: str, offsets: Sequence[tuple[int, int]], spaces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,8 @@ from itertools import chain, pairwise
 from typing import Any, ClassVar
 
 from data.nfc import composed, composed_span
-from klue.metrics.relations import auprc, micro_f1
+from klue.metrics.pairs import Weighted
+from klue.metrics.relations import auprc, micro_f1, weighted_relation_scores
 from klue.tasks.base import AuthorsValues, Classification, Example, Features, Outputs
 from klue.tasks.fields import finite, given_text, one_of
 from klue.tokens import BARE, cut, marks_continuations, only_space, pieces, place_of
@@ -108,6 +109,12 @@ class RelationExtraction(Classification):
             "micro_f1": micro_f1(gold, [prediction["label"] for prediction in predictions], self.labels),
             "auprc": auprc(gold, [prediction["probabilities"] for prediction in predictions], self.labels),
         }
+
+    def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
+        """Return `score` by how often each example counts."""
+        return weighted_relation_scores(
+            gold, [one["label"] for one in predictions], [one["probabilities"] for one in predictions], self.labels
+        )
 
 
 def _put_in(examples: Sequence[Example], tokenizer: Any) -> list[list[int]]:

@@ -11,7 +11,8 @@ from itertools import takewhile
 from typing import Any, ClassVar
 
 from data.nfc import composed
-from klue.metrics.dialogue import state_scores
+from klue.metrics.dialogue import state_scores, weighted_state_scores
+from klue.metrics.pairs import Weighted
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import text_field
 from klue.tokens import ids_of, in_running_text
@@ -157,6 +158,10 @@ class DialogueStates(Task):
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return joint goal accuracy, the mean F1 of turns, and the true micro F1."""
         return state_scores(gold, predictions)
+
+    def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
+        """Return `score` by how often each example counts."""
+        return weighted_state_scores(gold, predictions)
 
 
 def split_state(state: Any) -> dict[str, str]:

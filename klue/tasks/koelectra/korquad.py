@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from klue.metrics.korquad import korquad_scores
+from klue.metrics.korquad import korquad_scores, weighted_korquad_scores
+from klue.metrics.pairs import Weighted
 from klue.tasks.base import Features, Outputs
 from klue.tasks.klue.mrc import ReadingComprehension
 from klue.tasks.koelectra.common import koelectra_values
@@ -33,3 +34,7 @@ class KorQuad(ReadingComprehension):
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return exact match and F1, the best over a question's answers."""
         return korquad_scores(gold, predictions)
+
+    def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
+        """Return `score` by how often each example counts."""
+        return weighted_korquad_scores(gold, predictions)
