@@ -8,30 +8,27 @@ that are written in another way (hidden.py); and where it may end within a numbe
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from types import MappingProxyType
 from typing import NamedTuple
 
 from data.pii.beside_label import LABEL_FINDERS, labelled_cells
 from data.pii.broken import BREAK_TAG, broken, may_go_on
 from data.pii.fold import View, fold, is_folded_sign
-from data.pii.gate import WORDED, Gate, Window, encode, gate
-from data.pii.hidden import FINDERS, FOLD, HIDDEN_GATES
+from data.pii.gate import WORDED, Gate, Parts, Window, gate
+from data.pii.hidden import FINDERS, FOLD
 from data.pii.types import BY_NAME, PII_TYPES
 from data.pii.types.base import Found, accepted
 
 _AROUND = 64
 """Characters before and after a line that a folded view shows, too: labels may stand there."""
 
-_LONG = 512
-"""Characters of a line in which values are looked for near what their gate matches alone."""
-_REACH = 192
-"""Characters before and after that; no value but a list is longer than `_LONGEST`."""
 _LONGEST = 176
+"""Characters of a value that is looked for near what its gate matches, at most (see `gate.REACH`)."""
 _NEAR = frozenset((*BY_NAME, "run")) - WORDED
 """What is looked for so: values that are shorter, and no lists."""
-
-Near = list[tuple[int, int]] | None
+_ANYWHERE: Mapping[str, None] = MappingProxyType({})
 
 
 class Span(NamedTuple):
@@ -77,18 +74,16 @@ def find_values(texts: list[str], on_request: bool = False) -> dict[int, list[Fo
 
 
 def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
-    _, start, end, names = window
-    last = next((number for number, name in enumerate(names) if name in HIDDEN_GATES), len(names))
-    near = _near(text, start, end, used)
-    found = [Found(*span, text[span.start : span.end]) for span in scan(text, start, end, names[:last], near)]
-    ways = names[last:]
-    if FOLD in ways:
+    _, start, end, types = window
+    kinds = [name for name in types if name in BY_NAME]
+    found = [Found(*span, text[span.start : span.end]) for span in scan(text, start, end, kinds, types)]
+    if FOLD in types:
         found = [one for one in found if _stands_alone(text, one)]
         found = _settled(found, _folded(text, start, end, used))
-    for name in ways:
+    for name, parts in types.items():
         if name in FINDERS:
-            found = _settled(found, _hidden(name, text, start, end, near), name in LABEL_FINDERS)
-    for name, cell in labelled_cells(text, start, end, ways) if ways else ():
+            found = _settled(found, _hidden(name, text, start, end, parts), name in LABEL_FINDERS)
+    for name, cell in labelled_cells(text, start, end, types) if types else ():
         below = chain(*_in_view(cell, 0, len(cell.text), used))
         found = _settled(found, sorted(one for one in below if one.type == name))
     if may_go_on(text, end) or BREAK_TAG.search(text, start, end):
@@ -116,23 +111,22 @@ def _folded(text: str, start: int, end: int, used: Gate) -> list[Found]:
 
 def _in_view(view: View, start: int, end: int, used: Gate) -> Iterator[list[Found]]:
     """Yield what is found in characters start..end of a view, by its places in the original: a list a way, sorted."""
-    names = used.line_types(encode(view.text[start:end]))
-    near = _near(view.text, start, end, used)
-    spans = scan(view.text, start, end, [name for name in names if name in BY_NAME], near)
+    types = used.line_types(view.text, start, end)
+    spans = scan(view.text, start, end, [name for name in types if name in BY_NAME], types)
     yield [Found(*view.extent(s.start, s.end), s.type, view.text[s.start : s.end]) for s in spans]
-    for name in names:
+    for name, parts in types.items():
         if name in FINDERS:
-            hidden = _hidden(name, view.text, start, end, near)
+            hidden = _hidden(name, view.text, start, end, parts)
             yield [Found(*view.extent(first, last), kind, value) for first, last, kind, value in hidden]
 
 
-def _near(text: str, start: int, end: int, used: Gate) -> Near:
-    return used.near(text, start, end, _REACH) if end - start > _LONG else None
+def _parts(name: str, start: int, end: int, parts: Parts | None) -> Parts:
+    return [(start, end)] if parts is None or name not in _NEAR else parts
 
 
-def _hidden(name: str, text: str, start: int, end: int, near: Near) -> Iterator[Found]:
-    """Yield what a finder of hidden.py finds; see `scan` for `near`."""
-    for begin, stop in [(start, end)] if near is None or name not in _NEAR else near:
+def _hidden(name: str, text: str, start: int, end: int, parts: Parts | None) -> Iterator[Found]:
+    """Yield what a finder of hidden.py finds in the parts of a line."""
+    for begin, stop in _parts(name, start, end, parts):
         for found in FINDERS[name][1](text, begin, stop):
             if stop == end or found.start <= stop - _LONGEST:
                 yield found
@@ -168,20 +162,22 @@ def _settled(found: list[Found], more: Iterable[Found], surer: bool = False) -> 
     return settled + found[next_:]
 
 
-def scan(text: str, start: int, end: int, types: Iterable[str] = PII_TYPES, near: Near = None) -> list[Span]:
+def scan(
+    text: str, start: int, end: int, types: Iterable[str] = PII_TYPES, near: Mapping[str, Parts | None] = _ANYWHERE
+) -> list[Span]:
     """Return the personal data in text[start:end] by the patterns and checks alone (the gate's yardstick).
 
     The range begins and ends at line ends; `types` stand in the order in which they claim text.
 
     Args:
-        near: the parts of the range in which the types of `_NEAR` are looked for (see `Gate.near`), None for the whole.
+        near: in which parts of the range a type is looked for (see `Gate.line_types`).
     """
     spans: list[Span] = []
     claimed = bytearray(0)
     for name in types:
         kind = BY_NAME[name]
         search, exact = kind.pattern.search, kind.exact
-        for position, stop in [(start, end)] if near is None or name not in _NEAR else near:
+        for position, stop in _parts(name, start, end, near.get(name)):
             while (match := search(text, position, stop)) is not None:
                 if stop < end and match.start() > stop - _LONGEST:
                     break

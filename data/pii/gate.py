@@ -14,13 +14,19 @@ from data.pii.beside_label import LABEL_FINDERS
 from data.pii.broken import BROKEN_GATE
 from data.pii.bytewise import Bytewise, code_points
 from data.pii.hidden import FOLD, HIDDEN_GATES
-from data.pii.types import ON_REQUEST, TYPES
+from data.pii.types import BY_NAME, ON_REQUEST, TYPES
 
 DFA_BYTES = 256 << 20
 """Memory RE2 may use for the states of one automaton (some 40 MB in 330 MB of mixed text). When it is full, RE2 throws
 all states away and makes them again: with 64 MB the search took twice as long on that text."""
 BATCH_CHARACTERS = 1 << 16
 """Texts are searched together up to this size: long enough to make calls cheap, short enough to stay in the cache."""
+_BATCHES = 16
+"""Batches that an automaton goes through before the next one does."""
+LONG = 512
+"""Characters of a line in which values are looked for near what their gate matches alone."""
+REACH = 192
+"""Characters before and after that."""
 _LOOK_AHEAD = 64
 """Characters after a line end in which the gate of broken numbers looks."""
 WORDED = frozenset(
@@ -33,6 +39,13 @@ WORDED = frozenset(
 one of all."""
 
 
+Parts = list[tuple[int, int]]
+"""Sections of a line, sorted and apart: first character and the one after the last."""
+Types = dict[str, Parts | None]
+"""Types whose gate matched on a line, in the order of the types, then ways of writing (see hidden.py): in which parts,
+None for the whole line."""
+
+
 class Window(NamedTuple):
     """A line of a text that the gate let through."""
 
@@ -42,8 +55,8 @@ class Window(NamedTuple):
     """First character of the line."""
     end: int
     """First character after the line."""
-    types: tuple[str, ...]
-    """Types whose gate matched on the line, in the order of the types, and then ways of writing (see hidden.py)."""
+    types: Types
+    """What may be in the line."""
 
 
 def _options() -> re2.Options:
@@ -59,78 +72,131 @@ def encode(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
+class _Automaton:
+    """Some of the gates: an automaton that says where any of them matches, and one that says which.
+
+    Args:
+        gates: name → pattern.
+        beside: further ones that are looked for only where a gate matches.
+        unnamed: a pattern that is no gate of a type.
+    """
+
+    def __init__(self, gates: dict[str, str], beside: dict[str, str], unnamed: str | None = None) -> None:
+        self._names = (*gates, *beside)
+        anywhere = dict.fromkeys([*gates.values(), *([unnamed] if unnamed else [])])
+        self._any = Bytewise("|".join(f"(?:{pattern})" for pattern in anywhere), _options())
+        self._each = re2.Set.SearchSet(_options())
+        for pattern in (*gates.values(), *beside.values()):
+            self._each.Add(pattern)
+        self._each.Compile()
+        self._evidence = {
+            name: re2.compile(BY_NAME[name].evidence, _options())
+            for name in gates
+            if name in BY_NAME and BY_NAME[name].evidence
+        }
+        self.encode = self._any.encode
+
+    def lines(self, data: bytes) -> Iterator[tuple[int, int, Parts | None]]:
+        """Yield the first and the last character of each line where anything matches, and where `types` is to look.
+
+        Args:
+            data: as `encode` returns it.
+        """
+        search = self._any.compiled.search
+        position = 0
+        while position <= len(data) and (match := search(data, position)) is not None:
+            at = match.start()
+            end = data.find(b"\n", at)  # a gate may look at the line end itself
+            end = len(data) if end < 0 else end
+            begin = data.rfind(b"\n", 0, at) + 1
+            yield begin, end, self._parts(data, begin, at, end) if end - begin > LONG else None
+            position = end + 1
+
+    def parts(self, text: str, start: int, end: int) -> Parts | None:
+        """Return where in the line text[start:end] `types` is to look, None for the whole line."""
+        if end - start <= LONG:
+            return None
+        parts = self._parts(self.encode(code_points(text[start:end])), 0, 0, end - start)
+        return [(start + first, start + last) for first, last in parts]
+
+    def _parts(self, data: bytes, start: int, first: int, end: int) -> Parts:
+        parts: Parts = []
+        for match in self._any.compiled.finditer(data, first, end):
+            begin = max(start, match.start() - REACH)
+            if parts and begin <= parts[-1][1]:
+                begin = parts.pop()[0]
+            parts.append((begin, min(end, match.end() + REACH)))
+        return parts
+
+    def types(self, text: str, start: int, end: int, parts: Parts | None) -> Types:
+        """Return the gates that match in the line text[start:end], or in parts of it; evidence may stand beside it."""
+        types: Types = {}
+        for part in [(start, end)] if parts is None else parts:
+            for index in self._each.Match(encode(text[slice(*part)])) or ():
+                name = self._names[index]
+                evidence = self._evidence.get(name)
+                if evidence is None or evidence.search(encode(text[max(0, part[0] - REACH) : part[1] + REACH])):
+                    types[name] = None if parts is None else [*(types.get(name) or ()), part]
+        return types
+
+
 class Gate:
-    """All gates as automata: two that say where anything may be, one that says what."""
+    """All gates as automata: of those that digits open, and of those that words and signs open."""
 
     def __init__(self, on_request: bool = False) -> None:
         kinds = {kind.name: kind.gate for kind in (TYPES + ON_REQUEST if on_request else TYPES)}
         gates = kinds | HIDDEN_GATES
         self.types = tuple(kinds)
-        self._names = tuple(gates)
-        anywhere = [(name in WORDED, gate) for name, gate in gates.items() if name not in LABEL_FINDERS]
-        anywhere.append((False, BROKEN_GATE))
-        self._any = [
-            Bytewise("|".join(dict.fromkeys(f"(?:{gate})" for half, gate in anywhere if half == worded)), _options())
-            for worded in (False, True)
-        ]
+        self._order = {name: place for place, name in enumerate(gates)}
+        own = {name: gate for name, gate in gates.items() if name not in LABEL_FINDERS}
+        labels = {name: gate for name, gate in gates.items() if name in LABEL_FINDERS}
+        self._automata = (
+            _Automaton({name: gate for name, gate in own.items() if name not in WORDED}, labels, BROKEN_GATE),
+            _Automaton({name: gate for name, gate in own.items() if name in WORDED}, labels),
+        )
         self._broken = re2.compile(BROKEN_GATE, _options())
-        self._each = re2.Set.SearchSet(_options())
-        for gate in gates.values():
-            self._each.Add(gate)
-        self._each.Compile()
 
-    def line_types(self, line: bytes) -> tuple[str, ...]:
-        """Return the types and ways of writing whose gate matches somewhere in the line, in order."""
-        return tuple(self._names[index] for index in sorted(self._each.Match(line) or ()))
+    def line_types(self, text: str, start: int, end: int) -> Types:
+        """Return what may be in the line text[start:end]."""
+        types: Types = {}
+        for automaton in self._automata:
+            types |= automaton.types(text, start, end, automaton.parts(text, start, end))
+        return self._in_order(types)
 
-    def near(self, text: str, start: int, end: int, reach: int) -> list[tuple[int, int]]:
-        """Return the parts of a line, sorted and apart, that hold what the gates match that are not in `WORDED`.
-
-        Args:
-            start: first character of the line in the text, which ends at `end`.
-            reach: characters that a part holds before and after a match.
-        """
-        gates = self._any[0]
-        parts: list[tuple[int, int]] = []
-        for match in gates.compiled.finditer(gates.encode(code_points(text[start:end]))):
-            begin = max(start, start + match.start() - reach)
-            if parts and begin <= parts[-1][1]:
-                begin = parts.pop()[0]
-            parts.append((begin, min(end, start + match.end() + reach)))
-        return parts
+    def _in_order(self, types: Types, offset: int = 0) -> Types:
+        return {
+            name: (parts := types[name]) and [(first - offset, last - offset) for first, last in parts]
+            for name in sorted(types, key=self._order.__getitem__)
+        }
 
     def windows(self, texts: list[str]) -> Iterator[Window]:
         """Yield the lines of all texts that may hold personal data, in order."""
         ends = list(accumulate(map(len, texts)))
+        batches = []
         first = done = 0
         while first < len(texts):
             last = max(first + 1, bisect_right(ends, done + BATCH_CHARACTERS, first))
-            yield from self._search(texts[first:last], first)
+            batches.append((first, last))
             first, done = last, ends[last - 1]
+        for begin in range(0, len(batches), _BATCHES):
+            yield from self._search(texts, batches[begin : begin + _BATCHES])
 
-    def _search(self, batch: list[str], first: int) -> Iterator[Window]:
-        buffer = "\n".join(batch)
-        starts = [0, *accumulate(len(text) + 1 for text in batch)]
-        for begin, end in sorted(self._lines(buffer)):
-            index = bisect_right(starts, begin) - 1
-            names = self.line_types(encode(buffer[begin:end]))
-            if names or self._broken.search(encode(buffer[begin : end + _LOOK_AHEAD])) is not None:
-                yield Window(first + index, begin - starts[index], end - starts[index], names)
-
-    def _lines(self, buffer: str) -> set[tuple[int, int]]:
-        """Return the lines that hold what any gate matches."""
-        codes = code_points(buffer)
-        lines = set()
-        for gates in self._any:
-            data = gates.encode(codes)
-            position = 0
-            while position <= len(data) and (match := gates.compiled.search(data, position)) is not None:
-                at = match.start()
-                end = data.find(b"\n", at)  # a gate may look at the line end itself
-                end = len(data) if end < 0 else end
-                lines.add((data.rfind(b"\n", 0, at) + 1, end))
-                position = end + 1
-        return lines
+    def _search(self, texts: list[str], batches: Parts) -> Iterator[Window]:
+        buffers = ["\n".join(texts[first:last]) for first, last in batches]
+        encoded = [[automaton.encode(codes) for automaton in self._automata] for codes in map(code_points, buffers)]
+        matched: list[dict[tuple[int, int], Types]] = [{} for _ in batches]
+        for number, automaton in enumerate(self._automata):  # over all batches: its states stay in the cache
+            lines = [list(automaton.lines(data[number])) for data in encoded]
+            for buffer, some, found in zip(buffers, lines, matched, strict=True):
+                for begin, end, parts in some:
+                    found.setdefault((begin, end), {}).update(automaton.types(buffer, begin, end, parts))
+        for (first, last), buffer, found in zip(batches, buffers, matched, strict=True):
+            starts = [0, *accumulate(len(text) + 1 for text in texts[first:last])]
+            for (begin, end), types in sorted(found.items()):
+                index = bisect_right(starts, begin) - 1
+                if types or self._broken.search(encode(buffer[begin : end + _LOOK_AHEAD])) is not None:
+                    offset = starts[index]
+                    yield Window(first + index, begin - offset, end - offset, self._in_order(types, offset))
 
 
 @functools.cache

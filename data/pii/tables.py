@@ -6,10 +6,18 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_DELIMITERS = tuple(
-    re.compile(pattern) for pattern in (r" *\| *", r" *\t+ *", r" */ +| +/ *", r" *, *", r" {2,}", r" *[·;] *")
-)
-"""In the order in which they are tried."""
+_DELIMITERS = {
+    re.compile(pattern): signs
+    for pattern, signs in {
+        r" *\| *": "|",
+        r" *\t+ *": "\t",
+        r" */ +| +/ *": "/",
+        r" *, *": ",",
+        r" {2,}": ("  ",),
+        r" *[·;] *": "·;",
+    }.items()
+}
+"""In the order in which they are tried, each with the signs that it holds one of."""
 _RULE = re.compile(r"[ |:=+\-─━┼]*")
 """A line between header and rows."""
 _ROWS = 2000
@@ -66,6 +74,8 @@ def _cells(
     if first == last:
         return [], None
     for pattern in (*([delimiter] if delimiter else []), *_DELIMITERS):
+        if not any(text.find(sign, first, last) >= 0 for sign in _DELIMITERS[pattern]):
+            continue
         gaps = [match.span() for match in pattern.finditer(text, first, last)]
         if gaps:
             edges = [first, *(edge for gap in gaps for edge in gap), last]

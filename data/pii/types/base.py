@@ -69,6 +69,7 @@ class PiiType:
         normalise: the value without what varies between spellings of the same original.
         any_name: whether the name of any other number right before a value rules it out, not only those of things.
         exact: whether `check` returns the whole match or None, so that a match in claimed text needs no check.
+        evidence: what stands in a value that `check` accepts, or near it, in RE2 syntax; "" if the gate is enough.
     """
 
     name: str
@@ -80,6 +81,7 @@ class PiiType:
     normalise: Callable[[str], str] = digits_of
     any_name: bool = False
     exact: bool = False
+    evidence: str = ""
 
 
 DASH = r"\-‐‑‒–—―−ㅡ"

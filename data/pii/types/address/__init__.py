@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
-from data.pii.types.address.head import GATE, PATTERN, check
+from data.pii.types.address.head import EVIDENCE, GATE, PATTERN, check
 from data.pii.types.address.pseudonym import make, normalise
 from data.pii.types.base import PiiType
 
-ADDRESS = PiiType("ADDRESS", PATTERN, GATE, make, check=check, normalise=normalise)
+ADDRESS = PiiType("ADDRESS", PATTERN, GATE, make, check=check, normalise=normalise, evidence=EVIDENCE)

@@ -10,7 +10,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from data.pii.places import CITIES, COUNTIES, PROVINCES, WARDS
-from data.pii.types.address.tail import BREAK, FLAT_GATE, has_flat, has_joined_flat, tail_end
+from data.pii.types.address.tail import BREAK, FLAT_GATE, FLAT_WORDS, has_flat, has_joined_flat, tail_end
 from data.pii.types.address.words import AROUND, BUILDINGS, COUNTERS, GLUED, LABELS, LETTERS, NO_ROADS, NO_TOWNS
 from data.pii.types.base import AFTER, BESIDE, DASH, Extent
 from data.pii.types.surnames import SURNAMES
@@ -141,7 +141,13 @@ GATE = (  # what stands before the last word of a head is not looked at: the aut
     rf"|(?:[가-힣0-9·.][동리]|[0-9]가){_J}(?:산 ?|제 ?|지번 ?)?)[1-9][0-9]*{_BEHIND}"
     rf"|[읍면] ?산 ?[0-9]|{FLAT_GATE}"
 )
-
+EVIDENCE = (
+    rf"(?:{_PROVINCE})(?:[(]|(?:{_B})?(?:{_DISTRICT}|{_BARE}))"
+    rf"|(?:세종|{_METROPOLES}|{_BARE}|{WARDS})(?:[시군구 \t\v,/▷▶›.]|특별|광역)|시(?:{_B})[가-힣]{{1,3}}구"
+    rf"|[0-9](?: ?번)?(?: ?길|[가-힣]{{1,2}}길)|{FLAT_WORDS}"
+    rf"|{LABELS}|(?:으?로|에) (?:보내|배송|배달|발송)"
+)
+"""In RE2 syntax: a region, a road that branches off, a flat, or words for an address; `check` asks for one of them."""
 
 OVER_LINE_END = (
     r"[시군구읍면동리] ?,? ?\r?\n ?(?:[가-힣0-9]+ )?[가-힣0-9·]*[로길동리] ?[0-9]|[가-힣][로길] ?\r?\n ?[0-9]"

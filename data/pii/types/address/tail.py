@@ -128,13 +128,14 @@ _ROOM = (
 )
 _FLAT = re.compile(f"{_ROOM}|{_SAID_FLAT}")
 _JOINED = re.compile(rf"(?<=[0-9가-힣A-Za-z])[ ,]{{1,3}}[0-9]{{1,4}} ?[{DASH}/] ?[0-9]{{3}}")
-FLAT_GATE = (  # without counting, the automaton is smaller
+FLAT_WORDS = (  # without counting, the automaton is smaller
     rf"{_HOUSE}[^0-9가-힣\n]*{ORDINAL}[{LETTERS}]?[ {DASH}]?[0-9-]+ ?호"
     rf"|[0-9{LETTERS}]동[^0-9가-힣\n]*{ORDINAL}{BELOW}[0-9]"
     rf"|{_SAID}동 ?{_SAID}+호"
-    rf"|[가-힣A-Za-z0-9][ ,]+[0-9]+ ?[{DASH}/] ?[0-9][0-9][0-9]"
 )
-"""In RE2 syntax: what a tail holds if it names a flat."""
+"""In RE2 syntax: what a tail holds if it names a flat by words."""
+FLAT_GATE = rf"{FLAT_WORDS}|[가-힣A-Za-z0-9][ ,]+[0-9]+ ?[{DASH}/] ?[0-9][0-9][0-9]"
+"""The same by words or by joined numbers."""
 
 
 def tail_end(text: str, start: int) -> int:
