@@ -21,6 +21,7 @@ from common.errors import HunminError, UserError
 from common.files import HUB, atomic_write, other_locale, stored
 from common.hub_limits import limit_calls
 from common.progress import say
+from common.stage_folders import folder_of
 
 Part = Literal["model", "tokenizer", "dataset"]
 Commits = MutableMapping[str, str]
@@ -214,7 +215,8 @@ def _in_run(path: Path, part: Part) -> Path:
     alone = any((path / name).is_file() for name in ("config.json", "tokenizer.json"))
     if inner is None or alone or not (path / "recipe.yaml").is_file():
         return path
-    if not (path / inner / "manifest.json").is_file():
+    folder = folder_of(path, inner)
+    if not (folder / "manifest.json").is_file():
         raise UserError(
             f"{path} is a run whose stage '{inner}' is not finished",
             f"a run's folder stands for its {inner} folder",
@@ -225,7 +227,7 @@ def _in_run(path: Path, part: Part) -> Path:
                 else ""
             ),
         )
-    return path / inner
+    return folder
 
 
 def _known(hub: HubName, commits: Commits | None) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from common.errors import UserError
 from common.files import is_remote
+from common.stage_folders import folder_of
 from data.plan import RATES
 from data.readers import HUB, list_files
 from hunmin.klue_cost import klue_seconds
@@ -76,7 +77,7 @@ def cost_plan(
     for name in ("tokenizer", "pretrain"):  # a tokenizer or a model to continue with that is not there
         stage_named(name).files(recipe)
     refuse_training(recipe, here=not device)
-    tokens = Path(recipe.out) / stage_named("encode").folder
+    tokens = folder_of(Path(recipe.out), stage_named("encode").folder)
     cost = run_cost(p, vocab_size, where, TokenShards(tokens).tokens_in_a_pass if (tokens / META).is_file() else None)
     text = text_bytes(recipe)
     fine = klue_seconds(recipe, cost["flops_per_second"] * where.devices / where.nodes)  # on one node

@@ -13,6 +13,7 @@ from common.files import human_size
 from common.manifest import read_manifest
 from common.process import available_cores
 from common.progress import console, duration, short_number
+from common.stage_folders import folder_of, work_folder_of
 from data.corpus import corpus_files
 from data.readers import list_files
 from data.units.fields import check_fields
@@ -44,7 +45,9 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
     """
     refuse_shared_executor(recipe, first or restart, last)
     stages = selected(recipe, first, last)
-    trains = any(stage.name == "pretrain" and not (Path(recipe.out) / stage.folder).exists() for stage in stages)
+    trains = any(
+        stage.name == "pretrain" and not folder_of(Path(recipe.out), stage.folder).exists() for stage in stages
+    )
     refuse_missing(recipe, [*early_checks(recipe, stages), *([refuse_training] if trains else [])], ask=True)
     verdicts = judge_all(recipe, first, last, restart)
     runs = {verdict.stage.name for verdict in verdicts if not verdict.done}
@@ -62,7 +65,7 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
         warned += repeated_text(recipe.pretrain, text)
     rows = []
     for verdict in verdicts:
-        folder = Path(recipe.out) / verdict.stage.folder
+        folder = folder_of(Path(recipe.out), verdict.stage.folder)
         manifest = read_manifest(folder)
         size = sum(f["bytes"] for f in manifest.outputs.values()) if manifest else None
         seconds = 0.0 if verdict.done else _expected_seconds(recipe, verdict.stage.name, text, verdict.resumes)
@@ -95,7 +98,7 @@ def _expected_seconds(recipe: Recipe, stage: str, text: float, resumes: bool) ->
     if stage == "pretrain":
         p = recipe.pretrain
         if resumes:
-            path = Path(recipe.out) / "pretrain.partial" / "logs" / "metrics.jsonl"
+            path = work_folder_of(Path(recipe.out), "pretrain") / "logs" / "metrics.jsonl"
             rows = [row for row in read_metrics(path) if "tokens_per_second" in row]
             if rows:
                 left = p.tokens - p.samples_before(rows[-1]["step"]) * p.max_seq_len

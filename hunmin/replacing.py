@@ -203,7 +203,8 @@ def clear_way(stage: Stage, final: Path, changes: Sequence[str]) -> bool:
 def remove_replaced(folder: RunFolder, stages: Sequence[Stage]) -> None:
     """Remove what a killed command has left between a new output's name and the end of the old one."""
     for stage in stages:
-        if not stage.keep and made_by(folder.final(stage), stage.name):
-            for old in folder.path.glob(f".{stage.folder}.old*"):
+        final = folder.final(stage)
+        if not stage.keep and made_by(final, stage.name):
+            for old in final.parent.glob(f".{final.name}.old*"):
                 if re.fullmatch(r"old(-\d+)?", old.name.rpartition(".")[2]):  # as `publish_folder` names it
                     remove_folder(old)

@@ -18,6 +18,7 @@ from common.lock import locked
 from common.manifest import WORK_MARK, Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
 from common.secrets import masked_words
+from common.stage_folders import folders_of
 from hunmin.preflight import refuse_missing, refuse_shared_executor, refuse_training
 from hunmin.recipe import Recipe, RunSettings, save_recipe
 from hunmin.replacing import (
@@ -128,7 +129,7 @@ def early_checks(recipe: RunSettings, stages: Sequence[Stage]) -> list[Callable[
     """
     first, run = stages[0], Path(recipe.out)
     checks: list[Callable[[Any], object]] = [check for one in stages for check in (one.files, one.settings)]
-    if not any((run / f"{first.folder}{end}").exists() for end in ("", ".partial")):
+    if not any(folder.exists() for folder in folders_of(run, first.folder)):
         checks.append(lambda recipe: first.check(recipe, run))
     return checks
 

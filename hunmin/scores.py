@@ -8,6 +8,7 @@ from typing import Any
 
 from common.manifest import read_manifest
 from common.settings import dump_settings
+from common.stage_folders import folder_of
 from hunmin.recipe import Recipe
 from klue.results import flat_scores
 
@@ -23,8 +24,8 @@ def score_rows(run: Path) -> list[dict[str, Any]]:
     """
     from klue.report import read_rows
 
-    manifest = read_manifest(run / "klue")
-    return [] if manifest and manifest.counts.get("skipped") else read_rows(run / "klue")
+    manifest = read_manifest(folder_of(run, "klue"))
+    return [] if manifest and manifest.counts.get("skipped") else read_rows(folder_of(run, "klue"))
 
 
 def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summary: Sequence[dict[str, Any]]) -> None:

@@ -19,6 +19,7 @@ from common.names import Part, find, hub_name, with_prefix
 from common.process import available_cores, own_package, run_child
 from common.progress import say
 from common.settings import Settings, dump_settings
+from common.stage_folders import folder_of, folders_of
 from data.benchmark import benchmark_files
 from data.corpus import build_corpus, corpus_files, reopen_corpus
 from data.pii import key_fingerprint, resolve_key
@@ -151,8 +152,8 @@ def _refuse_own(recipe: Recipe, files: list[str]) -> None:
     run = Path(recipe.out)
     given = [one if isinstance(one, str) else one.path for one in recipe.corpus.inputs]
     within = [one for one in given if Path(one).is_dir() and run.resolve().is_relative_to(Path(one).resolve())]
-    names = ["logs", *(f"{stage.folder}{end}" for stage in STAGES for end in ("", ".partial"))]
-    written = tuple(f"{run.absolute() / name}/" for name in names)
+    folders = [run / "logs", *(folder for stage in STAGES for folder in folders_of(run, stage.folder))]
+    written = tuple(f"{folder.absolute()}/" for folder in folders)
     read = [one for one in files if str(Path(one).absolute()).startswith(written)]
     if within or read:
         raise UserError(
@@ -163,9 +164,8 @@ def _refuse_own(recipe: Recipe, files: list[str]) -> None:
 
 
 def _tokenizer(recipe: Recipe, run: Path, out: Path) -> Counts:
-    if recipe.tokenizer.base:
-        return continue_tokenizer(recipe.tokenizer, run / "corpus", out)
-    return train_tokenizer(recipe.tokenizer, run / "corpus", out)
+    make = continue_tokenizer if recipe.tokenizer.base else train_tokenizer
+    return make(recipe.tokenizer, folder_of(run, "corpus"), out)
 
 
 def _here(names: list[str]) -> list[str]:
@@ -183,7 +183,7 @@ def training_job(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     """Write what `pretrain.train` is told into the stage's folder, and return it."""
     settings = recipe.pretrain
     job = {"parent": _parent(settings.branch_from, run), "settings": dump_settings(settings, "secret")}
-    paths = {"tokens": run / "tokens", "tokenizer": run / "tokenizer", "out": out}
+    paths = {"tokens": folder_of(run, "tokens"), "tokenizer": folder_of(run, "tokenizer"), "out": out}
     return write_job(job | {name: str(path) for name, path in paths.items()}, out)
 
 
@@ -241,9 +241,9 @@ def _parent(branch_from: str | None, run: Path) -> str | None:
     if branch_from is None or Path(branch_from).exists():
         return branch_from
     given = Path(branch_from).absolute()
-    for name in ("pretrain.partial", "pretrain"):
-        if given.is_relative_to((run / name).absolute()):
-            within = given.relative_to((run / name).absolute())
+    for folder in folders_of(run, "pretrain"):
+        if given.is_relative_to(folder.absolute()):
+            within = given.relative_to(folder.absolute())
             moved = [p for p in run.glob("pretrain.before-*") if (p / within).exists()]
             if moved:
                 return str(max(moved, key=lambda p: int(p.name.rpartition("-")[2])) / within)
@@ -255,7 +255,7 @@ def _check_parent(recipe: Recipe, run: Path) -> None:
     if parent is not None:
         from pretrain.callbacks.branch import read_parent
 
-        read_parent(Path(parent), dump_settings(recipe.pretrain), recipe.pretrain, run / "tokens")
+        read_parent(Path(parent), dump_settings(recipe.pretrain), recipe.pretrain, folder_of(run, "tokens"))
 
 
 def checkpoints_in(folder: Path) -> dict[int, Path]:
@@ -274,7 +274,7 @@ def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
     from hunmin.hub.scrub import public_recipe
     from pretrain.export.run import export_run
 
-    counts = export_run(run / "pretrain", out)
+    counts = export_run(folder_of(run, "pretrain"), out)
     with atomic_write(out / "hunmin-recipe.yaml") as stream:  # as it may be seen: people upload this folder as it is
         stream.write(public_recipe(recipe))
     return counts
@@ -297,8 +297,8 @@ def _klue(recipe: Recipe, run: Path, out: Path) -> Counts:
     if recipe.klue is None:
         say(f"klue       {NOT_SCORED}", style="yellow")
         return {"skipped": True}
-    counts = run_klue(recipe.klue, run / "export", out)
-    trained = read_manifest(run / "pretrain")
+    counts = run_klue(recipe.klue, folder_of(run, "export"), out)
+    trained = read_manifest(folder_of(run, "pretrain"))
     tokens = trained.counts.get("tokens") if trained else None
     log_scores(recipe, out / "logs", recipe.pretrain.steps, tokens, counts["scores"])
     return counts
@@ -338,7 +338,8 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         "encode", "tokens", ("corpus", "tokenizer"), section_settings("encode"),
-        lambda recipe, run, out: encode_corpus(recipe.encode, run / "corpus", run / "tokenizer", out),
+        lambda recipe, run, out: encode_corpus(recipe.encode, folder_of(run, "corpus"),
+                                               folder_of(run, "tokenizer"), out),
         packages=("tokenizers",), section="encode",
     ),
     Stage(

@@ -15,6 +15,7 @@ from common.globs import expand
 from common.manifest import WORK_MARK, Manifest, damaged_outputs, missing_outputs, read_manifest, refuse_damaged
 from common.secrets import masked_urls
 from common.settings import changed_keys, class_at, settings_hash
+from common.stage_folders import folder_of, work_folder_of
 from data.readers import HUB
 from data.readers.volume import file_version
 from hunmin.recipe import RunSettings
@@ -64,11 +65,11 @@ class RunFolder:
 
     def final(self, stage: Stage) -> Path:
         """Return the folder a finished stage has."""
-        return self.path / stage.folder
+        return folder_of(self.path, stage.folder)
 
     def partial(self, stage: Stage) -> Path:
         """Return the folder a stage works in until it is finished."""
-        return self.path / f"{stage.folder}.partial"
+        return work_folder_of(self.path, stage.folder)
 
     def file_hashes(self, patterns: list[str]) -> dict[str, str]:
         """Return path → SHA-256 of every file the patterns stand for.

@@ -12,6 +12,7 @@ from common.errors import HunminError, UserError
 from common.files import human_size
 from common.manifest import Manifest, damaged_outputs, read_manifest
 from common.progress import ProgressBar, console
+from common.stage_folders import folder_of, folders_of
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.stages import STAGES
@@ -25,7 +26,7 @@ def verify_run(run: Path) -> list[dict[str, Any]]:
         UserError: nothing there is of a run.
     """
     finished, unreadable = _finished(run)
-    checkpoints = [path for where in ("pretrain", "pretrain.partial") for path in _checkpoints(run / where)]
+    checkpoints = [path for folder in reversed(folders_of(run, "pretrain")) for path in _checkpoints(folder)]
     if not finished and not unreadable and not checkpoints:
         raise UserError(
             f"{run} holds no finished stage and no checkpoint", "a run folder is the `out` of a recipe", "name one"
@@ -49,7 +50,7 @@ def _finished(run: Path) -> tuple[list[tuple[str, Manifest]], list[str]]:
     finished, unreadable = [], []
     for stage in (*STAGES, *INSTRUCT_STAGES, ALONE):
         try:
-            if manifest := read_manifest(run / stage.folder):
+            if manifest := read_manifest(folder_of(run, stage.folder)):
                 finished.append((stage.folder, manifest))
         except HunminError:
             unreadable.append(stage.folder)

@@ -14,9 +14,10 @@ from common.files import atomic_write
 from common.lock import locked
 from common.manifest import read_manifest
 from common.progress import say
+from common.stage_folders import folder_of, folders_of
 from hunmin.recipe import Recipe, load_recipe, recipe_of, save_recipe
 from hunmin.scores import log_scores
-from klue.watched import collect, folder_of, identity, scored, write_scores
+from klue.watched import checkpoint_folder, collect, identity, scored, write_scores
 
 FOLDER = "watch"
 
@@ -63,7 +64,7 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
     done = 0
     while True:
         training = training_folder(run)
-        ended = training == run / "pretrain" and read_manifest(training) is not None
+        ended = training == folder_of(run, "pretrain") and read_manifest(training) is not None
         there = checkpoints(run)
         for step in sorted(missed - {step for step, _ in there}):
             say(
@@ -106,9 +107,9 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
 
 def training_folder(run: Path) -> Path | None:
     """Return where the run's training stands: under way, finished, or None before it has begun."""
-    for name in ("pretrain.partial", "pretrain"):
-        if (run / name / "checkpoints").is_dir():
-            return run / name
+    for folder in folders_of(run, "pretrain"):
+        if (folder / "checkpoints").is_dir():
+            return folder
     return None
 
 
@@ -135,7 +136,7 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
     from pretrain.export import export_checkpoint
 
     assert recipe.klue is not None  # `watch` refuses a recipe without
-    folder = folder_of(run / FOLDER, step)
+    folder = checkpoint_folder(run / FOLDER, step)
     model = folder / "model"
     saved = read_metadata(checkpoint) or {}
     shutil.rmtree(model, ignore_errors=True)  # a killed command's, perhaps of an earlier training

@@ -16,7 +16,7 @@ from klue.settings import KlueSettings
 from klue.tasks import get_task
 
 
-def folder_of(out: Path, step: int) -> Path:
+def checkpoint_folder(out: Path, step: int) -> Path:
     """Return the folder of a checkpoint's scores."""
     return out / f"step-{step:08d}"
 
@@ -33,7 +33,7 @@ def identity(settings: KlueSettings, fingerprint: str | None) -> dict[str, Any]:
 
 def scored(out: Path, step: int, wanted: dict[str, Any]) -> bool:
     """Return whether a checkpoint has its scores, of the identity that is wanted."""
-    path = folder_of(out, step) / "scores.json"
+    path = checkpoint_folder(out, step) / "scores.json"
     return path.is_file() and wanted.items() <= json.loads(path.read_bytes()).items()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import xxhash
 
+from common.stage_folders import of_run_or_itself
 from data.assemble import DUPLICATES
 from data.corpus import FILTERED, HITS
 from data.statistics.table import load_statistics
@@ -28,7 +29,7 @@ def listed_examples(corpus: Path, most: int) -> list[Row]:
         UserError: the folder holds no finished corpus.
     """
     load_statistics(corpus)
-    folder = corpus / "corpus" if (corpus / "corpus").is_dir() else corpus
+    folder = of_run_or_itself(corpus, "corpus")
     return [
         *_drawn(folder / FILTERED, most, _filtered),
         *_drawn(folder / DUPLICATES, most, _duplicate),

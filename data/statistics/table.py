@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from common.errors import HunminError, UserError
+from common.stage_folders import of_run_or_itself
 from data.statistics.counts import Counters, merge
 
 MOST_SOURCES = 100
@@ -35,7 +36,7 @@ def load_statistics(folder: Path) -> Counters:
         UserError: the folder holds no finished corpus.
         HunminError: its statistics are damaged, or of another version of this program.
     """
-    path = (folder / "corpus" if (folder / "corpus").is_dir() else folder) / "statistics.json"
+    path = of_run_or_itself(folder, "corpus") / "statistics.json"
     try:
         loaded = json.loads(path.read_bytes())
     except OSError:

@@ -11,6 +11,7 @@ import typer
 
 from common.errors import UserError
 from common.progress import print_json, show
+from common.stage_folders import folder_of
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def score(
     from common.names import find
     from embed.score import score_models
 
-    tuned = Path(model) / "embed" / "model"
+    tuned = folder_of(Path(model), "embed") / "model"
     found = score_models(
         tuned if tuned.is_dir() else find(model, "model"), data or (), Path(out), task or (),
         find(base, "model") if base else None, truncate, backend=backend or "", hub=hub, large=large,
@@ -185,7 +186,7 @@ def _print(rows: Any, as_json: bool) -> None:
 
 def print_scores(run: str, as_json: bool = False) -> None:
     """Print the table that the stage of a run has left, if it has scored, on stdout."""
-    table = Path(run) / "embed" / "scores" / "table.json"
+    table = folder_of(Path(run), "embed") / "scores" / "table.json"
     if table.is_file():
         _print_table(json.loads(table.read_bytes()), as_json)
 

@@ -12,6 +12,7 @@ import typer
 from common.errors import UserError
 from common.progress import print_json, say
 from common.progress import show as printed
+from common.stage_folders import folder_of, of_run_or_itself
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
 app = typer.Typer(no_args_is_help=True, help="Tune Korean decoders: build instructions, tune, answer.")
@@ -60,7 +61,7 @@ def tune(
         return
     require_done(loaded, "instruct", [recipe, *(overrides or [])])
     if dry_run:
-        plan = plan_tuning(loaded.tune, Path(loaded.out) / "instruct")
+        plan = plan_tuning(loaded.tune, folder_of(Path(loaded.out), "instruct"))
         print_json(plan) if as_json else print_facts(plan)
         refuse_as_run(loaded, None, "tune", "tune" if restart else None)
         return
@@ -79,7 +80,7 @@ def show(
     from hunmin.instruct.plan import SHOWN, print_rows
 
     path = Path(folder)
-    described = describe(path / "instruct" if (path / "instruct").is_dir() else path, task, count)
+    described = describe(of_run_or_itself(path, "instruct"), task, count)
     if as_json:
         print_json(described)
         return

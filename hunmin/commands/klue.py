@@ -11,6 +11,7 @@ from rich.table import Table
 from common.files import PNG, refuse_other_kind
 from common.names import find, read_commits, write_commits
 from common.progress import console, print_json, say, show
+from common.stage_folders import folder_of, of_run_or_itself
 from hunmin import completion
 from hunmin.commands.run import AsJson
 
@@ -248,14 +249,14 @@ def report(
     if published is None:  # by the recipes of the runs; of what `klue finetune` wrote there are none
         recipes = [run / "recipe.yaml" for run in runs.values()]
         published = all(load_recipe(recipe, []).published for recipe in recipes if recipe.is_file())
-    held = {given: contamination(run / "corpus" / "hits.jsonl") for given, run in runs.items()}
+    held = {given: contamination(folder_of(run, "corpus") / "hits.jsonl") for given, run in runs.items()}
     kind: Form = "json" if as_json else form
     print_report(Wanted(found, kind, plot, interval, details or [], worst, data, published, held))
 
 
 def klue_folder(given: Path) -> Path:
     """Return the folder with results: of a run folder its `klue`, else the folder itself."""
-    return given / "klue" if (given / "klue").is_dir() else given
+    return of_run_or_itself(given, "klue")
 
 
 @app.command(epilog="Example: hunmin klue watch runs/x klue.seeds=1 klue.training.epochs=2")

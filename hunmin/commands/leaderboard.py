@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from common.progress import print_json, show
+from common.stage_folders import of_run_or_itself
 from hunmin import completion
 from hunmin.commands.instruct import Model
 from hunmin.commands.run import AsJson, Overrides
@@ -49,7 +50,7 @@ def score(
     tree = {"suites": [suite], "data": data, "limit": limit, "chat_template": chat_template}
     tree = apply_overrides(tree | ({"tasks": task} if task else {}), inside(overrides or [], "leaderboard"))
     settings = parse_settings(LeaderboardSettings, tree, "command line")
-    build = Path(data) / "instruct" if (Path(data) / "instruct").is_dir() else Path(data)
+    build = of_run_or_itself(Path(data), "instruct")
     held_out = build / "held_out.jsonl" if suite == "instruct" else None
     score_model(settings, decoder_folder(model), Path(out), held_out)
     print_board([out], "json" if as_json else "markdown")

@@ -11,6 +11,7 @@ import typer
 
 from common.errors import EXIT_FAILED, UserError
 from common.progress import console, print_json, say
+from common.stage_folders import folder_of
 from hunmin import completion
 from hunmin.page.words import Language
 
@@ -100,13 +101,13 @@ def run(
         if loaded.leaderboard and last in (None, "leaderboard"):
             from hunmin.commands.leaderboard import print_board
 
-            print_board([str(Path(loaded.out) / "leaderboard")], "json" if as_json else "markdown")
+            print_board([str(folder_of(Path(loaded.out), "leaderboard"))], "json" if as_json else "markdown")
     elif last in (None, "report"):
         from hunmin.page.page import PAGE
         from hunmin.report import print_report
 
         if as_json:
-            print((Path(loaded.out) / "report" / "report.json").read_text(encoding="utf-8"), end="")
+            print((folder_of(Path(loaded.out), "report") / "report.json").read_text(encoding="utf-8"), end="")
         else:
             print_report(Path(loaded.out), Path(loaded.out) / PAGE)
 

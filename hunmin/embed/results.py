@@ -12,6 +12,7 @@ from common.manifest import read_manifest
 from common.names import find
 from common.progress import say
 from common.settings import dump_settings
+from common.stage_folders import folder_of
 from hunmin.embed.recipe import WithEmbed
 from hunmin.embed.stages import base_of, settings_of, train_on
 from hunmin.outside_run import publish_result, refuse_full_folder
@@ -30,7 +31,7 @@ def tuned_model(recipe: WithEmbed, name: str | None, part: str = "embed") -> Pat
     Raises:
         UserError: the recipe has not tuned its own, or the name is of none.
     """
-    folder = Path(name or recipe.out) / part / "model"
+    folder = folder_of(Path(name or recipe.out), part) / "model"
     if folder.is_dir():
         return folder
     if name is None:

@@ -10,6 +10,7 @@ from common.extras import require
 from common.files import write_text
 from common.names import find
 from common.settings import dump_settings
+from common.stage_folders import folder_of
 from embed.settings import EmbedSettings, require_mteb
 from hunmin.embed.recipe import EmbedRecipe, WithEmbed
 from hunmin.recipe import Recipe
@@ -25,7 +26,7 @@ def settings_of(recipe: WithEmbed) -> EmbedSettings:
 def base_of(recipe: WithEmbed) -> Path:
     """Return the folder of the encoder that is tuned: the recipe's base, else its run's export."""
     base = settings_of(recipe).base
-    return find(base, "model") if base else Path(recipe.out) / "export"
+    return find(base, "model") if base else folder_of(Path(recipe.out), "export")
 
 
 def _files(recipe: WithEmbed) -> list[str]:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from common.manifest import read_manifest
 from common.progress import console
+from common.stage_folders import folder_of
 from hunmin.instruct.recipe import InstructRecipe
 from hunmin.run import judge_all
 
@@ -23,7 +24,7 @@ def dry_run_instruct(recipe: InstructRecipe, *asked: str | None) -> dict[str, An
     from pretrain.cost.tuning import plan_tuning
 
     rows = [{"stage": one.stage.name, "runs": not one.done, "why": one.why} for one in judge_all(recipe, *asked)]
-    built = Path(recipe.out) / "instruct"
+    built = folder_of(Path(recipe.out), "instruct")
     known = not rows[0]["runs"] and read_manifest(built) is not None
     return {"out": recipe.out, "stages": rows, "tuning": plan_tuning(recipe.tune, built) if known else None}
 

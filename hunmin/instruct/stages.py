@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from common.names import find
 from common.progress import say
 from common.settings import parse_settings
+from common.stage_folders import folder_of
 from hunmin.joint_training import Training
 from hunmin.stages import Counts, Stage, model_files, section_settings, steps_done, train_in_processes, write_job
 
@@ -44,7 +45,7 @@ def _instruct(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
 
 def _job(recipe: InstructRecipe, run: Path, out: Path) -> dict[str, Any]:
     settings = recipe.tune.model_dump(mode="json")
-    return write_job({"settings": settings, "instructions": str(run / "instruct"), "out": str(out)}, out)
+    return write_job({"settings": settings, "instructions": str(folder_of(run, "instruct")), "out": str(out)}, out)
 
 
 def _train(job: dict[str, Any], told: str, process: Process) -> Counts | None:
@@ -71,18 +72,18 @@ def _board(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
     if board is None:
         say("leaderboard the recipe has no leaderboard section: the model is not scored", style="yellow")
         return {"skipped": True}
-    models = [("tuned", run / "tune" / "model", recipe.name)]
+    models = [("tuned", folder_of(run, "tune") / "model", recipe.name)]
     models += [("base", find(recipe.tune.base, "model"), f"base of {recipe.name}")] if board.base else []
     counts: Counts = {}
     for name, model, title in models:
-        found = score_model(board, model, out / name, run / "instruct" / "held_out.jsonl", title)["tasks"]
+        found = score_model(board, model, out / name, folder_of(run, "instruct") / "held_out.jsonl", title)["tasks"]
         counts[name] = {task: one["results"][task] for task, one in found.items()}
     return counts
 
 
 def decoder_folder(name: str) -> Path:
     """Return the folder of a decoder: of a run the tuned model's, else what `common.names.find` finds."""
-    tuned = Path(name) / "tune" / "model"
+    tuned = folder_of(Path(name), "tune") / "model"
     return tuned if tuned.is_dir() else find(name, "model")
 
 

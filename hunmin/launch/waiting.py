@@ -13,6 +13,7 @@ from common.errors import HunminError, UserError
 from common.files import atomic_write
 from common.manifest import read_manifest
 from common.progress import say
+from common.stage_folders import folder_of
 from hunmin.launch.cluster import FILES, Job
 from hunmin.run import judge_all, selected
 
@@ -98,7 +99,7 @@ def _lacking(job: Job) -> str:
     Inputs, which may be many, are compared only once every stage has an output.
     """
     for stage in selected(job.recipe, None, LAST):
-        if read_manifest(job.run / stage.folder) is None:
+        if read_manifest(folder_of(job.run, stage.folder)) is None:
             return f"stage '{stage.name}': not done yet"
     undone = (f"stage '{one.stage.name}': {one.why}" for one in judge_all(job.recipe, last=LAST) if not one.done)
     return next(undone, "")

@@ -1,0 +1,31 @@
+"""Where the stages of a run keep what they have made, and what they are making: no other file joins their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def folder_of(run: Path, stage: str) -> Path:
+    """Return the folder of what a stage has made, which need not be there.
+
+    Args:
+        run: a run's folder.
+        stage: name of the stage's folder: corpus, tokenizer, tokens, pretrain …
+    """
+    return run / stage
+
+
+def work_folder_of(run: Path, stage: str) -> Path:
+    """Return the folder in which a stage works until it is finished; for the arguments see `folder_of`."""
+    return run / f"{stage}.partial"
+
+
+def folders_of(run: Path, stage: str) -> tuple[Path, Path]:
+    """Return the folder in which a stage works, and that of what it has made."""
+    return work_folder_of(run, stage), folder_of(run, stage)
+
+
+def of_run_or_itself(path: Path, stage: str) -> Path:
+    """Return the stage's folder where the path is a run's, else the path: people name either."""
+    folder = folder_of(path, stage)
+    return folder if folder.is_dir() else path
