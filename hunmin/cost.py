@@ -7,8 +7,8 @@ from typing import Any
 
 from common.errors import UserError
 from common.files import is_remote
+from common.process import available_cores
 from common.stage_folders import folder_of
-from data.plan import RATES
 from data.readers import HUB, list_files
 from hunmin.klue_cost import klue_seconds
 from hunmin.preflight import (
@@ -19,6 +19,7 @@ from hunmin.preflight import (
     unfit_inputs,
 )
 from hunmin.recipe import NOT_NAMED, Recipe, warnings
+from hunmin.stage_seconds import TEXT_RATES, stage_seconds
 from hunmin.stages import STAGES, stage_named
 from pretrain.cost.communication import NETWORK
 from pretrain.cost.devices import Named, named_device
@@ -27,9 +28,6 @@ from pretrain.cost.run import Machines, advice, refuse_settings, run_cost
 from pretrain.cost.scaling import nodes_of
 from tokenizer.shards import META, TokenShards
 
-TEXT_RATES = {"corpus": RATES["unit"], "tokenizer": 1.5e6, "encode": 47e6}
-"""Bytes of text a second and core of the stages before training: encoding by `scripts/bench_tokenizer.py` on one core
-of an AMD EPYC (`docs/performance.md`); of the vocabulary's training assumed, and low."""
 UNPACKED = 4
 """Bytes of text in a byte of a packed file."""
 PACKED = (".gz", ".zst", ".bz2", ".xz", ".zip", ".7z", ".parquet")
@@ -37,7 +35,7 @@ PACKED = (".gz", ".zst", ".bz2", ".xz", ".zip", ".7z", ".parquet")
 
 def cost_plan(
     recipe: Recipe,
-    devices: int = 1,
+    devices: int | None = None,
     device: str | None = None,
     nodes: int | None = None,
     network: float | None = None,
@@ -47,7 +45,8 @@ def cost_plan(
     """Return tokens, FLOPs, memory, disk, hours and cost of a recipe's pretraining, and a table over device counts.
 
     Args:
-        devices: how many of `device` share the global batch.
+        devices: how many of `device` share the global batch; None: one, or without `device` what a run on this machine
+            would take: the recipe's processes to train on its GPUs, all of them to fine-tune, or the one CPU.
         device: see `pretrain.cost.devices`; None: this machine, whose matrix product is measured.
         nodes: machines that the devices are in; None: as few as hold them.
         network: gigabytes a second that a node sends to the others; None: `NETWORK`.
@@ -62,6 +61,8 @@ def cost_plan(
     p, vocab_size = recipe.pretrain, recipe.tokenizer.vocab_size
     refuse_shared_executor(recipe, None, None)
     named = _named(device)
+    as_run, gpus = devices is None and device is None, _gpus_here()
+    devices = devices or (p.processes if as_run and gpus else 1)
     where = Machines(
         named.device,
         devices * named.count,
@@ -80,7 +81,9 @@ def cost_plan(
     tokens = folder_of(Path(recipe.out), stage_named("encode").folder)
     cost = run_cost(p, vocab_size, where, TokenShards(tokens).tokens_in_a_pass if (tokens / META).is_file() else None)
     text = text_bytes(recipe)
-    fine = klue_seconds(recipe, cost["flops_per_second"] * where.devices / where.nodes)  # on one node
+    fine_tuning = max(1, gpus) if as_run else where.devices / where.nodes  # on one node
+    fine = klue_seconds(recipe, cost["flops_per_second"] / where.devices * fine_tuning)
+    cores = 1 if device else available_cores()
     return {
         **cost,
         "packing": p.packing,
@@ -92,6 +95,8 @@ def cost_plan(
         "price_per_hour": price,
         "text_bytes": text,
         "text_core_hours": None if text is None else sum(text / rate for rate in TEXT_RATES.values()) / 3600,
+        "stage_seconds": stage_seconds(recipe, text, cores, cost["hours"] * 3600, fine),
+        "cores": cores,
         "epochs_about": None if not text else epochs_of(p.tokens, text),
         "klue_hours": None if fine is None else fine / 3600,
         "notes": advice(p, vocab_size, where, cost) + _not_here(recipe) + _inputs(recipe, text),
@@ -126,6 +131,12 @@ def _named(device: str | None) -> Named:
 
     found = this_device()
     return Named(found.name if found.kind == "cpu" else f"{found.name} (this machine's)", found)
+
+
+def _gpus_here() -> int:
+    import torch
+
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
 def _nodes(stated: int | None, devices: int, named: Named) -> int:

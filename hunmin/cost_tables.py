@@ -25,7 +25,9 @@ PARTS = {
 
 
 UNKNOWN = "not known before the corpus is encoded"
-LEFT_OUT = ("its start", "compilation in the first run", "validation", "checkpoints")
+TEXT = ("corpus", "tokenizer", "encode")
+"""Stages before training."""
+LEFT_OUT = "without compilation in the first run, validation, checkpoints"
 Rows = list[tuple[str, str]]
 
 
@@ -116,17 +118,17 @@ def _time(plan: dict[str, Any]) -> Rows:
         )
     rows += [
         ("tokens per second", units.count(plan["tokens_per_second"])),
-        ("training time", f"{units.time(plan['hours'] * 3600)}, without {', '.join(LEFT_OUT)}"),
+        ("training time", f"{units.time(plan['stage_seconds']['pretrain'])}, {LEFT_OUT}"),
     ]
     if plan["text_core_hours"] is not None:
-        took = units.span(plan["text_core_hours"] * 3600)
+        took = units.span(sum(plan["stage_seconds"][stage] for stage in TEXT))
+        cores = f"{plan['cores']} core{'s' * (plan['cores'] > 1)}"
         of = f"{units.size(plan['text_bytes'])} of text, at rates measured on one machine"
-        left_out = "without the start of each stage and compilation in the first run (half a minute in all)"
-        rows.append(("corpus, vocabulary, encoding", f"{took} on one core for {of}; {left_out}"))
+        left_out = "with the benchmark's index, without compilation in the first run (half a minute)"
+        rows.append(("corpus, vocabulary, encoding", f"{took} on {cores} for {of}; {left_out}"))
     if plan["klue_hours"] is not None:
-        took = units.span(plan["klue_hours"] * 3600)
-        took = took if took.startswith("under") else f"about {took}"
-        rows.append(("KLUE fine-tuning", f"{took}, without its start"))
+        took = units.span(plan["stage_seconds"]["klue"])
+        rows.append(("KLUE fine-tuning", took if took.startswith("under") else f"about {took}"))
     if plan["cost"] is not None:
         total, price = units.money(plan["cost"]), units.money(plan["price_per_hour"])
         rows.append(("cost", f"{total}, at {price} an hour for one {plan['device_name']}"))

@@ -17,7 +17,7 @@ from common.stage_folders import folder_of, work_folder_of
 from data.corpus import corpus_files
 from data.readers import list_files
 from data.units.fields import check_fields
-from hunmin.cost import TEXT_RATES, cost_plan, text_bytes
+from hunmin.cost import cost_plan, text_bytes
 from hunmin.preflight import (
     refuse_missing,
     refuse_shared_executor,
@@ -29,11 +29,9 @@ from hunmin.preflight import (
 from hunmin.recipe import Recipe, warnings
 from hunmin.run import early_checks, judge_all, selected
 from hunmin.scores import NOT_SCORED
+from hunmin.stage_seconds import stage_seconds
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.cost.epochs import epochs_of
-
-TEXT_START_SECONDS, START_SECONDS = 5.0, 20.0
-"""Of a stage before training, and of training or fine-tuning, whatever it does: processes start, torch is imported."""
 
 
 def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: str | None = None) -> dict[str, Any]:
@@ -58,17 +56,23 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
     if "pretrain" in runs:
         refuse_training(recipe)
     files = [Path(file.path) for file in list_files(recipe.corpus.inputs)]
-    text = text_bytes(recipe) or 0.0
+    text = text_bytes(recipe)
     if "tokenizer" in runs:
-        warned += unfilled_vocabulary(recipe, text)
+        warned += unfilled_vocabulary(recipe, text or 0.0)
     if "pretrain" in runs:
-        warned += repeated_text(recipe.pretrain, text)
+        warned += repeated_text(recipe.pretrain, text or 0.0)
+    if runs & {"pretrain", "klue"}:
+        expected = cost_plan(recipe)["stage_seconds"]
+    else:
+        expected = stage_seconds(recipe, text, available_cores())
     rows = []
     for verdict in verdicts:
         folder = folder_of(Path(recipe.out), verdict.stage.folder)
         manifest = read_manifest(folder)
         size = sum(f["bytes"] for f in manifest.outputs.values()) if manifest else None
-        seconds = 0.0 if verdict.done else _expected_seconds(recipe, verdict.stage.name, text, verdict.resumes)
+        seconds = 0.0 if verdict.done else expected[verdict.stage.name]
+        if verdict.stage.name == "pretrain" and verdict.resumes:
+            seconds = _seconds_left(recipe) or seconds
         rows.append(
             {
                 "stage": verdict.stage.name,
@@ -90,26 +94,15 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
     }
 
 
-def _expected_seconds(recipe: Recipe, stage: str, text: float, resumes: bool) -> float | None:
-    import torch
-
-    if stage in TEXT_RATES:
-        return text / TEXT_RATES[stage] / available_cores() + TEXT_START_SECONDS
-    if stage == "pretrain":
-        p = recipe.pretrain
-        if resumes:
-            path = work_folder_of(Path(recipe.out), "pretrain") / "logs" / "metrics.jsonl"
-            rows = [row for row in read_metrics(path) if "tokens_per_second" in row]
-            if rows:
-                left = p.tokens - p.samples_before(rows[-1]["step"]) * p.max_seq_len
-                return left / max(1.0, statistics.median(row["tokens_per_second"] for row in rows))
-        # processes on one CPU share what it does
-        hours = cost_plan(recipe, p.processes if torch.cuda.is_available() else 1)["hours"]
-        return float(hours * 3600 + START_SECONDS)
-    if stage == "klue" and recipe.klue:
-        hours = cost_plan(recipe, torch.cuda.device_count() or 1)["klue_hours"]
-        return None if hours is None else hours * 3600 + START_SECONDS
-    return None if stage == "embed" else 0.0 if stage == "klue" else 10.0
+def _seconds_left(recipe: Recipe) -> float | None:
+    """Return what unfinished training still takes at the rate that it had; None where it has logged none."""
+    p = recipe.pretrain
+    path = work_folder_of(Path(recipe.out), "pretrain") / "logs" / "metrics.jsonl"
+    rows = [row for row in read_metrics(path) if "tokens_per_second" in row]
+    if not rows:
+        return None
+    left = p.tokens - p.samples_before(rows[-1]["step"]) * p.max_seq_len
+    return float(left / max(1.0, statistics.median(row["tokens_per_second"] for row in rows)))
 
 
 def print_plan(plan: dict[str, Any]) -> None:
@@ -137,9 +130,9 @@ def print_plan(plan: dict[str, Any]) -> None:
     unknown = [row["stage"] for row in plan["stages"] if row["seconds"] is None]
     out.print(
         f"total: about {duration(plan['seconds'])}" + (f", without {', '.join(unknown)} (unknown)" if unknown else "")
-        + ". Estimated from a matrix product timed here and text rates of one machine, with the start of each stage; "
-        "left out: compilation in the first run (half a minute on two cores, minutes where they are busy; more on a "
-        "GPU), validation, checkpoints, downloads."
+        + ". Estimated as by hunmin plan, from a matrix product timed here and text rates of one machine, with the "
+        "start of each stage; left out: compilation in the first run (half a minute on two cores, minutes where they "
+        "are busy; more on a GPU), validation, checkpoints, downloads."
     )  # fmt: skip
     for warning in plan["warnings"]:
         out.print(Text(f"warning: {warning}", style="yellow"))

@@ -116,8 +116,14 @@ def plan(
     recipe: RecipePath,
     overrides: Overrides = None,
     devices: Annotated[
-        int, typer.Option("--devices", min=1, help="Devices (GPUs, TPU chips or slices) per node, as in hunmin launch.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            "--devices",
+            min=1,
+            help="Devices (GPUs, TPU chips or slices) per node, as in hunmin launch; default: 1, and without --device "
+            "as many as hunmin run would take.",
+        ),
+    ] = None,
     device: Annotated[
         str | None,
         typer.Option(
@@ -151,8 +157,9 @@ def plan(
         if value is not None and not math.isfinite(value):
             raise UserError(f"{option} {value}", "it is a finite number", "give another")
     loaded = load_recipe(recipe, overrides or [], without_data=True)
-    refuse_full_node(devices, device)
-    described = cost_plan(loaded, devices * (nodes or 1), device, nodes, network, price, mfu)
+    refuse_full_node(devices or 1, device)
+    count = (devices or 1) * (nodes or 1) if devices or nodes else None
+    described = cost_plan(loaded, count, device, nodes, network, price, mfu)
     print_json(described) if as_json else print_cost(described)
 
 

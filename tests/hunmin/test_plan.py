@@ -46,6 +46,35 @@ def test_small_inputs_take_the_starts_of_the_stages(
     assert "with the start of each stage" in total and "left out: compilation in the first run" in total
 
 
+def test_a_dry_run_and_a_plan_say_the_same(text: dict[str, Any], tmp_path: Path) -> None:
+    """Of every stage, the index of the benchmark included: 12 MB of it take two seconds whatever the corpus."""
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench" / "ynat-v1.1_dev.json").write_bytes(b" " * 12_000_000)
+    text["corpus"]["decontaminate"] = {"benchmark": str(tmp_path / "bench")}
+    for changes in ({}, {"pretrain": {"steps": 300, "optimizer": {"warmup_steps": 30}}}):
+        recipe = Recipe.model_validate({**text, **changes})
+        dry = {row["stage"]: row["seconds"] for row in plan.dry_run_plan(recipe, None, None)["stages"]}
+        planned = cost_plan(recipe)["stage_seconds"]
+        assert dry == {stage: pytest.approx(planned[stage], abs=0.06) for stage in dry}
+        assert dry["corpus"] == pytest.approx(5 + 2, abs=0.06) and dry["tokenizer"] == pytest.approx(5, abs=0.06)
+
+
+def test_inputs_that_are_not_here_have_no_time(text: dict[str, Any]) -> None:
+    assert cost_plan(Recipe.model_validate(text))["stage_seconds"]["corpus"] == pytest.approx(5, abs=0.1)
+    text["corpus"]["inputs"] = ["hf:someone/news"]
+    found = cost_plan(Recipe.model_validate(text))["stage_seconds"]
+    assert [found[stage] for stage in ("corpus", "tokenizer", "encode")] == [None] * 3
+
+
+def test_eight_gpus_fine_tune_eight_times_as_fast(text: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: list[float] = []
+    monkeypatch.setattr("hunmin.cost.klue_seconds", lambda recipe, rate: rates.append(rate))
+    recipe = Recipe.model_validate(text)
+    for devices, nodes in ((1, 1), (8, 1), (16, 2)):
+        cost_plan(recipe, devices, "H100", nodes)
+    assert [rate / rates[0] for rate in rates] == [pytest.approx(n) for n in (1, 8, 8)]  # on one node
+
+
 def test_the_time_of_embeddings_is_not_known(text: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "korsts").mkdir()
     for split in ("train", "test"):
