@@ -23,7 +23,7 @@ export and report, all of it."""
 def stage_seconds(
     recipe: Recipe, text: float | None, cores: int, training: float | None = None, klue: float | None = None
 ) -> dict[str, float | None]:
-    """Return stage → seconds with its start; None where that is not known.
+    """Return stage → seconds with its start, rounded to tenths; None where that is not known.
 
     Args:
         text: bytes of text in the recipe's inputs; None where they are not here.
@@ -38,7 +38,8 @@ def stage_seconds(
         found["corpus"] += benchmark_bytes(recipe) / INDEX_RATE
     found["pretrain"] = None if training is None else training + START_SECONDS
     found["klue"] = 0.0 if recipe.klue is None else None if klue is None else klue + START_SECONDS
-    return {**found, "embed": None, "export": SHORT_SECONDS, "report": SHORT_SECONDS}
+    found |= {"embed": None, "export": SHORT_SECONDS, "report": SHORT_SECONDS}
+    return {stage: None if seconds is None else round(seconds, 1) for stage, seconds in found.items()}
 
 
 def benchmark_bytes(recipe: Recipe) -> int:

@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from common.errors import UserError
-from common.progress import console, print_json, say
+from common.progress import console, duration, print_json, say
 from hunmin import completion
 from hunmin.builtin_recipes import builtin_recipes, summary
 from hunmin.commands.run import AsJson
@@ -33,7 +33,12 @@ def init(
     ] = None,
     name: Annotated[str | None, typer.Option("--name", help="Name of the run; default: the file's name.")] = None,
     size: Annotated[
-        Size, typer.Option("--size", help="small: an hour on two CPU cores. base: KLUE-RoBERTa-base, for GPUs.")
+        Size,
+        typer.Option(
+            "--size",
+            help="small: an hour of pretraining on two CPU cores, and with --klue about as long to score the model. "
+            "base: KLUE-RoBERTa-base, for GPUs.",
+        ),
     ] = "small",
     klue: Annotated[
         str | None, typer.Option("--klue", help="Folder with the files of KLUE; default: the model is not scored.")
@@ -49,7 +54,26 @@ def init(
         text = [typer.prompt("Your text (files, folder, glob or URL)", err=True)]
     for entry in new_recipe(path, text, name or path.stem, size, klue, _ask_columns):
         say(f"corpus.inputs: {entry}")
+    _say_hours(out)
     say(f"{out}: written. Check it: hunmin run {shlex.quote(out)} --dry-run", style="green")
+
+
+def _say_hours(out: str) -> None:
+    """Print about how long the recipe takes on this machine, where its inputs are here."""
+    from hunmin.cost import cost_plan
+    from hunmin.recipe import load_recipe
+    from hunmin.stages import stages_of
+
+    recipe = load_recipe(out)
+    try:
+        plan = cost_plan(recipe)
+    except UserError:  # told by the run
+        return
+    seconds = {stage.name: plan["stage_seconds"][stage.name] for stage in stages_of(recipe)}
+    known = [took for took in seconds.values() if took is not None]
+    unknown = [name for name, took in seconds.items() if took is None]
+    left_out = f", without {', '.join(unknown)} (unknown)" if unknown else ""
+    say(f"on this machine the run takes about {duration(sum(known))}{left_out}; of other devices: hunmin plan")
 
 
 def _ask_columns(path: str, columns: Sequence[str]) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
 import pytest
 
+from common.progress import duration
 from hunmin.builtin_recipes import builtin_recipes
 from hunmin.main import run_command
 from hunmin.recipe import load_recipe
@@ -29,6 +31,24 @@ def test_a_new_recipe_can_be_run(size: str, klue: list[str]) -> None:
     assert recipe.pretrain.model.hidden == {"small": 192, "base": 768}[size]
     text = Path("recipe.yaml").read_text(encoding="utf-8")
     assert "{" not in "".join(line for line in text.splitlines() if line.startswith("#")) and "HUNMIN_PII_KEY" in text
+
+
+def test_a_small_recipe_scores_one_model_once() -> None:
+    """An hour of pretraining is not followed by days of fine-tuning that nobody asked for."""
+    assert run_command(["init", "--text", "x", "--klue", "klue"]) == 0
+    klue = load_recipe("recipe.yaml").klue
+    assert klue is not None and (len(klue.seed_list), klue.baseline_random) == (1, False)
+
+
+def test_the_hours_are_those_of_plan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("pretrain.cost.peak.measured_rate", lambda device=None: 5e10)
+    Path("a.txt").write_text("가나다라 마바사\n" * 1000)
+    assert run_command(["init", "--text", "a.txt"]) == 0
+    (told,) = re.findall(r"the run takes about (.+); of other devices", capsys.readouterr().err)
+    assert run_command(["run", "recipe.yaml", "corpus.pii.enabled=false", "--dry-run", "--json"]) == 0
+    assert duration(json.loads(capsys.readouterr().out)["seconds"]) == told
+    assert run_command(["init", "--text", "hf:someone/news", "--out", "other.yaml"]) == 0
+    assert "without corpus, tokenizer, encode (unknown)" in capsys.readouterr().err
 
 
 def test_the_next_command_can_be_pasted(capsys: pytest.CaptureFixture[str]) -> None:
