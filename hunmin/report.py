@@ -1,4 +1,4 @@
-"""The report stage: one table, one JSON file, one Markdown file, one plot, from what the stages left."""
+"""The report stage: one JSON file from what the stages left, and the lines and tables for the terminal."""
 
 from __future__ import annotations
 
@@ -8,26 +8,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
 from rich.table import Table
 from rich.text import Text
 
 from common.errors import UserError
 from common.files import atomic_write, human_size
 from common.manifest import read_manifest
-from common.plots import can_plot, new_figure, save_figure
 from common.progress import console, duration, say, short_number
 from hunmin.page.words import ENGLISH, Words
 from hunmin.recipe import Recipe
 from hunmin.scores import NOT_SCORED, score_rows
 from hunmin.stages import stage_times
-from klue.grid import md
-from klue.model_index import eval_results
-from klue.plot import draw_scores
-from klue.report import markdown, results_table
-from klue.synthetic import all_synthetic, synthetic_tasks
+from klue.report import results_table
+from klue.synthetic import synthetic_tasks
 from klue.tables import published_for
-from klue.tasks import SUITE_OF, TASKS
+from klue.tasks import TASKS
 from pretrain.callbacks.metrics import read_metrics
 
 COUNTED = ("corpus", "tokenizer", "tokens", "pretrain", "export")
@@ -35,28 +30,12 @@ COUNTED = ("corpus", "tokenizer", "tokens", "pretrain", "export")
 
 
 def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
-    """Write report.json, report.md, pictures and model-index.yaml into `out` and return counts.
-
-    Nothing in them depends on a clock.
-    """
-    from huggingface_hub.repocard_data import eval_results_to_model_index
-
+    """Write report.json into `out` and return counts; nothing in it depends on a clock."""
     metrics = read_metrics(run / "pretrain" / "logs" / "metrics.jsonl")
     collected = collect(recipe, run, metrics)
-    plotted = can_plot("plots of the report")
     with atomic_write(out / "report.json") as stream:
         json.dump(collected, stream, ensure_ascii=False, indent=1, sort_keys=True)
         stream.write("\n")
-    with atomic_write(out / "report.md") as stream:
-        stream.write(as_markdown(collected, plotted))
-    if plotted:
-        draw_loss(metrics, out / "loss.png")
-    if plotted and collected["klue"]:
-        draw_scores(collected["klue"], collected["published"], out / "klue.png")
-    results = eval_results(collected["klue"])
-    index = eval_results_to_model_index(recipe.name, results) if results else []
-    with atomic_write(out / "model-index.yaml") as stream:
-        yaml.safe_dump({"model-index": index}, stream, allow_unicode=True, sort_keys=False)
     return {"klue_rows": len(collected["klue"])}
 
 
@@ -102,32 +81,6 @@ def contamination(hits: Path) -> dict[str, int]:
             found.update(json.loads(line)["task"] for line in stream)
     order = [*TASKS, *sorted(found.keys() - TASKS.keys())]
     return {name: found[name] for name in order if found[name]}
-
-
-def as_markdown(report: dict[str, Any], plotted: bool = True) -> str:
-    """Return the report as Markdown.
-
-    Args:
-        report: see `collect`.
-        plotted: link loss.png and klue.png.
-    """
-    lines = [f"# {md(report['name'])}", "", "| stage | what came out |", "|---|---|"]
-    lines += [f"| {name} | {text} |" for name, text in summary(report)]
-    others = any(SUITE_OF[row["task"]] != "klue" for row in report["klue"])
-    heading = (
-        "## Synthetic tasks, dev sets"
-        if all_synthetic(report["klue"])
-        else "## Scores"
-        if others or not report["klue"]
-        else "## KLUE, dev sets"
-    )
-    lines += ["", *(["![loss](loss.png)", ""] if plotted else []), heading, ""]
-    if report["klue"]:
-        lines += [markdown(report["klue"], report["published"], report["contamination"])]
-        lines += [*(["![scores](klue.png)"] if plotted else []), ""]
-    else:
-        lines += [f"{NOT_SCORED.capitalize()}.", ""]
-    return "\n".join(lines)
 
 
 def summary(report: dict[str, Any]) -> list[tuple[str, str]]:
@@ -197,24 +150,6 @@ def _training_line(counts: dict[str, Any], validation: dict[str, Any], words: Wo
     return ", ".join(parts)
 
 
-def draw_loss(metrics: list[dict[str, Any]], path: Path) -> None:
-    """Draw training and validation loss against the step as a PNG."""
-    figure = new_figure(7, 4, dpi=120, layout="tight")
-    axes = figure.subplots()
-    losses = [row for row in metrics if "loss" in row]
-    validation = [row for row in metrics if "validation_loss" in row]
-    axes.plot([r["step"] for r in losses], [r["loss"] for r in losses], label="training", linewidth=1)
-    axes.plot(
-        [r["step"] for r in validation], [r["validation_loss"] for r in validation], "o-", markersize=4,
-        label="validation (fixed masks)",
-    )  # fmt: skip
-    axes.set_xlabel("optimizer step")
-    axes.set_ylabel("masked language model loss (nats)")
-    axes.grid(alpha=0.3)
-    axes.legend()
-    save_figure(figure, path)
-
-
 def read_report(run: Path) -> dict[str, Any]:
     """Return a finished run's report.
 
@@ -250,10 +185,9 @@ def print_report(run: Path, page: Path) -> None:
     out.print(table)
     if report["klue"]:
         out.print(results_table(report["klue"], report["published"], out.width, brief=True))
-        out.print("more metrics and notes: the report")
+        out.print("more metrics and notes: the page")
     else:
         out.print(f"klue:   {NOT_SCORED}")
-    out.print(f"report: {run / 'report' / 'report.md'}")
     out.print(f"page:   {page}")
     model = run / "export" / "model.safetensors"
     if model.exists():

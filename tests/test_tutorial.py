@@ -68,4 +68,4 @@ def test_a_new_user_gets_to_the_end(tmp_path: Path) -> None:
     assert character["pretrained"] > character["random"]
     corpus = b"".join(path.read_bytes() for path in (place / "runs/my-first/corpus").rglob("*.json*"))
     assert b"010-2345-6789" not in corpus
-    assert (place / "runs/my-first/report/report.md").is_file() and (place / "model/model.safetensors").is_file()
+    assert (place / "runs/my-first/report.html").is_file() and (place / "model/model.safetensors").is_file()

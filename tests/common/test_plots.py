@@ -7,7 +7,6 @@ import pytest
 from common import plots
 from common.errors import UserError
 from hunmin.main import run_command
-from hunmin.report import COUNTED, as_markdown
 from klue.watched import write_scores
 from leaderboard.correlate import refuse_plot
 
@@ -52,5 +51,3 @@ def test_without_matplotlib_plots_that_are_asked_for_are_refused_and_others_left
         assert "needs matplotlib" in capfd.readouterr().err
     write_scores(tmp_path, [{"step": 1, "task": "klue-nli", "init": "pretrained"}])
     assert "pip install" in capfd.readouterr().err and (tmp_path / "scores.jsonl").is_file()
-    report = {"name": "a", "counts": {name: {} for name in COUNTED}, "loss": {}, "validation": {}, "klue": []}
-    assert ".png" not in as_markdown(report, plotted=False)

@@ -192,7 +192,7 @@ def test_a_launch_is_stopped_requeued_resumed_and_scored(slurm: dict[str, str], 
     assert "restart 1 of 1" in logs() and "resuming at step" in logs()
     wait_for("scores", lambda: state(jobs[2], slurm) in ("COMPLETED", "FAILED", "CANCELLED"), 180)
     assert state(jobs[2], slurm) == "COMPLETED", logs()
-    assert (run / "klue" / "summary.json").exists() and (run / "report" / "report.md").exists()
+    assert (run / "klue" / "summary.json").exists() and (run / "report" / "report.json").exists()
     assert sorted(path.name for path in (run / "logs" / "ranks").iterdir()) == ["rank-0.log", "rank-1.log"]
 
     straight = [str(recipe), f"out={tmp_path / 'straight'}", "pretrain.processes=2"]

@@ -46,17 +46,14 @@ def test_again_it_finds_all_done(mini_run: Path, capfd: pytest.CaptureFixture[st
     assert run_command(["run", str(mini_run / "recipe.yaml")]) == 0
     out, err = capfd.readouterr()
     assert err.count(" done") >= len(STAGES) and "begins" not in err
-    assert "YNAT" in out and "report.md" in out
+    assert "YNAT" in out and "report.html" in out
 
 
 def test_scores_stand_beside_random_initialisation(mini_run: Path) -> None:
     report = json.loads((mini_run / "run" / "report" / "report.json").read_bytes())
     rows = {(row["task"], row["init"]) for row in report["klue"]}
     assert rows == {(t, i) for t in TASKS for i in ("pretrained", "random")}
-    for name in ("report.md", "loss.png", "klue.png"):
-        assert (mini_run / "run" / "report" / name).stat().st_size > 500
-    index = yaml.safe_load((mini_run / "run" / "report" / "model-index.yaml").read_text("utf-8"))
-    assert index == {"model-index": []}  # the sample's tasks are not the benchmark's
+    assert [path.name for path in (mini_run / "run" / "report").iterdir() if path.suffix in (".md", ".png")] == []
     assert report["contamination"] and set(report["contamination"]) <= set(KLUE_TASKS)
     (row,) = read_metrics(mini_run / "run" / "klue" / "logs" / "metrics.jsonl")
     assert row["step"] == 40 and "klue/wos/joint_goal_accuracy" in row and "klue-random/ynat/macro_f1" in row

@@ -67,11 +67,8 @@ def test_the_page_and_the_card_say_so(rows):
     from hunmin.hub.card import _scores
     from hunmin.page.scores import title
     from hunmin.page.words import ENGLISH
-    from hunmin.report import as_markdown
 
     assert title(rows, ENGLISH) == "Scores of synthetic tasks"
-    report = {"name": "x", "counts": {}, "validation": {}, "klue": rows, "published": None, "contamination": {}}
-    assert "## Synthetic tasks, dev sets" in as_markdown(report)
     recipe = SimpleNamespace(published=True)
     card = _scores(SimpleNamespace(scores=rows, recipe=recipe, contamination={}))
     assert card["synthetic"] and card["scores"] and "published: " not in card["scores"]
