@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from common.message import Message
+
 
 def differing(settings: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Return name → its value in each, of the settings that are not the same in all; None where one has none."""
@@ -18,7 +20,8 @@ def unequal_note(differs: Mapping[str, Iterable[str]]) -> list[str]:
     Args:
         differs: title of a task → names of the settings in which its rows differ; none where they do not.
     """
-    titles: dict[str, list[str]] = {}
+    titles: dict[tuple[str, ...], list[str]] = {}
     for title, names in differs.items():
-        titles.setdefault(", ".join(names), []).append(title)
-    return [f"No score is marked as the best of {', '.join(of)}: rows differ in {n}." for n, of in titles.items() if n]
+        titles.setdefault(tuple(names), []).append(title)
+    text = "No score is marked as the best of {tasks}: rows differ in {settings}."
+    return [Message(text, tasks=of, settings=[*names]) for names, of in titles.items() if names]

@@ -17,6 +17,7 @@ from common.errors import HunminError, UserError, nearest
 from common.files import atomic_write, sha256_file
 from common.lock import locked
 from common.manifest import MANIFEST, package_versions
+from common.message import Message, as_tree
 from common.names import shown_name
 from common.progress import say
 from common.settings import load_yaml, settings_hash
@@ -27,6 +28,7 @@ from embed.scored import SCORED, Folders, scored_files
 from embed.settings import require_mteb
 
 BENCHMARK = "MTEB(kor, v2)"
+PART = "{count} of {all} tasks of {name}"
 NGRAMS = "character n-grams"
 WEIGHTS = (".safetensors", ".bin")
 """Ends of the names of files that hold a model's weights."""
@@ -50,7 +52,7 @@ def score_models(
     widths: Sequence[int] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """Return the table: {"tasks": {task: metric, differs}, "rows": [{"model", "scores": {task: percent},
-    "trained_on", "truncate", "revision", "results"}], "absent": {task: why}, "heading"}.
+    "trained_on", "truncate", "revision", "results"}], "absent": {task: why}, "heading", "heading_message"}.
 
     Writes mteb's JSON below `out/mteb`, by name and hash of the weights, and `out/table.json`. A finished task is kept
     until weights, data, code or versions change.
@@ -95,6 +97,7 @@ def score_models(
             told = {"model": row.title, "trained_on": sorted({*row.trained} & {*loaded}), "truncate": row.truncate}
             table["rows"].append(told | {"revision": row.revision} | _score(row, loaded, files, out))
         table["heading"] = heading(loaded)
+        table["heading_message"] = as_tree(table["heading"])
         with atomic_write(out / "table.json") as stream:
             json.dump(table, stream, ensure_ascii=False, indent=1)
     return table
@@ -104,7 +107,7 @@ def heading(scored: Iterable[str]) -> str:
     """Return what stands over scores of some tasks: the benchmark's name where all of its tasks are among them."""
     names = published()["tasks"]
     count = len({*names} & {*scored})
-    return BENCHMARK if count == len(names) else f"{count} of {len(names)} tasks of {BENCHMARK}"
+    return BENCHMARK if count == len(names) else Message(PART, count=count, all=len(names), name=BENCHMARK)
 
 
 def _chosen(

@@ -100,44 +100,39 @@ def stage_line(name: str, counts: dict[str, Any], validation: dict[str, Any], wo
     match name:
         case "corpus" if counts:
             size = words(
-                "{sentences} sentences in {documents} documents, {size}",
-                sentences=f"{counts['sentences']:,}", documents=f"{counts['documents']:,}",
-                size=human_size(counts["bytes"]),
+                "{sentences:sentence} in {documents:document}, {size}",
+                sentences=counts["sentences"], documents=counts["documents"], size=human_size(counts["bytes"]),
             )  # fmt: skip
             removed = words(
-                "removed: {benchmark} benchmark sentences, {duplicates} duplicate documents, {rejects} unreadable "
-                "lines; replaced: {personal} pieces of personal data",
-                benchmark=f"{counts['benchmark_sentences']:,}", rejects=f"{counts['rejects']:,}",
-                duplicates=f"{counts['duplicates']['documents'] + counts['duplicates'].get('near', 0):,}",
-                personal=f"{counts['pii']:,}",
+                "removed: {benchmark:benchmark sentence}, {duplicates:duplicate document}, {rejects:unreadable line}; "
+                "replaced: {personal:piece} of personal data",
+                benchmark=counts["benchmark_sentences"], rejects=counts["rejects"], personal=counts["pii"],
+                duplicates=counts["duplicates"]["documents"] + counts["duplicates"].get("near", 0),
             )  # fmt: skip
             if files := counts.get("quarantined_files"):
-                removed += "; " + words(
-                    "{files} input files quarantined, see corpus/rejects/files.jsonl", files=f"{files:,}"
-                )
+                text = "{files:input file} quarantined, see corpus/rejects/files.jsonl"
+                removed += f"; {words(text, files=files)}"
             return f"{size}; {removed}"
         case "tokenizer" if counts:
-            return words("{count} entries", count=f"{counts['vocab_size']:,}")
+            return words("{count:entry/entries}", count=counts["vocab_size"])
         case "tokens" | "encode" if counts:
             share = f"{100 * counts['unk'] / max(1, counts['tokens']):.4f}%"
-            return words("{count} tokens, {share} of them [UNK]", count=f"{counts['tokens']:,}", share=share)
+            return words("{count:token}, {share} of them [UNK]", count=counts["tokens"], share=share)
         case "pretrain" if counts:
             return _training_line(counts, validation, words)
         case "export" if counts:
-            text = "{count} parameters; logits equal the training model's"
+            text = "{count:parameter}; logits equal the training model's"
             return words(text, count=short_number(counts["parameters"]))
         case "klue" if counts:
             if counts.get("skipped"):
                 return words(NOT_SCORED)
-            jobs, tasks = f"{counts['jobs']:,}", len(counts["examples"])
-            return words("{jobs} fine-tunings on {tasks} tasks", jobs=jobs, tasks=tasks)
+            return words("{jobs:fine-tuning} on {tasks:task}", jobs=counts["jobs"], tasks=len(counts["examples"]))
     return ""
 
 
 def _training_line(counts: dict[str, Any], validation: dict[str, Any], words: Words) -> str:
     first, last = validation.get("first"), validation.get("last")
-    tokens = short_number(counts["tokens"])
-    parts = [words("{steps} steps, {tokens} tokens", steps=f"{counts['steps']:,}", tokens=tokens)]
+    parts = [words("{steps:step}, {tokens:token}", steps=counts["steps"], tokens=short_number(counts["tokens"]))]
     if first and last and first.keys() & last.keys() >= {"validation_loss", "validation_accuracy"}:
         losses = f"{first['validation_loss']:.3f} → {last['validation_loss']:.3f}"
         parts.append(words("validation loss {losses}", losses=losses))
@@ -146,7 +141,7 @@ def _training_line(counts: dict[str, Any], validation: dict[str, Any], words: Wo
             share = f"{100 * last['validation_pair_accuracy']:.1f}%"
             parts.append(words("sentence-pair accuracy {share}", share=share))
     if counts.get("skipped"):
-        parts.append(words("{count} batches skipped", count=f"{counts['skipped']:,}"))
+        parts.append(words("{count:batch/batches} skipped", count=counts["skipped"]))
     return ", ".join(parts)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from common.message import Message
 from klue.results import TITLES
 from klue.tasks import TASKS
 
@@ -12,6 +13,10 @@ BASELINE = "random"
 """The initialisation that others are compared with."""
 DIGITS = 4
 """Of scores between 0 and 5: differences below them are of rounding."""
+COLLAPSED = (
+    "{whose}, {init}: {which} one label for every example, so that the score says nothing of the model; raise epochs "
+    "or the learning rate."
+)
 
 
 def one_answer(predictions: Sequence[Any], gold: Sequence[Any]) -> str | None:
@@ -44,19 +49,19 @@ def told(summary: Iterable[dict[str, Any]]) -> list[str]:
     """
     entries = list(summary)
     several = len({entry.get("model") for entry in entries}) > 1
-    sentences, baselines = [], []
+    sentences: list[str] = []
+    baselines = []
     for entry in entries:
         count, all_of_them, task = entry.get("collapsed", 0), entry["n"], TASKS[entry["task"]].title
-        whose = f"{task}, {entry['model']}" if several else task
+        whose = Message("{task}, {model}", task=task, model=entry["model"]) if several else task
         if count and entry["init"] == BASELINE:
-            baselines.append(f"{whose} {count}/{all_of_them}")
+            baselines.append(Message("{whose} {count}/{all}", whose=whose, count=count, all=all_of_them))
         elif count:
-            which = f"{count} of {all_of_them} fine-tunings predict" if all_of_them > 1 else "the fine-tuning predicts"
-            sentences.append(
-                f"{whose}, {TITLES[entry['init']]}: {which} one label for every example, so that the score says "
-                "nothing of the model; raise epochs or the learning rate."
-            )
+            part = Message("{count} of {all} fine-tunings predict", count=count, all=all_of_them)
+            which = part if all_of_them > 1 else "the fine-tuning predicts"
+            sentences.append(Message(COLLAPSED, whose=whose, init=TITLES[entry["init"]], which=which))
     if baselines:
-        listed = "; ".join(baselines) if several else ", ".join(baselines)
-        sentences.append(f"Fine-tunings from random weights that predict one label for every example: {listed}.")
+        listed = Message("{tasks:; }" if several else "{tasks}", tasks=baselines)
+        text = "Fine-tunings from random weights that predict one label for every example: {tasks}."
+        sentences.append(Message(text, tasks=listed))
     return sentences

@@ -10,6 +10,7 @@ from pathlib import Path
 from common.compressed import COMPRESSED, decompression_errors
 from common.errors import UserError
 from common.files import open_bytes, sha256_file
+from common.message import Message
 from common.progress import say
 from common.settings import settings_hash
 from data.nfc import composed
@@ -21,6 +22,11 @@ Source = tuple[Task, Path]
 """A task and the folder of its suite."""
 SPLIT_TRAIN_SHARE = 0.7
 """Where only dev examples are at hand: the share of them that is trained on; the rest is scored."""
+
+SPLIT_TO_SCORE = "split of dev: no train file, {train} dev examples to train on and the other {dev} scored"
+SPLIT_TO_CHOOSE = "split of dev: no train file, {train} dev examples to train on and the other {dev} chosen by"
+IN_DEV = "{count} train examples left out, as their text is a dev text"
+IN_DEV_OR_TEST = "{count} train examples left out, as their text is a dev or test text"
 
 
 @dataclass(frozen=True)
@@ -163,32 +169,31 @@ def load_splits(task: Task, data: Path, max_train: int | None = None, source: So
     needed = ["train" if task.dev_share else "dev"] + (["test"] if task.test_examples else [])
     for split in (split for split in needed if files[split] is None):
         raise _no_file(task, data, split)
-    test, notes = [] if files["test"] is None else read_examples(task, files["test"]), []
+    notes: list[str] = []
+    test = [] if files["test"] is None else read_examples(task, files["test"])
     lent = lent_file(task, data, source)
     train = [] if train_file is None else read_examples(task, train_file)
     if dev_file is None:
         train, dev = _parted(train, lambda example: hash_share(example.guid) >= task.dev_share)
-        notes.append(f"no dev file: {len(dev):,} train examples are dev")
+        notes.append(Message("no dev file: {count} train examples are dev", count=len(dev)))
     else:
         dev = read_examples(task, dev_file)
     split_dev = train_file is None and lent is None
     if source and lent:
         train = read_examples(source[0], lent)
-        notes.append(f"zero-shot transfer: trained on the {len(train):,} train examples of {source[0].title}")
+        text = "zero-shot transfer: trained on the {count} train examples of {other}"
+        notes.append(Message(text, count=len(train), other=source[0].title))
     elif split_dev:
         train, dev = _parted(dev, lambda example: hash_share(task.document(example)) < SPLIT_TRAIN_SHARE)
     train, leaked = without_leaks(train, [*dev, *test])
     if split_dev:
-        scored = "chosen by" if test else "scored"
-        notes.append(
-            f"split of dev: no train file, {len(train)} dev examples to train on and the other {len(dev)} {scored}"
-        )
+        notes.append(Message(SPLIT_TO_CHOOSE if test else SPLIT_TO_SCORE, train=len(train), dev=len(dev)))
     if leaked:
-        notes.append(f"{leaked:,} train examples left out, as their text is a dev{' or test' if test else ''} text")
+        notes.append(Message(IN_DEV_OR_TEST if test else IN_DEV, count=leaked))
     for split, file in (("train", train_file), ("dev", dev_file)):
         official = task.files or file is None or file.suffix == SUFFIX
         if file and not official and file.name.split(f".{task.suffix}")[0] != f"{task.folder}_{split}":
-            notes.append(f"{split} from {file.name}")
+            notes.append(Message("{split} from {file}", split=split, file=file.name))
     kept = train if max_train is None else sample_by_hash(train, max_train)
     if not kept or not dev:
         raise UserError(
@@ -197,14 +202,14 @@ def load_splits(task: Task, data: Path, max_train: int | None = None, source: So
             f"look into {data / task.folder}",
         )
     if len(kept) < len(train):
-        notes.append(f"trained on {len(kept):,} of {len(train):,} examples")
+        notes.append(Message("trained on {kept} of {all} examples", kept=len(kept), all=len(train)))
     counts = {"train": len(kept), "dev": len(dev), "train_in_dev": leaked, "train_cut": len(train) - len(kept)}
     counts |= {"test": len(test)} if test else {}
     if any(is_synthetic(example.guid) for example in [*train, *dev, *test]):
         notes.insert(0, NOTE)
     elif not split_dev and not lent:
         notes += task.shortfalls(counts)
-    return Splits(kept, dev, "; ".join(notes), counts, files_hash(task, data, source), test)
+    return Splits(kept, dev, Message("{notes:; }", notes=notes), counts, files_hash(task, data, source), test)
 
 
 def _no_file(task: Task, data: Path, split: str) -> UserError:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from common.errors import UserError
+from common.message import Message
 from data.nfc import composed
 from klue.model_folder import ModelFacts
 from klue.tasks.base import Example, Features, Task
@@ -123,8 +124,14 @@ def make_features(
 
 def cut_note(parts: Mapping[str, Features], max_length: int) -> str:
     """Return a phrase on how many inputs of each split were cut, empty for none: "3 of 35 dev inputs cut …"."""
-    counts = [f"{part.cut:,} of {len(part.owner):,} {name}".strip() for name, part in parts.items() if part.cut]
-    return f"{', '.join(counts)} inputs cut at {max_length} tokens" if counts else ""
+    counts = [
+        Message("{cut} of {all} {split}", cut=part.cut, all=len(part.owner), split=name)
+        if name
+        else f"{part.cut:,} of {len(part.owner):,}"
+        for name, part in parts.items()
+        if part.cut
+    ]
+    return Message("{counts} inputs cut at {length} tokens", counts=counts, length=max_length) if counts else ""
 
 
 def save_features(splits: dict[str, Features], folder: Path) -> None:

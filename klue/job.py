@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from common.files import atomic_write
+from common.message import as_tree
 from klue.plan import Job
 from klue.score import write_predictions
 
@@ -30,6 +31,7 @@ def run_job(job: Job) -> dict[str, Any]:
         "best": outcome.best,
         "last": outcome.last,
         "data_note": job.data_note,
+        "data_message": as_tree(job.data_note),
         "examples": job.examples,
         "settings": {**job.training.values, "threads": job.threads, "precision": job.precision},
         "model_hash": job.model_hash,

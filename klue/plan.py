@@ -6,6 +6,8 @@ from itertools import product
 from pathlib import Path
 from typing import Literal
 
+from pydantic import SkipValidation
+
 from common.errors import UserError
 from common.progress import say
 from common.settings import Settings, settings_hash
@@ -53,8 +55,8 @@ class Job(Settings):
     """CPU threads."""
     device: str = "cpu"
     """Where it runs: "cpu", or on a GPU, "cuda" until it is known which, then "cuda:0" …"""
-    data_note: str
-    """What must be said where the scores stand; may be empty."""
+    data_note: SkipValidation[str]
+    """What must be said where the scores stand, as a message; may be empty."""
     examples: dict[str, int]
     """Counts of examples: train, dev, and those left out."""
     keep_head: bool = False

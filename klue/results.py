@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from common.differing import differing
+from common.message import Message
 from klue.plan import INITS
 from klue.search import GRID
 from klue.synthetic import NOTE
@@ -45,7 +46,9 @@ def spread(values: Sequence[float | None]) -> dict[str, float | int | None]:
 def metrics_of(task: str) -> dict[str, str]:
     """Return all metrics of a task, key → name: the paper's, those as published, then those beside them."""
     which = TASKS[task]
-    published = {key: f"{which.metrics[name]}, as published" for name, key in which.as_published.items()}
+    published = {
+        key: Message("{metric}, as published", metric=which.metrics[name]) for name, key in which.as_published.items()
+    }
     return {**which.metrics, **published, **which.extra_metrics}
 
 
@@ -85,9 +88,9 @@ def apart(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
         elif "split of dev" in note:
             found[task.name] = "dev is split"
         elif "zero-shot transfer" in note:
-            found[task.name] = f"trained on {TASKS[task.transfer].title}"
+            found[task.name] = Message("trained on {other}", other=TASKS[task.transfer].title)
         elif missing := task.shortfalls(counts):
-            found[task.name] = ", ".join(missing)
+            found[task.name] = Message("{missing}", missing=missing)
         elif counts.get("train_cut") or "train from " in note or "trained on " in note:
             found[task.name] = "train is cut"
     return found

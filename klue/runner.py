@@ -15,6 +15,7 @@ from common.errors import HunminError, UserError
 from common.files import remove_leftovers
 from common.lock import LOCK, locked
 from common.manifest import WORK_MARK
+from common.message import Message
 from common.names import RECORD
 from common.progress import ProgressBar, duration, say
 from common.slurm_array import ArrayElement, ShareDone
@@ -178,7 +179,7 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
         made[name] = {"features": str((folder / name).resolve()), "inputs": len(features["train"].owner)}
         if note := cut_note(features, length):
             say(f"klue: {task.title}: {note}", style="yellow")
-            made[name]["data_note"] = "; ".join(filter(None, (split.note, note)))
+            made[name]["data_note"] = Message("{notes:; }", notes=[*filter(None, (split.note, note))])
     return [job.model_copy(update=made[job.task]) for job in jobs]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+from common.message import Message
 from klue.settings import KlueSettings, Training, resolve_training
 from klue.tasks.base import Task
 
@@ -41,7 +42,8 @@ def values_name(values: dict[str, Any]) -> str:
 
 def values_text(values: dict[str, Any]) -> str:
     """Return the varied values for people."""
-    return (
-        f"learning rate {values['learning_rate']:g}, warm-up {values['warmup_share']:g}, "
-        f"weight decay {values['weight_decay']:g}, batch {values['global_batch']}, {values['epochs']} epochs"
-    )
+    return Message(
+        "learning rate {rate}, warm-up {warmup}, weight decay {decay}, batch {batch}, {epochs:epoch}",
+        rate=f"{values['learning_rate']:g}", warmup=f"{values['warmup_share']:g}", epochs=values["epochs"],
+        decay=f"{values['weight_decay']:g}", batch=values["global_batch"],
+    )  # fmt: skip

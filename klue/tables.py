@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from common.differing import unequal_note
+from common.message import Message
 from klue.collapse import told
 from klue.grid import RAISED
 from klue.results import TITLES, apart, metrics_of, summarize, unequal
@@ -30,12 +31,16 @@ AS_PUBLISHED = (
 )
 NONE_BESIDE = "No published scores: no task was trained and scored on the whole of its data."
 WITHOUT_TAGS = "without gold parts of speech, which the published rows have"
+PARSER = "a parser {width} wide; the authors' is {theirs}"
 TEXTS_ALONE = "the decoder learned the values of slots with a text alone, not of all as the authors' does"
 FLAG_MARKS = "†‡§¶"
 """Marks of doubtful published scores."""
 UNDEFINED = "undefined"
 """Cell of a score that is no number."""
-_WHICH = {"best": "", "last": ", last evaluation", "test": ""}
+DECONTAMINATED = "Decontamination: corpus sentences removed per task, exact or near duplicates: {found}."
+NOTHING_TAKEN_OUT = "No sentence of the corpus was taken out for {suite}: none was there, or it was not cleaned of it."
+NOT_KNOWN = "Whether the models' corpora were cleaned of the texts of {suite} is not known here."
+SEARCHED = "{task}, {init}: the best of {tried} sets of training values, chosen on dev, as in the paper: {values}."
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,7 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
     published = None if all_synthetic(summary) else published
     beside_it = published if published is None or which.name == "klue" else published["suites"].get(which.name)
     tasks = [name for name in TASKS if any(entry["task"] == name for entry in summary)]
-    aside = apart(summary)
+    titles, aside = {name: TASKS[name].title for name in tasks}, apart(summary)
     published_in = [] if beside_it is None else [name for name in tasks if name not in aside]
     columns, extra = [], []
     for name in tasks:
@@ -135,12 +140,13 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
         data_notes.setdefault(name, why)
     data_notes = {n: data_notes[n] for n in tasks if n in data_notes and data_notes[n] not in (NOTE, "synthetic")}
     marks = {name: raised(number) for number, name in enumerate(data_notes, start=1)}
-    header = []
+    header: list[str] = []
     for name, metric, shown in columns:
         mine = [entry["data_note"] for entry in summary if entry["task"] == name]
         split = " (split of dev)" if all("split of dev" in note for note in mine) else ""
         split = " (synthetic)" if name in invented else split
-        header.append(f"{_title(name, metric, shown, which)}{split}{marks.get(name, '')}")
+        title = _title(name, metric, shown, which)
+        header.append(Message("{title}{split}{mark}", title=title, split=split, mark=marks.get(name, "")))
     lines, beside = [], []
     for model in dict.fromkeys(entry["model"] for entry in summary):
         for init in TITLES:
@@ -160,41 +166,45 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
     collapsed = told(summary)
     notes = [*([TOLD] if invented else []), *collapsed, which.caption]
     if beside_it:
-        notes.append(f"published: {beside_it['source']}." if published_lines else NONE_BESIDE)
-    notes += [f"{mark} {text}." for mark, text in flags.items()]
+        notes.append(Message("published: {source}.", source=beside_it["source"]) if published_lines else NONE_BESIDE)
+    notes += [Message("{mark} {text}.", mark=mark, text=text) for mark, text in flags.items()]
     if published_lines and aside:
-        left_out = ", ".join(f"{TASKS[name].title} ({aside[name]})" for name in tasks if name in aside)
-        notes.append(f"No published scores beside {left_out}.")
+        left_out = [Message("{task} ({why})", task=titles[n], why=aside[n]) for n in tasks if n in aside]
+        notes.append(Message("No published scores beside {tasks}.", tasks=left_out))
     if any("as published" in name for name in header):
         notes.append(AS_PUBLISHED)
-    notes += [f"{marks[name]} {TASKS[name].title}: {note}." for name, note in data_notes.items()]
+    notes += [Message("{mark} {task}: {note}.", mark=marks[n], task=titles[n], note=data_notes[n]) for n in marks]
     if looks := _looks(summary, {name for name, _, shown in columns if shown == "best"}):
-        notes.append(f"Scores are the best of N dev evaluations ({looks}).")
+        notes.append(Message("Scores are the best of N dev evaluations ({looks}).", looks=looks))
     others_way = _other_than_the_authors(summary)
     notes += [note for _, note in others_way]
     differ = unequal(summary)
-    notes += unequal_note({TASKS[name].title: names for name, names in differ.items()})
+    notes += unequal_note({titles[name]: names for name, names in differ.items()})
     held = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
     if held:
-        each = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in held.items())
-        notes.append(f"Decontamination: corpus sentences removed per task, exact or near duplicates: {each}.")
+        each = [Message("{task} {count}", task=TASKS[n].title if n in TASKS else n, count=held[n]) for n in held]
+        notes.append(Message(DECONTAMINATED, found=each))
     elif contamination:
-        notes.append(
-            f"No sentence of the corpus was taken out for {which.title}: none was there, or it was not cleaned of it."
-        )
+        notes.append(Message(NOTHING_TAKEN_OUT, suite=which.title))
     elif which.name != "klue":
-        notes.append(f"Whether the models' corpora were cleaned of the texts of {which.title} is not known here.")
+        notes.append(Message(NOT_KNOWN, suite=which.title))
     notes += [
-        f"{TASKS[entry['task']].title}, {TITLES[entry['init']]}: the best of {entry['tried']} sets of training values, "
-        f"chosen on dev, as in the paper: {values_text(entry['settings'])}."
+        Message(
+            SEARCHED,
+            task=titles[entry["task"]],
+            init=TITLES[entry["init"]],
+            tried=entry["tried"],
+            values=values_text(entry["settings"]),
+        )
         for entry in summary
         if entry["tried"] > 1
     ]
-    names = [f"{_title(name, metric, shown, which)}{_WHICH[shown]}" for name, metric, shown in extra]
+    names = [_title(name, metric, shown, which) for name, metric, shown in extra]
     beside_them = [(name, [line[i] for line in beside]) for i, name in enumerate(names)]
     unranked = {*aside, *differ, *(name for name, _ in others_way if published_lines)}
     numbers = frozenset(number for number, (name, _, _) in enumerate(columns) if name in unranked)
-    title = f"Synthetic tasks in the form of {which.title}'s" if invented and set(tasks) <= invented else which.title
+    all_invented = invented and set(tasks) <= invented
+    title = Message("Synthetic tasks in the form of {suite}'s", suite=which.title) if all_invented else which.title
     return Scores(which, header, lines, notes, beside_them, numbers, title, tuple(columns), len(collapsed))
 
 
@@ -215,11 +225,13 @@ def unmarked(name: str) -> str:
 
 def _title(task: str, metric: str, which: str, suite: Suite) -> str:
     """Return the name of a column; where a suite has scores of several splits, the split too."""
-    split = "" if suite.name == "klue" else ", test" if which == "test" else ", dev"
-    return f"{TASKS[task].title} {metrics_of(task)[metric]}{split}"
+    title = Message("{task} {metric}", task=TASKS[task].title, metric=metrics_of(task)[metric])
+    if suite.name != "klue":
+        title = Message("{title}, test" if which == "test" else "{title}, dev", title=title)
+    return Message("{title}, last evaluation", title=title) if which == "last" else title
 
 
-def _looks(summary: Sequence[dict[str, Any]], tasks: set[str]) -> str:
+def _looks(summary: Sequence[dict[str, Any]], tasks: set[str]) -> list[str]:
     """Return how many evaluations the best one of each task was chosen from, of those whose dev scores are shown; at
     most so many where training ends early."""
     found: dict[str, set[int]] = {}
@@ -231,10 +243,11 @@ def _looks(summary: Sequence[dict[str, Any]], tasks: set[str]) -> str:
             found.setdefault(entry["task"], set()).add(looks)
             if settings.get("patience"):
                 early.add(entry["task"])
-    return ", ".join(
-        f"{TASKS[name].title} {'at most ' if name in early else ''}{'–'.join(map(str, sorted(counts)))}"
-        for name, counts in found.items()
-    )
+    looks = {name: "–".join(map(str, sorted(counts))) for name, counts in found.items()}
+    return [
+        Message("{task} at most {count}" if name in early else "{task} {count}", task=TASKS[name].title, count=count)
+        for name, count in looks.items()
+    ]
 
 
 def _published_lines(
@@ -274,18 +287,22 @@ def _other_than_the_authors(summary: Sequence[dict[str, Any]]) -> list[tuple[str
         width = settings.get("parser_width") or AUTHORS_PARSER_WIDTH
         notes = {
             WITHOUT_TAGS: task == "klue-dp" and settings.get("pos_tags") is False,
-            f"a parser {width} wide; the authors' is {AUTHORS_PARSER_WIDTH}": width != AUTHORS_PARSER_WIDTH,
+            Message(PARSER, width=width, theirs=AUTHORS_PARSER_WIDTH): width != AUTHORS_PARSER_WIDTH,
             TEXTS_ALONE: task == "wos" and settings.get("texts_only"),
         }
         if metric := settings.get("metric_for_best_model"):
-            notes[f"evaluations chosen by {metrics_of(task)[metric]}"] = True
+            notes[Message("evaluations chosen by {metric}", metric=metrics_of(task)[metric])] = True
         for note in (note for note, holds in notes.items() if holds):
-            said.setdefault((task, note), []).append(f"{entry['model']}, {TITLES[entry['init']]}")
+            whose = Message("{model}, {init}", model=entry["model"], init=TITLES[entry["init"]])
+            said.setdefault((task, note), []).append(whose)
     there = Counter(entry["task"] for entry in summary)
     return [
-        (task, f"{TASKS[task].title}: {note}" + ("." if len(whose) == there[task] else f" ({'; '.join(whose)})."))
-        for (task, note), whose in said.items()
-    ]
+        (task, Message(
+            "{task}: {note}." if len(rest) == there[task] else "{task}: {note} ({rest:; }).",
+            task=TASKS[task].title, note=note, rest=rest,
+        ))
+        for (task, note), rest in said.items()
+    ]  # fmt: skip
 
 
 def _data_note(summary: Sequence[dict[str, Any]], task: str) -> str:
@@ -293,12 +310,14 @@ def _data_note(summary: Sequence[dict[str, Any]], task: str) -> str:
     initialisation."""
     notes = {(entry["model"], entry["init"]): entry["data_note"] for entry in summary if entry["task"] == task}
     if len(set(notes.values())) == 1:
-        return str(next(iter(notes.values())))
+        return next(iter(notes.values()))
     several = len({model for model, _ in notes}) > 1
-    return "; ".join(
-        f"{f'{model}, ' if several else ''}{TITLES[init]}: {note or 'all of the data'}"
+    text = "{model}, {init}: {note}" if several else "{init}: {note}"
+    each = [
+        Message(text, model=model, init=TITLES[init], note=note or "all of the data")
         for (model, init), note in notes.items()
-    )
+    ]
+    return Message("{notes:; }", notes=each)
 
 
 def _number(value: float | None) -> str:

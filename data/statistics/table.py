@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from common.errors import HunminError, UserError
+from common.message import Message
 from common.stage_folders import of_run_or_itself
 from data.statistics.counts import Counters, merge
 
@@ -111,7 +112,11 @@ def largest(sources: Counters) -> list[tuple[str, Counters]]:
     rest: Counters = {"read": {}, "kept": {}}
     for _, counts in ordered[MOST_SOURCES:]:
         merge(rest, counts)
-    others = [(f"{len(ordered) - MOST_SOURCES:,} more sources", rest)] if len(ordered) > MOST_SOURCES else []
+    others = (
+        [(Message("{count:more source}", count=len(ordered) - MOST_SOURCES), rest)]
+        if len(ordered) > MOST_SOURCES
+        else []
+    )
     return ordered[:MOST_SOURCES] + others
 
 
@@ -201,7 +206,7 @@ def format_lengths(name: str, bins: list[dict[str, int]]) -> Table:
 def bin_name(one: Counters) -> str:
     """Return the range of a histogram's bin for people: "50–99", "7", "1,000 and more"."""
     if one["to"] is None:
-        return f"{one['from']:,} and more"
+        return Message("{least} and more", least=one["from"])
     return f"{one['from']:,}–{one['to'] - 1:,}" if one["to"] - one["from"] > 1 else f"{one['from']:,}"
 
 

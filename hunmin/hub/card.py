@@ -130,8 +130,7 @@ def fenced(content: str, language: str) -> str:
 
 def _told(text: str, language: Language) -> str:
     """Return a title, a metric's name, a note or a setting's value in the language."""
-    words = Words(language)
-    return KOREAN[text] if language == "ko" and text in KOREAN else words.metric(words.said(text))
+    return KOREAN[text] if language == "ko" and text in KOREAN else Words(language)(text)
 
 
 def _training(facts: Facts, language: Language) -> dict[str, Any]:

@@ -130,5 +130,5 @@ def _numbers(
     table = Table(words("{title}: numbers", title=title), [x_label, *(one.label for one in series)], rows)
     if len(chosen) == len(steps):
         return table, ""
-    note = words("{shown} of {all} points.", shown=f"{len(chosen):,}", all=f"{len(steps):,}")
+    note = words("{shown} of {all:point}.", shown=len(chosen), all=len(steps))
     return table, f"{note} {words('All are in {file}.', file=source)}" if source else note

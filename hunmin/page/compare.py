@@ -62,7 +62,7 @@ def view(runs: Sequence[Facts], words: Words) -> dict[str, Any]:
         "facts": _facts(runs, names, words),
         "scores": [
             (
-                words.said(table.title),
+                words(table.title),
                 _scores(table, names, words, best=not differs),
                 _gains(table, names, words),
                 notes(table, words),

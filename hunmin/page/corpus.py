@@ -7,7 +7,6 @@ from typing import Any
 
 from data.statistics.table import MOST_SOURCES, bin_name, largest
 from hunmin.page.facts import Facts
-from hunmin.page.tables import count
 from hunmin.page.words import Words
 
 SHOWN_SOURCES = 15
@@ -23,8 +22,8 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
     first = len(sources) if len(sources) <= SHOWN_SOURCES + 2 else SHOWN_SOURCES
     mixture = sorted(found.get("mixture", {}).items(), key=lambda item: (-item[1]["pass"]["bytes"], item[0]))
     return {
-        "size": words("{documents} documents from {sources} sources", sources=len(found["sources"]),
-                      documents=count(found["total"]["kept"].get("documents", 0))),
+        "size": words("{documents:document} from {sources:source}", sources=len(found["sources"]),
+                      documents=found["total"]["kept"].get("documents", 0)),
         "found": found,
         "first": sources[:first],
         "smaller": sources[first:],
@@ -33,14 +32,14 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
         "lengths": {name: _held(bins, words) for name, bins in found["lengths"].items()},
         "cleaning": sorted(found["cleaning"].items(), key=lambda item: (-item[1]["characters"], item[0])),
         "filters": _filters(found),
-        "quarantined": [(one["file"], words.said(one["reason"])) for one in facts.quarantined[:MOST_SOURCES]],
+        "quarantined": [(one["file"], words.reason(one["reason"])) for one in facts.quarantined[:MOST_SOURCES]],
     }  # fmt: skip
 
 
 def _held(bins: list[dict[str, int]], words: Words) -> list[tuple[str, int]]:
     """Return the bars of a histogram without its empty ends."""
     held = [at for at, one in enumerate(bins) if one["count"]]
-    return [(words.said(bin_name(one)), one["count"]) for one in bins[min(held, default=0) : max(held, default=-1) + 1]]
+    return [(words(bin_name(one)), one["count"]) for one in bins[min(held, default=0) : max(held, default=-1) + 1]]
 
 
 def _filters(found: dict[str, Any]) -> list[tuple[str, Counter[str]]]:

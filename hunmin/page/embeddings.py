@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 
+from common.message import from_tree
 from hunmin.page.charts import Series, line_chart
 from hunmin.page.curves import Curve
 from hunmin.page.facts import Facts
 from hunmin.page.tables import Table
 from hunmin.page.words import Words
 
-PART = re.compile(r"(?P<count>\d+) of (?P<all>\d+) tasks of (?P<name>.+)")
-"""Heading of scores of a part of a benchmark, by `embed.score`."""
 SOURCE = "embed/logs/metrics.jsonl"
 
 
@@ -41,9 +39,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
             for name, of in found.graphs.items()
         ],
     )
-    heading = str(found.scores.get("heading", ""))
-    if part := PART.fullmatch(heading):
-        heading = words("{count} of {all} tasks of {name}", **part.groupdict())
+    heading = words(from_tree(found.scores.get("heading_message", "")))
     return {"charts": [chart] if chart else [], "heading": heading, "scores": scores, "graphs": graphs}
 
 

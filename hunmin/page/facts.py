@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from common.lock import is_locked
+from common.message import from_tree
 from common.settings import load_yaml, parse_settings
 from data.corpus import DAMAGED
 from data.statistics.table import load_statistics
@@ -199,6 +200,7 @@ def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
         rows = [row for path in sorted(partial.glob("jobs/*/result.json")) if (row := _json(path))]
     elif (run / "klue" / "results.jsonl").is_file():
         rows = read_rows(run / "klue")
+    rows = [{**row, "data_note": from_tree(row.get("data_message", row["data_note"]))} for row in rows]
     return Klue(
         rows=rows,
         jobs=jobs,

@@ -53,7 +53,7 @@ class Section:
 
     key: str
     title: str
-    """In English; a key of words.ko.yaml."""
+    """In English; a key of words.yaml."""
     view: Callable[[Facts, Words], Any]
     """Facts as its template shows them; where it returns None, the run has nothing to show and there is no section."""
     folded: bool = False

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from common.message import Message
 from hunmin.page.charts import Chart, Series, line_chart
 from hunmin.page.curves import Curve
 from hunmin.page.facts import Facts, Klue
 from hunmin.page.tables import NONE, Table, signed
 from hunmin.page.words import Words
-from hunmin.scores import NOT_SCORED
 from klue.results import chosen, metrics_of, sort_rows, summarize
 from klue.synthetic import TOLD, all_synthetic
 from klue.tables import Line, Scores, tables
@@ -51,10 +51,11 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
     found, stage = facts.klue, facts.stage("klue")
     notice = ""
     if found.jobs is not None:
-        notice = words("{done} of {jobs} fine-tunings are done.", done=len(found.rows), jobs=found.jobs)
+        notice = words("{done} of {jobs:fine-tuning} are done.", done=len(found.rows), jobs=found.jobs)
     elif stage.state == "outdated" and found.rows:
         notice = words("These scores belong to an earlier state of the run. Run it again to update them.")
-    nothing = f"{NOT_SCORED.capitalize()}." if stage.counts.get("skipped") else "There are no scores yet."
+    skipped = "Skipped: the recipe has no klue section."
+    nothing = skipped if stage.counts.get("skipped") else "There are no scores yet."
     return {
         "title": title(found.rows, words),
         "notice": notice,
@@ -82,7 +83,7 @@ def means(found: Klue) -> dict[str, dict[str, float]]:
 
 def notes(table: Scores, words: Words) -> list[str]:
     """Return the notes below a table; that its data are synthetic stands above."""
-    return [words.metric(words.said(note)) for note in table.notes if note != TOLD]
+    return [words(note) for note in table.notes if note != TOLD]
 
 
 def _suite(table: Scores, found: Klue, words: Words) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def _suite(table: Scores, found: Klue, words: Words) -> dict[str, Any]:
     head = [words("metric"), *(words(INITS[init]) for init in lines)]
     extra = [[metric_name(name, words), *cells] for name, cells in table.extra]
     return {
-        "title": words.said(table.title),
+        "title": words(table.title),
         "rows": rows,
         "seeds": {init: line.seeds for init, line in lines.items()},
         "overlap": any(row.gain != NONE and not row.apart for row in rows),
@@ -114,7 +115,7 @@ def _row(table: Scores, at: int, lines: dict[str, Line], others: list[Line], fou
     gain = lines["pretrained"].values[at] - lines["random"].values[at] if len(both) == 2 else None  # type: ignore[operator]
     return Row(
         metric_name(table.columns[at], words),
-        {init: words.said(mean) for init, (mean, _, _) in cells.items()},
+        {init: words(mean) for init, (mean, _, _) in cells.items()},
         {
             init: " · ".join(f"{one:.2f}" for one in seeds[init]) if len(seeds[init]) == 2 else f"± {spread}"
             for init, (_, _, spread) in cells.items()
@@ -160,7 +161,11 @@ def _published(table: Scores, ours: Line | None, others: list[Line], words: Word
 
 def metric_name(column: str, words: Words) -> str:
     """Return the name of a column of scores; that its data are synthetic stands above the table."""
-    return words.metric(column.replace(" (synthetic)", "").replace(" (split of dev)", words(" (split of dev)")))
+    return words(column).replace(" (synthetic)", "")
+
+
+def _title(task: str, metric: str, words: Words) -> str:
+    return words(Message("{task} {metric}", task=TASKS[task].title, metric=metric))
 
 
 def _seeds(found: Klue, words: Words) -> Table:
@@ -170,7 +175,7 @@ def _seeds(found: Klue, words: Words) -> Table:
     lines: dict[tuple[str, ...], dict[int, float | None]] = {}
     for row in rows:
         for metric, name in TASKS[row["task"]].metrics.items():
-            key = (words.metric(f"{TASKS[row['task']].title} {name}"), words(INITS[row["init"]]))
+            key = (_title(row["task"], name, words), words(INITS[row["init"]]))
             by_seed = lines.setdefault((*key, str(row["settings"]["learning_rate"])), {})
             by_seed[row["seed"]] = row["best"][metric]
     shown = [
@@ -178,7 +183,8 @@ def _seeds(found: Klue, words: Words) -> Table:
         for key, by_seed in lines.items()
     ]
     head = [words("metric"), words("initial weights"), words("learning rate")]
-    return Table(words("Scores of each seed"), [*head, *(words("seed {seed}", seed=seed) for seed in seeds)], shown)
+    head += [words("seed {seed}", seed=str(seed)) for seed in seeds]
+    return Table(words("Scores of each seed"), head, shown)
 
 
 def _curve(rows: list[dict[str, Any]], task: str, words: Words) -> Chart | None:
@@ -190,5 +196,5 @@ def _curve(rows: list[dict[str, Any]], task: str, words: Words) -> Chart | None:
             tokens_P = np.array([row["tokens"] or row["step"] for row in mine], float)
             found = [row["best"][metric]["mean"] for row in mine]
             series.append(Series(words(label), Curve(tokens_P, np.array([np.nan if v is None else v for v in found]))))
-    name = words.metric(f"{TASKS[task].title} {metrics_of(task)[metric]}")
+    name = _title(task, metrics_of(task)[metric], words)
     return line_chart(words, f"watch-{task}", name, series, "score × 100", "tokens", "{:.2f}")

@@ -28,7 +28,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
     return {
         "synthetic": all_synthetic(facts.klue.rows),
         "verdict": verdict(facts, words),
-        "collapsed": [words.metric(words.said(one)) for one in told(pretrained)],
+        "collapsed": [words(one) for one in told(pretrained)],
         "outdated": bool(facts.klue.rows) and facts.stage("klue").state == "outdated",
         "facts": run_facts(facts, words),
         "progress": None if facts.state == "finished" else _progress(facts, words, training),
@@ -57,9 +57,9 @@ def headline(facts: Facts, words: Words = ENGLISH) -> str:
         return words("{state}; the next stage is {stage}", state=state, stage=following)
     text = f"{state}: {stage.name}"
     if stage.name == "pretrain" and facts.steps:
-        text += words(", step {step} of {steps}", step=f"{steps_done(facts):,}", steps=f"{facts.steps:,}")
+        text += words(", step {step} of {steps}", step=steps_done(facts), steps=facts.steps)
     if stage.name == "klue" and facts.klue.jobs:
-        text += words(", {done} of {jobs} fine-tunings", done=len(facts.klue.rows), jobs=facts.klue.jobs)
+        text += words(", {done} of {jobs:fine-tuning}", done=len(facts.klue.rows), jobs=facts.klue.jobs)
     return text
 
 
@@ -130,23 +130,22 @@ def run_facts(facts: Facts, words: Words) -> list[tuple[str, str, str]]:
     items.append(("Hardware", facts.training.hardware, ""))
     if model:
         parameters = counts["export"].get("parameters")
-        size = words("{size} parameters", size=short_number(parameters)) if parameters else ""
-        shape = words("{layers} layers, width {hidden}, {heads} heads",
+        size = words("{size:parameter}", size=short_number(parameters)) if parameters else ""
+        shape = words("{layers:layer}, width {hidden}, {heads:head}",
                       **{name: model.get(name) for name in ("layers", "hidden", "heads")})  # fmt: skip
         kind = ARCHITECTURES.get(model["type"])
         items.append(("Model", kind.label if kind else model["type"], ", ".join(filter(None, (size, shape)))))
     if tokens := metrics.last("tokens"):
-        steps = words("{step} of {steps} steps", step=f"{metrics.curve('tokens').steps_P[-1]:,.0f}",
-                      steps=f"{facts.steps:,}")  # fmt: skip
-        items.append(("Trained on", words("{count} tokens", count=short_number(tokens)), steps))
+        steps = words("{step} of {steps:step}", step=int(metrics.curve("tokens").steps_P[-1]), steps=facts.steps)
+        items.append(("Trained on", words("{count:token}", count=short_number(tokens)), steps))
     if corpus := counts["corpus"]:
-        parts = words("{documents} documents, {sentences} sentences",
-                      **{name: f"{corpus[name]:,}" for name in ("documents", "sentences")})  # fmt: skip
+        parts = words("{documents:document}, {sentences:sentence}",
+                      **{name: corpus[name] for name in ("documents", "sentences")})  # fmt: skip
         items.append(("Corpus", human_size(corpus["bytes"]), parts))
     if tokenizer := counts["tokenizer"]:
         tokens = counts["encode"].get("tokens")
-        beside = words("the corpus is {count} tokens", count=short_number(tokens)) if tokens else ""
-        items.append(("Vocabulary", words("{count} entries", count=f"{tokenizer['vocab_size']:,}"), beside))
+        beside = words("the corpus is {count:token}", count=short_number(tokens)) if tokens else ""
+        items.append(("Vocabulary", words("{count:entry/entries}", count=tokenizer["vocab_size"]), beside))
     return [(words(name), value, beside) for name, value, beside in items if value]
 
 

@@ -34,7 +34,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
     counts = facts.stage("tokenizer").counts
     begin, within = _made_of(found.entries)
     return {
-        "size": words("{count} entries", count=f"{counts.get('vocab_size', 0):,}"),
+        "size": words("{count:entry/entries}", count=counts.get("vocab_size", 0)),
         "sizes": [(name, counts[name]) for name in SIZES if name in counts],
         "held_out": found.held_out,
         "held_out_bytes": found.held_out_bytes,

@@ -10,6 +10,7 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
+from common.message import Message
 from klue.metrics.confidence import repeated
 from klue.metrics.pairs import Weighted
 from klue.metrics.sentence import accuracy, macro_f1, pearsonr, spearmanr, weighted_label_scores
@@ -181,13 +182,13 @@ class Task(ABC):
         """Return what of the benchmark's own sets is missing, one phrase a split: "35 of 519 dev examples"."""
         taken = counts["dev"] if self.dev_share else 0
         train = counts["train"] + counts.get("train_in_dev", 0) + counts.get("train_cut", 0) + taken
-        found = []
+        found: list[str] = []
         if train < self.train_examples:
-            found.append(f"{train:,} of at least {self.train_examples:,} train examples")
+            found.append(Message("{have} of at least {want} train examples", have=train, want=self.train_examples))
         if self.dev_examples and not self.dev_share and counts["dev"] != self.dev_examples:
-            found.append(f"{counts['dev']:,} of {self.dev_examples:,} dev examples")
-        if counts.get("test", 0) != self.test_examples:
-            found.append(f"{counts.get('test', 0):,} of {self.test_examples:,} test examples")
+            found.append(Message("{have} of {want} dev examples", have=counts["dev"], want=self.dev_examples))
+        if (test := counts.get("test", 0)) != self.test_examples:
+            found.append(Message("{have} of {want} test examples", have=test, want=self.test_examples))
         return found
 
     @abstractmethod

@@ -13,6 +13,7 @@ from markupsafe import escape
 from safetensors.torch import load_file
 
 from common.manifest import read_manifest
+from common.message import from_tree
 from data.shards import read_shards
 from hunmin.main import run_command
 from hunmin.stages import STAGES
@@ -53,6 +54,8 @@ def test_scores_stand_beside_random_initialisation(mini_run: Path) -> None:
     report = json.loads((mini_run / "run" / "report" / "report.json").read_bytes())
     rows = {(row["task"], row["init"]) for row in report["klue"]}
     assert rows == {(t, i) for t in TASKS for i in ("pretrained", "random")}
+    assert all(from_tree(row["data_message"]) == row["data_note"] for row in report["klue"])
+    assert any("inputs cut at" in row["data_note"] for row in report["klue"])
     assert [path.name for path in (mini_run / "run" / "report").iterdir() if path.suffix in (".md", ".png")] == []
     assert report["contamination"] and set(report["contamination"]) <= set(KLUE_TASKS)
     (row,) = read_metrics(mini_run / "run" / "klue" / "logs" / "metrics.jsonl")

@@ -9,7 +9,9 @@ from typing import Any
 import yaml
 
 from common.manifest import Manifest, read_manifest, write_manifest
+from common.message import Message, as_tree
 from hunmin.stages import stage_named
+from klue.examples import SPLIT_TO_SCORE
 from klue.results import metrics_of
 from klue.tasks import TASKS
 from tokenizer.save import build_tokenizer, save_tokenizer
@@ -147,7 +149,7 @@ class HandMade:
         rows = [
             result("ynat", "pretrained", 42, 80.0), result("ynat", "pretrained", 43, 82.0),
             result("ynat", "random", 42, 20.0), result("ynat", "random", 43, 40.0),
-            result("klue-sts", "pretrained", 42, 55.25, data_note="split of dev: no train file"),
+            result("klue-sts", "pretrained", 42, 55.25, data_note=Message(SPLIT_TO_SCORE, train=7, dev=3)),
         ]  # fmt: skip
         if folder == "klue":
             self.write("klue/results.jsonl", rows)
@@ -177,7 +179,8 @@ class HandMade:
             {"model": model, "scores": {"KLUE-STS": score}, "trained_on": [], "truncate": None}
             for model, score in (("tuned", 70.125), ("untuned", 12.5))
         ]
-        self.write("embed/scores/table.json", {"heading": "1 of 20 tasks of MTEB(kor, v2)", "rows": rows})
+        heading = Message("{count} of {all} tasks of {name}", count=1, all=20, name="MTEB(kor, v2)")
+        self.write("embed/scores/table.json", {"heading_message": as_tree(heading), "rows": rows})
         graph = {"bytes": 1_670_000, "sentences_per_second": 2345, "cosine": 0.99934}
         self.write("embed/model/onnx/measured.json", {"onnx-int8": graph})
 
@@ -242,7 +245,8 @@ def result(task: str, init: str, seed: int, score: float, data_note: str = "") -
     metrics = metrics_of(task)
     return {
         "model": "by-hand", "task": task, "init": init, "seed": seed, "metric": TASKS[task].selection,
-        "best": dict.fromkeys(metrics, score), "last": dict.fromkeys(metrics, score - 1), "data_note": data_note,
+        "best": dict.fromkeys(metrics, score), "last": dict.fromkeys(metrics, score - 1),
+        "data_note": data_note, "data_message": as_tree(data_note),
         "examples": {"train": TASKS[task].train_examples, "dev": TASKS[task].dev_examples},
         "settings": settings, "model_hash": "m",
         "data_hash": "d", "fingerprint": f"{task}{init}{seed}",

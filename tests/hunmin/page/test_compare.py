@@ -43,6 +43,11 @@ def rows(part: str) -> list[list[str]]:
     return [[re.sub(r"<[^>]*>", "", cell).strip() for cell in of_row] for of_row in cells]
 
 
+def test_a_setting_that_is_empty_in_a_run_has_an_empty_cell(tmp_path: Path) -> None:
+    page = compared(run(tmp_path / "a", 60.0, trackers=[]), run(tmp_path / "b", 70.0, trackers=["x"]))
+    assert rows(section(page, "settings"))[1:] == [["pretrain.trackers", "", "x"]]
+
+
 @pytest.mark.parametrize(
     ("changed", "what"),
     [

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import json
+import pickle
 import re
-from dataclasses import replace
+from collections import Counter
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import pytest
@@ -13,16 +16,22 @@ import yaml
 from hand_made import HandMade, line, result, run_that_failed, run_with_all
 from selectolax.lexbor import LexborHTMLParser
 
+from common.message import Message, as_tree, from_tree
 from hunmin.main import run_command
 from hunmin.page.facts import read_facts
 from hunmin.page.page import render, write_comparison
 from hunmin.page.scores import metric_name, notes
 from hunmin.page.words import Words
+from klue.examples import IN_DEV, IN_DEV_OR_TEST, SPLIT_TO_CHOOSE, SPLIT_TO_SCORE
 from klue.tables import published_rows, tables
 from klue.tasks import SUITES, TASKS
 
 PACKAGE = Path(__file__).parents[3] / "hunmin" / "page"
-KOREAN = yaml.safe_load((PACKAGE / "words.ko.yaml").read_text("utf-8"))
+KOREAN = yaml.safe_load((PACKAGE / "words.yaml").read_text("utf-8"))
+ROOT = PACKAGE.parents[1]
+PACKAGES = ("hunmin", "embed", "klue", "tokenizer", "data", "common")
+SOURCES = [path for name in PACKAGES for kind in ("py", "jinja") for path in (ROOT / name).rglob(f"*.{kind}")]
+"""Modules and templates that the page's sentences come from."""
 ENGLISH_WORDS = re.compile(r"\b(the|of|is|are|and|not|from|with|in|to|for|on|which|scores?|tokens?|steps?|files?)\b")
 OTHERS = re.compile(r"hunmin (report|klue watch)|NaN/Inf|seed")
 """Commands are named as they are typed."""
@@ -59,8 +68,8 @@ def page(request: pytest.FixtureRequest, tmp_path: Path) -> str:
             run = HandMade(tmp_path / "run")
     if request.param == "synthetic":
         path = run.path / "klue" / "results.jsonl"
-        text = re.sub(r'"data_note": "[^"]*"', '"data_note": "synthetic (hunmin sample)"', path.read_text("utf-8"))
-        path.write_text(text, "utf-8")
+        note = dict.fromkeys(("data_note", "data_message"), "synthetic (hunmin sample)")
+        run.write("klue/results.jsonl", [json.loads(row) | note for row in path.read_text("utf-8").splitlines()])
     if request.param == "several":
         write_comparison([run.path, HandMade(tmp_path / "other").path], tmp_path / "both.html", "ko")
         return (tmp_path / "both.html").read_text("utf-8")
@@ -77,58 +86,116 @@ def test_the_instrument_sees_english(tmp_path: Path) -> None:
     assert len(english(sentences(render(read_facts(run_with_all(tmp_path / "run").path, 2e9))))) > 30
 
 
-def test_every_sentence_has_its_korean() -> None:
-    """Those of the templates, and those that views call `words` with or hold in tables of theirs."""
-    calls = {
-        text
-        for path in (PACKAGE / "templates").rglob("*.jinja")
-        for text in re.findall(r'\b_\("((?:[^"\\]|\\.)+)"', path.read_text("utf-8"))
+def strings(path: Path) -> set[str]:
+    """Return the texts in the quotes of a template, or the strings of a module."""
+    text = path.read_text("utf-8")
+    if path.suffix == ".jinja":
+        return {quoted for part in re.findall(r"\{[{%].*?[%}]\}", text) for quoted in re.findall('"([^"]*)"', part)}
+    return {
+        node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant) and type(node.value) is str
     }
-    for path in [*PACKAGE.glob("*.py"), PACKAGE.parent / "report.py"]:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "words":
-                calls |= {ast.literal_eval(node.args[0])} if isinstance(node.args[0], ast.Constant) else set()
-    assert len(calls) > 120 and sorted(calls - KOREAN.keys()) == []
 
 
-def test_korean_has_the_values_of_the_english() -> None:
-    fields = {text: set(re.findall(r"\{(\w+)\}", text)) for text in KOREAN}
-    assert [text for text, korean in KOREAN.items() if set(re.findall(r"\{(\w+)\}", korean)) != fields[text]] == []
+def called(path: Path) -> set[str]:
+    """Return the sentences that a template or a module says by `_`, `words` or `Message`."""
+    if path.suffix == ".jinja":
+        return set(re.findall(r'\b_\("((?:[^"\\]|\\.)+)"', path.read_text("utf-8")))
+    text = path.read_text("utf-8")
+    if "Words" not in text and "Message" not in text:
+        return set()
+    calls = [
+        node.args[0]
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("words", "Message")
+    ]
+    chosen = [part for call in calls for part in ((call.body, call.orelse) if isinstance(call, ast.IfExp) else (call,))]
+    return {part.value for part in chosen if isinstance(part, ast.Constant)}
+
+
+def fields(template: str) -> dict[str, int]:
+    """Return how often each field of a template comes."""
+    return Counter(name for _, name, _, _ in Formatter().parse(template) if name is not None)
+
+
+def test_every_sentence_of_code_and_templates_has_both_languages() -> None:
+    said = set().union(*map(called, SOURCES))
+    worded = {text for text in said if re.search("[A-Za-z]", re.sub(r"{\w+(:; )?}", "", text))}
+    assert len(worded) > 160 and sorted(worded - KOREAN.keys()) == []
+
+
+def test_both_languages_have_the_same_fields() -> None:
+    assert [english for english, korean in KOREAN.items() if fields(english) != fields(korean)] == []
+
+
+def test_no_sentence_is_unused() -> None:
+    there = set().union(*map(strings, SOURCES))
+    published = published_rows()
+    for one in (published, *published["suites"].values()):
+        there |= {one["source"], *one["flags"].values()}
+    # of a reason of the corpus with values the beginning, as in "no field '{name}'"
+    assert [text for text in KOREAN if text not in there and not ("{}" in text and text.split("{}")[0] in there)] == []
 
 
 @pytest.mark.parametrize(
-    ("english", "korean"),
+    ("reason", "korean"),
     [
-        ("KLUE-STS 11, YNAT at most 5", "KLUE-STS 11, YNAT 최대 5"),
-        ("published: KLUE paper, Table 36 (dev), May 2021.", "공개 점수: KLUE 논문 표 36(dev), 2021년 5월."),
-        ("1,000 and more", "1,000 이상"),
+        ("not JSON at all", "not JSON at all"),
+        ("no text", "글이 없음"),
+        ("no field 'text'", "'text' 필드가 없음"),
         ("has no column 'text'", "'text' 열이 없음"),
         ("has no column 'text' (did you mean 'texts'?)", "'text' 열이 없음(비슷한 이름: 'texts')"),
-        ("nobody has written this", "nobody has written this"),
+        ("has no column 'it's {0}'", "has no column 'it's {0}'"),
+        ("is damaged or cut short: no end mark", "손상되었거나 잘림(no end mark)"),
+        ("is damaged or cut short: {x}: y", "손상되었거나 잘림({x}: y)"),
+        ("cannot be read as Parquet: x", "cannot be read as Parquet: x"),
     ],
 )
-def test_sentences_of_other_modules(english: str, korean: str) -> None:
-    assert Words("ko").said(english) == korean and Words("en").said(english) == english
+def test_reasons_of_the_corpus(reason: str, korean: str) -> None:
+    assert Words("ko").reason(reason) == korean and Words("en").reason(reason) == reason
 
 
-DATA_NOTES = (
-    "split of dev: no train file, 20 dev examples to train on and the other 15 scored",
-    "split of dev: no train file, 20 dev examples to train on and the other 15 chosen by",
-    "no dev file: 30 train examples are dev",
-    "12 train examples left out, as their text is a dev text; dev from mine.tsv",
-    "3 train examples left out, as their text is a dev or test text; train from mine.tsv",
-    "trained on 1,000 of 24,998 examples; 35 of 519 dev examples",
-    "35 of at least 11,668 train examples; 35 of 519 dev examples; 5 of 10 test examples",
-    "3 of 35 dev, 4 of 20 train inputs cut at 64 tokens",
+def test_a_message_keeps_its_values_through_json_and_pickle() -> None:
+    parts = [Message("{cut} of {all} {split}", cut=1, all=1234, split=split) for split in ("dev", "train")]
+    message = Message(
+        "{notes:; }", notes=["synthetic", Message("{task}: {note}.", task="a {b}", note=parts[0]), *parts]
+    )
+    assert message == "synthetic; a {b}: 1 of 1,234 dev.; 1 of 1,234 dev; 1 of 1,234 train"
+    for copied in (from_tree(json.loads(json.dumps(as_tree(message)))), pickle.loads(pickle.dumps(message))):
+        assert copied == message and Words("en")(copied) == message
+        assert Words("ko")(copied) == "합성; a {b}: dev 1,234개 중 1개.; dev 1,234개 중 1개; train 1,234개 중 1개"
+    assert as_tree("plain {x}") == from_tree("plain {x}") == Words("ko")("plain {x}") == "plain {x}"
+
+
+DATA_NOTES: tuple[list[str], ...] = (
+    [Message(SPLIT_TO_SCORE, train=20, dev=15)],
+    [Message(SPLIT_TO_CHOOSE, train=20, dev=15)],
+    [Message("no dev file: {count} train examples are dev", count=30)],
+    [Message(IN_DEV, count=12), Message("{split} from {file}", split="dev", file="mine.tsv")],
+    [Message(IN_DEV_OR_TEST, count=3), Message("{split} from {file}", split="train", file="mine.tsv")],
+    [Message("trained on {kept} of {all} examples", kept=1000, all=24998)],
+    [*TASKS["ynat"].shortfalls({"train": 35, "dev": 35})],
+    ["synthetic (hunmin sample)"],
+    [
+        Message(
+            "{counts} inputs cut at {length} tokens",
+            length=64,
+            counts=[
+                Message("{cut} of {all} {split}", cut=3, all=35, split="dev"),
+                Message("{cut} of {all} {split}", cut=4, all=20, split="train"),
+            ],
+        )
+    ],
 )
-"""As `klue.examples`, the tasks and `klue.features` write them."""
+"""As `klue.examples` and `klue.features` write them."""
 
 
 def _rows() -> list[dict[str, Any]]:
     """Return results of all tasks with all that a footnote is about."""
     borrowed = next(name for name, task in TASKS.items() if task.transfer)
-    noted = dict(zip((name for name in TASKS if name != borrowed), DATA_NOTES, strict=False))
-    noted[borrowed] = "zero-shot transfer: trained on the 9,427 train examples of KorNLI"
+    notes = [Message("{notes:; }", notes=each) for each in DATA_NOTES]
+    noted = dict(zip((name for name in TASKS if name != borrowed), notes, strict=False))
+    text = "zero-shot transfer: trained on the {count} train examples of {other}"
+    noted[borrowed] = Message(text, count=9427, other="KorNLI")
     settings: dict[str, dict[str, Any]] = {
         "klue-dp": {"parser_width": 192, "pos_tags": False}, "wos": {"texts_only": True}, "klue-sts": {"patience": 3},
         "klue-mrc": {"metric_for_best_model": "rouge_w"},
@@ -142,28 +209,40 @@ def _rows() -> list[dict[str, Any]]:
     return [*rows, {**rows[0], "settings": {**rows[0]["settings"], "learning_rate": 3e-5}}]
 
 
-@pytest.mark.parametrize(
-    ("note", "korean"),
-    [
-        (
-            "¹ YNAT: 1,050 of at least 45,678 train examples, 280 of 9,107 dev examples.",
-            "¹ YNAT: 학습 예제 45,678개 이상 중 1,050개, dev 예제 9,107개 중 280개.",
-        ),
-        (
-            "⁴ Question pair: pretrained: trained on 5 of 10 examples; dev from a.tsv; "
-            "random initialisation: all of the data.",
-            "⁴ 질문 쌍: 사전학습: 예제 10개 중 5개로 학습; dev 파일: a.tsv; 무작위 가중치: 전체 데이터.",
-        ),
-        ("YNAT, my model, pretrained: 1 of 2 fine-tunings predict one label for every example, so that the score says "
-         "nothing of the model; raise epochs or the learning rate.",
-         "YNAT, my model, 사전학습: 미세조정 2번 가운데 1번은 모든 예제에 같은 레이블을 예측합니다. "
-         "이 점수로는 모델의 성능을 알 수 없으니 에폭을 늘리거나 학습률을 높이세요."),
-        ("No published scores beside YNAT (dev is split), KLUE-RE (5 of 7 dev examples, 1 of 2 test examples).",
-         "공개 점수와 비교하지 않은 과제: YNAT(dev를 나눔), KLUE-RE(dev 예제 7개 중 5개, test 예제 2개 중 1개)."),
-    ],
-)  # fmt: skip
-def test_footnotes_keep_their_values(note: str, korean: str) -> None:
-    assert notes(replace(tables(_rows())[0], notes=[note]), Words("ko")) == [korean]
+def test_footnotes_keep_their_values() -> None:
+    short = result("ynat", "pretrained", 42, 50.0) | {"examples": {"train": 1050, "dev": 280}}
+    split = result("klue-sts", "pretrained", 42, 50.0, data_note=Message(SPLIT_TO_SCORE, train=7, dev=3))
+    cut = Message("{notes:; }", notes=[
+        Message("trained on {kept} of {all} examples", kept=5, all=10),
+        Message("{split} from {file}", split="dev", file="a.tsv"),
+    ])  # fmt: skip
+    pair = [result("question-pair", "pretrained", 42, 50.0, data_note=cut), result("question-pair", "random", 42, 50.0)]
+    twice = [result("klue-re", "pretrained", seed, 50.0) | ({"one_answer": "x"} if seed else {}) for seed in (0, 1)]
+    other = result("klue-re", "random", 42, 50.0) | {"model": "my {model}", "one_answer": "x"}
+    found = tables([short, split, *pair, *twice, other], published_rows())
+    said = [note for table in found for note in notes(table, Words("ko"))]
+    for note in (
+        "¹ YNAT: 학습 예제 45,678개 이상 중 1,050개, dev 예제 9,107개 중 280개.",
+        "² KLUE-STS: train 파일이 없어 dev를 나눔(학습 7개, 채점 3개).",
+        "¹ 질문 쌍: 사전학습: 예제 10개 중 5개로 학습; dev 파일: a.tsv; 무작위 가중치: 전체 데이터.",
+        "KLUE-RE, by-hand, 사전학습: 미세조정 2번 가운데 1번은 모든 예제에 같은 레이블을 예측합니다. "
+        "이 점수로는 모델의 성능을 알 수 없으니 에폭을 늘리거나 학습률을 높이세요.",
+        "무작위 가중치에서 미세조정해 모든 예제에 같은 레이블을 예측한 것: KLUE-RE, my {model} 1/1.",
+        "공개 점수와 비교하지 않은 과제: YNAT(학습 예제 45,678개 이상 중 1,050개, dev 예제 9,107개 중 280개), "
+        "KLUE-STS(dev를 나눔).",
+        "공개 점수: KLUE 논문 표 36(dev), 2021년 5월.",
+    ):
+        assert note in said, said
+
+
+def test_a_jobs_note_reaches_the_page_with_its_values(tmp_path: Path) -> None:
+    run = run_with_all(tmp_path / "run")
+    note = Message("{notes:; }", notes=[Message("trained on {kept} of {all} examples", kept=5, all=10)])
+    row = result("ynat", "pretrained", 42, 80.0, data_note=note)
+    run.write("klue/results.jsonl", [row])
+    facts = read_facts(run.path, 2e9)
+    assert "YNAT: 예제 10개 중 5개로 학습." in render(facts, language="ko")
+    assert "YNAT: trained on 5 of 10 examples." in render(facts)
 
 
 @pytest.mark.parametrize("contamination", [{"ynat": 3, "klue-sts": 12}, None])
@@ -175,13 +254,13 @@ def test_footnotes_are_korean(contamination: dict[str, int] | None) -> None:
         ),
     )
     found = tables(_rows(), published_rows(), contamination)
-    said = [text for table in found for text in [*notes(table, words), words.said(table.title)]]
+    said = [text for table in found for text in [*notes(table, words), words(table.title)]]
     said += [metric_name(name, words) for table in found for name in [*table.columns, *(one for one, _ in table.extra)]]
     assert len(said) > 90 and [text for text in said if re.search(r"(?<![A-Za-z])[a-z]{3}", names.sub("", text))] == []
 
 
 def test_captions_of_all_suites() -> None:
-    assert [suite.name for suite in SUITES.values() if Words("ko").said(suite.caption) == suite.caption] == []
+    assert [suite.name for suite in SUITES.values() if Words("ko")(suite.caption) == suite.caption] == []
 
 
 def test_the_language_is_that_of_the_card_or_the_one_asked_for(tmp_path: Path) -> None:

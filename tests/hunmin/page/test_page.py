@@ -138,18 +138,13 @@ def test_corpus(whole: Path) -> None:
 
 
 def test_one_is_singular() -> None:
-    """In English; "1 of" and numbers that end in 1 are none."""
-    said = {
-        "{n} documents from {m} sources": {(1, 1): "1 document from 1 source", (21, 1): "21 documents from 1 source"},
-        "{n} of {m} tasks of {x}": {(1, 1): "1 of 1 task of X", (1, 20): "1 of 20 tasks of X"},
-        "{n} smaller sources, {m} entries": {
-            (1, 1): "1 smaller source, 1 entry",
-            (2, 0): "2 smaller sources, 0 entries",
-        },
-        "{n} steps, loss {m} less": {("1,001", 1): "1,001 steps, loss 1 less", ("0.1", 2): "0.1 steps, loss 2 less"},
-    }
-    for text, cases in said.items():
-        assert {given: ENGLISH(text, n=given[0], m=given[1], x="X") for given in cases} == cases
+    text = "{documents:document}, {entries:entry/entries} of {all:smaller source}"
+    for values, said in {
+        (1, 1, 1): "1 document, 1 entry of 1 smaller source",
+        (0, 2, 1001): "0 documents, 2 entries of 1,001 smaller sources",
+        ("1", "1.4M", 21): "1 document, 1.4M entries of 21 smaller sources",
+    }.items():
+        assert ENGLISH(text, **dict(zip(("documents", "entries", "all"), values, strict=True))) == said
 
 
 @pytest.mark.parametrize(
