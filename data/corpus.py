@@ -113,7 +113,7 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
     key = resolve_key(settings.pii) if settings.pii.enabled else None
     work = out / WORK
     work.mkdir(parents=True, exist_ok=True)
-    with open_executor(settings.executor, settings.workers, settings.ray_address, work, "data.units.warm") as execute:
+    with open_executor(settings.executor, settings.workers, settings.ray_address, work, ["data.units.warm"]) as execute:
         function = _unit_work(settings, key, work)
         set_aside = SetAside(len(files), settings.max_bad_file_share)
         catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6), set_aside, element)

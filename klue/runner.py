@@ -19,13 +19,13 @@ from common.message import Message
 from common.names import RECORD
 from common.progress import ProgressBar, duration, say
 from common.slurm_array import ArrayElement, ShareDone
+from data.executors import LocalPool
 from klue.devices import find_devices, kind_of_device, memory_needed
 from klue.examples import Splits, load_splits
 from klue.features import check_reading, cut_note, load_tokenizer, make_features, save_features
 from klue.finished import finished_row, write_results
 from klue.gold import with_test_scores, write_gold
 from klue.job import run_job
-from klue.job_pool import JobPool, modules_of
 from klue.model_folder import ModelFacts, check_weights, is_finetuned, read_model_folder
 from klue.plan import Job, plan_jobs, steps_of
 from klue.results import summarize
@@ -36,6 +36,8 @@ FEATURES = re.compile(r"features(-\w+-\d+)?")
 """Names of folders with features, of a whole command or an element of an array."""
 LOG_TAIL = 12
 """Lines of a failed job's log that are shown."""
+ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
+"""Of the processes of jobs."""
 POLL = 0.5
 """Seconds between two looks at how far the jobs are."""
 
@@ -200,7 +202,9 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts, logs: P
     running: dict[str, Job] = {}
     failures: dict[str, str] = {}
     total = sum(map(steps_of, jobs))
-    with JobPool(modules_of(model.family), settings.threads) as pool, ProgressBar("klue", total, "steps") as bar:
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(settings.threads))
+    pool = LocalPool(modules=modules_of(model.family), environment={**ENVIRONMENT, **threads})
+    with pool, ProgressBar("klue", total, "steps") as bar:
         settled = 0
         while queue or running:
             for job in list(queue):
@@ -212,7 +216,7 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts, logs: P
                 log = logs / f"{job.name}.log"
                 for old in (Path(job.history), log):
                     old.unlink(missing_ok=True)
-                pool.start(job.name, run_job, running[job.name], log)
+                pool.start(job.name, run_job, running[job.name], log=log)
             for name, code in pool.ended(POLL):
                 job = running.pop(name)
                 devices.give(job.device, needs[name])
@@ -225,6 +229,12 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts, logs: P
                     _say_score(job, row)
             bar.advance(settled + sum(map(_steps_done, running.values())) - bar.done)
     return failures
+
+
+def modules_of(family: str) -> list[str]:
+    """Return the modules that jobs need, which take seconds to import."""
+    name = family.replace("-", "_")  # where the library has no such module the server passes over it
+    return [f"{__package__}.finetune", f"transformers.models.{name}.modeling_{name}"]
 
 
 def _run_here(jobs: list[Job], settings: KlueSettings) -> dict[str, str]:

@@ -21,7 +21,7 @@ from numba import njit
 
 from common.errors import UserError
 from data.decontaminate.terms import MULTIPLIER, SHIFT_32, mix
-from data.executors.imports import variable
+from data.executors.imports import variables
 from data.nfc import nfc
 
 SHINGLE = 5
@@ -53,7 +53,7 @@ def signatures(texts: list[str]) -> np.ndarray:
     found = np.empty((len(texts), PERMUTATIONS), np.uint32)
     for first in range(0, len(texts), BATCH):
         hashes, borders = shingle_hashes(texts[first : first + BATCH])
-        with variable("RAYON_NUM_THREADS", "1"):  # the units already fill the cores; the signatures are the same
+        with variables({"RAYON_NUM_THREADS": "1"}):  # the units already fill the cores; the signatures are the same
             matrix = sketch.digest_matrix_from_flat_token_hashes(hashes, borders, PERMUTATIONS, SEED)
         found[first : first + BATCH] = matrix.to_rows()
     return found

@@ -3,7 +3,8 @@
 An executor is a callable `(function, tasks, progress) -> results in the order of the tasks` (`protocol`). The function
 and the tasks are picklable and a task's work depends on nothing else, so where it runs cannot change what it gives.
 
-* `local`: a pool of processes on this machine, or of threads for functions that are compiled code;
+* `local`: a pool of processes on this machine (each at tasks, or at a job of its own), or of threads for functions
+  that are compiled code;
 * `ray`: tasks of a Ray cluster (an extra: `pip install ray`).
 
 When a unit fails, both continue with the rest and report failures by name at the end (`failures`). An element of a

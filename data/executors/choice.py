@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +19,7 @@ def open_executor(
     workers: int | None,
     address: str,
     shared: Path,
-    preload: str | None = None,
+    modules: Sequence[str] = (),
     threads: bool = False,
 ) -> Executor:
     """Return the executor of that name, for a `with` block.
@@ -28,7 +29,7 @@ def open_executor(
         workers: tasks at work at once; None takes all cores there are.
         address: of the Ray cluster.
         shared: existing folder that all workers write to.
-        preload: name of the module that local workers import beforehand, while this process continues.
+        modules: names of modules that local workers import beforehand, while this process continues.
         threads: local workers are threads; for functions that hardly hold the interpreter's lock.
 
     Raises:
@@ -39,4 +40,4 @@ def open_executor(
 
         return RayExecutor(address, workers, shared)
     workers = workers or available_cores()
-    return ThreadPool(workers) if threads else LocalPool(workers, preload)
+    return ThreadPool(workers) if threads else LocalPool(workers, modules)

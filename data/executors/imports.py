@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -13,24 +13,28 @@ from common.process import SAFE_PATH
 
 
 @contextmanager
-def safe_imports() -> Iterator[None]:
-    """Start Python processes in the block: none of them imports what lies in the current folder."""
-    with variable(SAFE_PATH, "1"), in_package_folder() if sys.version_info < (3, 11) else nullcontext():
+def safe_imports(environment: Mapping[str, str]) -> Iterator[None]:
+    """Start Python processes in the block, with these variables: none imports what lies in the current folder."""
+    with (
+        variables({SAFE_PATH: "1", **environment}),
+        in_package_folder() if sys.version_info < (3, 11) else nullcontext(),
+    ):
         yield
 
 
 @contextmanager
-def variable(name: str, value: str) -> Iterator[None]:
-    """Set a variable of the environment in the block."""
-    before = os.environ.get(name)
-    os.environ[name] = value
+def variables(values: Mapping[str, str]) -> Iterator[None]:
+    """Set variables of the environment in the block."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""The local executor: a pool of processes on this machine."""
+"""The local executor: a pool of processes on this machine.
+
+Server and processes are the standard library's (multiprocessing, "forkserver"), which keeps one server a process.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,19 @@ import gc
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from common.errors import HunminError
 from common.output import guard_output
-from common.process import EXIT_UNGUARDED, WORKER, end_fork_server, unguarded
+from common.process import EXIT_UNGUARDED, WORKER, die_with_parent, end_fork_server, own_package, unguarded
 from data.executors.call import Call
 from data.executors.failures import attempt
 from data.executors.imports import safe_imports
@@ -24,52 +29,132 @@ from data.executors.payload import Payload, receive
 from data.executors.protocol import Executor
 
 ATTEMPTS = 3
-"""How often a work unit is tried when its worker dies."""
+"""How often a work unit is tried when its worker dies, and a process is asked for when the server dies over it."""
 FIRST_WORKERS = 2
 """Workers started at once for the first task; then as many again as there are, so that few tasks start few."""
 END_SECONDS = 5
 SERVER_ENDS_SECONDS = 0.2
-"""Between a server's refusal to start a worker and the next one: by then it is seen to be dead."""
+"""Between a server's refusal to start a process and the next try: by then it is seen to be dead, and begun anew."""
 READY, LEARN = "ready", "learn"
 """A worker's first message; and the parent's that a function follows (all its others are tasks)."""
 
 
 class LocalPool(Executor):
-    """Runs functions over tasks in processes that stay from call to call; used in a `with` block.
+    """Processes that work at tasks from call to call, or at a job each (`start`); used in a `with` block.
 
-    Workers are forked from a server, a fresh process that has no threads (so none of this process's can deadlock them)
+    They are forked from a server, a fresh process that has no threads (so none of this process's can deadlock them)
     and imports once what they all need. They ignore Ctrl-C, end with this process, and share one copy of large arrays
-    that a function holds.
+    that a function holds. A job that a signal kills takes no other along, ends with the server, and leaves a GPU its
+    memory whole.
 
     Args:
-        workers: most processes, >= 1; 1 runs in this process.
-        preload: name of the module that the server imports, while this process continues; a server that an earlier pool
-            of this process has started serves on as it is, and its workers import what they lack.
+        workers: most processes that work at tasks, >= 1; 1 does them in this process.
+        modules: names of modules that the server imports, while this process continues; a server that an earlier pool
+            of this process has started serves on as it is, and its processes import what they lack.
+        environment: variables of the processes; with any, the server is begun for this pool and ends with it.
     """
 
-    def __init__(self, workers: int, preload: str | None = None) -> None:
+    def __init__(
+        self, workers: int = 1, modules: Sequence[str] = (), environment: Mapping[str, str] | None = None
+    ) -> None:
         self._context = multiprocessing.get_context("forkserver")
-        self.workers, self._preload = workers, preload
+        self.workers, self._modules, self._own_server = workers, list(modules), environment is not None
+        self._environment = {**own_package(), **(environment or {})}
+        self._running: dict[Any, Any] = {}
+        """Processes, by the names of their jobs, those that work at tasks by their `_Worker`."""
         self._workers: list[_Worker] = []
-        self._started: threading.Event | None = None
-        """Set once the first workers are there that a thread of its own starts."""
         self._lost = 0
-        self._ending = False
 
     def __enter__(self) -> LocalPool:
-        """Start the server if there is something to import, and the first workers when it is ready."""
-        if self.workers > 1:  # else the server would import the main module
-            forkserver.set_forkserver_preload([self._preload] if self._preload else [])
-        if self._preload and self.workers > 1:
-            with _starting_processes():
-                forkserver.ensure_running()
-            self._started = threading.Event()
-            threading.Thread(target=self._start_first, args=(self._started,)).start()
+        """Start the server if there is something to import."""
+        if self._own_server:
+            end_fork_server()
+        if self._own_server or self.workers > 1:  # else the server would import the main module
+            forkserver.set_forkserver_preload(self._modules)
+        if self._own_server or (self._modules and self.workers > 1):
+            with self._starting():
+                pass
         return self
 
     def __exit__(self, *error: object) -> None:
-        """End the workers."""
-        self._close()
+        """Kill what still runs."""
+        self._close(self._own_server or any(error))
+
+    def start(self, name: Any, function: Callable[..., object], *arguments: Any, log: Path | None = None) -> None:
+        """Start `function(*arguments)` in a process of its own.
+
+        Args:
+            name: of the job, by which `ended` tells of it.
+            function: picklable; a HunminError that it raises is printed as one message, and its exit code given.
+            arguments: picklable.
+            log: file for what it prints; None: it prints where this process does.
+
+        Raises:
+            HunminError: no process could be started.
+        """
+        begun = function, arguments, log and str(log)
+        process = self._context.Process(target=_begin, args=begun, name=WORKER, daemon=True)
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                with self._starting():
+                    process.start()
+            except (OSError, EOFError) as error:
+                if not left:
+                    raise HunminError(
+                        f"no process could be started: {error or type(error).__name__}",
+                        "work is done in processes like this one",
+                        "look at what they wrote above; the same command does what is missing",
+                    ) from None
+                time.sleep(SERVER_ENDS_SECONDS)
+            else:
+                self._running[name] = process
+                return
+
+    def ended(self, seconds: float) -> list[tuple[Any, int]]:
+        """Return (name, exit code) of the jobs that have ended since; a negative code is the signal that killed.
+
+        Args:
+            seconds: to wait at most for one to end.
+
+        Raises:
+            UserError: the program's script has no guard for its main module.
+        """
+        ready = wait([process.sentinel for process in self._running.values()], seconds)
+        names = [name for name, process in self._running.items() if process.sentinel in ready]
+        return [(name, self._bury(name)) for name in names]
+
+    def _bury(self, name: Any) -> int:
+        """Return the exit code of a process that has ended or is about to."""
+        process = self._running.pop(name)
+        process.join(END_SECONDS)
+        if process.is_alive():
+            process.kill()
+            process.join()
+        if process.exitcode == EXIT_UNGUARDED:
+            raise unguarded() from None
+        return int(process.exitcode)
+
+    def _close(self, with_server: bool) -> None:
+        for process in self._running.values():
+            process.kill()
+        for process in self._running.values():
+            process.join()
+        self._running, self._workers = {}, []
+        if with_server:
+            end_fork_server()
+
+    @contextmanager
+    def _starting(self) -> Iterator[None]:
+        """Begin the server before the block, in which processes are started, with the pool's environment; Ctrl-C
+        reaches this process alone, also while it waits in the block for a server that imports."""
+        with safe_imports(self._environment):
+            resource_tracker.ensure_running()  # before the mask: it takes it off
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                forkserver.ensure_running()
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            yield
 
     def _run(self, call: Call, function: Callable[[Any], Any]) -> None:
         if self.workers == 1:
@@ -78,51 +163,38 @@ class LocalPool(Executor):
         try:
             self._share_out(call, Payload(function))
         except BaseException:
-            self._close()  # what is still at work belongs to nobody
+            self._close(with_server=True)  # what is still at work, or imports, belongs to nobody
             raise
 
     def _share_out(self, call: Call, payload: Payload) -> None:
-        if self._started:
-            self._started.wait()
         while True:
             for worker in self._workers:
                 if worker.idle and call.has_task():
                     worker.give(*call.take(), payload)
             if call.has_task() and all(worker.task is not None for worker in self._workers):
-                self._start(max(FIRST_WORKERS, len(self._workers)))
+                for _ in range(min(max(FIRST_WORKERS, len(self._workers)), self.workers - len(self._workers))):
+                    self._start_worker()
             if not call.has_task() and not any(worker.task is not None for worker in self._workers):
                 return
-            if not self._workers:
-                continue  # none could be started; to wait for nothing would take for ever
             watched = [worker for worker in self._workers if not worker.idle]
             ready = wait([worker.connection for worker in watched])
             for worker in watched:
                 if worker.connection in ready:
                     self._hear(worker, call)
 
-    def _start_first(self, started: threading.Event) -> None:
-        try:
-            self._start(FIRST_WORKERS)
-        finally:
-            started.set()
-
-    def _start(self, count: int) -> None:
-        """Start so many workers, as far as there may be more."""
-        for _ in range(min(count, self.workers - len(self._workers))):
-            if self._ending:
-                return
-            try:
-                self._workers.append(_Worker(self._context))
-            except (OSError, EOFError) as error:  # the server ended; it is started again with the next worker
-                self._lose(f"none, {type(error).__name__}")
-                time.sleep(SERVER_ENDS_SECONDS)
+    def _start_worker(self) -> None:
+        ours, theirs = self._context.Pipe()
+        worker = _Worker(ours)
+        self.start(worker, _work, theirs)
+        theirs.close()
+        self._workers.append(worker)
 
     def _hear(self, worker: _Worker, call: Call) -> None:
         """Take what a worker says: that it is ready, or what became of its task; nothing is said by a dead one."""
         try:
             message = worker.connection.recv()
         except (EOFError, OSError):
-            self._bury(worker, call)
+            self._replace(worker, call)
             return
         self._lost = 0
         if worker.task is None:
@@ -131,13 +203,14 @@ class LocalPool(Executor):
         worker.task = None
         call.settle(worker.index, message)
 
-    def _bury(self, worker: _Worker, call: Call) -> None:
-        """Take a dead worker out, and let another do its task unless that has killed too many."""
-        worker.end()
+    def _replace(self, worker: _Worker, call: Call) -> None:
+        """Take a dead worker out, and let another do its task unless that has killed too many.
+
+        Raises:
+            HunminError: several died, one after the other, before they took a task.
+        """
         self._workers.remove(worker)
-        code = worker.process.exitcode
-        if code == EXIT_UNGUARDED:
-            raise unguarded() from None
+        code = self._bury(worker)
         if worker.task is not None:
             call.retry(
                 worker.index,
@@ -147,45 +220,20 @@ class LocalPool(Executor):
                 "killer: fewer workers need less memory)",
             )
             return
-        self._lose(f"exit code {code}")
-
-    def _lose(self, end: str) -> None:
-        """Count a worker that died before it took a task.
-
-        Raises:
-            HunminError: several did, one after the other.
-        """
         self._lost += 1
         if self._lost == ATTEMPTS:
             raise HunminError(
-                f"{ATTEMPTS} workers died as they started ({end})",
+                f"{ATTEMPTS} workers died as they started (exit code {code})",
                 "a worker is a Python process like this one",
                 "look at what they wrote above; fewer workers need less memory",
             ) from None
 
-    def _close(self) -> None:
-        if self._started:
-            self._ending = True
-            if not self._started.is_set():  # the server still imports, for nothing
-                end_fork_server()
-            self._started.wait()
-            self._started, self._ending = None, False
-        for worker in self._workers:
-            worker.process.terminate()
-        for worker in self._workers:
-            worker.end()
-        self._workers = []
-
 
 class _Worker:
-    """One process, its pipe, the function it has learned, and the task it has."""
+    """A process that works at tasks: its pipe, the function it has learned, and the task it has."""
 
-    def __init__(self, context: Any) -> None:
-        self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs,), name=WORKER, daemon=True)
-        with _starting_processes():
-            self.process.start()
-        theirs.close()
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
         self.ready = False
         """Whether it has said so. Nothing is sent before: what a pipe does not hold would make the parent wait."""
         self.index = -1
@@ -206,33 +254,28 @@ class _Worker:
                 payload.send(self.connection)
             self.connection.send(task)
 
-    def end(self) -> None:
-        """Wait for the process, which has ended or been told to."""
-        self.connection.close()
-        self.process.join(timeout=END_SECONDS)
-        if self.process.is_alive():
-            self.process.kill()
-            self.process.join()
 
-
-@contextmanager
-def _starting_processes() -> Iterator[None]:
-    """Start processes in the block that leave Ctrl-C to this one, also while they import, and import only their own."""
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _begin(function: Callable[..., object], arguments: Sequence[Any], log: str | None) -> None:
+    """Work in a process of the pool; an error that a person can understand comes as one message."""
+    if function is not _work:  # whose pipe tells its end; a job's is told by the server alone
+        die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    threading.Thread(target=_end_with_pool, daemon=True).start()
+    if log:
+        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        silence = os.open(os.devnull, os.O_RDONLY)
+        for source, target in ((silence, 0), (output, 1), (output, 2)):
+            os.dup2(source, target)
+    guard_output()
     try:
-        with safe_imports():
-            resource_tracker.ensure_running()
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # to start the tracker unblocks it
-            yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        function(*arguments)
+    except HunminError as error:
+        print(error, file=sys.stderr)
+        sys.exit(error.exit_code)
 
 
 def _work(connection: Connection) -> None:
-    guard_output()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    threading.Thread(target=_end_with_parent, daemon=True).start()
     function: Any = None
     with suppress(EOFError, OSError):
         connection.send(READY)
@@ -245,7 +288,7 @@ def _work(connection: Connection) -> None:
                 connection.send(attempt(function, message))
 
 
-def _end_with_parent() -> None:
+def _end_with_pool() -> None:
     parent = parent_process()
     assert parent is not None
     parent.join()

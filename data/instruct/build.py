@@ -95,7 +95,7 @@ def build_instructions(
     parts = [Part(name) for name in settings.uses] + [Part(f"extra{n}", path) for n, path in enumerate(extra, 1)]
     searchers = {suite: Decontaminator.build(one) for suite, one in tests.items() if one}
     workers = min(settings.workers or available_cores(), len(parts))
-    with ProgressBar("instructions", 2 * len(parts), "uses") as bar, LocalPool(workers, __name__) as execute:
+    with ProgressBar("instructions", 2 * len(parts), "uses") as bar, LocalPool(workers, [__name__]) as execute:
         told: Callable[[Part], None] = lambda part: bar.advance(1, part.name)  # noqa: E731
         parts = execute(partial(_prepared, settings=settings, searchers=searchers), parts, told)
         whole = {

@@ -77,7 +77,7 @@ def test_what_a_stage_leaves(finetuned, benchmark, tiny_roberta):
 def test_without_workers_jobs_run_in_this_process_with_the_same_bytes(
     finetuned, benchmark, tiny_roberta, tmp_path, monkeypatch, capfd
 ):
-    monkeypatch.delattr("klue.runner.JobPool")
+    monkeypatch.delattr("klue.runner.LocalPool")
     out = shutil.copytree(finetuned[0], tmp_path / "klue")
     for job in ("ynat-random-42", "klue-sts-pretrained-42"):
         shutil.rmtree(out / "jobs" / job)

@@ -73,3 +73,16 @@ def sleep(folder: Path, task: Number) -> int:
 
 def large(data: bytes, task: Number) -> int:
     return len(data) + task.value
+
+
+def stand_in(job: str) -> None:
+    """Do as the job says."""
+    print(f"says {job}", os.environ["OMP_NUM_THREADS"], flush=True)
+    if job == "broken":
+        raise ValueError("a fault of the code")
+    if job == "wrong":
+        raise UserError("too hot", "cool", "wait")
+    if job == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if job == "endless":
+        time.sleep(600)

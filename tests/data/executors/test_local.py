@@ -28,6 +28,16 @@ def test_a_pool_keeps_its_workers_from_call_to_call_and_starts_a_server_that_die
         assert pool(square, tasks) == [n * n for n in range(6)]
 
 
+def test_workers_outlive_their_server():
+    tasks = [Number(n) for n in range(6)]
+    with LocalPool(2) as pool:
+        workers = set(pool(process_id, tasks))
+        os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)  # type: ignore[attr-defined]
+        assert pool(square, tasks) == [n * n for n in range(6)]
+        assert set(pool(process_id, tasks)) & workers
+    until(lambda: not any(map(alive, workers)))
+
+
 def test_what_is_preloaded_is_imported_once_and_beforehand_and_nothing_of_the_current_folder(tmp_path):
     """`python -c`, by which multiprocessing starts its server and its tracker, imports what lies there."""
     home, folder = tmp_path / "home", tmp_path / "folder"
@@ -40,7 +50,7 @@ def test_what_is_preloaded_is_imported_once_and_beforehand_and_nothing_of_the_cu
         "def work(task):\n    return task.value\n"
     )
     body = (
-        "    with LocalPool(2, preload='slow_module') as pool:\n"
+        "    with LocalPool(2, modules=['slow_module']) as pool:\n"
         "        while not list(Path(sys.argv[1]).glob('*.import')): time.sleep(.05)\n"
         "        import slow_module\n"
         "        print(pool(slow_module.work, [Number(n) for n in range(4)]))\n"
@@ -90,7 +100,7 @@ def test_a_ctrl_c_while_workers_start_shows_no_traceback(tmp_path):
 
 def test_a_ctrl_c_while_the_server_imports_ends_at_once(tmp_path):
     (tmp_path / "slow_module.py").write_text("import os, time\nos.write(1, b'imports\\n')\ntime.sleep(3600)\n")
-    body = "    with LocalPool(2, preload='slow_module') as pool:\n        pool(square, [Number(1), Number(2)])\n"
+    body = "    with LocalPool(2, modules=['slow_module']) as pool:\n        pool(square, [Number(1), Number(2)])\n"
     parent = subprocess.Popen(
         program(tmp_path, body), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, text=True,
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
@@ -142,6 +152,6 @@ def alive(process: int) -> bool:
 def test_the_users_own_choice_of_imports_is_given_back(monkeypatch):
     for before in ("", "1", None):
         monkeypatch.setenv("PYTHONSAFEPATH", before) if before is not None else monkeypatch.delenv("PYTHONSAFEPATH")
-        with safe_imports():
-            assert os.environ["PYTHONSAFEPATH"] == "1"
-        assert os.environ.get("PYTHONSAFEPATH") == before
+        with safe_imports({"A_VARIABLE": "x"}):
+            assert (os.environ["PYTHONSAFEPATH"], os.environ["A_VARIABLE"]) == ("1", "x")
+        assert (os.environ.get("PYTHONSAFEPATH"), os.environ.get("A_VARIABLE")) == (before, None)

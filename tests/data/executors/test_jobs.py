@@ -11,23 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import UserError
-from klue.job_pool import JobPool
+from data.executors.local import LocalPool
 
-ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(Path(__file__).parent))
+from executor_jobs import stand_in
 
-
-def stand_in(job):
-    """Do as the job says."""
-    print(f"says {job}", os.environ["OMP_NUM_THREADS"], flush=True)
-    if job == "broken":
-        raise ValueError("a fault of the code")
-    if job == "wrong":
-        raise UserError("too hot", "cool", "wait")
-    if job == "killed":
-        os.kill(os.getpid(), signal.SIGKILL)
-    if job == "endless":
-        time.sleep(600)
+ROOT = Path(__file__).parents[3]
 
 
 def ends(pool, count):
@@ -49,16 +38,16 @@ def wait_for_the_end_of(pid):
 def test_each_job_ends_in_its_own_way_with_its_own_log(tmp_path):
     jobs = ["well", "broken", "wrong", "killed"]
     before = dict(os.environ)
-    with JobPool([], 3) as pool:
+    with LocalPool(environment={"OMP_NUM_THREADS": "3"}) as pool:
         for job in jobs:
-            pool.start(job, stand_in, job, tmp_path / job)
+            pool.start(job, stand_in, job, log=tmp_path / job)
         assert ends(pool, 4) == {"well": 0, "broken": 1, "wrong": 2, "killed": -signal.SIGKILL}
-        pool.start("endless", stand_in, "endless", tmp_path / "endless")
+        pool.start("endless", stand_in, "endless", log=tmp_path / "endless")
         lost = pool._running["endless"].pid
         os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)  # the next job gets another server
         assert ends(pool, 1) == {"endless": 255}
         wait_for_the_end_of(lost)
-        pool.start("later", stand_in, "later", tmp_path / "later")
+        pool.start("later", stand_in, "later", log=tmp_path / "later")
         assert ends(pool, 1) == {"later": 0}
     said = {job: (tmp_path / job).read_text() for job in [*jobs, "later"]}
     assert all(text.startswith(f"says {job} 3\n") for job, text in said.items())
@@ -73,9 +62,9 @@ def test_a_server_that_another_stage_began_gives_way(tmp_path):
     """It lacks the jobs' modules and their environment."""
     forkserver.ensure_running()
     server = forkserver._forkserver._forkserver_pid
-    with JobPool([], 1) as pool:
+    with LocalPool(environment={}) as pool:
         assert forkserver._forkserver._forkserver_pid not in (None, server)
-        pool.start("endless", stand_in, "endless", tmp_path / "endless")
+        pool.start("endless", stand_in, "endless", log=tmp_path / "endless")
         job = pool._running["endless"].pid
     assert not Path(f"/proc/{job}").exists() and forkserver._forkserver._forkserver_pid is None
 
@@ -83,12 +72,12 @@ def test_a_server_that_another_stage_began_gives_way(tmp_path):
 RUNNER = """
 import signal, sys, time
 from pathlib import Path
-from klue.job_pool import JobPool
+from data.executors.local import LocalPool
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
-    with JobPool([], 1) as pool:
+    with LocalPool(environment={}) as pool:
         for name in "ab":
-            pool.start(name, time.sleep, 600, Path(sys.argv[1]) / name)
+            pool.start(name, time.sleep, 600, log=Path(sys.argv[1]) / name)
         print(*(process.pid for process in pool._running.values()), flush=True)
         pool.ended(600)
 """
@@ -97,11 +86,11 @@ if __name__ == "__main__":
 IMPORTING = """
 import signal, sys, time
 from pathlib import Path
-from klue.job_pool import JobPool
+from data.executors.local import LocalPool
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    with JobPool(["slow_module"], 1) as pool:
-        pool.start("a", time.sleep, 600, Path(sys.argv[1]) / "a")
+    with LocalPool(modules=["slow_module"], environment={}) as pool:
+        pool.start("a", time.sleep, 600, log=Path(sys.argv[1]) / "a")
 """
 
 
