@@ -25,6 +25,12 @@ def folders_of(run: Path, stage: str) -> tuple[Path, Path]:
     return work_folder_of(run, stage), folder_of(run, stage)
 
 
+def latest_folder_of(run: Path, stage: str) -> Path:
+    """Return the folder in which a stage works where there is one, else that of what it has made."""
+    folder = work_folder_of(run, stage)
+    return folder if folder.is_dir() else folder_of(run, stage)
+
+
 def of_run_or_itself(path: Path, stage: str) -> Path:
     """Return the stage's folder where the path is a run's, else the path: people name either."""
     folder = folder_of(path, stage)

@@ -15,6 +15,7 @@ from common.errors import UserError
 from common.files import atomic_write, human_size
 from common.manifest import read_manifest
 from common.progress import console, duration, say, short_number
+from common.stage_folders import folder_of
 from hunmin.page.words import ENGLISH, Words
 from hunmin.recipe import Recipe
 from hunmin.scores import NOT_SCORED, score_rows
@@ -31,7 +32,7 @@ COUNTED = ("corpus", "tokenizer", "tokens", "pretrain", "export")
 
 def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     """Write report.json into `out` and return counts; nothing in it depends on a clock."""
-    metrics = read_metrics(run / "pretrain" / "logs" / "metrics.jsonl")
+    metrics = read_metrics(folder_of(run, "pretrain") / "logs" / "metrics.jsonl")
     collected = collect(recipe, run, metrics)
     with atomic_write(out / "report.json") as stream:
         json.dump(collected, stream, ensure_ascii=False, indent=1, sort_keys=True)
@@ -67,7 +68,7 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
             "last": end(validation, -1, "validation_loss", "validation_accuracy"),
         },
         "klue": rows,
-        "contamination": contamination(run / "corpus" / "hits.jsonl"),
+        "contamination": contamination(folder_of(run, "corpus") / "hits.jsonl"),
         "published": published_for(rows, recipe.published),
         "synthetic": sorted(synthetic_tasks(rows)),
     }
@@ -151,7 +152,7 @@ def read_report(run: Path) -> dict[str, Any]:
     Raises:
         UserError: there is none.
     """
-    path = run / "report" / "report.json"
+    path = folder_of(run, "report") / "report.json"
     if not path.exists():
         raise UserError(
             f"{run} has no report yet", "the report is the last stage", f"hunmin run RECIPE (out: {run}) to its end"
@@ -184,7 +185,7 @@ def print_report(run: Path, page: Path) -> None:
     else:
         out.print(f"klue:   {NOT_SCORED}")
     out.print(f"page:   {page}")
-    model = run / "export" / "model.safetensors"
+    model = folder_of(run, "export") / "model.safetensors"
     if model.exists():
         say(f"model:  {model.parent} ({human_size(model.stat().st_size)})")
     if times := stage_times(run):

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from common.errors import UserError
+from common.message import from_tree
 from klue.grid import Best, latex_lines, markdown_lines, md, terminal_text, tex
 from klue.results import TITLES, summarize
 from klue.synthetic import TOLD
@@ -143,6 +144,11 @@ def _with_best(scores: Scores, line: Line) -> list[str]:
     ]
 
 
+def with_message(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a result row whose note is a message again, which can be said in another language."""
+    return {**row, "data_note": from_tree(row.get("data_message", row["data_note"]))}
+
+
 def read_rows(folder: Path) -> list[dict[str, Any]]:
     """Return the result rows of a finished klue folder. Raises UserError where the folder holds no results.jsonl, or
     one that is damaged or empty."""
@@ -152,7 +158,7 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
             f"{folder} holds no results.jsonl", "scores are read from a finished klue folder", "hunmin klue finetune"
         )
     try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        rows = [with_message(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
         tables(rows)  # what a row must hold
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UserError(

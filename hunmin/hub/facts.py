@@ -9,6 +9,7 @@ from typing import Any
 
 from common.errors import UserError
 from common.manifest import read_manifest
+from common.stage_folders import folder_of
 from hunmin.hub.work import Work, work_of
 from hunmin.recipe import Recipe, load_recipe, recipe_of
 from hunmin.report import contamination
@@ -65,17 +66,17 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
     counts: dict[str, dict[str, Any]] = {}
     versions: dict[str, str] = {}
     for name in ("corpus", "tokenizer", "tokens", "pretrain", "export", "klue"):
-        manifest = read_manifest(run / name)
+        manifest = read_manifest(folder_of(run, name))
         counts[name] = manifest.counts if manifest else {}
         versions |= manifest.versions if manifest else {}
-    statistics, card = run / "corpus" / "statistics.json", run / "tokenizer" / "README.md"
+    statistics, card = folder_of(run, "corpus") / "statistics.json", folder_of(run, "tokenizer") / "README.md"
     others = [kept for _, path in found if (kept := read_metadata(path))]
     return Facts(
         recipe=recipe,
         counts=counts,
         versions=versions,
         statistics=json.loads(statistics.read_bytes()) if statistics.is_file() else {},
-        contamination=contamination(run / "corpus" / "hits.jsonl"),
+        contamination=contamination(folder_of(run, "corpus") / "hits.jsonl"),
         vocabulary=card.read_text(encoding="utf-8") if card.is_file() else "",
         # scores of the end are not those of an earlier checkpoint
         scores=score_rows(run) if counts["klue"] and saved["step"] == counts["pretrain"].get("steps") else [],

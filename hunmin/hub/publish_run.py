@@ -8,6 +8,7 @@ from pathlib import Path
 from common.errors import UserError
 from common.progress import say
 from common.settings import load_yaml
+from common.stage_folders import folder_of
 from hunmin.hub.card import Language
 from hunmin.hub.publish import publish, refuse_no_encoder, run_of
 from hunmin.hub.push import check_name, prepare
@@ -31,7 +32,7 @@ def checkpoint_in(folder: Path) -> tuple[Path, Path] | None:
     if not (run / "recipe.yaml").is_file():
         return None
     refuse_instructions(load_yaml(run / "recipe.yaml"), run / "recipe.yaml")
-    found = complete_checkpoints(run / "pretrain" / "checkpoints")
+    found = complete_checkpoints(folder_of(run, "pretrain") / "checkpoints")
     if not found:
         raise UserError(
             f"{run} has no finished checkpoint", remedy=f"hunmin run {run / 'recipe.yaml'} --until pretrain"
@@ -89,6 +90,6 @@ def publish_run(recipe: Recipe) -> None:
     hub, run = recipe.hub, Path(recipe.out)
     if not hub.repository:
         return
-    step, checkpoint = complete_checkpoints(run / "pretrain" / "checkpoints")[-1]
+    step, checkpoint = complete_checkpoints(folder_of(run, "pretrain") / "checkpoints")[-1]
     url = publish_checkpoint(checkpoint, run, hub.repository, hub.private, hub.dtype)
     say(f"{url}: step {step:,} pushed", style="green")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from common.lock import is_locked
-from common.message import from_tree
 from common.settings import load_yaml, parse_settings
+from common.stage_folders import folder_of, latest_folder_of, work_folder_of
 from data.corpus import DAMAGED
 from data.statistics.table import load_statistics
 from hunmin.embed.facts import EmbedFacts, read_embed
@@ -19,7 +19,7 @@ from hunmin.page.stages import FRESH, RunState, StageFacts, last_written, read_s
 from hunmin.recipe import recipe_of
 from hunmin.report import contamination
 from hunmin.stages import TIMING
-from klue.report import read_rows
+from klue.report import read_rows, with_message
 from klue.search import tried_values
 from klue.settings import KlueSettings
 from klue.tables import published_for
@@ -125,14 +125,14 @@ def read_facts(run: Path, now: float) -> Facts:
     recipe = load_yaml(recipe_of(run))
     written = last_written(run, now)
     active = is_locked(run) or (written is not None and now - written < FRESH)
-    folder = run / "pretrain.partial" if (run / "pretrain.partial").is_dir() else run / "pretrain"
+    folder = latest_folder_of(run, "pretrain")
     stopped = (folder / "logs" / STOPPED_MARK).exists()
     if stopped or _json(folder / "logs" / HEARTBEAT).get("state") == "failed":
         active = is_locked(run)  # what was written last was its end
     training = read_training(folder)
     stages = read_stages(run, active, bool(recipe.get("embed")))
     state = run_state(stages, active, stopped, training.heartbeat)
-    corpus, times = run / "corpus", read_metrics(run / TIMING)
+    corpus, tokenizer, times = folder_of(run, "corpus"), folder_of(run, "tokenizer"), read_metrics(run / TIMING)
     last = times[-1] if times else {}
     return Facts(
         name=str(recipe.get("name", run.name)),
@@ -140,10 +140,10 @@ def read_facts(run: Path, now: float) -> Facts:
         state=state,
         stages=stages,
         statistics=load_statistics(corpus) if (corpus / "statistics.json").is_file() else None,
-        vocabulary=read_vocabulary(run / "tokenizer") if (run / "tokenizer" / "tokenizer.json").is_file() else None,
+        vocabulary=read_vocabulary(tokenizer) if (tokenizer / "tokenizer.json").is_file() else None,
         training=training,
         klue=read_klue(run, recipe),
-        embed=read_embed(run / "embed.partial" if (run / "embed.partial").is_dir() else run / "embed"),
+        embed=read_embed(latest_folder_of(run, "embed")),
         now=now,
         last_sign=written,
         date=last.get("time") or next((one.get("time") for one in reversed(training.starts)), None),
@@ -192,20 +192,19 @@ def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
     """Return the scores of a run: of the stage under way, or else of the finished one."""
     tree = recipe.get("klue") or {}
     rows, jobs = [], None
-    partial = run / "klue.partial"
+    partial = work_folder_of(run, "klue")
     if partial.is_dir():
         settings = parse_settings(KlueSettings, tree, str(run / "recipe.yaml"))
         values = sum(len(tried_values(settings, get_task(name), 0)) for name in settings.tasks)
         jobs = values * len(settings.seed_list) * (2 if settings.baseline_random else 1)
-        rows = [row for path in sorted(partial.glob("jobs/*/result.json")) if (row := _json(path))]
-    elif (run / "klue" / "results.jsonl").is_file():
-        rows = read_rows(run / "klue")
-    rows = [{**row, "data_note": from_tree(row.get("data_message", row["data_note"]))} for row in rows]
+        rows = [with_message(row) for path in sorted(partial.glob("jobs/*/result.json")) if (row := _json(path))]
+    elif (folder_of(run, "klue") / "results.jsonl").is_file():
+        rows = read_rows(folder_of(run, "klue"))
     return Klue(
         rows=rows,
         jobs=jobs,
         published=published_for(rows, bool(tree.get("published"))),
-        contamination=contamination(run / "corpus" / "hits.jsonl"),
+        contamination=contamination(folder_of(run, "corpus") / "hits.jsonl"),
         watched=read_metrics(run / "watch" / "scores.jsonl"),
     )
 

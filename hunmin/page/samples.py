@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from common.stage_folders import folder_of
 from hunmin.page.facts import Facts
 from hunmin.page.words import Words
 
@@ -28,16 +29,16 @@ def read_samples(run: Path) -> list[dict[str, Any]]:
     from data.shards import read_shard, row_groups, shard_paths
     from tokenizer.show import show
 
-    if not (run / "corpus" / "manifest.json").is_file():
+    if not (folder_of(run, "corpus") / "manifest.json").is_file():
         return []
-    whole = (run / "tokenizer" / "tokenizer.json").is_file()
-    places = [(path, group) for path in shard_paths(run / "corpus") for group in range(row_groups(path))]
+    whole = (folder_of(run, "tokenizer") / "tokenizer.json").is_file()
+    places = [(path, group) for path in shard_paths(folder_of(run, "corpus")) for group in range(row_groups(path))]
     found: dict[str, dict[str, Any]] = {}
     for path, group in places[:: -(-len(places) // SOURCES)]:
         for batch in read_shard(path, ["id", "source", "sentences"], range(group, group + 1)):
             for row in batch.to_pylist():
                 if row["source"] not in found and len(found) < SOURCES:
                     sentences = row["sentences"][:SENTENCES]
-                    cuts = [show([run / "tokenizer"], one)[-1]["words"] if whole else [] for one in sentences]
+                    cuts = [show([folder_of(run, "tokenizer")], one)[-1]["words"] if whole else [] for one in sentences]
                     found[row["source"]] = {**row, "sentences": list(zip(sentences, cuts, strict=True))}
     return list(found.values())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from common.manifest import Manifest, read_manifest
+from common.stage_folders import folder_of, work_folder_of
 from hunmin.stages import encoder_stages, stage_times
 
 StageState = Literal["done", "outdated", "under way", "unfinished", "waiting"]
@@ -41,9 +42,9 @@ def read_stages(run: Path, active: bool, embeds: bool) -> list[StageFacts]:
     manifests: dict[str, Manifest | None] = {}
     found: dict[str, StageFacts] = {}
     for stage in encoder_stages(embeds):
-        manifest = manifests[stage.name] = read_manifest(run / stage.folder)
+        manifest = manifests[stage.name] = read_manifest(folder_of(run, stage.folder))
         state: StageState = "done"
-        if (run / f"{stage.folder}.partial").is_dir():
+        if work_folder_of(run, stage.folder).is_dir():
             state = "under way" if active else "unfinished"
         elif manifest is None:
             state = "waiting"

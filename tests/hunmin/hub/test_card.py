@@ -14,6 +14,7 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard
 
+from common.message import Message, as_tree
 from hunmin.hub.card import write_card
 from hunmin.hub.facts import read_facts
 from hunmin.hub.work import Work
@@ -27,6 +28,7 @@ ENGLISH = re.compile(
     r"\b(the|of|is|are|and|not|from|with|in|to|for|on|which|scores?|seeds?|model|metrics?|pretrained|published|random"
     r"|accuracy|evaluation|epochs?|files?)\b"
 )
+LEFT_OUT = Message("trained on {kept} of {all} examples", kept=200, all=36_547)
 
 
 def checkpoint(run: Path, step: int) -> Path:
@@ -271,7 +273,8 @@ def test_its_scores_are_korean(scored: Path) -> None:
             **first, "task": name, "init": init, "best": dict.fromkeys(metrics_of(name), 50.0),
             "last": dict.fromkeys(metrics_of(name), 50.0),
             **({"test": dict.fromkeys(metrics_of(name), 50.0)} if task.test_examples else {}),
-            "data_note": "trained on 200 of 36,547 examples" if (name, init) == ("ynat", "pretrained") else "",
+            "data_note": str(LEFT_OUT) if (name, init) == ("ynat", "pretrained") else "",
+            "data_message": as_tree(LEFT_OUT) if (name, init) == ("ynat", "pretrained") else "",
             "examples": {"train": 10**7, "dev": task.dev_examples, "test": task.test_examples},
             "settings": {**first["settings"], "evaluations_per_epoch": 2}, "one_answer": "0",
         }
