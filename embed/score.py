@@ -17,7 +17,7 @@ from common.errors import HunminError, UserError, nearest
 from common.files import atomic_write, sha256_file
 from common.lock import locked
 from common.manifest import MANIFEST, package_versions
-from common.message import Message, as_tree
+from common.message import Message, as_tree, filled, from_tree
 from common.names import shown_name
 from common.progress import say
 from common.settings import load_yaml, settings_hash
@@ -29,6 +29,7 @@ from embed.settings import require_mteb
 
 BENCHMARK = "MTEB(kor, v2)"
 PART = "{count} of {all} tasks of {name}"
+CUT = "{name}, {width} entries"
 NGRAMS = "character n-grams"
 WEIGHTS = (".safetensors", ".bin")
 """Ends of the names of files that hold a model's weights."""
@@ -52,7 +53,8 @@ def score_models(
     widths: Sequence[int] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """Return the table: {"tasks": {task: metric, differs}, "rows": [{"model", "scores": {task: percent},
-    "trained_on", "truncate", "revision", "results"}], "absent": {task: why}, "heading", "heading_message"}.
+    "trained_on", "truncate", "revision", "results"}], "absent": {task: why}, "heading", "messages":
+    {title or difference: as `common.message.as_tree` writes it}}.
 
     Writes mteb's JSON below `out/mteb`, by name and hash of the weights, and `out/table.json`. A finished task is kept
     until weights, data, code or versions change.
@@ -97,7 +99,9 @@ def score_models(
             told = {"model": row.title, "trained_on": sorted({*row.trained} & {*loaded}), "truncate": row.truncate}
             table["rows"].append(told | {"revision": row.revision} | _score(row, loaded, files, out))
         table["heading"] = heading(loaded)
-        table["heading_message"] = as_tree(table["heading"])
+        texts = [table["heading"], *(row["model"] for row in table["rows"])]
+        texts += [line for one in table["tasks"].values() for line in one["differs"]]
+        table["messages"] = {text: as_tree(text) for text in texts if isinstance(text, Message)}
         with atomic_write(out / "table.json") as stream:
             json.dump(table, stream, ensure_ascii=False, indent=1)
     return table
@@ -144,24 +148,27 @@ def _models(
     def own(width: int | None = truncate) -> Any:
         return load_model(model, truncate=width)
 
-    name, revision = f"{name}, {truncate} entries" if truncate else name, model_revision(model, truncate)
+    name, revision = Message(CUT, name=name, width=truncate) if truncate else name, model_revision(model, truncate)
     yield Row(name, revision, own, trained, truncate)
     if backend:
         graph = graph_of(model, backend)
         yield Row(
-            f"{name}, {backend}", settings_hash([revision, sha256_file(graph)]),
+            Message("{name}, {backend}", name=name, backend=backend), settings_hash([revision, sha256_file(graph)]),
             lambda: use_graph(load_model(model, "cpu", truncate), graph), trained, truncate,
         )  # fmt: skip
     for width in widths:
-        yield Row(f"{name}, {width} entries", model_revision(model, width), partial(own, width), trained, width)
+        yield Row(
+            Message(CUT, name=name, width=width), model_revision(model, width), partial(own, width), trained, width
+        )
     like = base or model
     # a base's vectors are pooled, cut and prompted as the model's, whose own weights take no part
     beside = {file: digest for file, digest in _files(model).items() if "/" in file or not file.endswith(WEIGHTS)}
     revision = settings_hash([_files(like), beside, truncate])
     if base:
-        yield Row(f"{name}, untuned", revision, lambda: model_like(own(), base), truncate=truncate)
+        yield Row(Message("{name}, untuned", name=name), revision, lambda: model_like(own(), base), truncate=truncate)
     random = settings_hash([revision, "random"])
-    yield Row(f"{name}, random weights", random, lambda: model_like(own(), like, random=True), truncate=truncate)
+    title = Message("{name}, random weights", name=name)
+    yield Row(title, random, lambda: model_like(own(), like, random=True), truncate=truncate)
     yield Row(NGRAMS, "", None)
 
 
@@ -238,6 +245,10 @@ def as_markdown(table: dict[str, Any], language: str | None = None) -> str:
             with why tasks are not scored.
     """
     say = load_yaml(Path(__file__).with_name("table.yaml"))[language or "en"]
+
+    def said(text: str) -> str:
+        return _said(from_tree(table.get("messages", {}).get(text, text)), say["sentences"])
+
     names, others = list(table["tasks"]), published()
     rows = list(table["rows"])
     other_data = {name for name, one in table["tasks"].items() if any("train" not in told for told in one["differs"])}
@@ -246,16 +257,16 @@ def as_markdown(table: dict[str, Any], language: str | None = None) -> str:
         scores = {name: score for name, score in scores.items() if name not in other_data}
         if any(scores.get(name) is not None for name in names):
             rows.append({"model": model, "scores": scores, "trained_on": one["trained_on"]})
-    lines = [f"{_said(table['heading'], say)}, {say['percent']}", ""]
+    lines = [f"{said(table['heading'])}, {say['percent']}", ""]
     lines += [f"| {say['model']} | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
     for row in rows:
         seen, scores = row["trained_on"], row["scores"]
         cells = ["" if scores.get(one) is None else f"{scores[one]:.2f}{'*' * (one in (seen or ()))}" for one in names]
-        lines.append(f"| {_said(row['model'], say)}{' (?)' * (seen is None)} | {' | '.join(cells)} |")
-    notes = [say["published"].format(source=_said(others["source"], say))] if len(rows) > len(table["rows"]) else []
+        lines.append(f"| {said(row['model'])}{' (?)' * (seen is None)} | {' | '.join(cells)} |")
+    notes = [say["published"].format(source=said(others["source"]))] if len(rows) > len(table["rows"]) else []
     notes += [say["marks"]]
     notes += [
-        f"{name}: {'; '.join(_said(told, say) for told in one['differs'])}"
+        f"{name}: {'; '.join(map(said, one['differs']))}"
         for name, one in table["tasks"].items() if one["differs"]
     ]  # fmt: skip
     if language:
@@ -265,8 +276,9 @@ def as_markdown(table: dict[str, Any], language: str | None = None) -> str:
     return "\n".join([*lines, *(f"\n{note}" for note in notes)]) + "\n"
 
 
-def _said(text: str, say: dict[str, Any]) -> str:
-    """Return a title or a note in the language of its phrases: regular expressions and what they become."""
-    for phrase, said in say["phrases"].items():
-        text = re.sub(phrase, said, text)
-    return text
+def _said(text: Any, sentences: dict[str, str]) -> Any:
+    """Return a sentence, or a value in one, as a table of English sentences → those of another language says it."""
+    if isinstance(text, Message):
+        values = {name: _said(value, sentences) for name, value in text.values.items()}
+        return filled(sentences.get(text.template, text.template), values)
+    return sentences.get(text, text) if isinstance(text, str) else text

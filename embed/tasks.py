@@ -12,6 +12,7 @@ from mteb.abstasks.retrieval import AbsTaskRetrieval
 from mteb.abstasks.task_metadata import TaskMetadata
 
 from common.errors import UserError
+from common.message import Message
 from common.settings import load_yaml
 from embed.scored import SCORED, Folders, Retrieval, read_scored
 
@@ -104,7 +105,7 @@ def task_texts(task: Any) -> list[str]:
 
 def differences(task: Any) -> list[str]:
     """Return how rows and characters of a task differ from the statistics that mteb ships; [] where they do not."""
-    found = []
+    found: list[str] = []
     for split, shipped in (task.metadata.descriptive_stats or {}).items():
         for subset in task.hf_subsets:
             told = shipped.get("hf_subset_descriptive_stats", {}).get(subset, shipped)
@@ -112,10 +113,18 @@ def differences(task: Any) -> list[str]:
             rows = [len(column) for column in texts.values()]
             characters = told.get("number_of_characters") or told["text_statistics"]["total_text_length"]
             for what, here, there in (
-                ("rows", sum(rows) if "corpus" in texts else rows[0], told["num_samples"]),
-                ("characters", sum(len(text) for column in texts.values() for text in column), characters),
+                (
+                    "{where}: {here} rows, mteb has {there}",
+                    sum(rows) if "corpus" in texts else rows[0],
+                    told["num_samples"],
+                ),
+                (
+                    "{where}: {here} characters, mteb has {there}",
+                    sum(len(text) for column in texts.values() for text in column),
+                    characters,
+                ),
             ):
                 if here != there:
-                    where = split if subset == "default" else f"{split} of {subset}"
-                    found.append(f"{where}: {here:,} {what}, mteb has {there:,}")
+                    where = split if subset == "default" else f"{subset} {split}"
+                    found.append(Message(what, where=where, here=here, there=there))
     return found

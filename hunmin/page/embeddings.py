@@ -24,12 +24,16 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
     steps, losses = zip(*found.losses, strict=True) if found.losses else ((), ())
     loss = Series(words("training"), Curve(np.array(steps, float), np.array(losses, float)))
     chart = line_chart(words, "embed-loss", "Loss of the embeddings", [loss], "loss", source=SOURCE)
-    rows = found.scores.get("rows", [])
+    rows, messages = found.scores.get("rows", []), found.scores.get("messages", {})
+
+    def said(text: str) -> str:
+        return words(from_tree(messages.get(text, text)))
+
     tasks = list(dict.fromkeys(task for row in rows for task in row["scores"]))
     scores = Table(
         words("Scores of the embeddings"),
         [words("model"), *tasks],
-        [[row["model"], *(_percent(row["scores"].get(task)) for task in tasks)] for row in rows],
+        [[said(row["model"]), *(_percent(row["scores"].get(task)) for task in tasks)] for row in rows],
     )
     graphs = Table(
         words("ONNX graphs"),
@@ -39,7 +43,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
             for name, of in found.graphs.items()
         ],
     )
-    heading = words(from_tree(found.scores.get("heading_message", "")))
+    heading = said(found.scores.get("heading", ""))
     return {"charts": [chart] if chart else [], "heading": heading, "scores": scores, "graphs": graphs}
 
 

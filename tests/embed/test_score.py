@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from common.errors import HunminError, UserError
+from common.message import Message, as_tree
 
 pytest.importorskip("mteb")
 pytest.importorskip("sentence_transformers")
@@ -329,16 +330,29 @@ def test_differences_are_told(sets: Path) -> None:
     assert differences(local_task("HunminKlueMrcRetrieval", [sets])) == []
 
 
+CUT = Message("{name}, {width} entries", name="mini", width=64)
+DIFFERS = [
+    Message("{where}: {here} rows, mteb has {there}", where="validation", here=12, there=519),
+    Message(
+        "{where}: {here} characters, mteb has {there}", here=1234, there=5,
+        where="ko test",
+    ),
+]  # fmt: skip
+ROWS = [
+    "mini", CUT, Message("{name}, {backend}", name=CUT, backend="int8"), Message("{name}, untuned", name="mini"),
+    Message("{name}, random weights", name="mini"),
+]  # fmt: skip
+HEADING = Message("{count} of {all} tasks of {name}", count=1, all=20, name="MTEB(kor, v2)")
 TABLE = {
-    "heading": "1 of 20 tasks of MTEB(kor, v2)",
+    "heading": str(HEADING),
+    "messages": {text: as_tree(text) for text in (HEADING, *DIFFERS, *ROWS[1:])},
     "tasks": {
-        "KLUE-STS": {"differs": ["validation: 12 rows, mteb has 519", "test of ko: 1,234 characters, mteb has 5"]}
+        "KLUE-STS": {"differs": ["validation: 12 rows, mteb has 519", "ko test: 1,234 characters, mteb has 5"]}
     },
     "absent": {"KorSTS": "no test file of KorSTS in /home/someone/data"},
     "rows": [
-        {"model": f"mini{more}", "scores": {"KLUE-STS": 50.0}, "trained_on": seen}
-        for more, seen in (("", ["KLUE-STS"]), (", 64 entries", []), (", 64 entries, int8", []), (", untuned", []),
-                           (", random weights", []))
+        {"model": str(name), "scores": {"KLUE-STS": 50.0}, "trained_on": ["KLUE-STS"] if name == "mini" else []}
+        for name in ROWS
     ] + [{"model": NGRAMS, "scores": {"KLUE-STS": 39.99}, "trained_on": []}],
 }  # fmt: skip
 
