@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,15 @@ from rich.text import Text
 
 from common.errors import UserError
 from common.message import from_tree
-from klue.grid import Best, latex_lines, markdown_lines, md, terminal_text, tex
+from klue.grid import RAISED, Best, latex_lines, markdown_lines, md, terminal_text, tex
 from klue.results import TITLES, summarize
 from klue.synthetic import TOLD
-from klue.tables import UNDEFINED, Counts, Line, Published, Rows, Scores, tables
+from klue.tables import FLAG_MARKS, UNDEFINED, Counts, Line, Published, Rows, Scores, tables
 
 METRIC_WIDTH = 38
 """Columns of the terminal that names of metrics take at most."""
+MARKS = re.compile(f"[{RAISED}]+$|[{FLAG_MARKS}]$")
+"""Mark of a footnote at the end of a cell or of a column's name."""
 BESIDE = "KLUE-"
 """The terminal has room for the published models of KLUE whose names begin so; the other forms have all."""
 
@@ -31,7 +34,7 @@ def results_table(
 
     Args:
         width: columns of the terminal; fewer published models stand in fewer.
-        brief: only the tasks' own metrics, and the first notes, to the source of published scores.
+        brief: only the tasks' own metrics, the first notes, to the source of published scores, and those of marks.
     """
     return Group(*(_terminal(scores, width, brief) for scores in tables(rows, published, contamination)))
 
@@ -42,9 +45,7 @@ def _terminal(scores: Scores, width: int, brief: bool) -> Table:
     beside = [line for line in scores.lines if line.title.startswith(f"published: {kind}")]
     room = (width - 2 - METRIC_WIDTH - 17 * len(ours)) // 11
     shown = ours + beside[: max(0, room)]
-    notes = (
-        scores.notes[: 1 + (TOLD in scores.notes) + scores.collapsed + bool(beside)] if brief else list(scores.notes)
-    )
+    notes = _first_notes(scores, shown) if brief else list(scores.notes)
     if len(shown) < len(scores.lines):
         notes.append(f"{len(scores.lines) - len(shown)} more published models: hunmin klue report --format markdown.")
     table = Table(title=scores.title, title_justify="left", caption=Text("\n".join(notes)), caption_justify="left")
@@ -62,6 +63,15 @@ def _terminal(scores: Scores, width: int, brief: bool) -> Table:
     for name, cells in extra:
         table.add_row(name, *cells, *["–"] * (len(shown) - len(cells)), style="dim")
     return table
+
+
+def _first_notes(scores: Scores, shown: list[Line]) -> list[str]:
+    """Return the notes up to the source of published scores, and the footnotes whose marks stand in the lines shown."""
+    published = any(not line.seeds for line in scores.lines)
+    first = 1 + (TOLD in scores.notes) + scores.collapsed + published
+    cells = [*scores.columns, *(cell for line in shown for cell in line.cells)]
+    marks = {found[0] for cell in cells if (found := MARKS.search(cell))}
+    return [*scores.notes[:first], *(note for note in scores.notes[first:] if note.split(" ")[0] in marks)]
 
 
 def markdown(

@@ -263,7 +263,7 @@ def _sum(counts: Mapping[str, int]) -> str:
     return f"{sum(counts.values()):,}" if any(counts.values()) else ""
 
 
-def _scores(facts: Facts, language: Language) -> dict[str, Any]:
+def _scores(facts: Facts, language: Language = "en") -> dict[str, Any]:
     """Return the table of the scores, and what is to be said of them."""
     rows = facts.scores
     other = {TASKS[task].title: (n, scored_examples(task)) for task, n in not_the_benchmarks(rows).items()}

@@ -386,3 +386,16 @@ def test_a_models_name_is_text_in_every_form():
     line = next(line for line in markdown([row]).splitlines() if "pretrained" in line)
     assert line.startswith("| \\[/x\\]\\<b\\>\\|\\`\\$\\\\input{x}^\\~") and "\x1b" not in line
     assert "[/x]<b>|`\\$\\textbackslash{}input\\{x\\}\\textasciicircum{}\\textasciitilde{}" in latex([row])
+
+
+def test_a_short_table_has_the_footnotes_of_its_marks() -> None:
+    """Marks without their notes tell nobody what they mean."""
+    cut = result("ynat", "pretrained", 42, 60.0) | {"data_note": "trained on 200 of 45,678 examples"}
+    for rows in ([cut], ROWS):
+        console = Console(record=True, width=200, file=io.StringIO())
+        console.print(results_table(rows, published_rows(), 200, brief=True))
+        text = console.export_text()
+        body, notes = text.rsplit("└", 1)
+        marks = set(re.findall("[¹²³⁴⁵⁶⁷⁸⁹]+|[†‡§¶]", body))
+        assert marks == set(re.findall("^ *([¹²³⁴⁵⁶⁷⁸⁹]+|[†‡§¶]) ", notes, re.MULTILINE))
+        assert rows == ROWS or (marks == {"¹"} and "¹ YNAT: trained on 200 of 45,678 examples." in notes)
