@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from common.compressed import COMPRESSED, decompression_errors
@@ -147,7 +148,13 @@ def read_examples(task: Task, path: Path) -> list[Example]:
 def tell_contradictions(path: Path, odd: Sequence[str], records: int) -> None:
     """Say how many of a file's records contradict themselves, if any, and how the first one does; all are used."""
     if odd:
-        say(f"{path}: {len(odd):,} of {records:,} records contradict themselves; {odd[0]}", style="yellow")
+        _say_once(f"{path}: {len(odd):,} of {records:,} records contradict themselves; {odd[0]}")
+
+
+@cache
+def _say_once(text: str) -> None:
+    """Say it the first time that a process reads the file: an estimate reads it before the stage does."""
+    say(text, style="yellow")
 
 
 def load_splits(task: Task, data: Path, max_train: int | None = None, source: Source | None = None) -> Splits:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -153,6 +155,8 @@ def _print_tables(statistics: dict[str, Any]) -> None:
     print(shown.get(), end="")
 
 
+CHANGE = re.compile(r"\[-(.*?)-\]", re.DOTALL)
+"""Text that a cleaning rule took away (`data.dropped.marked`)."""
 SHOWN = 300
 """Characters printed of a text."""
 
@@ -196,7 +200,16 @@ def _where(row: dict[str, Any]) -> str:
 
 
 def _one_line(text: str) -> str:
+    text = CHANGE.sub(_told_apart, text)
     return " ".join(text[:SHOWN].split()) + (" …" if len(text) > SHOWN else "")
+
+
+def _told_apart(change: re.Match[str]) -> str:
+    """Return a removed piece with code points for the characters that NFC composes: they look like what they become."""
+    piece = change[1]
+    if unicodedata.is_normalized("NFC", piece):
+        return change[0]
+    return f"[-{' '.join(f'U+{ord(one):04X}' for one in piece)}-]"
 
 
 @app.command(epilog="Example: zstd -dc raw.jsonl.zst | hunmin corpus pseudonymize > clean.jsonl")

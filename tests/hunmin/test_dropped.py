@@ -1,6 +1,7 @@
 """`hunmin corpus stats RUN --dropped`: what a corpus left out, by rule and id, and with --text its texts."""
 
 import json
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,14 @@ def test_mistakes_are_told(run, capsys):
     (run / "corpus/statistics.json").unlink()
     assert run_command(["corpus", "stats", str(run), "--dropped", "5"]) == 2
     assert "no finished corpus" in capsys.readouterr().err
+
+
+def test_letters_that_are_composed_are_told_apart(run, capsys, tmp_path):
+    """A decomposed syllable looks like the composed one that it becomes."""
+    decomposed = unicodedata.normalize("NFD", "각")
+    with (tmp_path / "web.jsonl").open("a", encoding="utf-8") as stream:
+        stream.write("\n" + json.dumps({"id": "nfd", "text": f"{KEPT} 지하철은 {decomposed} 역에 선다."}))
+    assert run_command(["corpus", "build", str(tmp_path / "recipe.yaml")]) == 0
+    capsys.readouterr()
+    assert run_command(["corpus", "stats", str(run), "--dropped", "5", "--text"]) == 0
+    assert "[-U+1100 U+1161 U+11A8-]{+각+} 역에" in capsys.readouterr().out

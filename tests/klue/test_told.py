@@ -107,3 +107,13 @@ def test_the_real_files_are_read_with_few_contradictions(shared_klue, capsys):
                 assert not any(is_synthetic(e.guid) for e in read_examples(TASKS[name], path))
                 err = capsys.readouterr().err
                 assert not err or int(err.split(": ")[1].split()[0]) <= most, err
+
+
+def test_a_file_that_is_read_twice_is_told_of_once(tmp_path, capsys):
+    """By the estimate of the hours, and by the stage."""
+    name, content, _ = ROWS[1]
+    path = tmp_path / f"some.{TASKS[name].suffix}"
+    path.write_text(json.dumps([{**content, "guid": "a"}], ensure_ascii=False), "utf-8")
+    for _ in range(2):
+        read_examples(TASKS[name], path)
+    assert capsys.readouterr().err.count("contradict themselves") == 1
