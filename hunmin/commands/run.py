@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -277,7 +278,23 @@ def _compare(runs: list[Path], out: str | None, language: Language | None, of_on
     path = Path(out or COMPARISON)
     found = write_comparison(runs, path, language)
     for key, values in differing_settings(found).items():
-        say(f"{key}: {' · '.join(value or '–' for value in values)}")
+        say(f"{key}: {differing_parts(values)}")
     if differs := unequal(found):
         say(f"warning: the runs differ in {', '.join(differs)}: no run is marked as the better one", style="yellow")
     console(stderr=False).print(f"page:   {path}")
+
+
+def differing_parts(values: Sequence[str | None]) -> str:
+    """Return a setting's values beside each other; of lists the parts that are not in all of them, and how many are.
+
+    Args:
+        values: of each run, the parts of a list separated by commas; None where a run has none.
+    """
+    parts = [value.split(", ") if value else [] for value in values]
+    alike = set(parts[0]).intersection(*parts)
+    if not alike:
+        return " · ".join(value or "–" for value in values)
+    apart = [", ".join(part for part in each if part not in alike) for each in parts]
+    if not any(apart):
+        return f"{len(alike)} of the same name{'s' * (len(alike) > 1)}, in another place or order"
+    return f"{' · '.join(each or '–' for each in apart)} ({len(alike)} more in all of them)"

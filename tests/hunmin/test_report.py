@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from hunmin.commands.run import differing_parts
 from hunmin.recipe import Recipe
 from hunmin.stages import stage_named
 
@@ -15,3 +18,17 @@ def test_another_seed_makes_the_report_again() -> None:
 
     assert settings() == settings(out="elsewhere")
     assert settings() not in (settings(seed=43), settings(name="u"))
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (["a.txt, b.txt, c.txt", "a.txt, c.txt"], "b.txt · – (2 more in all of them)"),
+        (["a.txt, b.txt", "c.txt, a.txt"], "b.txt · c.txt (1 more in all of them)"),
+        (["0.15", "0.3", None], "0.15 · 0.3 · –"),
+        (["klue", "klue"], "1 of the same name, in another place or order"),
+        (["b.txt, a.txt", "a.txt, b.txt"], "2 of the same names, in another place or order"),
+    ],
+)
+def test_of_lists_only_what_differs_is_shown(values: list[str | None], told: str) -> None:
+    assert differing_parts(values) == told
