@@ -75,15 +75,16 @@ class Journal:
             **objective.noted(s, done - 1),
             "gradient_norm": guard.gradient_norm,
             "tflops": round(flops / 1e12, 4),
-            "mfu": round(flops / self._peak, 4),
             "skipped": guard.faults + guard.overflows,
         }
+        if (share := flops / self._peak) <= 1:  # a measured peak may lie below what the device can do
+            row["mfu"] = round(share, 4)
         if self._scaled:
             row["loss_scale"] = guard.scale
         self._log.log(row)
         loss = row.get("loss", math.nan)
         tokens = short_number(figures["tokens_per_second"])
-        note = f"loss {loss:.3f}, {tokens} tokens/s, {row['mfu']:.0%} MFU"
+        note = f"loss {loss:.3f}, {tokens} tokens/s" + (f", {row['mfu']:.0%} MFU" if "mfu" in row else "")
         self._bar.advance(0, note)
 
     def write_validation(self, done: int, figures: dict[str, float]) -> None:
