@@ -54,26 +54,37 @@ def known_device(name: str) -> str | None:
 
 
 def measured_rate(device: torch.device | None = None) -> float:
-    """Return FLOP/s of a matrix product: the fastest of 400 of 384³ in fp32, on a GPU of fifteen of 8192³ in bf16.
+    """Return FLOP/s of a matrix product, the fastest of many: 384³ in fp32 by all threads, on a GPU 8192³ in bf16.
 
     A peak is what a device can do: on a machine that others use, the median is what they leave of it, and a run would
-    come to more than all of it. A product on a CPU takes less than a millisecond: of those that take longer than the
-    time that the machine gives a process at once, even the fastest was interrupted.
+    come to more than all of it. A product on a CPU takes less than a millisecond: longer ones are interrupted each
+    time. Threads that others' work has put on one core wait for each other at every product: where all together do
+    less than half of what each does alone, the peak is that of one, times their number.
     """
-    gpu = device is not None and device.type == "cuda"
-    size, count = (8192, 15) if gpu else (384, 400)
-    a = torch.randn(size, size, device=device, dtype=torch.bfloat16 if gpu else torch.float32)
+    if device is not None and device.type == "cuda":
+        return _fastest_product(torch.randn(8192, 8192, device=device, dtype=torch.bfloat16), 15)
+    a, threads = torch.randn(384, 384), torch.get_num_threads()
+    together = _fastest_product(a, 400)
+    torch.set_num_threads(1)
+    try:
+        alone = threads * _fastest_product(a, 400)
+    finally:
+        torch.set_num_threads(threads)
+    return together if together >= alone / 2 else alone
+
+
+def _fastest_product(a: torch.Tensor, count: int) -> float:
     a @ a
     times = []
     for _ in range(count):
-        if gpu:
+        if a.is_cuda:
             torch.cuda.synchronize()
         began = time.perf_counter()
         a @ a
-        if gpu:
+        if a.is_cuda:
             torch.cuda.synchronize()
         times.append(time.perf_counter() - began)
-    return 2 * size**3 / min(times)
+    return 2 * len(a) ** 3 / min(times)
 
 
 def this_device() -> Device:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+import torch
 
 from pretrain.cost import peak
 
@@ -14,3 +15,15 @@ def test_the_peak_is_that_of_the_fastest_product(monkeypatch: pytest.MonkeyPatch
     ticks = itertools.chain.from_iterable((0.0, one) for one in seconds)
     monkeypatch.setattr(peak.time, "perf_counter", lambda: next(ticks))
     assert peak.measured_rate() == pytest.approx(2 * 384**3 / 0.025)
+
+
+def test_threads_that_share_a_core_are_not_its_peak(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads that wait for each other take 4 ms, where one alone takes 0.7: the machine does 0.35."""
+    asked: list[int] = []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    monkeypatch.setattr(torch, "set_num_threads", asked.append)
+    monkeypatch.setattr(peak, "_fastest_product", lambda a, count: next(rates))
+    for together, expected in ((2 / 4e-3, 2 / 0.7e-3), (1.9 / 0.7e-3, 1.9 / 0.7e-3)):
+        rates = iter((together, 1 / 0.7e-3))
+        assert peak.measured_rate() == pytest.approx(expected)
+    assert asked == [1, 2, 1, 2]  # as many as before
