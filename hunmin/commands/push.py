@@ -9,6 +9,7 @@ import typer
 
 from common.errors import UserError
 from common.progress import say
+from common.settings import load_yaml
 from hunmin.commands.model import CardLanguage, Dtype, Public
 
 
@@ -71,7 +72,9 @@ def push(
 
         beside = Path(scores) if scores else folder.resolve().parent / "scores"
         table = beside if scores or beside.is_dir() else None
-        url = publish_embeddings(folder, name, table, not public, language or "en", dry_run, license)
+        own = folder.resolve().parents[1] / "recipe.yaml"  # of a whole run, which says it for all of its cards
+        stated = (load_yaml(own).get("hub") or {}).get("language") if own.is_file() else None
+        url = publish_embeddings(folder, name, table, not public, language or stated or "en", dry_run, license)
     elif (folder / FACTS).is_file():
         url = publish_finetuned(folder, name, not public, dry_run, license)
     elif (folder / "tokenizer.json").is_file() and not (folder / "config.json").is_file():

@@ -80,6 +80,13 @@ def test_a_tuned_model_goes_with_card_and_scores(hub: Hub, tuned: Path, capsys: 
     assert re.search(rf"\| tuned\d* \| {score:.2f} \|", card.text) and "문자 n-그램" in card.text
 
 
+def test_its_card_has_the_language_of_its_run(hub: Hub, tuned: Path, tmp_path: Path) -> None:
+    shutil.copytree(tuned, tmp_path / "embed")
+    (tmp_path / "recipe.yaml").write_text("hub: {language: ko}\n")
+    assert run_command(["push", str(tmp_path / "embed" / "model"), "me/korean"]) == 0
+    assert "## 학습 데이터" in hub.repositories["me/korean"].files["README.md"].decode()
+
+
 def test_what_is_not_mtebs_data_stays_in_the_table(tuned: Path, tmp_path: Path) -> None:
     from embed.score import score_models
     from hunmin.hub.embeddings import hub_scores, publish_embeddings
