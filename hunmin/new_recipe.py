@@ -31,7 +31,7 @@ corpus:
 {inputs}
   pii:
     enabled: true            # replaces phone numbers, e-mail addresses and 14 more types with a secret key:
-                             #   (umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key)
+                             #   [ -s ~/.hunmin-pii-key ] || (umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key)
                              #   export HUNMIN_PII_KEY=$(cat ~/.hunmin-pii-key)
                              # names of people stay unless `types` names NAME, which still misses most of them:
                              #   docs/privacy.md, "Names and nicknames"
@@ -112,7 +112,7 @@ def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | N
         ask: names the columns with text of a file that does not show them (`hunmin.new_inputs`).
 
     Returns:
-        A line for each input that is not read as it is.
+        A line for each input that is not read as it is, and a warning where there is no file.
 
     Raises:
         UserError: an answer is not a valid value.
@@ -123,7 +123,9 @@ def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | N
     from tokenizer.fitting import fitting_character_count, fitting_size
 
     inputs = new_inputs(text, ask)
-    known = _text_bytes(inputs)
+    known, missing = _text_bytes(inputs)
+    if klue and not Path(klue).is_dir() and not klue.startswith(HUB):
+        missing.append(f"warning: --klue {klue}: no such folder here")
     full, warmup, tokens = STEPS[size]
     steps = fitting_steps(known or inf, tokens, full)
     values = {
@@ -147,7 +149,7 @@ def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | N
         stream.write(recipe)
         stream.flush()
         load_recipe(stream.name)
-    return [_entry(one) for one in inputs if not isinstance(one, str)]
+    return [*(f"corpus.inputs: {_entry(one)}" for one in inputs if not isinstance(one, str)), *missing]
 
 
 def _entry(source: str | SourceSettings) -> str:
@@ -156,15 +158,15 @@ def _entry(source: str | SourceSettings) -> str:
     return json.dumps(source, ensure_ascii=False) if isinstance(source, str) else yaml_entry(source)
 
 
-def _text_bytes(inputs: list[str | SourceSettings]) -> float | None:
-    """Return about how many bytes of text the inputs hold; None where they are not here, or not all of them."""
+def _text_bytes(inputs: list[str | SourceSettings]) -> tuple[float | None, list[str]]:
+    """Return about how many bytes of text the inputs hold, None where they are not all here, and what is missing."""
     from data.readers import list_files
     from data.units.survey import estimated_text
 
     paths = [one if isinstance(one, str) else one.path for one in inputs]
     if any(is_remote(path) or path.startswith(HUB) for path in paths):
-        return None
+        return None, []
     try:
-        return estimated_text(list_files(inputs))
-    except UserError:  # told by the run
-        return None
+        return estimated_text(list_files(inputs)), []
+    except UserError as error:
+        return None, [f"warning: {error.problem}; steps and vocabulary are those for much text"]

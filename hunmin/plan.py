@@ -21,6 +21,7 @@ from hunmin.cost import cost_plan, text_bytes
 from hunmin.preflight import (
     refuse_missing,
     refuse_shared_executor,
+    refuse_tasks_without_files,
     refuse_training,
     repeated_text,
     unfilled_vocabulary,
@@ -46,7 +47,9 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
     trains = any(
         stage.name == "pretrain" and not folder_of(Path(recipe.out), stage.folder).exists() for stage in stages
     )
-    refuse_missing(recipe, [*early_checks(recipe, stages), *([refuse_training] if trains else [])], ask=True)
+    scores = any(stage.name == "klue" for stage in stages)
+    further = [*([refuse_training] if trains else []), *([refuse_tasks_without_files] if scores else [])]
+    refuse_missing(recipe, [*early_checks(recipe, stages), *further], ask=True)
     verdicts = judge_all(recipe, first, last, restart)
     runs = {verdict.stage.name for verdict in verdicts if not verdict.done}
     warned = warnings(recipe)

@@ -11,13 +11,18 @@ from typing import Any
 from common.errors import UserError, raise_together
 from common.files import human_size
 from common.lock import LOCK
+from common.manifest import read_manifest
 from common.names import find_here, with_prefix
+from common.stage_folders import folder_of, folders_of
 from data.corpus import CorpusSettings, corpus_files
 from data.readers import InputFile, list_files
 from data.units.fields import entry_of, unfit_files
 from data.units.set_aside import SetAside
 from hunmin.pins import MISSING, refuse_unknown_names
 from hunmin.recipe import Recipe, RunSettings, is_resolved_recipe
+from klue.examples import split_files
+from klue.tasks import TASKS
+from pretrain.callbacks.checkpoint import read_metadata
 from pretrain.cost.epochs import EPOCHS, MANY, epochs_of, fitting_steps
 from pretrain.settings import PretrainSettings
 from tokenizer.fitting import fitting_size, is_too_large
@@ -150,12 +155,63 @@ def refuse_training(recipe: Recipe, here: bool = True) -> None:
             "a process has a GPU of its own",
             f"set pretrain.processes={gpus}",
         )
+    refuse_no_parent(recipe)
     refuse_other_model(recipe)
     refuse_repeated_validation(recipe)
 
 
+def parent_of(branch_from: str | None, run: Path) -> str | None:
+    """Return where the checkpoint is that a run branches from: training that a new recipe replaces is moved aside."""
+    if branch_from is None or Path(branch_from).exists():
+        return branch_from
+    given = Path(branch_from).absolute()
+    for folder in folders_of(run, "pretrain"):
+        if given.is_relative_to(folder.absolute()):
+            within = given.relative_to(folder.absolute())
+            moved = [p for p in run.glob("pretrain.before-*") if (p / within).exists()]
+            if moved:
+                return str(max(moved, key=lambda p: int(p.name.rpartition("-")[2])) / within)
+    return branch_from
+
+
+def refuse_tasks_without_files(recipe: Recipe) -> None:
+    """Refuse tasks to score whose files are not there.
+
+    Raises:
+        UserError: they are not; all of them are named.
+    """
+    klue = recipe.klue
+    refused: dict[str, UserError] = {}
+    for name in klue.tasks if klue else ():
+        folder = klue.folder_of(name) if klue else Path()
+        try:
+            if folder.is_dir():  # else it is told of as a whole, or on the hub
+                split_files(TASKS[name], folder)
+        except UserError as error:
+            refused[name] = error
+    if len(refused) > 1:
+        first = next(iter(refused.values()))
+        raise UserError(f"{first.problem}, nor what {', '.join(list(refused)[1:])} need", first.rule, first.remedy)
+    raise_together([*refused.values()], "")
+
+
+def refuse_no_parent(recipe: Recipe) -> None:
+    """Refuse training that is to branch from a checkpoint that is not there; whether it is whole, training reads.
+
+    Raises:
+        UserError: it is not.
+    """
+    parent = parent_of(recipe.pretrain.branch_from, Path(recipe.out))
+    if parent is not None and read_metadata(Path(parent)) is None:
+        raise UserError(
+            f"pretrain.branch_from={parent} is no checkpoint",
+            "it names the folder of one (…/checkpoints/step-00001000)",
+            "choose another one",
+        )
+
+
 def refuse_other_model(recipe: Recipe) -> None:
-    """Refuse a model to continue from that is here, and has another kind or shape than the recipe's.
+    """Refuse a model to continue from that is here, and has another kind, shape or vocabulary than the recipe's.
 
     Raises:
         UserError: it has.
@@ -166,6 +222,12 @@ def refuse_other_model(recipe: Recipe) -> None:
         from pretrain.models.continuation import check_model
 
         check_model(source, recipe.pretrain)
+        if not recipe.tokenizer.base and read_manifest(folder_of(Path(recipe.out), "tokenizer")) is None:
+            raise UserError(
+                f"pretrain.init_from={source} without tokenizer.base",
+                "its embeddings are of its own vocabulary, and the run would train another",
+                f"set tokenizer.base={source}",
+            )
 
 
 def refuse_repeated_validation(recipe: Recipe) -> None:

@@ -19,7 +19,12 @@ from common.manifest import WORK_MARK, Manifest, describe_outputs, package_versi
 from common.progress import duration, say
 from common.secrets import masked_words
 from common.stage_folders import folders_of
-from hunmin.preflight import refuse_missing, refuse_shared_executor, refuse_training
+from hunmin.preflight import (
+    refuse_missing,
+    refuse_shared_executor,
+    refuse_tasks_without_files,
+    refuse_training,
+)
 from hunmin.recipe import Recipe, RunSettings, save_recipe
 from hunmin.replacing import (
     clear_way,
@@ -154,6 +159,12 @@ def _refuse_early(
     return False, given
 
 
+def refuse_unscored(recipe: Recipe, stages: Sequence[Stage], folder: RunFolder) -> None:
+    """Refuse a run that is to score tasks whose files are not there, before it trains; see `preflight`."""
+    if any(stage.name == "klue" and read_manifest(folder.final(stage)) is None for stage in stages):
+        refuse_tasks_without_files(recipe)
+
+
 def refuse_as_run(
     recipe: RunSettings, first: str | None = None, last: str | None = None, restart: str | None = None
 ) -> None:
@@ -211,6 +222,8 @@ def run(
     root = Path(recipe.out)
     folder = RunFolder(root)
     share, given = _refuse_early(recipe, first, last, restart, folder)
+    if isinstance(recipe, Recipe) and "klue" not in works:
+        refuse_unscored(recipe, stages, folder)
     with locked(root, share):
         if share:
             refuse_foreign(folder, stages)

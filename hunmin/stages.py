@@ -26,7 +26,7 @@ from data.pii import key_fingerprint, resolve_key
 from data.rules import OF_CORPUS, rules_of
 from data.units.fields import check_fields
 from hunmin.builtin_recipes import refuse_without_sample
-from hunmin.preflight import listed_files, unfit_inputs
+from hunmin.preflight import listed_files, parent_of, unfit_inputs
 from hunmin.recipe import Recipe, RunSettings
 from klue.examples import task_files
 from klue.settings import KlueSettings
@@ -182,7 +182,7 @@ def model_files(name: str | None, part: Part) -> list[str]:
 def training_job(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     """Write what `pretrain.train` is told into the stage's folder, and return it."""
     settings = recipe.pretrain
-    job = {"parent": _parent(settings.branch_from, run), "settings": dump_settings(settings, "secret")}
+    job = {"parent": parent_of(settings.branch_from, run), "settings": dump_settings(settings, "secret")}
     paths = {"tokens": folder_of(run, "tokens"), "tokenizer": folder_of(run, "tokenizer"), "out": out}
     return write_job(job | {name: str(path) for name, path in paths.items()}, out)
 
@@ -236,22 +236,8 @@ def take_counts(out: Path) -> Counts:
     return loaded
 
 
-def _parent(branch_from: str | None, run: Path) -> str | None:
-    """Return where the checkpoint is that a run branches from: training that a new recipe replaces is moved aside."""
-    if branch_from is None or Path(branch_from).exists():
-        return branch_from
-    given = Path(branch_from).absolute()
-    for folder in folders_of(run, "pretrain"):
-        if given.is_relative_to(folder.absolute()):
-            within = given.relative_to(folder.absolute())
-            moved = [p for p in run.glob("pretrain.before-*") if (p / within).exists()]
-            if moved:
-                return str(max(moved, key=lambda p: int(p.name.rpartition("-")[2])) / within)
-    return branch_from
-
-
 def _check_parent(recipe: Recipe, run: Path) -> None:
-    parent = _parent(recipe.pretrain.branch_from, run)
+    parent = parent_of(recipe.pretrain.branch_from, run)
     if parent is not None:
         from pretrain.callbacks.branch import read_parent
 

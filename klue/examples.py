@@ -100,6 +100,16 @@ def task_files(task: Task, data: Path, source: Source | None = None) -> list[Pat
     return [path for path in files if path is not None]
 
 
+def split_files(task: Task, data: Path) -> dict[str, Path | None]:
+    """Return split → its file, None where it has none and may have none. Raises UserError where it needs one, and as
+    `find_file`."""
+    files = {split: find_file(task, data, split) for split in ("train", "dev", "test")}
+    needed = ["train" if task.dev_share else "dev"] + (["test"] if task.test_examples else [])
+    for split in (split for split in needed if files[split] is None):
+        raise _no_file(task, data, split)
+    return files
+
+
 def read_examples(task: Task, path: Path) -> list[Example]:
     """Return the examples of an official file (plain or compressed) or one of the hub's, in the file's order.
 
@@ -171,11 +181,8 @@ def load_splits(task: Task, data: Path, max_train: int | None = None, source: So
     Raises:
         UserError: there is no dev or test file, a file is damaged, or nothing is left to train on.
     """
-    files = {split: find_file(task, data, split) for split in ("train", "dev", "test")}
+    files = split_files(task, data)
     train_file, dev_file = files["train"], files["dev"]
-    needed = ["train" if task.dev_share else "dev"] + (["test"] if task.test_examples else [])
-    for split in (split for split in needed if files[split] is None):
-        raise _no_file(task, data, split)
     notes: list[str] = []
     test = [] if files["test"] is None else read_examples(task, files["test"])
     lent = lent_file(task, data, source)

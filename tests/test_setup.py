@@ -36,7 +36,7 @@ from common import errors
 from database import z
 if True:
     from pretrain.train import JOB  # from data
-command = ["-m", "pretrain.train", "pretrain.partial", "pretrain", 'klue.job_pool', "see pretrain.train"]
+command = ["-m", "pretrain.train", "pretrain.partial", "pretrain", 'klue.job', "see pretrain.train"]
 both = "pretrain.train", "pretrain.parallel.launch"
 def f():
     yield from data
@@ -48,7 +48,7 @@ AFTER = (
     .replace("from common import", "from hunmin.common import")
     .replace("    from pretrain.train", "    from hunmin.pretrain.train")
     .replace('"-m", "pretrain.train"', '"-m", "hunmin.pretrain.train"')
-    .replace("'klue.job_pool'", "'hunmin.klue.job_pool'")
+    .replace("'klue.job'", "'hunmin.klue.job'")
     .replace(
         '= "pretrain.train", "pretrain.parallel.launch"', '= "hunmin.pretrain.train", "hunmin.pretrain.parallel.launch"'
     )

@@ -33,10 +33,10 @@ class CleanSettings(Settings):
     blanks: bool = True
     """One space for a run of blanks, one line end for a run of line ends, none at the borders."""
     news: bool = False
-    """Remove what surrounds the text of news, each counted by its name: bylines and datelines (`news_reporter`: 홍길동
-    기자, [서울=…]), lines that only name a newspaper (`news_press`), image captions and tags (`news_image`: 사진=…),
-    source tags (`news_source`: 출처: …) and copyright lines (`news_copyright`: ⓒ, 무단 전재). Set it in the `clean` of
-    the inputs that are news."""
+    """Remove what surrounds the text of news. Each rule counts by its name: bylines and datelines (`news_reporter`:
+    홍길동 기자, [서울=…]), and lines that only name a newspaper (`news_press`). Image captions and tags (`news_image`:
+    사진=…), source tags (`news_source`: 출처: …) and copyright lines (`news_copyright`: ⓒ, 무단 전재) go as well. Set
+    it in the `clean` of the inputs that are news."""
     repeated_lines: bool = True
     """Remove lines that have occurred twelve times before in the document: labels of 10 characters or more, and other
     lines (boilerplate of forms) of 40 or more. Labels are up to three words that form no sentence, as in navigation and

@@ -14,7 +14,7 @@ class DeduplicateSettings(Settings):
     """Drop documents equal to an earlier one (Unicode NFC, runs of white space as one)."""
     near: bool = False
     """Drop near copies of an earlier document that is kept: the same page with another date, a quoted copy, an edited
-    reprint (80% of the runs of five characters in common; about that remains if one character in forty is edited). Off
+    reprint. They have 80% of the runs of five characters in common; so much remains if one in forty is edited. Off
     by default, because the KLUE paper does not do it. Turn it on for crawled text (web, news). It takes time (see
     `scripts/bench_corpus.py`) and, while the stage runs, about 1,300 bytes of disk per document."""
     paragraphs: bool = False

@@ -17,8 +17,8 @@ has its letters separated (안 녕 하 세 요); text above it has no spaces, or
 
 
 class LengthSettings(Settings):
-    """Drop documents that are too short or too long, or whose sentences are; and those with a mean of fewer than 1.5
-    characters a word (letters apart: 안 녕) or more than 15 (no spaces; addresses, codes)."""
+    """Drop documents that are too short or too long, or whose sentences are. A mean of fewer than 1.5 characters a word
+    (letters apart: 안 녕) or of more than 15 (no spaces; addresses, codes) drops a document, too."""
 
     min_chars: int = Field(10, ge=0)
     """Shortest document in characters. 10 drops documents that state nothing (좋아요, ㅋㅋㅋ) and keeps short comments;

@@ -15,6 +15,8 @@ from common.progress import say
 from common.settings import Settings, runtime, secret
 from data.pii.types import BY_NAME, PII_TYPES
 
+MAKE_KEY = "[ -s ~/.hunmin-pii-key ] || (umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key)"
+"""Makes a key where there is none: another one gives other pseudonyms, so the one that is there stays."""
 MIN_KEY_CHARACTERS = 16
 """A shorter key could be found by trying all of them against one known original."""
 
@@ -70,7 +72,7 @@ def resolve_key(settings: PiiSettings, of_recipe: bool = True) -> bytes:
     if not key and settings.key is not None:
         key, origin = settings.key, "corpus.pii.key of the recipe"
     remedy = (
-        "make one, once, and keep it secret: (umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key); then "
+        f"make one, unless you have one, and keep it secret: {MAKE_KEY}; then "
         f"export {settings.key_env}=$(cat ~/.hunmin-pii-key)"
     )
     if not key:

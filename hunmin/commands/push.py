@@ -9,7 +9,6 @@ import typer
 
 from common.errors import UserError
 from common.progress import say
-from common.settings import load_yaml
 from hunmin.commands.model import CardLanguage, Dtype, Public
 
 
@@ -45,6 +44,7 @@ def push(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the files and the card; upload nothing.")] = False,
 ) -> None:
     """Upload a model, tokenizer or run to the model hub with its card; files are scanned for secrets first."""
+    from common.settings import load_yaml
     from hunmin.hub.licenses import check_license
     from hunmin.hub.publish import publish_finetuned, publish_tokenizer
     from hunmin.hub.publish_run import checkpoint_in, publish_checkpoint

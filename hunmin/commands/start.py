@@ -26,6 +26,10 @@ def register(app: typer.Typer) -> None:
 
 
 def init(
+    more: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TEXT]...", help="More of your text, as a glob of the shell gives it."),
+    ] = None,
     out: Annotated[str, typer.Option("--out", help="Recipe file to write.")] = "recipe.yaml",
     text: Annotated[
         list[str] | None,
@@ -48,12 +52,13 @@ def init(
     path = Path(out)
     if path.exists():
         raise UserError(f"{out} already exists", remedy="name another file: hunmin init --out FILE")
+    text = [*(text or []), *(more or [])]
     if not text:
         if not sys.stdin.isatty():
             raise UserError("no text is named", remedy="hunmin init --text 'texts/*.jsonl'")
         text = [typer.prompt("Your text (files, folder, glob or URL)", err=True)]
     for entry in new_recipe(path, text, name or path.stem, size, klue, _ask_columns):
-        say(f"corpus.inputs: {entry}")
+        say(entry, style="yellow" if entry.startswith("warning: ") else "")
     _say_hours(out)
     say(f"{out}: written. Check it: hunmin run {shlex.quote(out)} --dry-run", style="green")
 

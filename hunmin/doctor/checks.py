@@ -254,6 +254,7 @@ def hub_checks(hub: Answer) -> list[Check]:
     if there["HUNMIN_PII_KEY"]:
         return [network, Check("keys", "ok", found)]
     remedy = (
-        "(umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key), once; export HUNMIN_PII_KEY=$(cat ~/.hunmin-pii-key)"
+        "[ -s ~/.hunmin-pii-key ] || (umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key); "
+        "export HUNMIN_PII_KEY=$(cat ~/.hunmin-pii-key)"
     )
     return [network, Check("keys", "note", f"{found}; pseudonyms in a corpus of yours need HUNMIN_PII_KEY", remedy)]

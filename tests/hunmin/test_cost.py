@@ -118,7 +118,11 @@ def test_what_the_run_would_refuse_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(UserError, match=match):
             cost_plan(recipe(**asked), 1, device)  # type: ignore[arg-type]
-    assert cost_plan(recipe(init_from=str(tmp_path), model={"layers": 6}), 1, "H100")["devices"] == 1
+    continued = recipe(init_from=str(tmp_path), model={"layers": 6})
+    with pytest.raises(UserError, match=f"set tokenizer.base={tmp_path}"):
+        cost_plan(continued, 1, "H100")
+    tokenizer = continued.tokenizer.model_copy(update={"base": str(tmp_path)})
+    assert cost_plan(continued.model_copy(update={"tokenizer": tokenizer}), 1, "H100")["devices"] == 1
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,10 @@ from hunmin.main import run_command
 from hunmin.recipe import is_of_embeddings, is_of_instructions, load_recipe
 from hunmin.stages import stage_named
 from hunmin.state import differences
+from klue.tasks import TASKS
 from pretrain.kernels.compile import speed_up
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
+from tests.klue.names import KLUE_TASKS
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 RECIPES = sorted(CONFIGS.glob("*.yaml"))
@@ -46,6 +48,10 @@ def test_the_commands_at_its_head_work(path: Path, tmp_path: Path, monkeypatch: 
     for name in ("texts/a.jsonl.zst", "klue-benchmark/ynat.json"):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_bytes(b"")
+    for name in KLUE_TASKS:
+        dev = tmp_path / "klue-benchmark" / str(TASKS[name].file("dev"))
+        dev.parent.mkdir(exist_ok=True)
+        dev.write_bytes(b"")
     told = commands(path)
     assert [c for c in told if c[0] in ("plan", "run") and c[1] == f"configs/{path.name}"]
     for command in told:

@@ -13,7 +13,8 @@ from data.readers.volume import FileVersion
 from hunmin import preflight, state
 from hunmin import run as engine
 from hunmin.main import run_command
-from hunmin.stages import Interrupted, _parent
+from hunmin.preflight import parent_of
+from hunmin.stages import Interrupted
 from tests.hunmin.house import House
 
 ALL = ["a", "b", "c"]
@@ -149,14 +150,14 @@ def test_a_parent_is_found_where_its_training_was_moved_to(tmp_path: Path, monke
         (run / f"pretrain.before-{number}" / "checkpoints").mkdir(parents=True)
     for number in (2, 10):
         (run / f"pretrain.before-{number}" / "checkpoints" / "step-00000020").mkdir()
-    assert _parent(str(given), run) == str(run / "pretrain.before-10" / "checkpoints" / "step-00000020")
+    assert parent_of(str(given), run) == str(run / "pretrain.before-10" / "checkpoints" / "step-00000020")
     given.mkdir(parents=True)
-    assert _parent(str(given), run) == str(given)
-    assert _parent(None, run) is None
+    assert parent_of(str(given), run) == str(given)
+    assert parent_of(None, run) is None
     monkeypatch.chdir(tmp_path)  # `out` is given from here, the checkpoint by its whole path, as a message names it
     given.rmdir()
-    assert _parent(str(given), Path("run")) == str(Path("run/pretrain.before-10/checkpoints/step-00000020"))
-    assert _parent(str(tmp_path / "elsewhere"), run) == str(tmp_path / "elsewhere")
+    assert parent_of(str(given), Path("run")) == str(Path("run/pretrain.before-10/checkpoints/step-00000020"))
+    assert parent_of(str(tmp_path / "elsewhere"), run) == str(tmp_path / "elsewhere")
 
 
 def test_a_free_setting_may_change_without_work(house: House) -> None:

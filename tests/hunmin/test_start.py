@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from common.progress import duration
+from data.pii.settings import MAKE_KEY
 from hunmin.builtin_recipes import builtin_recipes
 from hunmin.main import run_command
 from hunmin.recipe import load_recipe
@@ -59,7 +61,15 @@ def test_the_next_command_can_be_pasted(capsys: pytest.CaptureFixture[str]) -> N
 
 @pytest.mark.parametrize(
     ("megabytes", "size", "rare"),
-    [(0.2, 2_000, 5), (1, 4_000, 5), (3, 8_000, 20), (90, 16_000, 20), (100, 32_000, 20), (900, 32_000, 20)],
+    [
+        (0.2, 2_000, 5),
+        (1, 4_000, 5),
+        (3, 8_000, 5),
+        (19, 8_000, 5),
+        (90, 16_000, 20),
+        (100, 32_000, 20),
+        (900, 32_000, 20),
+    ],
 )
 def test_the_vocabulary_suits_the_text(megabytes: float, size: int, rare: int) -> None:
     """As `docs/tokenizer.md` has it."""
@@ -114,3 +124,29 @@ def test_recipes_are_listed_and_copied(capsys: pytest.CaptureFixture[str]) -> No
     assert Path("quickstart.yaml").read_bytes() == builtin_recipes()["quickstart"].read_bytes()
     assert run_command(["recipes", "--copy", "quickstart"]) == run_command(["recipes", "--copy", "quickstar"]) == 2
     assert "already exists" in (said := capsys.readouterr().err) and "there is no recipe 'quickstar'" in said
+
+
+def test_what_is_not_there_is_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["init", "--text", "nothing/*.csv", "--klue", "nowhere", "--out", "a.yaml"]
+    assert run_command(words) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "warning: nothing found at nothing/*.csv" in told and "warning: --klue nowhere: no such folder" in told
+
+
+def test_files_that_the_shell_names_are_all_taken() -> None:
+    for name in ("a.txt", "b.txt", "c.txt"):
+        Path(name).write_text("가나다라 마바사\n" * 50, encoding="utf-8")
+    assert run_command(["init", "--text", "a.txt", "b.txt", "c.txt", "--out", "a.yaml"]) == 0
+    recipe = load_recipe("a.yaml")
+    assert recipe.corpus.inputs == ["a.txt", "b.txt", "c.txt"]
+
+
+def test_the_command_for_a_key_keeps_one_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    keys = []
+    for _ in range(2):
+        subprocess.run(["bash", "-c", MAKE_KEY], check=True)
+        keys.append((tmp_path / ".hunmin-pii-key").read_text().strip())
+    assert keys[0] == keys[1] and len(keys[0]) == 64
+    assert run_command(["init", "--text", "x", "--out", "a.yaml"]) == 0
+    assert MAKE_KEY in Path("a.yaml").read_text("utf-8")

@@ -101,7 +101,7 @@ def test_the_remedy_repeats_what_was_given(tmp_path: Path, said: Said) -> None:
 
 OUTPUTS = (
     ["sample", "--out", "{}/x"],
-    ["run", "recipe.yaml", "out={}/run"],
+    ["run", "recipe.yaml", "out={}/run", "klue=null"],
     ["tokenizer", "train", "--corpus", "text.txt", "--vocab-size", "100", "--out", "{}/x"],
     ["corpus", "split", "--in", "text.txt", "--out", "{}/x"],
     pytest.param(["report", "made-run", "--out", "{}/x/page.html"], marks=pytest.mark.slow),
