@@ -254,7 +254,7 @@ class PretrainSettings(Settings):
         if self.init_from and self.model.initialisation != "original":
             yield (
                 f"model.initialisation={self.model.initialisation} is for a model that begins at random, and init_from "
-                f"({self.init_from}) brings weights; leave one of them out"
+                f"({self.init_from}) brings weights; set model.initialisation=original"
             )
         yield fault_of(self)
         yield ARCHITECTURES[self.model.type].fault(self.model)
