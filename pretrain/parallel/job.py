@@ -39,6 +39,7 @@ def run_job(
     try:
         work(json.loads(Path(job).read_bytes()), job)
         ignore_stops()
+        _leave_group()
         return 0
     except HunminError as error:
         say(str(error), style="red")
@@ -48,6 +49,15 @@ def run_job(
             raise
         say(str(UserError(f"the device's memory does not hold {what}", remedy=cure)), style="red")
         return UserError.exit_code
+
+
+def _leave_group() -> None:
+    """Leave the process group that the Trainer has joined: a thread of it that outlives the interpreter would abort the
+    process."""
+    import torch.distributed as dist
+
+    if dist.is_available() and dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def prepare_torch(info: WorldInfo, threads: int | None, grouped: bool = False) -> None:
