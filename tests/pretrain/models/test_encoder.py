@@ -96,7 +96,7 @@ def test_pairs_belong_to_their_objective_and_to_bert() -> None:
 
 
 def test_a_start_of_its_own_and_given_weights_exclude_each_other() -> None:
-    with pytest.raises(ValueError, match="set model.initialisation=original"):
+    with pytest.raises(ValueError, match=r"set model\.initialisation=original"):
         PretrainSettings(init_from="some/model", model=ModelSettings(initialisation="local"))
 
 
