@@ -41,15 +41,13 @@ class Manifest(BaseModel):
     """What the stage counted (documents, tokens, rejects …)."""
     versions: dict[str, str] = {}
     """Versions of the packages that the bytes depend on."""
-    rules: dict[str, str] = {}
-    """Hashes of the code, and versions of the libraries, that decide what the output is: with others it is no longer
-    what this recipe gives."""
+    rules: int = 0
+    """Number of the stage's rules (`common.rules`); 0 of what has none."""
 
     @property
     def fingerprint(self) -> str:
-        """Return 16 hex digits that identify the stage's output bytes and settings; downstream stages record it."""
-        outputs = {path: {name: facts[name] for name in ("bytes", "sha256")} for path, facts in self.outputs.items()}
-        return settings_hash({"settings": self.settings, "inputs": self.inputs, "outputs": outputs})
+        """Return 16 hex digits that identify the bytes of the stage's output; downstream stages record it."""
+        return settings_hash({path: facts["sha256"] for path, facts in self.outputs.items()})
 
 
 def package_versions(*names: str) -> dict[str, str]:

@@ -45,6 +45,11 @@ def secret(default: Any) -> Any:
     return Field(default, json_schema_extra={"runtime": True, "secret": True}, repr=False)
 
 
+def place(default: Any = ..., **constraints: Any) -> Any:
+    """Return a pydantic field for a setting that says where something is: what is read there counts, not where."""
+    return Field(default, json_schema_extra={"place": True}, **constraints)
+
+
 def dump_settings(settings: Settings, drop: str = "runtime") -> dict[str, Any]:
     """Return settings as a JSON-like tree without the fields marked `drop` ("runtime" or "secret").
 
@@ -327,7 +332,9 @@ def settings_hash(tree: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def changed_keys(old: Any, new: Any, prefix: str = "", model: type[BaseModel] | None = None) -> list[str]:
+def changed_keys(
+    old: Any, new: Any, prefix: str = "", model: type[BaseModel] | None = None, places: bool = False
+) -> list[str]:
     """Return "key: old → new" for every leaf that differs between two JSON-like trees.
 
     Args:
@@ -335,11 +342,15 @@ def changed_keys(old: Any, new: Any, prefix: str = "", model: type[BaseModel] | 
         new: the tree of now.
         prefix: what the keys begin with.
         model: the settings class of the trees: what `old` lacks had its default before it could be set.
+        places: compare settings that say where something is, too; without `model` all are compared.
     """
     if isinstance(old, dict) and isinstance(new, dict):
         found: list[str] = []
         for key in sorted(set(old) | set(new)):
             field = model.model_fields.get(key) if model else None
+            extra = field.json_schema_extra if field else None
+            if isinstance(extra, dict) and extra.get("place") and not places:
+                continue
             if (
                 key not in old
                 and field
@@ -347,10 +358,11 @@ def changed_keys(old: Any, new: Any, prefix: str = "", model: type[BaseModel] | 
             ):
                 continue
             inner = _settings_class(field.annotation) if field else model  # of a mapping's entries: the same class
-            found += changed_keys(old.get(key), new.get(key), f"{prefix}.{key}" if prefix else str(key), inner)
+            name = f"{prefix}.{key}" if prefix else str(key)
+            found += changed_keys(old.get(key), new.get(key), name, inner, places)
         return found
     listed = model and isinstance(old, list) and isinstance(new, list) and len(old) == len(new)
-    if listed and not any(changed_keys(*pair, model=model) for pair in zip(old, new, strict=True)):
+    if listed and not any(changed_keys(*pair, model=model, places=places) for pair in zip(old, new, strict=True)):
         return []
     return [] if old == new else [f"{prefix}: {_short(old)} → {_short(new)}"]
 

@@ -46,7 +46,7 @@ from data.pii import (
     resolve_key,
 )
 from data.readers import InputFile, list_files
-from data.rules import OF_PARTS, rules_of
+from data.rules import part_rules
 from data.settings import CorpusSettings
 from data.shards import SCHEMA
 from data.statistics import Counters, histograms, merge, sort_counters, total
@@ -181,7 +181,7 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitW
     benchmark = _benchmark(settings, key)
     filters = build_filters(settings.filters)
     identity = {
-        "rules": rules_of(OF_PARTS),
+        "rules": part_rules(),
         "unicode": unicodedata.unidata_version,
         "settings": dump_settings(settings.model_copy(update=dict.fromkeys(NOT_IN_PARTS))),
         "key": key_fingerprint(key) if key else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
-from common.settings import Settings, runtime
+from common.settings import Settings, place, runtime
 from data.cleaning import CleanSettings
 from data.decontaminate import DecontaminateSettings
 from data.deduplicate import DeduplicateSettings
@@ -18,7 +18,7 @@ from data.readers import SourceSettings
 class CorpusSettings(Settings):
     """Which texts become the corpus, and what happens to them."""
 
-    inputs: list[str | SourceSettings] = Field(min_length=1)
+    inputs: list[str | SourceSettings] = place(min_length=1)
     """Paths, folders, globs or URLs; or sources with their own name, format, field names, licence and rules."""
     clean: CleanSettings = CleanSettings()
     """Cleaning rules for all sources without their own."""
@@ -58,9 +58,6 @@ class CorpusSettings(Settings):
     and tables or JSON without the named column or field. Beyond it the run fails; among several files a single bad one
     is always tolerated unless this is 0. A damaged file is read up to the damage and listed in rejects/files.jsonl. If
     no file of an input matches its settings, the run always fails."""
-    keep_finished: bool = runtime(False)
-    """Keep a finished corpus even if its rules have changed since, with a new version of Hunmin or of a library.
-    Otherwise it is built again."""
 
     @field_validator("filters")
     @classmethod

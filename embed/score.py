@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.code import code_hash
 from common.errors import HunminError, UserError, nearest
 from common.files import atomic_write, sha256_file
 from common.lock import locked
@@ -20,6 +19,7 @@ from common.manifest import MANIFEST, package_versions
 from common.message import Message, as_tree, filled, from_tree
 from common.names import shown_name
 from common.progress import say
+from common.rules import rules_number
 from common.settings import load_yaml, settings_hash
 from embed.base import load_model, model_like, quiet_libraries
 from embed.card import FACTS
@@ -198,7 +198,7 @@ def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: P
     cache, model = ResultCache(out / "mteb"), "hunmin/" + "-".join(re.findall(r"[^\W_]+", row.title))
     encoder: Any = None
     common = {
-        "revision": row.revision, "code": code_hash(Path(__file__).parent),
+        "revision": row.revision, "rules": rules_number("embed"),
         "trained": sorted(row.trained),
         "versions": package_versions("mteb", "sentence-transformers", "transformers", "torch"),
     }  # fmt: skip

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from common.errors import UserError, nearest
 from common.extras import require
-from common.settings import Settings, load_yaml, runtime
+from common.settings import Settings, load_yaml, place, runtime
 from pretrain.settings import Tracking, Wandb
 
 Use = Literal["klue-nli", "kornli", "klue-sts", "korsts", "question_pair", "klue-mrc", "korquad"]
@@ -32,7 +32,7 @@ class PromptSettings(Settings):
 class EmbedDataSettings(Settings):
     """A data set to tune on: a file of JSON Lines, or one that is built in."""
 
-    path: str | None = None
+    path: str | None = place(None)
     """JSON Lines (plain, .gz, .zst): `{query, positive, negatives?, scores?}` or `{text_a, text_b, score}` a line."""
     use: Use | None = None
     """Built-in set, read from the authors' files in `embed.sources`."""
@@ -62,7 +62,7 @@ class EmbedDataSettings(Settings):
 class MineSettings(Settings):
     """Documents close to a query that do not answer it."""
 
-    model: str | None = None
+    model: str | None = place(None)
     """Model that finds candidates: a folder of sentence embeddings, an encoder, a run, or hf:OWNER/NAME@COMMIT. None is
     the model that this recipe has tuned. `rerank score` reorders its ranking."""
     negatives: int = Field(3, ge=1)
@@ -70,7 +70,7 @@ class MineSettings(Settings):
     margin: float = Field(0.05, ge=0, lt=1)
     """Share of the positive's score by which a negative must score lower. Raise it if true answers are among the
     negatives."""
-    reranker: str | None = None
+    reranker: str | None = place(None)
     """Cross-encoder that scores the candidates: a folder, a run, or hf:OWNER/NAME@COMMIT. None keeps the cosines."""
     max_score: float | None = None
     """Highest score of a negative: a reranker's (0 to 1), else a cosine. None sets no limit."""
@@ -81,7 +81,7 @@ class MineSettings(Settings):
 class RerankSettings(Settings):
     """A cross-encoder: query and document together to one score."""
 
-    model: str | None = None
+    model: str | None = place(None)
     """Cross-encoder that `score` and `teach` use: a folder, a run, or hf:OWNER/NAME@COMMIT. None is the one that this
     recipe has tuned."""
     max_seq_len: int = Field(256, ge=8)
@@ -101,10 +101,10 @@ class RerankSettings(Settings):
 class EmbedSettings(Settings):
     """An encoder and data sets to a model of sentence embeddings."""
 
-    base: str | None = None
+    base: str | None = place(None)
     """Encoder to tune: a transformers folder or hf:OWNER/NAME@COMMIT, loaded without remote code. None is the export of
     this recipe's run."""
-    sources: tuple[str, ...] = ()
+    sources: tuple[str, ...] = place(())
     """Folders of the authors' sets, for `use` and `score`: KLUE's layout, or one folder per set. Subfolders are
     searched. If the recipe has a klue section, its folders are the default."""
     data: list[EmbedDataSettings] = Field(min_length=1)
@@ -132,7 +132,7 @@ class EmbedSettings(Settings):
     weigh the hardest negatives more."""
     matryoshka: tuple[int, ...] = ()
     """Smaller widths at which truncated vectors shall work too. Each adds a loss; () trains the full width alone."""
-    guide: str | None = None
+    guide: str | None = place(None)
     """Sentence-transformers model, folder or hf:OWNER/NAME@COMMIT, that drops false negatives: candidates that it ranks
     closer to the query than the positive. It reads the texts with its own tokenizer, prompts and length."""
     score: tuple[str, ...] = ()

@@ -76,7 +76,7 @@ def cost_plan(
     p = p.shared_by(where.devices)
     refuse_settings(p, named.name, named.device.kind)
     for name in ("tokenizer", "pretrain"):  # a tokenizer or a model to continue with that is not there
-        stage_named(name).files(recipe)
+        stage_named(name).inputs(recipe)
     refuse_training(recipe, here=not device)
     tokens = folder_of(Path(recipe.out), stage_named("encode").folder)
     cost = run_cost(p, vocab_size, where, TokenShards(tokens).tokens_in_a_pass if (tokens / META).is_file() else None)
@@ -191,7 +191,7 @@ def _not_here(recipe: Recipe) -> list[str]:
         if stage.name == "corpus" and _is_elsewhere(recipe):  # nobody is asked over a network
             continue
         try:
-            stage.files(recipe)
+            stage.inputs(recipe)
             stage.settings(recipe)
         except UserError as error:
             found.append(f"On this machine the stage '{stage.name}' would be refused: {error.problem}.")

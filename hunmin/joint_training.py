@@ -88,7 +88,7 @@ def other_settings(given: Sequence[tuple[str, dict[str, Any]]], kind: type[RunSe
 
     kinds: dict[tuple[str, ...], list[int]] = {}
     for rank, (_, settings) in enumerate(given):
-        kinds.setdefault(tuple(changed_keys(given[0][1], settings, model=kind)), []).append(rank)
+        kinds.setdefault(tuple(changed_keys(given[0][1], settings, model=kind, places=True)), []).append(rank)
     return [
         f"warning: settings of {few('rank', ranks)} on {few('', dict.fromkeys(given[rank][0] for rank in ranks))} "
         f"differ from those of rank 0, and do not count: {few('', changes)}"

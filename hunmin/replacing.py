@@ -15,7 +15,7 @@ from common.progress import duration, say
 from hunmin.page.page import PAGE, is_page
 from hunmin.recipe import is_resolved_recipe
 from hunmin.stages import Stage, checkpoints_in, stage_times
-from hunmin.state import BEGUN, RULES, RunFolder, Verdict
+from hunmin.state import BEGUN, RunFolder, Verdict
 
 LONG_SECONDS = 60.0
 """Work that took longer is replaced only when the user asks for it."""
@@ -141,8 +141,6 @@ def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str
     extent = stage.extent(held)
     work = " and ".join(filter(None, [extent, duration(seconds) + " of work" if seconds is not None else ""]))
     ways = ["restore what changed: the same command then continues"]
-    if any(f" was {RULES}: " in change for change in changes):
-        ways.append("keep what an earlier version has made: corpus.keep_finished=true")
     if (checkpoints := checkpoints_in(held)) and _may_branch(changes):
         ways.append(f"train on from a checkpoint: {BRANCH}={checkpoints[max(checkpoints)]}")
     shown = [*changes[:MOST_SHOWN], *([f"{len(changes) - MOST_SHOWN} more"] if len(changes) > MOST_SHOWN else [])]

@@ -17,6 +17,7 @@ from common.files import append_line, atomic_write, publish_folder, remove_folde
 from common.lock import locked
 from common.manifest import WORK_MARK, Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
+from common.rules import rules_number
 from common.secrets import masked_words
 from common.stage_folders import folders_of
 from hunmin.preflight import (
@@ -133,7 +134,7 @@ def early_checks(recipe: RunSettings, stages: Sequence[Stage]) -> list[Callable[
     is not begun, what the first stage would refuse.
     """
     first, run = stages[0], Path(recipe.out)
-    checks: list[Callable[[Any], object]] = [check for one in stages for check in (one.files, one.settings)]
+    checks: list[Callable[[Any], object]] = [check for one in stages for check in (one.inputs, one.settings)]
     if not any(folder.exists() for folder in folders_of(run, first.folder)):
         checks.append(lambda recipe: first.check(recipe, run))
     return checks
@@ -240,7 +241,7 @@ def run(
             verdicts.append(verdict)
             if verdict.done:
                 (final / WORK_MARK).unlink(missing_ok=True)  # of a command that was killed as it ended
-                say(f"{stage.name:<10} done", style="green")
+                say(f"{stage.name:<10} {verdict.why}", style="green" if verdict.why == "done" else "yellow")
                 continue
             refuse_loss(folder, [verdict], given, share)
             if share:
@@ -295,7 +296,7 @@ def _do(folder: RunFolder, recipe: RunSettings, stage: Stage, verdict: Verdict |
             outputs=describe_outputs(partial),
             counts=counts,
             versions=package_versions("hunmin", *stage.packages),
-            rules=stage.rules(),
+            rules=rules_number(stage.name),
         )
         write_manifest(partial, manifest)
     seconds = time.monotonic() - began

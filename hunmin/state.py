@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,22 +11,24 @@ from typing import Any
 
 from common.errors import HunminError
 from common.files import atomic_write, is_remote, sha256_file
-from common.globs import expand
 from common.manifest import WORK_MARK, Manifest, damaged_outputs, missing_outputs, read_manifest, refuse_damaged
+from common.rules import changed_since, rules_number
 from common.secrets import masked_urls
 from common.settings import changed_keys, class_at, settings_hash
 from common.stage_folders import folder_of, work_folder_of
 from data.readers import HUB
 from data.readers.volume import file_version
+from hunmin.inputs import ORDER, Input
 from hunmin.recipe import RunSettings
 from hunmin.stages import Stage, stage_named
 
 BEGUN = "begun"
 """Key of the mark: when the work began, in seconds; the file's own time is that of a copy in a copied run."""
 UNKNOWN = "remote"
-"""Version of a remote input whose store does not tell it, or cannot be asked now: no reason to do a stage again."""
+"""Content of a remote input whose store does not tell its version, or cannot be asked now, and of a file that is gone:
+no reason to do a stage again."""
 SHOWN_CHANGES = 4
-RULES = "made by other rules"
+RULES = "begun by other rules"
 
 
 @dataclass(frozen=True)
@@ -71,29 +73,33 @@ class RunFolder:
         """Return the folder a stage works in until it is finished."""
         return work_folder_of(self.path, stage.folder)
 
-    def file_hashes(self, patterns: list[str]) -> dict[str, str]:
-        """Return path → SHA-256 of every file the patterns stand for.
+    def digests(self, inputs: Iterable[Input]) -> dict[str, str]:
+        """Return label → digest of the content of each input, followed by a hash of how it is read where it says that.
 
         A local file is hashed again only when its size or time changed. Of a URL or a data set of the hub it is the
-        hash of the version that its store tells, or `UNKNOWN`, under its name without what logs in there.
+        hash of the version that its store tells, or `UNKNOWN`, as of a file that is gone.
         """
-        found: dict[str, str] = {}
-        for pattern in patterns:
-            hub = pattern.startswith(HUB)
-            for name in [pattern] if hub else expand(pattern):
-                if hub or is_remote(name):
-                    if name not in self._versions:  # asked once a command
-                        version = file_version(name).facts
-                        self._versions[name] = UNKNOWN if version is None else settings_hash(version)
-                    found[_name(name, found)] = self._versions[name]
-                    continue
-                facts = Path(name).stat()
-                key = str(Path(name).resolve())
-                known = self._cache.get(key)
-                if known is None or known[:2] != [facts.st_size, facts.st_mtime_ns]:
-                    self._cache[key] = known = [facts.st_size, facts.st_mtime_ns, sha256_file(name)]
-                found[name] = known[2]
-        return found
+        digests: dict[str, str] = {}
+        for label, path, read_as in inputs:
+            content = self._content(path) if path else "-"
+            digests[_unique(label, digests)] = content + (f" {settings_hash(read_as)}" if read_as is not None else "")
+        return digests
+
+    def _content(self, path: str) -> str:
+        if path.startswith(HUB) or is_remote(path):
+            if path not in self._versions:  # asked once a command
+                version = file_version(path).facts
+                self._versions[path] = UNKNOWN if version is None else settings_hash(version)
+            return self._versions[path]
+        try:
+            facts = Path(path).stat()
+        except FileNotFoundError:
+            return UNKNOWN
+        key = str(Path(path).resolve())
+        known = self._cache.get(key)
+        if known is None or known[:2] != [facts.st_size, facts.st_mtime_ns]:
+            self._cache[key] = known = [facts.st_size, facts.st_mtime_ns, sha256_file(path)]
+        return str(known[2])
 
     def save_cache(self) -> None:
         """Keep the hashes for the next run."""
@@ -102,7 +108,7 @@ class RunFolder:
 
     def inputs(self, recipe: RunSettings, stage: Stage) -> dict[str, str] | None:
         """Return the stage's inputs and their hashes, or None while an upstream stage is unfinished."""
-        found = self.file_hashes(stage.files(recipe))
+        found = self.digests(stage.inputs(recipe))
         for name in stage.after:
             manifest = read_manifest(self.final(stage_named(name, recipe)))
             if manifest is None:
@@ -149,11 +155,11 @@ class RunFolder:
             self._whole.add(stage.name)
 
 
-def _name(url: str, taken: dict[str, str]) -> str:
-    """Return a URL's name without what logs in there; URLs that differ in that alone are numbered."""
-    name = fresh = masked_urls(url)
+def _unique(label: str, taken: Container[str]) -> str:
+    """Return a label without what logs in at its URL, and with a number where another input has it."""
+    name = fresh = masked_urls(label)
     number = 1
-    while fresh != url and fresh in taken:
+    while fresh in taken:
         number += 1
         fresh = f"{name} ({number})"
     return fresh
@@ -165,7 +171,7 @@ def begun_with(stage: Stage, settings: dict[str, Any], inputs: dict[str, str] | 
     Args:
         inputs: None where several processes begin, of which each would have to hash them.
     """
-    return {"settings": settings, "inputs": inputs, "rules": stage.rules()}
+    return {"settings": settings, "inputs": inputs, "rules": rules_number(stage.name)}
 
 
 def _mark_of(manifest: Manifest) -> dict[str, Any]:
@@ -215,12 +221,9 @@ def judge(
         return verdict("unfinished: continues" if resumes else "not done yet")
     if force:
         return verdict(f"asked for by {force}")
-    if stage.keeps(recipe):
-        changes.pop(RULES, None)
+    older = changes.pop(RULES, [])
     if changes:
         why = _reason(changes, ())
-        if RULES in changes and not changes.get("setting changed"):
-            why += f"; {stage.name}.keep_finished=true leaves it as it is"
         if grows:
             why += "; what is finished is kept"
         return verdict(why, changes)
@@ -228,7 +231,7 @@ def judge(
         return verdict(_reason({}, names))
     if missing := missing_outputs(folder.final(stage), manifest):
         return verdict("output missing or cut short: " + ", ".join(missing[:SHOWN_CHANGES]), missing=True)
-    return Verdict(stage, True, "done")
+    return Verdict(stage, True, f"done by {older[0]}; --from {stage.name} makes it again" if older else "done")
 
 
 def differences(
@@ -236,39 +239,62 @@ def differences(
 ) -> dict[str, list[str]]:
     """Return what differs from what work was begun with, by kind; kinds without a difference are left out.
 
-    No difference: a setting that an earlier version did not have, at its default, one that is free (`Stage.free`), and
-    a file that it took for an input and that is still there, though it is not read.
+    No difference: a setting that only one side has, at its default, one that is free (`Stage.free`), and the place of
+    an input whose content is the same.
 
     Args:
         before: what the work was begun with (`begun_with`); of inputs that it does not know none is another.
         settings: those of now.
         inputs: those of now; None where they are not known yet.
     """
-    was = before["inputs"]
-    names = [] if inputs is None or was is None else changed_names(was, inputs)
-    known = inputs or {}
+    was, unknown = before["inputs"] or {}, inputs is None or before["inputs"] is None
+    now = inputs or {}
+    changed = [] if unknown else [name for name in sorted(was | now) if not _is_same(was.get(name), now.get(name))]
+    if was.keys() != now.keys() and ORDER in changed:  # that follows from it
+        changed.remove(ORDER)
     model = class_at(stage.kind, [stage.section]) if stage.section else None
     settings_changed = changed_keys(before["settings"], settings, stage.section, model)
+    # where an input lies says what its change comes from, and counts by itself where contents are not known
+    with_places = changed_keys(before["settings"], settings, stage.section, model, unknown or bool(changed))
     found = {
         "setting changed": [line for line in settings_changed if line.partition(":")[0] not in stage.free],
-        RULES: changed_names(before["rules"], stage.rules()),
+        RULES: _rules_since(stage.name, before["rules"]),
         "input changed": [
             f"the output of '{name}'"
             if name in stage.after
-            else name + ("" if name in was and name in known else " (new)" if name in known else " (gone)")
-            for name in names
-            if UNKNOWN not in (was.get(name), known.get(name)) and (name in known or not Path(name).is_file())
-        ],
+            else name + ("" if name in was and name in now else " (new)" if name in now else " (gone)")
+            for name in changed
+        ]
+        + [line for line in with_places if line not in settings_changed],
     }
     return {kind: lines for kind, lines in found.items() if lines}
 
 
+def _rules_since(stage: str, number: int) -> list[str]:
+    """Return a line on the rules of a number, none where they are those of now."""
+    if number == rules_number(stage):
+        return []
+    since = "; ".join(changed_since(stage, number))
+    return [f"rules {number}, " + (f"changed since: {since}" if since else "which are not known here")]
+
+
+def _is_same(before: str | None, now: str | None) -> bool:
+    """Return whether two digests of an input are of the same content, read in the same way."""
+    if before is None or now is None:
+        return False
+    content, _, read_as = before.partition(" ")
+    content_now, _, read_as_now = now.partition(" ")
+    return read_as == read_as_now and (content == content_now or UNKNOWN in (content, content_now))
+
+
 def listed(stage: Stage, changes: dict[str, list[str]], finished: bool) -> tuple[str, ...]:
-    """Return differences in lines, those of the rules in one."""
-    lines = [line for kind, found in changes.items() if kind != RULES for line in found]
-    if rules := changes.get(RULES):
-        lines.append(f"{stage.name} was {RULES if finished else 'begun by other rules'}: {', '.join(rules)}")
-    return tuple(lines)
+    """Return differences in lines; a finished output may be of older rules."""
+    return tuple(
+        f"{stage.name} was begun by {line}" if kind == RULES else line
+        for kind, lines in changes.items()
+        if kind != RULES or not finished
+        for line in lines
+    )
 
 
 def _reason(changes: dict[str, list[str]], upstream: tuple[str, ...]) -> str:
@@ -277,8 +303,3 @@ def _reason(changes: dict[str, list[str]], upstream: tuple[str, ...]) -> str:
         joint = "; " if kind == "setting changed" else ", "
         return f"{kind}: " + joint.join(lines[:SHOWN_CHANGES])
     return f"reads {', '.join(upstream)}, to be done before it"
-
-
-def changed_names(before: dict[str, str], now: dict[str, str]) -> list[str]:
-    """Return the names that came, went or stand for something else, sorted."""
-    return [name for name in sorted(before.keys() | now) if before.get(name) != now.get(name)]

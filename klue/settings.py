@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from common.errors import UserError
-from common.settings import Settings, dump_settings, runtime
+from common.settings import Settings, dump_settings, place, runtime
 from klue.tasks import SUITE_OF, TASKS, canonical, names_of, problem_with, problem_with_suite, suite_folder
 from klue.tasks.base import LARGE_FROM_HIDDEN, Task
 
@@ -75,10 +75,10 @@ class DialogueSettings(FineTuneSettings):
 class KlueSettings(Settings):
     """Fine-tuning on the benchmarks' tasks and scoring on their dev and test sets."""
 
-    data: str
+    data: str = place()
     """Folder with KLUE's files, in the official layout (ynat-v1.1/ynat-v1.1_dev.json …) or as the hub's dataset `klue`
     has them (ynat/validation-00000-of-00001.parquet …); or the data set's name on the hub, klue/klue."""
-    benchmarks: str | None = None
+    benchmarks: str | None = place(None)
     """Folder, or data set on the hub, with the files of the other suites. KoBEST's files are in kobest/
     (kobest/BoolQ/train.tsv …). The tasks of KoELECTRA's table have one folder each (korsts/sts-train.tsv …), directly
     here or in koelectra/. None = `data`."""
@@ -205,14 +205,13 @@ class KlueSettings(Settings):
         random baseline, if anything."""
         kept = set(earlier.tasks)
         sections = {TASKS[name].key for name in TASKS} - {TASKS[name].key for name in kept}
-        free = ("suites", "tasks", "seeds", "baseline_random", "benchmarks", *sections)
+        free = ("suites", "tasks", "seeds", "baseline_random", "data", "benchmarks", *sections)
         return (
             dump_settings(self.model_copy(update={name: getattr(earlier, name) for name in free}))
             == dump_settings(earlier)
             and kept <= set(self.tasks)
             and set(earlier.seed_list) <= set(self.seed_list)
             and earlier.baseline_random <= self.baseline_random
-            and all(self.folder_of(name) == earlier.folder_of(name) for name in kept)
         )
 
     @property

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from common.code import code_hash
 from common.errors import UserError, nearest
 from common.extras import require
 from common.files import atomic_write, sha256_file
@@ -19,6 +18,7 @@ from common.manifest import package_versions
 from common.names import find, shown_name
 from common.output import open_log
 from common.progress import say
+from common.rules import rules_number
 from common.settings import dump_settings, settings_hash
 from data.instruct.layout import CHAT_TEMPLATE
 from leaderboard.settings import LeaderboardSettings
@@ -49,13 +49,13 @@ def score_model(
     from pretrain.decoders.load import check_decoder
 
     tasks, absent = _chosen(settings, held_out)
-    here, folder, lm, results = tasks_folder().parent, find(model, "model"), None, {}
+    folder, lm, results = find(model, "model"), None, {}
     check_decoder(folder)
     name = name or shown_name(folder)
     common = {
         "settings": {k: v for k, v in dump_settings(settings).items() if k not in ("suites", "tasks", "data", "shots")},
         "model": settings_hash([(f.name, sha256_file(f)) for f in sorted(folder.iterdir()) if f.suffix in READ]),
-        "code": settings_hash([code_hash(here), *map(sha256_file, sorted(here.rglob("*.yaml")))]),
+        "rules": rules_number("leaderboard"),
         "versions": package_versions("lm-eval", "transformers", "torch", "tokenizers"),
     }
     with locked(out):

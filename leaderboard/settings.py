@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from common.settings import Settings, runtime
+from common.settings import Settings, place, runtime
 from leaderboard.prepare import GROUPS, LISTED
 
 
@@ -13,7 +13,7 @@ class LeaderboardSettings(Settings):
 
     suites: tuple[Literal["kit19", "leaderboard2", "instruct"], ...] = Field(("kit19",), min_length=1)
     """Suites to score: kit19 (six sets), leaderboard2 (nine tasks), instruct (held-out rows of a build)."""
-    data: str = ""
+    data: str = place("")
     """Folder with the rows: TASK.jsonl, .json, .csv or .parquet, or the authors' files. Shots: TASK.fewshot.*."""
     tasks: tuple[str, ...] = ()
     """Tasks of the suites to score; none = all tasks that have rows. A task named here must have rows."""

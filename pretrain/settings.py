@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from common.settings import Settings, runtime
+from common.settings import Settings, place, runtime
 from pretrain.models.modernbert import ModernBertSettings
 from pretrain.objectives.mlm import MaskingSettings
 from pretrain.optim.muon import MuonSettings
@@ -138,11 +138,11 @@ class PretrainSettings(Settings):
 
     model: ModelSettings = ModelSettings()
     """Shape of the encoder."""
-    init_from: str | None = None
+    init_from: str | None = place(None)
     """Model to continue from (further pretraining): a transformers folder, a finished run's folder, or a name on the
     hub (OWNER/NAME[@REVISION], whose commit the run records). `model` must state its shape, and the tokenizer must be
     its own or extended from it. All else of its configuration is kept. None starts from random weights."""
-    branch_from: str | None = None
+    branch_from: str | None = place(None)
     """Folder of a checkpoint to branch from. The new run starts with its weights, optimizer state and position in the
     data. It may have another learning rate, schedule, number of steps, batch, objective, numeric type or ZeRO stage. If
     the earlier run trained with `clm` alone, `masking` may differ too. Not together with `init_from`."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from common.settings import Settings, runtime
+from common.settings import Settings, place, runtime
 
 SPECIAL_TOKENS: dict[str, tuple[str, ...]] = {
     "roberta": ("[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"),
@@ -21,7 +21,7 @@ class TokenizerSettings(Settings):
 
     vocab_size: int = Field(default=32_000, ge=32)
     """Exact number of entries in the vocabulary, special tokens and unused slots included (KLUE: 32,000)."""
-    base: str | None = None
+    base: str | None = place(None)
     """WordPiece tokenizer to start from: its folder, a run's folder, or a name on the hub (OWNER/NAME[@REVISION]; see
     `pretrain.init_from`). It is used unchanged if `vocab_size` is its size, and extended on the corpus if `vocab_size`
     is larger. Its special tokens stay. None trains a new tokenizer."""

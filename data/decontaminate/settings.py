@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from common.settings import Settings
+from common.settings import Settings, place
 
 NOT_DECONTAMINATED = (
     "nothing is decontaminated: the recipe names no benchmark; set corpus.decontaminate.benchmark, or klue.data"
@@ -15,7 +15,7 @@ class DecontaminateSettings(Settings):
 
     enabled: bool = True
     """Whether benchmark sentences are removed at all."""
-    benchmark: str | list[str] | None = None
+    benchmark: str | list[str] | None = place(None)
     """Folders, files or globs of the benchmarks; None = what the recipe scores: klue.data, the folders of the tasks of
     other suites, and embed.sources with embed.score. Without any, nothing is decontaminated, and a warning says so."""
 

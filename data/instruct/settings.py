@@ -7,19 +7,19 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from common.errors import nearest
-from common.settings import Settings, runtime
+from common.settings import Settings, place, runtime
 from data.instruct.spec import USES
 
 
 class InstructSettings(Settings):
     """What `hunmin instruct build` makes instructions of."""
 
-    data: str
+    data: str = place()
     """Folder with one folder per use, named after it (`copa`, `nsmc`), with the set's files in their authors' layout;
     wiki-text and wiki-qa share `kowikitext`. A use without files is left out and listed in the table."""
     uses: list[str] = Field(default=list(USES))
     """Uses to build. By default all twenty, as in KIT-19."""
-    extra: list[str] = Field(default=[])
+    extra: list[str] = place([])
     """Files whose rows are instructions already; all rows are used. CSV with task, instruction, input, output, as in
     KIT-19's release; or JSON Lines with instruction, input, output and, if known, task, choices, licence."""
     per_use: int = Field(default=5000, ge=1)

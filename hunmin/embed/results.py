@@ -11,10 +11,12 @@ from common.lock import locked
 from common.manifest import read_manifest
 from common.names import find
 from common.progress import say
-from common.settings import dump_settings
+from common.settings import changed_keys, dump_settings
 from common.stage_folders import folder_of
+from embed.settings import EmbedSettings
 from hunmin.embed.recipe import WithEmbed
-from hunmin.embed.stages import base_of, settings_of, train_on
+from hunmin.embed.stages import base_of, set_inputs, settings_of, train_on
+from hunmin.inputs import model_inputs
 from hunmin.outside_run import publish_result, refuse_full_folder
 from hunmin.stages import Counts
 from hunmin.state import RunFolder
@@ -87,13 +89,17 @@ def _made(
     Raises:
         UserError: its folder holds something else.
     """
-    from embed.sets import set_files
-
     final = Path(out or Path(recipe.out) / name)
     with locked(Path(recipe.out)):
-        inputs = RunFolder(Path(recipe.out)).file_hashes([*set_files(settings_of(recipe)), *map(str, models)])
+        read = [
+            one
+            for number, model in enumerate(models, 1)
+            for one in model_inputs(f"model {number}", str(model), "model")
+        ]
+        inputs = RunFolder(Path(recipe.out)).digests([*set_inputs(settings_of(recipe)), *read])
         manifest = read_manifest(final)
-        if manifest and (manifest.stage, manifest.settings, manifest.inputs) == (name, settings, inputs):
+        same = manifest and (manifest.stage, manifest.inputs) == (name, inputs)
+        if manifest and same and not changed_keys(manifest.settings, settings, model=EmbedSettings):
             say(f"{final} is there: same settings, data and models")
             return manifest.counts
         refuse_full_folder(final)

@@ -13,8 +13,9 @@ from common.settings import dump_settings
 from common.stage_folders import folder_of
 from embed.settings import EmbedSettings, require_mteb
 from hunmin.embed.recipe import EmbedRecipe, WithEmbed
+from hunmin.inputs import Input, labelled, model_inputs
 from hunmin.recipe import Recipe
-from hunmin.stages import Counts, Stage, model_files, section_settings, steps_done, train_in_processes, write_job
+from hunmin.stages import Counts, Stage, section_settings, steps_done, train_in_processes, write_job
 
 
 def settings_of(recipe: WithEmbed) -> EmbedSettings:
@@ -29,11 +30,17 @@ def base_of(recipe: WithEmbed) -> Path:
     return find(base, "model") if base else folder_of(Path(recipe.out), "export")
 
 
-def _files(recipe: WithEmbed) -> list[str]:
+def set_inputs(settings: EmbedSettings) -> list[Input]:
+    """Return the files of the data sets and of the scored tasks, in their order."""
     from embed.sets import set_files
 
+    return [one for number, path in enumerate(set_files(settings), 1) for one in labelled(f"set {number}", [path])]
+
+
+def _inputs(recipe: WithEmbed) -> list[Input]:
     settings = settings_of(recipe)
-    return [*set_files(settings), *model_files(settings.base, "model"), *model_files(settings.guide, "model")]
+    models = {"embed.base": settings.base, "embed.guide": settings.guide}
+    return [*set_inputs(settings), *(one for key, name in models.items() for one in model_inputs(key, name, "model"))]
 
 
 def train_on(recipe: WithEmbed, settings: EmbedSettings, out: Path, reranker: bool = False) -> Counts:
@@ -74,7 +81,7 @@ def _check(recipe: WithEmbed, run: Path) -> None:
 
 def _stage(kind: type[WithEmbed], after: tuple[str, ...]) -> Stage:
     return Stage(
-        "embed", "embed", after, section_settings("embed"), _embed, _files, keep=True, section="embed", kind=kind,
+        "embed", "embed", after, section_settings("embed"), _embed, _inputs, keep=True, section="embed", kind=kind,
         packages=("torch", "transformers", "sentence-transformers", "mteb"), extent=steps_done, check=_check,
     )  # fmt: skip
 

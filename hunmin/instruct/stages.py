@@ -9,8 +9,9 @@ from common.names import find
 from common.progress import say
 from common.settings import parse_settings
 from common.stage_folders import folder_of
+from hunmin.inputs import Input, labelled, model_inputs
 from hunmin.joint_training import Training
-from hunmin.stages import Counts, Stage, model_files, section_settings, steps_done, train_in_processes, write_job
+from hunmin.stages import Counts, Stage, section_settings, steps_done, train_in_processes, write_job
 
 if TYPE_CHECKING:
     from hunmin.instruct.recipe import InstructRecipe
@@ -23,16 +24,23 @@ def _suites(recipe: InstructRecipe) -> dict[str, Path]:
     return {name: Path(board.data) for name in board.suites if name != "instruct"} if board else {}
 
 
-def _test_files(recipe: InstructRecipe) -> list[str]:
+def _test_inputs(recipe: InstructRecipe) -> list[Input]:
     from leaderboard.texts import test_files
 
-    return [str(path) for suite, data in _suites(recipe).items() for path in test_files(suite, data)]
+    return [one for suite, data in _suites(recipe).items() for one in labelled(suite, test_files(suite, data), data)]
 
 
-def _instruct_files(recipe: InstructRecipe) -> list[str]:
+def _instruct_inputs(recipe: InstructRecipe) -> list[Input]:
     from data.instruct.build import instruct_files
 
-    return list(dict.fromkeys([*instruct_files(recipe.instruct), *_test_files(recipe)]))
+    files = instruct_files(recipe.instruct)
+    own = [path for path in files if Path(path).is_relative_to(Path(recipe.instruct.data).expanduser())]
+    extra = [path for path in files if path not in own]
+    return [*labelled("data", own, recipe.instruct.data), *labelled("extra", extra), *_test_inputs(recipe)]
+
+
+def _base_inputs(recipe: InstructRecipe) -> list[Input]:
+    return model_inputs("tune.base", recipe.tune.base, "model")
 
 
 def _instruct(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
@@ -94,15 +102,14 @@ def _stages() -> tuple[Stage, ...]:
         return Stage(name, name, after, section_settings(name), section=name, kind=InstructRecipe, **more)
 
     return (
-        stage("instruct", (), work=_instruct, files=_instruct_files),
+        stage("instruct", (), work=_instruct, inputs=_instruct_inputs),
         stage(
             "tune", ("instruct",), work=_tune, keep=True, extent=steps_done,
-            files=lambda recipe: model_files(recipe.tune.base, "model"),
-            packages=("torch", "transformers", "peft", "deepspeed"),
+            inputs=_base_inputs, packages=("torch", "transformers", "peft", "deepspeed"),
         ),
         stage(
             "leaderboard", ("instruct", "tune"), work=_board, unread=("train.jsonl", "adapter/*"),
-            files=lambda recipe: [*_test_files(recipe), *model_files(recipe.tune.base, "model")],
+            inputs=lambda recipe: [*_test_inputs(recipe), *_base_inputs(recipe)],
             packages=("lm_eval", "torch", "transformers"),
         ),
     )  # fmt: skip

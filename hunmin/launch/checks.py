@@ -12,7 +12,6 @@ from pathlib import Path
 from common.control_characters import CONTROL, escaped
 from common.errors import UserError, nearest
 from common.files import is_remote
-from common.globs import expand
 from common.progress import say
 from common.secrets import masked_words
 from data.pii import PiiSettings
@@ -140,8 +139,8 @@ def check_run(launcher: str, job: Job) -> None:
     paths = [(source, source if isinstance(source, str) else source.path) for source in recipe.corpus.inputs]
     here = [source for source, path in paths if not is_remote(path) and not path.startswith(HUB)]
     local = recipe.model_copy(update={"corpus": recipe.corpus.model_copy(update={"inputs": here})})
-    for name in (name for stage in stages_of(recipe) for name in stage.files(local)):
-        expand(name)
+    for stage in stages_of(recipe):
+        stage.inputs(local)
     refuse_other_model(recipe)
     refuse_unknown_names(recipe, ask=False)
     if not job.cluster.node:  # node 0 does all but the training

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from common.settings import Settings, runtime
+from common.settings import Settings, place, runtime
 from pretrain.settings import Tracking, Wandb
 
 
@@ -43,7 +43,7 @@ class TuneOptimizerSettings(Settings):
 class TuneSettings(Settings):
     """Tuning of a causal decoder on instructions."""
 
-    base: str
+    base: str = place()
     """Model to tune: a transformers folder or hf:OWNER/NAME@COMMIT, loaded without remote code."""
     max_seq_len: int = Field(1024, ge=8)
     """Maximum tokens of an example, end token included, at most the base's positions; longer ones are quarantined."""

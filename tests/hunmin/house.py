@@ -13,6 +13,7 @@ from common.errors import HunminError
 from common.manifest import MANIFEST
 from hunmin import run as engine
 from hunmin import stages
+from hunmin.inputs import Input
 from hunmin.recipe import Recipe
 from hunmin.stages import Stage
 
@@ -26,8 +27,9 @@ class House:
         self.folder, self.did, self.fail = folder, [], ""  # type: ignore[var-annotated]
         self.run, self.patch = folder / "run", monkeypatch
         (folder / "input.txt").write_text("input")
+        read = Input("input.txt", str(folder / "input.txt"))
         table = (
-            Stage("a", "a", (), lambda r: {"x": r.seed}, self._work("a"), lambda r: [str(folder / "input.txt")]),
+            Stage("a", "a", (), lambda r: {"x": r.seed}, self._work("a"), lambda r: [read]),
             Stage("b", "b", ("a",), lambda r: {"lr": r.pretrain.optimizer.learning_rate}, self._work("b"), keep=True),
             Stage("c", "c", ("a", "b"), lambda r: {}, self._work("c")),
         )
@@ -46,7 +48,7 @@ class House:
         return work
 
     def change(self, name: str, /, **facts: Any) -> None:
-        """Make another stage of one: with other rules, files, …"""
+        """Make another stage of one: with other inputs, settings, …"""
         changed = (replace(one, **facts) if one.name == name else one for one in stages.STAGES)
         self.patch.setattr(stages, "STAGES", tuple(changed))
 

@@ -19,6 +19,7 @@ from hunmin.instruct.recipe import InstructRecipe
 from hunmin.recipe import Recipe, RunSettings, load_recipe
 from hunmin.run import judge_all
 from hunmin.stages import stages_of
+from hunmin.state import RunFolder
 
 RECIPES: dict[type[RunSettings], dict[str, Any]] = {
     Recipe: {
@@ -196,7 +197,12 @@ def through_a_link(copy: Copy) -> None:
     copy.save()
 
 
-BY_PATH = pytest.mark.xfail(reason="inputs count by their path, not by their content alone", strict=True)
+def made_again_to_the_same_bytes(copy: Copy) -> None:
+    copy.manifest("corpus", lambda tree: tree["settings"].update(shard_mb=255.0))
+    copy.tree["corpus"]["shard_mb"] = 255.0
+    copy.save()
+
+
 EVENTS = [
     own_folder,
     moved,
@@ -212,9 +218,10 @@ EVENTS = [
     secret_elsewhere,
     offline,
     old_checkpoints_gone,
-    pytest.param(inputs_moved, marks=BY_PATH),
-    pytest.param(relative, marks=BY_PATH),
-    pytest.param(through_a_link, marks=BY_PATH),
+    inputs_moved,
+    relative,
+    through_a_link,
+    made_again_to_the_same_bytes,
 ]
 
 
@@ -225,10 +232,8 @@ def redone(recipe: Path, *overrides: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)
-def test_what_changes_nothing_rebuilds_nothing(
-    event: Callable[[Copy], None], mini_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def copy(mini_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Copy:
     monkeypatch.setattr(os, "environ", os.environ.copy())
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mini").mkdir()
@@ -237,8 +242,89 @@ def test_what_changes_nothing_rebuilds_nothing(
     copy = Copy(tmp_path / "mini", mini_run / "sample")
     copy.tree["out"] = str(copy.run)
     copy.save()
+    return copy
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)
+def test_what_changes_nothing_rebuilds_nothing(event: Callable[[Copy], None], copy: Copy) -> None:
     event(copy)
     assert redone(copy.recipe) == {}
+
+
+def edited(corpora: Path, klue: Path) -> None:
+    with (corpora / "books.txt").open("a") as stream:
+        stream.write("한 줄 더.\n")
+
+
+def swapped(corpora: Path, klue: Path) -> None:
+    for old, new in (("books.txt", "x"), ("web.jsonl.zst", "books.txt"), ("x", "web.jsonl.zst")):
+        (corpora / old).rename(corpora / new)
+
+
+def added(corpora: Path, klue: Path) -> None:
+    shutil.copy(corpora / "books.txt", corpora / "more.txt")
+
+
+def removed(corpora: Path, klue: Path) -> None:
+    (corpora / "books.txt").unlink()
+
+
+def renamed(corpora: Path, klue: Path) -> None:
+    (corpora / "books.txt").rename(corpora / "novels.txt")
+
+
+def dev_set_edited(corpora: Path, klue: Path) -> None:
+    next(klue.rglob("ynat*_dev.json")).write_text("[]")
+
+
+@pytest.mark.parametrize("event", [edited, swapped, added, removed, renamed, dev_set_edited])
+def test_another_content_of_the_inputs_makes_the_corpus_again(event: Callable[[Path, Path], None], copy: Copy) -> None:
+    inputs_moved(copy)
+    event(copy.folder / "text" / "corpora", copy.folder / "text" / "klue")
+    assert "input changed" in redone(copy.recipe)["corpus"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"name": "책"}, {"id_field": "key"}, {"clean": {"news": True}}, {"licence": "CC0"}], ids=str
+)
+def test_a_file_read_in_another_way_makes_the_corpus_again(change: dict[str, Any], copy: Copy) -> None:
+    [path] = copy.tree["corpus"]["inputs"]
+    copy.tree["corpus"]["inputs"] = [{"path": path}]
+    copy.save()
+    assert redone(copy.recipe) == {}, "the same, written at length"
+    copy.tree["corpus"]["inputs"] = [{"path": path, **change}]
+    copy.save()
+    assert "corpus" in redone(copy.recipe)
+
+
+def test_the_order_of_the_files_is_the_order_of_the_documents(copy: Copy) -> None:
+    files = sorted(str(path) for path in (copy.sample / "corpora").iterdir())
+    copy.tree["corpus"]["inputs"] = files
+    copy.save()
+    assert redone(copy.recipe) == {}
+    copy.tree["corpus"]["inputs"] = files[::-1]
+    copy.save()
+    assert "order of the files" in redone(copy.recipe)["corpus"]
+
+
+def test_a_model_counts_by_what_it_holds(copy: Copy, tmp_path: Path) -> None:
+    """Training that began from weights: the folder may move, the weights may not change."""
+    shutil.copytree(copy.run / "export", tmp_path / "first")
+    copy.tree["pretrain"]["init_from"] = str(tmp_path / "first")
+    copy.save()
+    assert "init_from" in redone(copy.recipe)["pretrain"]
+    recipe = load_recipe(copy.recipe)
+    inputs = RunFolder(copy.run).inputs(recipe, stages_of(recipe)[3])
+    copy.manifest("pretrain", lambda tree: tree.update(inputs=inputs))
+    assert redone(copy.recipe) == {}
+    shutil.move(tmp_path / "first", tmp_path / "second")
+    copy.tree["pretrain"]["init_from"] = str(tmp_path / "second")
+    copy.save()
+    assert redone(copy.recipe) == {}
+    with (tmp_path / "second" / "model.safetensors").open("r+b") as stream:
+        stream.seek(-1, os.SEEK_END)
+        stream.write(b"\x01")
+    assert "pretrain.init_from/model.safetensors" in redone(copy.recipe)["pretrain"]
 
 
 def test_another_name_makes_the_report_alone_again(mini_run: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from common.errors import UserError
+from common.rules import RULES
 from common.settings import dump_settings
 from hunmin import stages
 from hunmin.page.page import write_page
@@ -119,13 +120,13 @@ def test_a_quick_stage_made_again_to_the_same_bytes_costs_nothing(house: House) 
     assert house.go() == ["a"]
 
 
-def test_a_corpus_of_an_earlier_version_is_kept_on_request(house: House) -> None:
-    """A newer version with other rules does not build hours of corpus again unasked, and says how to keep it."""
-    finished(house, "a")
-    rules = {"data/cleaning": "1", "data/pii": "1"}
-    house.change("a", rules=lambda: rules, keeps=lambda recipe: recipe.corpus.keep_finished)
-    house.refused("a was made by other rules: data/cleaning, data/pii\n", "corpus.keep_finished=true")
-    assert house.go(corpus={"inputs": ["x"], "keep_finished": True}) == []
+def test_hours_of_work_begun_by_older_rules_are_not_replaced_unasked(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unfinished(house, "a", seconds=600)
+    monkeypatch.setitem(RULES, "a", {1: "first rules"})
+    house.refused("a was begun by rules 0, changed since: 1: first rules", "--restart a")
+    assert house.go(restart="a", last="a") == ["a"]
 
 
 def test_what_was_given_up_once_is_not_asked_again(house: House) -> None:
@@ -270,13 +271,10 @@ def test_a_page_of_the_users_own_is_left_alone(house: House) -> None:
 # --- what earlier versions have left
 
 
-def test_work_of_a_version_with_fewer_settings_and_more_inputs_continues(house: House) -> None:
-    """It lacks a setting, which is at its default, and lists a file that is there and is not read any more."""
-    licence = house.folder / "licence"
-    licence.write_text("as you like")
+def test_work_of_a_version_with_fewer_settings_continues(house: House) -> None:
     stage = dataclasses.replace(stage_named("a"), section="klue")
     settings = dump_settings(KlueSettings(data="y"))
-    before = begun_with(stage, settings, {"input.txt": "1", str(licence): "2"})
+    before = begun_with(stage, settings, {"input.txt": "1"})
     del before["settings"]["keep_head"], before["settings"]["training"]["epochs"]
     assert differences(stage, before, settings, {"input.txt": "1"}) == {}
     found = differences(stage, before, settings | {"keep_head": True}, {})
@@ -288,7 +286,8 @@ def test_a_run_does_not_read_what_it_writes(tmp_path: Path) -> None:
 
     def files(inputs: str, out: str) -> list[str]:
         corpus = {"inputs": [inputs], "decontaminate": {"enabled": False}, "pii": {"enabled": False}}
-        return stage_named("corpus").files(Recipe.model_validate({"name": "t", "out": out, "corpus": corpus}))
+        recipe = Recipe.model_validate({"name": "t", "out": out, "corpus": corpus})
+        return [one.path for one in stage_named("corpus").inputs(recipe) if one.path]
 
     (tmp_path / "texts" / "run" / "corpus").mkdir(parents=True)
     for name in ("texts/a.txt", "texts/run/corpus/b.txt", "texts/run/mine.txt"):
@@ -435,10 +434,10 @@ def test_a_file_that_no_stage_reads_is_no_input(tmp_path: Path) -> None:
 
     def inputs() -> list[dict[str, str]]:
         run = RunFolder(tmp_path / "run")
-        return [run.file_hashes(stage_named(name).files(recipe)) for name in ("corpus", "klue")]
+        return [run.digests(stage_named(name).inputs(recipe)) for name in ("corpus", "klue")]
 
     before = inputs()
-    assert [len(files) for files in before] == [3, 2], "text and benchmark; the benchmark"
+    assert [len(inputs) for inputs in before] == [3, 2], "text and benchmark; the benchmark"
     for name in ("README.md", "klue-nli-v1.1/LICENSE", "klue-nli-v1.1/notes.pdf"):
         (data / name).write_text("a note")
     assert inputs() == before

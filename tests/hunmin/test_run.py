@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from common.manifest import WORK_MARK, read_manifest
+from common.rules import RULES
 from data.readers.volume import FileVersion
 from hunmin import preflight, state
 from hunmin import run as engine
+from hunmin.inputs import Input
 from hunmin.main import run_command
 from hunmin.preflight import parent_of
 from hunmin.stages import Interrupted
@@ -36,39 +38,41 @@ def test_what_is_redone_and_why(house: House, capsys: pytest.CaptureFixture[str]
     assert "reads a" in verdicts[1].why and house.did == ["b", "c"], "asked beforehand, nothing is done"
     assert house.go(lr=2e-4, seed=7) == ALL and "setting changed: x: 42 → 7" in capsys.readouterr().err
     (house.folder / "input.txt").write_text("other")
-    assert house.go(lr=2e-4, seed=7) == ALL and "input changed" in capsys.readouterr().err
+    assert house.go(lr=2e-4, seed=7) == ["a"] and "input changed" in capsys.readouterr().err, "to the same bytes"
 
 
 def test_a_changed_file_behind_a_url_redoes(house: House) -> None:
-    house.change("a", files=lambda recipe: [f"file://{house.folder}/far.txt"])
-    for text in ("one", "another"):
+    far = f"file://{house.folder}/far.txt"
+    house.change("a", inputs=lambda recipe: [Input(far, far)])
+    for text, done in (("one", ALL), ("another", ["a"])):
         (house.folder / "far.txt").write_text(text)
-        assert house.go() == ALL
+        assert house.go() == done
         assert house.go() == []
 
 
 def test_an_input_whose_store_cannot_be_asked_is_no_reason(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    house.change("a", files=lambda recipe: ["hf:someone/text"])
+    house.change("a", inputs=lambda recipe: [Input("text", "hf:someone/text")])
     version: list[str] | None
-    for version, done in ((["1"], ALL), (None, []), (["2"], ALL)):
+    for version, done in ((["1"], ALL), (None, []), (["2"], ["a"])):
         monkeypatch.setattr(state, "file_version", lambda name, version=version: FileVersion(version, True))
         assert house.go() == done
 
 
-def test_what_other_rules_have_made_is_made_again(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_older_rules_have_finished_stays_and_is_told(
+    house: House, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(RULES, "a", {1: "first rules"})
     house.go()
-    house.change("a", rules=lambda: {"data/cleaning": "1"}, keeps=lambda recipe: recipe.corpus.keep_finished)
-    assert house.go(corpus={"inputs": ["x"], "keep_finished": True}) == []
-    house.stop("a")
-    assert "made by other rules: data/cleaning" in capsys.readouterr().err
-    house.change("a", rules=lambda: {"data/cleaning": "2"})
-    house.stop("a")
-    assert house.go() == ["a+"], "the same bytes: what reads them stays"
-    assert read_manifest(house.run / "a").rules == {"data/cleaning": "2"}  # type: ignore[union-attr]
-    house.change("a", rules=lambda: {"data/cleaning": "3"})
-    house.stop("a")
-    house.change("a", rules=lambda: {"data/cleaning": "4"})
-    assert house.go() == ["a"], "pieces of other rules are not taken up"
+    assert read_manifest(house.run / "a").rules == 1  # type: ignore[union-attr]
+    monkeypatch.setitem(RULES, "a", {1: "first rules", 2: "digits after commas"})
+    assert house.go() == []
+    told = " ".join(capsys.readouterr().err.split())
+    assert "a done by rules 1, changed since: 2: digits after commas; --from a makes it again" in told
+    assert house.go(first="a") == ["a"], "the same bytes: what reads them stays"
+    assert read_manifest(house.run / "a").rules == 2  # type: ignore[union-attr]
+    house.stop("a", first="a")
+    monkeypatch.setitem(RULES, "a", {1: "first rules", 2: "digits after commas", 3: "spaces"})
+    assert house.go(first="a") == ["a"], "pieces of other rules are not taken up"
 
 
 def test_an_interrupted_stage_goes_on_from_its_pieces_to_the_same_manifests(house: House) -> None:

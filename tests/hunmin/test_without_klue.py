@@ -52,7 +52,7 @@ def test_a_section_without_data_says_how_to_run_without_scores(tmp_path: Path) -
 def test_the_stage_is_skipped_and_said_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recipe = load_recipe(small_recipe(tmp_path))
     stage = stage_named("klue")
-    assert stage.settings(recipe) == {} and stage.files(recipe) == []
+    assert stage.settings(recipe) == {} and stage.inputs(recipe) == []
     assert stage.work(recipe, tmp_path / "run", tmp_path) == {"skipped": True}
     assert "no klue section" in capsys.readouterr().err
     assert "\nklue:" not in public_recipe(recipe)  # without the section, as here

@@ -17,6 +17,7 @@ from data.readers.hub import split_name
 from data.readers.volume import file_version
 from hunmin.api import TextEncoder
 from hunmin.hub.scrub import base_model, public_recipe
+from hunmin.inputs import Input
 from hunmin.main import run_command
 from hunmin.pins import refuse_unknown_names
 from hunmin.preflight import refuse_other_model
@@ -252,7 +253,8 @@ def test_a_recipe_names_commits_and_its_run_keeps_them(hub: Hub, cache: Path, to
     Path("recipe.yaml").write_text(yaml.safe_dump(tree), encoding="utf-8")
     looked_at = load_recipe("recipe.yaml")  # a plan, a page: nothing is fetched
     assert looked_at.pretrain.init_from == "klue/roberta-base" and looked_at.klue and looked_at.klue.data == "klue/klue"
-    assert stage_named("klue").files(looked_at) == stage_named("tokenizer").files(looked_at) == []
+    assert stage_named("klue").inputs(looked_at) == []
+    assert stage_named("tokenizer").inputs(looked_at) == [Input("tokenizer.base", "", "klue/roberta-base")]
     refuse_unknown_names(looked_at, ask=True)
     assert not cache.exists()
     with pytest.raises(UserError, match="neither a path here nor in the hub's cache") as caught:

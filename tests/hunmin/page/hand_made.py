@@ -62,10 +62,10 @@ class HandMade:
         folder = self.path / found.folder
         folder.mkdir(exist_ok=True)
         versions = {"hunmin": "0.1.0", f"package-of-{stage}": "1.2.3"}
-        settings = {"of": stage, "again": again}
+        settings, outputs = {"of": stage}, {"result": {"bytes": 1, "sha256": f"{stage} {again}", "xxh3": ""}}
         write_manifest(
             folder,
-            Manifest(stage=stage, settings=settings, inputs=inputs, outputs={}, counts=counts, versions=versions),
+            Manifest(stage=stage, settings=settings, inputs=inputs, outputs=outputs, counts=counts, versions=versions),
         )
         (self.path / "logs").mkdir(exist_ok=True)
         with (self.path / "logs" / "timing.jsonl").open("a", encoding="utf-8") as stream:
