@@ -24,6 +24,8 @@ class HunminError(Exception):
     exit_code = EXIT_FAILED
     parts: tuple[HunminError, ...] = ()
     """Errors that this one stands for; see `raise_together`."""
+    path: str = ""
+    """Path that names nothing, as it was given; "" where the error is another one."""
 
     def __init__(self, problem: str, rule: str = "", remedy: str = "") -> None:
         # they are printed, written to logs and told to other processes

@@ -25,11 +25,14 @@ def expand(pattern: str) -> list[str]:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UserError(f"cannot look for {pattern[:100]!r}: {reason}", "an input path names files") from None
     if not found:
-        raise UserError(
+        here = "" if is_remote(pattern) or Path(pattern).is_absolute() else f": it is relative to {Path.cwd()}"
+        error = UserError(
             f"nothing found at {pattern}",
             "an input path names a file, a folder or a glob with files",
-            other_locale(pattern) or "check the path: it is relative to the folder that the command is started in",
+            other_locale(pattern) or f"check the path{here}",
         )
+        error.path = pattern
+        raise error
     return sorted(found)
 
 

@@ -341,7 +341,9 @@ def _ask(hub: HubName, part: Part, revision: str | None) -> Any:
     try:
         return HfApi().repo_info(hub.repository, repo_type=_kind(part), revision=revision, timeout=HUB_SECONDS)
     except Exception as error:  # of many kinds, by version and network
-        raise _unreachable(hub, part, error) from None
+        refused = _unreachable(hub, part, error)
+        refused.path = hub.key
+        raise refused from None
 
 
 def _unreachable(hub: HubName, part: Part, error: Exception) -> HunminError:

@@ -187,7 +187,7 @@ def parse_settings(
     try:
         return model.model_validate(tree)
     except ValidationError as error:
-        lines = [_explain(model, item, options) for item in error.errors()]
+        lines = [_explain(model, item, options) for item in error.errors() if not _is_of_other_form(item)]
         raise UserError(
             f"{source}: {len(lines)} setting{'s' if len(lines) > 1 else ''} wrong\n"
             + "\n".join(f"  - {line}" for line in lines),
@@ -195,10 +195,20 @@ def parse_settings(
         ) from None
 
 
+def _is_of_other_form(item: Any) -> bool:
+    """Return whether an error says that a mapping is no string, where either may stand: what is wrong within it is
+    another error."""
+    return item["type"] == "string_type" and item["loc"][-1:] == ("str",) and isinstance(item["input"], dict)
+
+
+_CLASS = re.compile(r"[A-Z]|function-\w+\[")
+"""Begins a part of a location that names a class, which is no key."""
+
+
 def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | None) -> str:
     *outer, last = item["loc"] or ("",)
-    location = [part for part in outer if isinstance(part, int) or not str(part)[:1].isupper()]  # without classes
-    if item["type"] == "extra_forbidden" or not str(last)[:1].isupper():
+    location = [part for part in outer if isinstance(part, int) or not _CLASS.match(str(part))]
+    if item["type"] == "extra_forbidden" or not _CLASS.match(str(last)):
         location += [last] if item["loc"] else []
     key = ".".join(str(part) for part in location)
     if options is not None and key:

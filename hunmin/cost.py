@@ -17,6 +17,7 @@ from hunmin.preflight import (
     repeated_text,
     unfilled_vocabulary,
     unfit_inputs,
+    with_settings,
 )
 from hunmin.recipe import NOT_NAMED, Recipe, warnings
 from hunmin.stage_seconds import TEXT_RATES, stage_seconds
@@ -194,5 +195,6 @@ def _not_here(recipe: Recipe) -> list[str]:
             stage.inputs(recipe)
             stage.settings(recipe)
         except UserError as error:
-            found.append(f"On this machine the stage '{stage.name}' would be refused: {error.problem}.")
+            why = "; ".join(one.problem for one in with_settings(error, recipe))
+            found.append(f"On this machine the stage '{stage.name}' would be refused: {why}.")
     return found

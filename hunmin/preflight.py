@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from common.errors import UserError, raise_together
-from common.files import human_size
+from common.files import HUB, human_size
 from common.lock import LOCK
 from common.manifest import read_manifest
 from common.names import find_here, with_prefix
+from common.settings import Settings, apply_overrides, dump_settings
 from common.stage_folders import folder_of, folders_of
 from data.corpus import CorpusSettings, corpus_files
 from data.readers import InputFile, list_files
-from data.units.fields import entry_of, unfit_files
+from data.units.fields import check_fields, entry_of, unfit_files
 from data.units.set_aside import SetAside
 from hunmin.pins import MISSING, refuse_unknown_names
-from hunmin.recipe import Recipe, RunSettings, is_resolved_recipe
+from hunmin.recipe import Recipe, RunSettings, is_resolved_recipe, read_recipe
 from klue.examples import split_files
 from klue.tasks import TASKS
 from pretrain.callbacks.checkpoint import read_metadata
@@ -29,6 +30,10 @@ from tokenizer.fitting import fitting_size, is_too_large
 
 SHARED_STAGE = "corpus"
 """The stage that several processes can do together in one run folder."""
+
+
+class _OfCorpus(Settings):
+    corpus: CorpusSettings
 
 
 def refuse_shared_executor(recipe: RunSettings, first: str | None, last: str | None) -> bool:
@@ -61,13 +66,60 @@ def refuse_missing(recipe: RunSettings, reads: Iterable[Callable[[Any], object]]
         UserError: there is such a thing.
     """
     checks: list[Callable[[Any], object]] = [partial(refuse_unknown_names, ask=True)] if ask else []
+    raise_together(_refused([partial(check, recipe) for check in [*checks, *reads]], recipe), MISSING)
+
+
+def refuse_with_inputs(error: UserError, path: str, overrides: Sequence[str]) -> None:
+    """Refuse a recipe that could not be loaded for its settings and for the files of its corpus at once; files that fit
+    are no reason.
+
+    Args:
+        error: why it could not be loaded.
+        path: of the recipe.
+        overrides: `key=value` each.
+
+    Raises:
+        UserError: files are not there or do not fit; what the error says comes first.
+    """
+    try:
+        tree = apply_overrides(read_recipe(path)[1], overrides)
+        settings = CorpusSettings.model_validate({"inputs": tree["corpus"]["inputs"]})
+    except (UserError, ValueError, KeyError, TypeError):  # the error says what is wrong there
+        return
+    checks = [lambda: list_files(settings.inputs), lambda: check_fields(listed_files(settings))]
+    if refused := _refused(checks, _OfCorpus(corpus=settings)):
+        raise_together([error, *refused], MISSING)
+
+
+def _refused(checks: Iterable[Callable[[], object]], recipe: Settings) -> list[UserError]:
     refused = []
-    for check in [*checks, *reads]:
+    for check in checks:
         try:
-            check(recipe)
+            check()
         except UserError as error:
-            refused.append(error)
-    raise_together(refused, MISSING)
+            refused += with_settings(error, recipe)
+    return refused
+
+
+def with_settings(error: UserError, recipe: Settings) -> list[UserError]:
+    """Return what an error stands for; where nothing was found at a path, with the settings that hold the path."""
+    tree, found = dump_settings(recipe, "secret"), []
+    for part in error.parts or (error,):
+        names = ", ".join(_places(tree, part.path)) if part.path else ""
+        found.append(UserError(part.problem + f" ({names})" * bool(names), part.rule, part.remedy))
+    return found
+
+
+def _places(value: Any, wanted: str, key: str = "") -> Iterator[str]:
+    """Yield where a value stands in a JSON-like tree: `corpus.inputs[1].path`."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _places(inner, wanted, f"{key}.{name}" if key else name)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _places(inner, wanted, f"{key}[{number}]")
+    elif isinstance(value, str) and value.removeprefix(HUB) == wanted:
+        yield key
 
 
 def listed_files(settings: CorpusSettings) -> list[InputFile]:

@@ -24,15 +24,54 @@ HEAD_CHARACTERS = 1000
 """How much of a value is looked at."""
 FEW_PARTS, MOST_PART_LINES = 5, 50
 """Documents between blank lines are at least so many, and have fewer lines on average: a page of lines may hold one."""
+_IDS = re.compile(
+    r"(?:.*[._])?(?:id|ID|Id)|.*[a-z](?:Id|ID)|(?:.*\.)?(?:(?:글|게시글|게시물|문서|기사|뉴스|자료|일련|연)?번호|순번|연번)"
+)
+_OF_PEOPLE = re.compile(r"user|member|customer|author|writer|account|person|speaker|회원|고객|사용자|작성자", re.I)
+"""Names of columns that number the documents, and words by which a column numbers people instead."""
+_ABSENT = "\0"
+"""No field's name."""
 _TITLES = re.compile(r"(?:.*\.)?(?:title|subject|headline|heading|제목|표제|주제)", re.I)
 
 
 def proposed(file: InputFile) -> SourceSettings | None:
-    """Return the settings of a file's source, changed so that its documents are read; None where none are known.
+    """Return the settings of a file's source, changed so that its documents are read with their ids; None where they
+    are read as they are, or nothing is known.
 
     Args:
         file: an input, as its source's settings say.
     """
+    settings = _proposed(file)
+    read = InputFile(file.path, file.label, settings or file.settings)
+    name = id_column(read)
+    return read.settings.model_copy(update={"id_field": name}) if name else settings
+
+
+def id_column(file: InputFile) -> str | None:
+    """Return the column (or field) other than that of the settings that numbers the documents of a file: it is called
+    so, and the first ones differ in it. None where there is none, or the settings' own is there."""
+    columns = columns_of(InputFile(file.path, file.label, file.settings.model_copy(update={"text_field": _ABSENT})))
+    if file.settings.id_field in columns:
+        return None
+    without = _ids(file, _ABSENT)
+    for name in columns:
+        if _IDS.fullmatch(name) and not _OF_PEOPLE.search(name):
+            ids = _ids(file, name)
+            if len(ids) > 1 and len(set(ids)) == len(ids) and not any(map(str.__eq__, ids, without)):
+                return name
+    return None
+
+
+def _ids(file: InputFile, column: str) -> list[str]:
+    """Return the ids of a file's first documents by a column; where that has none, those made of source and line."""
+    of_column = InputFile(file.path, file.label, file.settings.model_copy(update={"id_field": column}))
+    try:
+        return [one.id for one in islice(read_documents(of_column, SAMPLE_BYTES, 1), SAMPLE_DOCUMENTS)]
+    except (HunminError, OSError):
+        return []
+
+
+def _proposed(file: InputFile) -> SourceSettings | None:
     settings = file.settings
     try:
         blocks = list(islice(read_blocks(file, SAMPLE_BYTES), 1))

@@ -70,10 +70,14 @@ def run(
     """Run a recipe: every stage that is not finished, from raw text to KLUE scores. The same command resumes."""
     from hunmin.embed.recipe import EmbedRecipe
     from hunmin.instruct.recipe import load_any_recipe
-    from hunmin.preflight import refuse_moved
+    from hunmin.preflight import refuse_moved, refuse_with_inputs
     from hunmin.recipe import Recipe
 
-    loaded = load_any_recipe(recipe, overrides or [], fetch=not dry_run)
+    try:
+        loaded = load_any_recipe(recipe, overrides or [], fetch=not dry_run)
+    except UserError as error:
+        refuse_with_inputs(error, recipe, overrides or [])
+        raise
     refuse_moved(loaded, recipe, overrides or [])
     if dry_run:
         from hunmin.embed.stages import dry_run_embed

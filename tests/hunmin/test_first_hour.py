@@ -61,6 +61,32 @@ def test_the_first_recipe_of_a_stranger_passes_its_dry_run(capsys: pytest.Captur
     assert [len([*read_documents(file, 1 << 20)]) for file in files] == [60, 20, 9]
 
 
+@pytest.mark.parametrize(("column", "values", "taken"), [
+    ("article_id", ["x1", "x2", "x3"], True),
+    ("newsId", ["1", "2", "3"], True),
+    ("ID", ["1", "2", "3"], True),
+    ("문서번호", ["가1", "가2", "가3"], True),
+    ("id", ["1", "2", "3"], False),  # is taken without a word
+    ("doc_id", ["1", "2", "2"], False),  # tells no documents apart
+    ("doc_id", ["1", "", "3"], False),
+    ("user_id", ["1", "2", "3"], False),  # of people
+    ("전화번호", ["1", "2", "3"], False),
+    ("valid", ["1", "2", "3"], False),
+])  # fmt: skip
+def test_the_column_that_numbers_the_documents_is_their_id(column: str, values: list[str], taken: bool) -> None:
+    table(Path("a.csv"), [column, "body"], [[value, SENTENCES[n]] for n, value in enumerate(values)])
+    Path("b.jsonl").write_text(
+        "".join(json.dumps({column: value, "text": SENTENCES[n]}) + "\n" for n, value in enumerate(values)), "utf-8"
+    )
+    own = {"id_field": column} if taken else {}
+    assert init("a.csv", "b.jsonl") == [
+        {"path": "a.csv", "text_field": "body", **own}, {"path": "b.jsonl", **own} if taken else "b.jsonl"
+    ]  # fmt: skip
+    if taken:
+        files = list_files(load_recipe("recipe.yaml").corpus.inputs)
+        assert [[one.id for one in read_documents(file, 1 << 20)] for file in files] == [values, values]
+
+
 def test_a_folder_of_several_kinds_has_an_entry_a_file(tmp_path: Path) -> None:
     assert [one if isinstance(one, str) else one["path"] for one in init(str(tmp_path))] == [
         str(tmp_path / name) for name in ("articles.csv", "essays.txt", "talks.json")
@@ -132,3 +158,28 @@ def test_fields_without_letters_are_not_proposed(capsys: pytest.CaptureFixture[s
     assert run_command(["run", "recipe.yaml", wrong, "--dry-run"]) == 2
     fix = capsys.readouterr().err.split("fix:")[1]
     assert "text.sentence" in fix and "marks" not in fix and "index" not in fix
+
+
+@pytest.mark.parametrize("dry", [["--dry-run"], []])
+def test_wrong_settings_and_files_that_do_not_fit_are_named_at_once(
+    dry: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    init("articles.csv")
+    changes = [
+        "pretrain.step=3",
+        "pretrain.masking.rate=7",
+        "corpus.inputs=[{path: articles.csv, text_field: b}, gone]",
+    ]
+    capsys.readouterr()
+    assert run_command(["run", "recipe.yaml", *changes, *dry]) == 2
+    said = capsys.readouterr().err
+    for problem in (
+        "unknown key 'pretrain.step'", "pretrain.masking.rate = 7", "articles.csv has no column 'b'",
+        "nothing found at gone (corpus.inputs[1])",
+    ):  # fmt: skip
+        assert said.count(problem) == 1
+    assert run_command(["run", "recipe.yaml", "pretrain.step=3", *dry]) == 2  # files that fit add nothing
+    assert capsys.readouterr().err.startswith("error: recipe.yaml: 1 setting wrong\n")
+    assert run_command(["run", "recipe.yaml", "corpus.inputs=[{pth: x}]", *dry]) == 2
+    said = capsys.readouterr().err
+    assert "2 settings wrong" in said and "unknown key 'corpus.inputs.0.pth' (did you mean 'path'?)" in said

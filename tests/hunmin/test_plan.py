@@ -129,7 +129,7 @@ def test_a_text_that_is_read_more_than_a_hundred_times_is_told_of(text: dict[str
 
 
 def test_all_that_is_missing_is_named_at_once(text: dict[str, Any], tmp_path: Path) -> None:
-    text["corpus"]["inputs"] += ["gone/*.txt", "lost.jsonl"]
+    text["corpus"]["inputs"] += ["gone/*.txt", {"path": "lost.jsonl"}]
     gone = str(tmp_path / "no-model")
     missing = {**text, "klue": {"data": "./no-klue"}, "tokenizer": {"base": gone}, "pretrain": {"init_from": gone}}
     recipe = Recipe.model_validate(missing)
@@ -138,10 +138,18 @@ def test_all_that_is_missing_is_named_at_once(text: dict[str, Any], tmp_path: Pa
             ask(recipe, None, None)  # type: ignore[operator]
         said = str(caught.value)
         assert said.startswith("4 things that the recipe needs are not there, or cannot be used:\n")
-        for name in ("gone/*.txt", "lost.jsonl", "no-klue", gone):
-            assert said.count(f"  - nothing found at {name}\n") == 1 or name == "no-klue"
-        assert said.count("no-klue") == 1 and said.count("    fix:  check the path") == 4
-    with pytest.raises(UserError, match=r"^nothing found at lost.jsonl\n"):  # one is told as before
+        for path, settings in (
+            ("gone/*.txt", "corpus.inputs[1]"),
+            ("lost.jsonl", "corpus.inputs[2].path"),
+            ("./no-klue", "klue.data"),
+            (gone, "tokenizer.base, pretrain.init_from"),
+        ):
+            assert said.count(f"  - nothing found at {path} ({settings})\n") == 1
+        assert said.count(f"    fix:  check the path: it is relative to {Path.cwd()}") == 3
+        assert said.count("    fix:  check the path") == 4
+    notes = " ".join(cost_plan(Recipe.model_validate({**missing, "tokenizer": {}, "pretrain": {}}))["notes"])
+    assert "nothing found at lost.jsonl (corpus.inputs[2].path)" in notes and "(klue.data)" in notes
+    with pytest.raises(UserError, match=r"^nothing found at lost.jsonl \(corpus.inputs\[1\].path\)\n"):
         text["corpus"]["inputs"].remove("gone/*.txt")
         plan.dry_run_plan(Recipe.model_validate(text), None, None)
 
