@@ -26,13 +26,13 @@ def expand(pattern: str) -> list[str]:
         raise UserError(f"cannot look for {pattern[:100]!r}: {reason}", "an input path names files") from None
     if not found:
         here = "" if is_remote(pattern) or Path(pattern).is_absolute() else f": it is relative to {Path.cwd()}"
-        error = UserError(
+        nothing = UserError(
             f"nothing found at {pattern}",
             "an input path names a file, a folder or a glob with files",
             other_locale(pattern) or f"check the path{here}",
         )
-        error.path = pattern
-        raise error
+        nothing.path = pattern
+        raise nothing
     return sorted(found)
 
 

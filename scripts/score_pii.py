@@ -26,11 +26,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from list_pii import AROUND, mask
 from timing import parser_of
 
 from common.files import open_bytes
 from data.pii import PII_TYPES, Span, find_many
+from data.pii.listing import AROUND
 
 FLOOR = 0.98
 ROOT = Path(__file__).parents[1]
@@ -49,6 +49,12 @@ OURS = {
     "MEDICAL_INSURANCE": "HEALTH_INSURANCE",
 }
 """Label of ko-pii → type."""
+
+
+def mask(value: str, kept: int = 2) -> str:
+    """Return a value of which only the first characters and the form can be read."""
+    form = re.sub("[0-9]", "0", re.sub("[a-z]", "x", re.sub("[A-Z]", "X", re.sub("[가-힣]", "가", value[kept:]))))
+    return value[:kept] + form
 
 
 class Marked(NamedTuple):

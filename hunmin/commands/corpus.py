@@ -212,17 +212,69 @@ def _told_apart(change: re.Match[str]) -> str:
     return f"[-{' '.join(f'U+{ord(one):04X}' for one in piece)}-]"
 
 
-@app.command(epilog="Example: zstd -dc raw.jsonl.zst | hunmin corpus pseudonymize > clean.jsonl")
+@app.command("pii", hidden=True, epilog="Example: hunmin corpus pii posts.csv --show 20")  # what many type
+@app.command(
+    epilog="Examples: zstd -dc raw.jsonl.zst | hunmin corpus pseudonymize > clean.jsonl · "
+    "hunmin corpus pseudonymize posts.csv --show 20"
+)
 @end_as_filters_do()
-def pseudonymize(source: In = "-", out: Out = "-", as_json: AsJson = False) -> None:
+def pseudonymize(
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="FILE", help="With --show: files, as corpus.inputs names them.")
+    ] = None,
+    source: In = "-",
+    out: Out = "-",
+    listed: Annotated[
+        int | None,
+        typer.Option(
+            "--show",
+            min=0,
+            help="Print what would be replaced in FILE, up to so many values of each type with the text around them. "
+            "This prints personal data.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Pseudonymise 16 types of personal data: reads {"text"}, writes it with "spans"."""
     from data.commands import pseudonymize_stream
     from data.pii import PiiSettings, resolve_key
 
+    if files or listed is not None:
+        _list_personal_data(files or [], listed, (source, out), as_json)
+        return
     key = resolve_key(PiiSettings(), of_recipe=False)
     with open_input(source) as lines, open_output(out) as written:
         counts = pseudonymize_stream(lines, written, key)
     report(counts, as_json, out)
+
+
+def _list_personal_data(paths: list[str], most: int | None, streams: tuple[str, str], as_json: bool) -> None:
+    """Print what the detectors find in files, as `hunmin init` would read them."""
+    from data.pii.listing import personal_data
+    from data.readers import list_files
+    from data.units.fields import check_fields
+    from hunmin.new_inputs import new_inputs
+
+    if most is None or not paths or streams != ("-", "-"):
+        raise UserError(
+            "FILE and --show go together, without --in and --out",
+            "files are listed; a stream is pseudonymised",
+            "hunmin corpus pseudonymize FILE --show 20, or hunmin corpus pseudonymize --in FILE --out FILE",
+        )
+    files = list_files(new_inputs(paths, lambda path, columns: []))
+    check_fields(files)
+    say("what follows is personal data of your files", style="yellow")
+    found = personal_data(files, most)
+    if as_json:
+        print_json({kind: of_type.as_json() for kind, of_type in found.items()})
+        return
+    for kind, of_type in found.items():
+        where = ", ".join(f"{label} {count:,}" for label, count in of_type.files.most_common(6))
+        show(f"{kind}: {of_type.files.total():,} found, {len(of_type.distinct):,} distinct; {where}\n")
+        for label, before, value, after in of_type.examples:
+            show(f"  {label}  " + f"{before}⟦{value}⟧{after}".replace("\n", "⏎") + "\n")
+    if not found:
+        say("no personal data of the 16 types was found")
 
 
 @app.command(

@@ -1,0 +1,75 @@
+"""The personal data that the detectors find in files, type by type, for a person who judges what would be replaced."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from data.nfc import nfc
+from data.pii.detect import find_many
+from data.readers import InputFile, read_documents
+
+AROUND = 24
+"""Characters of text shown on each side of a value."""
+BATCH = 2000
+"""Documents searched together."""
+BLOCK_BYTES = 1 << 20
+SEED = 42
+
+
+@dataclass
+class Listed:
+    """What was found of a type."""
+
+    files: Counter[str] = field(default_factory=Counter)
+    """Label of a file → values in it."""
+    distinct: set[str] = field(default_factory=set)
+    examples: list[tuple[str, str, str, str]] = field(default_factory=list)
+    """(label of the file, text before, value, text after), drawn with a seed from all that were found."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts and examples as a JSON-like tree."""
+        names = ("file", "before", "value", "after")
+        examples = [dict(zip(names, example, strict=True)) for example in self.examples]
+        counts = {"found": self.files.total(), "distinct": len(self.distinct), "files": dict(self.files)}
+        return {**counts, "examples": examples}
+
+
+def personal_data(files: Iterable[InputFile], examples: int) -> dict[str, Listed]:
+    """Return type → what is found of it in the documents of files; types of which nothing is found are left out.
+
+    Args:
+        files: inputs of any format that is read.
+        examples: of each type, at most.
+
+    Raises:
+        HunminError: as `data.readers.read_documents`.
+    """
+    found: dict[str, Listed] = {}
+    draw = random.Random(SEED)
+    for file in files:
+        for texts in _batches(file):
+            for text, spans in zip(texts, find_many(texts), strict=True):
+                for start, end, kind in spans:
+                    of_type, value = found.setdefault(kind, Listed()), text[start:end]
+                    of_type.files[file.label] += 1
+                    of_type.distinct.add(value)
+                    example = (file.label, text[max(start - AROUND, 0) : start], value, text[end : end + AROUND])
+                    if len(of_type.examples) < examples:
+                        of_type.examples.append(example)
+                    elif (at := draw.randrange(of_type.files.total())) < examples:
+                        of_type.examples[at] = example
+    return dict(sorted(found.items()))
+
+
+def _batches(file: InputFile) -> Iterator[list[str]]:
+    texts: list[str] = []
+    for document in read_documents(file, BLOCK_BYTES):
+        texts.append(nfc(document.text))
+        if len(texts) == BATCH:
+            yield texts
+            texts = []
+    yield texts
