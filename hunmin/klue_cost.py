@@ -37,7 +37,8 @@ def klue_seconds(recipe: Recipe, flops_per_second: float) -> float | None:
     for name in klue.tasks:
         task = get_task(name)
         try:
-            splits = load_splits(task, klue.folder_of(name), klue.training.max_train_examples, klue.source_of(name))
+            most, source = klue.training.max_train_examples, klue.source_of(name)
+            splits = load_splits(task, klue.folder_of(name), most, source, tell=False)
         except UserError:
             return None
         for values in tried_values(klue, task, p.model.hidden):

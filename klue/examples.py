@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from common.compressed import COMPRESSED, decompression_errors
@@ -110,10 +110,13 @@ def split_files(task: Task, data: Path) -> dict[str, Path | None]:
     return files
 
 
-def read_examples(task: Task, path: Path) -> list[Example]:
+def read_examples(task: Task, path: Path, tell: bool = True) -> list[Example]:
     """Return the examples of an official file (plain or compressed) or one of the hub's, in the file's order.
 
     Where the hub's records have no guid they are named <configuration>-<split>-<number from 0>.
+
+    Args:
+        tell: whether records that contradict themselves are reported.
 
     Raises:
         UserError: the file is missing, cut short, not a list of records, or a record breaks the task's rules
@@ -151,7 +154,8 @@ def read_examples(task: Task, path: Path) -> list[Example]:
             raise UserError(f"{path}, {name}: {error}", rule) from None
     if not examples:
         raise UserError(f"{path} holds no records", rule)
-    tell_contradictions(path, odd, len(records))
+    if tell:
+        tell_contradictions(path, odd, len(records))
     return list(examples.values())
 
 
@@ -163,11 +167,13 @@ def tell_contradictions(path: Path, odd: Sequence[str], records: int) -> None:
 
 @cache
 def _say_once(text: str) -> None:
-    """Say it the first time that a process reads the file: an estimate reads it before the stage does."""
+    """Say it the first time that a process reads the file."""
     say(text, style="yellow")
 
 
-def load_splits(task: Task, data: Path, max_train: int | None = None, source: Source | None = None) -> Splits:
+def load_splits(
+    task: Task, data: Path, max_train: int | None = None, source: Source | None = None, tell: bool = True
+) -> Splits:
     """Return what to train on and what to score.
 
     Train examples whose text is a dev or test text are dropped and counted: a well-known copy of the YNAT train set
@@ -177,6 +183,7 @@ def load_splits(task: Task, data: Path, max_train: int | None = None, source: So
     Args:
         max_train: keep at most so many train examples, chosen by the hash of their guids; None = all.
         source: another task, and its suite's folder, whose train set is learned from where there is none.
+        tell: whether records that contradict themselves are reported, which an estimate does not.
 
     Raises:
         UserError: there is no dev or test file, a file is damaged, or nothing is left to train on.
@@ -184,17 +191,18 @@ def load_splits(task: Task, data: Path, max_train: int | None = None, source: So
     files = split_files(task, data)
     train_file, dev_file = files["train"], files["dev"]
     notes: list[str] = []
-    test = [] if files["test"] is None else read_examples(task, files["test"])
+    read = partial(read_examples, tell=tell)
+    test = [] if files["test"] is None else read(task, files["test"])
     lent = lent_file(task, data, source)
-    train = [] if train_file is None else read_examples(task, train_file)
+    train = [] if train_file is None else read(task, train_file)
     if dev_file is None:
         train, dev = _parted(train, lambda example: hash_share(example.guid) >= task.dev_share)
         notes.append(Message("no dev file: {count} train examples are dev", count=len(dev)))
     else:
-        dev = read_examples(task, dev_file)
+        dev = read(task, dev_file)
     split_dev = train_file is None and lent is None
     if source and lent:
-        train = read_examples(source[0], lent)
+        train = read(source[0], lent)
         text = "zero-shot transfer: trained on the {count} train examples of {other}"
         notes.append(Message(text, count=len(train), other=source[0].title))
     elif split_dev:

@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from hunmin.klue_cost import klue_seconds
 from hunmin.main import run_command
-from klue.examples import find_file, read_examples
+from hunmin.recipe import Recipe
+from klue.examples import find_file, load_splits, read_examples
 from klue.features import load_tokenizer, make_features
 from klue.job import run_job
 from klue.model_folder import read_model_folder
@@ -110,10 +112,23 @@ def test_the_real_files_are_read_with_few_contradictions(shared_klue, capsys):
 
 
 def test_a_file_that_is_read_twice_is_told_of_once(tmp_path, capsys):
-    """By the estimate of the hours, and by the stage."""
     name, content, _ = ROWS[1]
     path = tmp_path / f"some.{TASKS[name].suffix}"
     path.write_text(json.dumps([{**content, "guid": "a"}], ensure_ascii=False), "utf-8")
     for _ in range(2):
         read_examples(TASKS[name], path)
     assert capsys.readouterr().err.count("contradict themselves") == 1
+
+
+def test_an_estimate_does_not_tell_of_records_that_contradict_themselves(tmp_path, capsys):
+    """`hunmin init`, `plan` and a dry run read the files too; the stage tells."""
+    name, content, _ = ROWS[1]
+    for split in ("train", "dev"):
+        path = tmp_path / str(TASKS[name].file(split))
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps([{**content, "guid": split, "sentence": f"{content['sentence']} {split}"}]), "utf-8")
+    tree = {"name": "t", "out": "o", "corpus": {"inputs": ["x"]}, "klue": {"data": str(tmp_path), "tasks": [name]}}
+    assert klue_seconds(Recipe.model_validate(tree), 1e12)
+    assert capsys.readouterr().err == ""
+    load_splits(TASKS[name], tmp_path)
+    assert capsys.readouterr().err.count("contradict themselves") == 2
