@@ -117,7 +117,7 @@ def say_waiting(what: str, again: str = "") -> None:
         what: it waits for.
         again: what another Ctrl-C does; "" where it does nothing.
     """
-    say(f"interrupted: waiting for {what}{f'; Ctrl-C again {again}' if again else ''}", style="yellow")
+    say(f"interrupted: waiting for {what}{f'; Ctrl-C again {again}' if again else ''}", "yellow", interrupts=True)
 
 
 def run_child(

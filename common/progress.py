@@ -11,9 +11,11 @@ from types import TracebackType
 from typing import IO, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Task as RichTask
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from common.control_characters import CONTROL, escaped
@@ -22,8 +24,10 @@ from common.secrets import masked, masked_tree
 PLAIN_EVERY = 10.0
 """Seconds between two plain lines when stderr is not a terminal."""
 
-PIPED_WIDTH = 10_000
-"""Columns that a table may take in a file or a pipe: as many as it needs, nothing is cut."""
+PIPED_WIDTH, WHOLE_WIDTH = 120, 10_000
+"""Columns that a table takes in a file or a pipe where its words allow, and at most: nothing is cut."""
+_on_screen: list[Progress] = []
+"""Bars of this process that a terminal shows: what is printed meanwhile stands above them."""
 
 
 class _Console(Console):
@@ -41,21 +45,33 @@ class _Console(Console):
         if isinstance(renderable, Text) and (safe := masked(renderable.plain)) != renderable.plain:
             style = renderable.spans[0].style if renderable.spans else renderable.style
             renderable = Text(safe, style, justify=renderable.justify)  # before it is wrapped
+        if isinstance(renderable, Table) and self.width == WHOLE_WIDTH:
+            options = options or self.options
+            longest = Measurement.get(self, options, renderable).minimum  # of the words of all columns
+            options = options.update(width=max(PIPED_WIDTH, longest))
         for piece in super().render(renderable, options):
             yield piece if piece.control else Segment(shown(piece.text), piece.style)
 
 
 def console(stderr: bool = True) -> Console:
-    """Return a console; away from a terminal it drops colours, and tables take the width they need."""
+    """Return a console; away from a terminal it drops colours, and tables are as wide as `PIPED_WIDTH` says."""
+    if stderr and _on_screen:
+        return _on_screen[-1].console
     stream = sys.stderr if stderr else sys.stdout
     return _Console(
         stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True,
-        width=None if stream.isatty() else PIPED_WIDTH,
+        width=None if stream.isatty() else WHOLE_WIDTH,
     )  # fmt: skip
 
 
-def say(message: str, style: str = "") -> None:
-    """Print one line to stderr."""
+def say(message: str, style: str = "", interrupts: bool = False) -> None:
+    """Print one line to stderr.
+
+    Args:
+        interrupts: whether the terminal's cursor may stand behind an echoed ^C, and behind another process's bar.
+    """
+    if interrupts and sys.stderr.isatty() and not _on_screen:
+        print(file=sys.stderr)
     console().print(Text(shown(message), style=style))
 
 
@@ -150,6 +166,7 @@ class ProgressBar:
     def __enter__(self) -> ProgressBar:
         if self._live:
             self._live.start()
+            _on_screen.append(self._live)
         return self
 
     def advance(self, amount: float = 1, note: str | None = None) -> None:
@@ -169,6 +186,8 @@ class ProgressBar:
         """Count `amount` units as done before this run began: they do not count into the rate."""
         self.done += amount
         self._already += amount
+        if self._live and self._task is not None:
+            self._live.update(self._task, completed=self.done)
 
     def _line(self, now: float) -> str:
         rate = (self.done - self._already) / max(now - self._started_at, 1e-9)
@@ -182,5 +201,9 @@ class ProgressBar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._live:
+        if self._live in _on_screen:
+            _on_screen.remove(self._live)
+        if self._live and self._task is not None:
+            if not self.total and kind is None:  # nothing was to be done, or how much is known now
+                self._live.update(self._task, total=self.done or None, visible=self.done > 0)
             self._live.stop()

@@ -66,9 +66,10 @@ class Follow(TrainerCallback):
             note = ", ".join(f"{name} {logs[name]:.3f}" for name in logs if name.endswith("loss"))
             self.bar.advance(state.global_step - self.bar.done, note)
 
-    def on_train_end(self, *_: Any, **__: Any) -> None:
+    def on_train_end(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
         """Close log and progress."""
         if self.log:
+            self.bar.advance(state.global_step - self.bar.done)
             self.bar.__exit__(None, None, None)
             self.log.close()
 

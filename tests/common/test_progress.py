@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from rich.table import Table
@@ -76,3 +77,89 @@ def test_what_a_terminal_shows_is_coloured_by_us_alone(monkeypatch: pytest.Monke
     out.print(Text(EVIL, style="red"))
     text = stream.getvalue()
     assert "\x1b[31m" in text and "\x1b]0" not in text and "\x1b[2J" not in text
+
+
+class Terminal(io.StringIO):
+    """A terminal as far as bars need one: a carriage return, an erased line, a line up."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def lines(self) -> list[str]:
+        """Return the lines that stand on it."""
+        lines, at, column = [""], 0, 0
+        for piece in re.findall(r"\x1b\[[0-9;?]*[a-zA-Z]|\r|\n|[^\x1b\r\n]+", self.getvalue()):
+            if piece == "\n":
+                at, column = at + 1, 0
+                lines += [""] * (at == len(lines))
+            elif piece == "\r":
+                column = 0
+            elif piece == "\x1b[2K":
+                lines[at] = ""
+            elif piece == "\x1b[1A":
+                at -= 1
+            elif piece[0] != "\x1b":
+                lines[at] = lines[at][:column] + piece + lines[at][column + len(piece) :]
+                column += len(piece)
+        return [line.replace("━", "").strip() for line in lines if line.strip()]
+
+
+def terminal_of(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Return what takes the place of stderr in a test."""
+    found = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr("sys.stderr", found)
+    return found
+
+
+def test_a_line_that_is_said_while_a_bar_is_shown_stands_above_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_of(monkeypatch)
+    with ProgressBar("pretrain", 10, "steps") as bar:
+        bar.advance(4)
+        say("interrupted: waiting", interrupts=True)
+    say("after")
+    said, shown_bar, after = terminal.lines()
+    assert (said, after) == ("interrupted: waiting", "after") and shown_bar.startswith("pretrain")
+
+
+def test_a_line_after_ctrl_c_does_not_stand_behind_another_process_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_of(monkeypatch)
+    terminal.write("pretrain 40% 4 of 10 steps^C")
+    say("interrupted: waiting", interrupts=True)
+    assert terminal.lines() == ["pretrain 40% 4 of 10 steps^C", "interrupted: waiting"]
+
+
+@pytest.mark.parametrize(
+    ("total", "skipped", "done", "ends"),
+    [
+        (5, 5, 0, "100% 5 of 5 MB"),  # all was done before
+        (None, 0, 3, "100% 3 of 3 MB"),  # it turned out how many there were
+        (None, 0, 0, None),  # there was nothing to do
+        (0, 0, 0, None),
+        (5, 0, 2, "40% 2 of 5 MB"),  # ended early
+    ],
+)
+def test_a_bar_ends_at_what_was_done(
+    total: float | None, skipped: float, done: float, ends: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = terminal_of(monkeypatch)
+    with ProgressBar("corpus", total, "MB") as bar:
+        if skipped:
+            bar.skip(skipped)
+        if done:
+            bar.advance(done)
+    say("after")
+    *shown_bars, after = terminal.lines()
+    assert after == "after" and len(shown_bars) == (ends is not None)
+    assert ends is None or ends in shown_bars[0]
+
+
+def test_a_table_in_a_pipe_is_no_wider_than_its_words_ask_for(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, width in ((["word"] * 100, 120), (["a" * 150], 154)):
+        table = Table("why")
+        table.add_row(" ".join(words))
+        console(stderr=False).print(table)
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) == width or (len(words) > 1 and max(map(len, lines)) in range(110, 121))
+        assert " ".join(" ".join(lines[3:-1]).replace("│", " ").split()) == " ".join(words)
