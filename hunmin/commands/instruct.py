@@ -46,13 +46,12 @@ def tune(
     as_json: AsJson = False,
 ) -> None:
     """Tune the recipe's base model on its instructions; resumes. Works under torchrun and srun."""
-    from hunmin.instruct.plan import print_facts
+    from hunmin.instruct.plan import planned, print_tuning
     from hunmin.instruct.recipe import load_instruct_recipe
     from hunmin.instruct.stages import TUNING
     from hunmin.joint_training import train_together
     from hunmin.run import refuse_as_run, require_done
     from hunmin.run import run as run_recipe
-    from pretrain.cost.tuning import plan_tuning
     from pretrain.parallel.world import world_info
 
     loaded = load_instruct_recipe(recipe, overrides or [], section="tune")
@@ -61,8 +60,8 @@ def tune(
         return
     require_done(loaded, "instruct", [recipe, *(overrides or [])])
     if dry_run:
-        plan = plan_tuning(loaded.tune, folder_of(Path(loaded.out), "instruct"))
-        print_json(plan) if as_json else print_facts(plan)
+        plan = planned(loaded.tune, folder_of(Path(loaded.out), "instruct"))
+        print_json(plan) if as_json else print_tuning(plan)
         refuse_as_run(loaded, None, "tune", "tune" if restart else None)
         return
     run_recipe(loaded, last="tune", restart="tune" if restart else None)

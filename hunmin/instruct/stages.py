@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common.names import find
+from common.globs import expand
+from common.names import find, find_here
 from common.progress import say
 from common.settings import parse_settings
 from common.stage_folders import folder_of
@@ -33,6 +34,8 @@ def _test_inputs(recipe: InstructRecipe) -> list[Input]:
 def _instruct_inputs(recipe: InstructRecipe) -> list[Input]:
     from data.instruct.build import instruct_files
 
+    if recipe.instruct.uses:
+        expand(recipe.instruct.data)  # says where there is nothing
     files = instruct_files(recipe.instruct)
     own = [path for path in files if Path(path).is_relative_to(Path(recipe.instruct.data).expanduser())]
     extra = [path for path in files if path not in own]
@@ -40,7 +43,13 @@ def _instruct_inputs(recipe: InstructRecipe) -> list[Input]:
 
 
 def _base_inputs(recipe: InstructRecipe) -> list[Input]:
-    return model_inputs("tune.base", recipe.tune.base, "model")
+    """Return the base's files; refuse one that is here and cannot be tuned before instructions are built for it."""
+    inputs, folder = model_inputs("tune.base", recipe.tune.base, "model"), find_here(recipe.tune.base, "model")
+    if folder:
+        from pretrain.decoders.load import read_base
+
+        read_base(folder, recipe.tune.max_seq_len)
+    return inputs
 
 
 def _instruct(recipe: InstructRecipe, run: Path, out: Path) -> Counts:

@@ -5,21 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from common.names import find
+from pretrain.cost.peak import this_device
+from pretrain.cost.run import REACHED_FP32
+from pretrain.decoders.load import read_base
 from pretrain.kernels.precision import half_type
-from pretrain.tuning.inputs import Inputs
+from pretrain.tuning.inputs import Inputs, parameter_counts
 from pretrain.tuning.settings import TuneSettings
 
 
-def plan_tuning(settings: TuneSettings, instructions: Path) -> dict[str, Any]:
+def plan_tuning(settings: TuneSettings, instructions: Path | None) -> dict[str, Any]:
     """Return a run's examples, tokens of an epoch, steps, parameters and bytes of a device; nothing is trained.
 
     Activations are an estimate: 17 values of a layer's width a token, or one with gradient checkpointing, and logits.
 
+    Args:
+        instructions: a build; None: there is none yet, so that examples are of `max_seq_len` tokens, and not counted.
+
     Raises:
         UserError: as `Inputs`.
     """
-    s, inputs = settings, Inputs(settings, instructions)
-    counts, config = inputs.counts, inputs.config.get_text_config()
+    s = settings
+    if instructions is None:
+        whole = read_base(find(s.base, "model"), s.max_seq_len)
+        counts, longest = dict[str, Any](parameter_counts(whole, s)), s.max_seq_len
+    else:
+        inputs = Inputs(s, instructions)
+        whole, counts, longest = inputs.config, inputs.counts, max(len(one.ids) for one in inputs.train.kept)
+    config = whole.get_text_config()
     trained, frozen = counts["trained_parameters"], counts["parameters"] - counts["trained_parameters"]
     wide = 2 if half_type(s.dtype) else 4
     kept = wide if s.zero_stage else 4  # DeepSpeed has a master of each trained weight beside it
@@ -30,6 +43,22 @@ def plan_tuning(settings: TuneSettings, instructions: Path) -> dict[str, Any]:
         "weights": (wide * frozen + kept * trained) // shared[3],
         "gradients": kept * trained // shared[2],
         "optimizer": (8 + 4 * bool(s.zero_stage)) * trained // shared[1],
-        "activations": s.micro_batch * max(len(one.ids) for one in inputs.train.kept) * values,
+        "activations": s.micro_batch * longest * values,
     }
     return {**counts, "bytes": {**parts, "total": sum(parts.values())}}
+
+
+def tuning_seconds(settings: TuneSettings, plan: dict[str, Any]) -> float:
+    """Return about how many seconds the steps of a planned run take on this machine, whose matrix product is measured
+    unless its peak is published.
+
+    Args:
+        plan: see `plan_tuning`, of a build.
+    """
+    device, half = this_device(), half_type(settings.dtype)
+    reached = REACHED_FP32 if device.kind == "gpu" and not half else device.reached
+    rate = reached * (device.peak if half else device.peak_fp32)
+    rate *= settings.processes if device.kind == "gpu" else 1
+    passes = 6 if settings.gradient_checkpointing else 4  # of all weights: forward, backward, forward again
+    flops = plan["tokens"] * settings.epochs * (passes * plan["parameters"] + 2 * plan["trained_parameters"])
+    return float(flops / rate)

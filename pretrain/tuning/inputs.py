@@ -39,6 +39,14 @@ def with_lora(model: Any, settings: TuneSettings) -> Any:
     return get_peft_model(model, LoraConfig(**shape, target_modules="all-linear", task_type="CAUSAL_LM"))
 
 
+def parameter_counts(config: Any, settings: TuneSettings) -> dict[str, int]:
+    """Return the parameters of a base with the settings' LoRA, and how many of them are trained; nothing is loaded."""
+    with torch.device("meta"):
+        weights = list(with_lora(AutoModelForCausalLM.from_config(config), settings).parameters())
+    trained = sum(weight.numel() for weight in weights if weight.requires_grad)
+    return {"parameters": sum(weight.numel() for weight in weights), "trained_parameters": trained}
+
+
 class Inputs:
     """A run's base, tokenizer, examples, micro-batches and counts; raises UserError where it cannot be tuned."""
 
@@ -55,11 +63,8 @@ class Inputs:
         held_out = sorted(self.held_out.kept, key=lambda x: (x.use, len(x.ids)))
         groups = [list(group) for _, group in groupby(held_out, key=lambda x: x.use)]
         self.held_out_batches = [of[n : n + s.micro_batch] for of in groups for n in range(0, len(of), s.micro_batch)]
-        with torch.device("meta"):
-            weights = list(with_lora(AutoModelForCausalLM.from_config(self.config), s).parameters())
         self.counts: dict[str, Any] = {
             "examples": len(kept), "held_out": len(self.held_out.kept), "set_aside": len(self.rejects),
             "tokens": sum(len(one.ids) for one in kept), "learned_tokens": sum(len(x.ids) - x.prompt for x in kept),
-            "epochs": s.epochs, "steps": self.batches.steps * s.epochs, "parameters": sum(w.numel() for w in weights),
-            "trained_parameters": sum(weight.numel() for weight in weights if weight.requires_grad),
+            "epochs": s.epochs, "steps": self.batches.steps * s.epochs, **parameter_counts(self.config, s),
         }  # fmt: skip

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from safetensors.torch import load_file
 
 from common.errors import UserError
 from hunmin.instruct.recipe import InstructRecipe, load_any_recipe, load_instruct_recipe
@@ -14,6 +16,7 @@ from hunmin.main import run_command
 from hunmin.recipe import Recipe, load_recipe
 from hunmin.run import selected
 from hunmin.stages import STAGES, stage_named, stages_of
+from tests.pretrain.tuning.tiny_decoders import write_base
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 OURS = sorted(path for path in CONFIGS.glob("*.yaml") if "\ninstruct:" in path.read_text(encoding="utf-8"))
@@ -124,12 +127,45 @@ def test_values_of_kit19s_recipes_say_whose_they_are() -> None:
 
 
 def test_a_dry_run_before_anything_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """Of a base that is here its memory is known: 4 bytes a weight and gradient, 8 of the moments."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DS_ACCELERATOR", "cpu")  # DeepSpeed warns on stdout
     (tmp_path / "sets").mkdir()
-    command = ["run", "quickstart-instruct", "instruct.data=sets", "tune.base=sets", "--dry-run"]
-    assert run_command(command) == 2 and "nothing found at sets" in capsys.readouterr().err  # as the run ends
-    (tmp_path / "sets" / "config.json").write_text("{}")
+    (tmp_path / "sets" / "rows.txt").write_text("x")
+    write_base(tmp_path / "base")
+    weights = sum(tensor.numel() for tensor in load_file(tmp_path / "base" / "model.safetensors").values())
+    changes = ["instruct.data=sets", "tune.base=base", "tune.max_seq_len=16", "tune.dtype=fp32", "leaderboard=null"]
+    command = ["run", "quickstart-instruct", *changes, "--dry-run"]
+    assert run_command([*command, "--json"]) == 0
+    tuning = json.loads(capsys.readouterr().out)["tuning"]
+    assert tuning["parameters"] == tuning["trained_parameters"] == weights and "steps" not in tuning
+    assert [tuning["bytes"][name] for name in ("weights", "gradients", "optimizer")] == [
+        4 * weights, 4 * weights, 8 * weights
+    ]  # fmt: skip
     assert run_command(command) == 0
     out = capsys.readouterr().out
-    assert all(word in out for word in ("instruct", "tune", "leaderboard", "not done yet", "known when"))
+    words = (
+        "instruct",
+        "tune",
+        "leaderboard",
+        "not done yet",
+        "known when",
+        f"{weights:,}",
+        "memory per device: total",
+    )
+    assert all(word in out for word in words)
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("dry", [["--dry-run"], []])
+def test_a_base_and_data_that_do_not_do_are_named_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, dry: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base").mkdir()
+    (tmp_path / "base" / "config.json").write_text("{}")
+    changes = ["instruct.data=sets", "leaderboard.data=boards"]
+    assert run_command(["run", "quickstart-instruct", *changes, "tune.base=base", *dry]) == 2
+    said = capsys.readouterr().err
+    assert "nothing found at sets (instruct.data)" in said and "base (no type) does not load" in said
     assert not (tmp_path / "runs").exists()
