@@ -153,7 +153,7 @@ def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks:
             dataset.counts["removed: a scored pair"] += 1
             dataset.removed.append(texts)
             continue
-        dataset.counts["one text scored"] += leak == "text"
+        dataset.counts["kept, though one text is scored"] += leak == "text"
         dataset.texts.append(texts)
         dataset.origins.update(row.get("origins") or ())
         dataset.labels += [] if label is None else [label]

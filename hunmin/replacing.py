@@ -22,6 +22,13 @@ LONG_SECONDS = 60.0
 BRANCH = "pretrain.branch_from"
 MOST_SHOWN = 12
 """Changes that a message lists."""
+_OTHER_KEY = re.compile(r'corpus\.pii\.key_fingerprint: "\w+" → "\w+"')
+KEY_DIFFERS = "the key of the pseudonyms (HUNMIN_PII_KEY, or corpus.pii.key) is not the one that the run began with"
+
+
+def without_fingerprints(change: str) -> str:
+    """Return what has changed as a person reads it: another fingerprint of the key is another key."""
+    return _OTHER_KEY.sub(KEY_DIFFERS, change)
 
 
 def refuse_foreign(folder: RunFolder, stages: Sequence[Stage]) -> None:
@@ -140,7 +147,10 @@ def _begun(mark: Path) -> float:
 def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str], share: bool = False) -> UserError:
     extent = stage.extent(held)
     work = " and ".join(filter(None, [extent, duration(seconds) + " of work" if seconds is not None else ""]))
+    changes = [without_fingerprints(change) for change in changes]
     ways = ["restore what changed: the same command then continues"]
+    if KEY_DIFFERS in changes:
+        ways = ["give the run's own key (export HUNMIN_PII_KEY=…): the same command then continues"]
     if (checkpoints := checkpoints_in(held)) and _may_branch(changes):
         ways.append(f"train on from a checkpoint: {BRANCH}={checkpoints[max(checkpoints)]}")
     shown = [*changes[:MOST_SHOWN], *([f"{len(changes) - MOST_SHOWN} more"] if len(changes) > MOST_SHOWN else [])]

@@ -67,7 +67,7 @@ def score_model(
                 if finished["hunmin"]["fingerprint"] == settings_hash(facts):
                     results[task.name] = finished
                     continue
-            say(f"leaderboard: {task.name}")
+            say(f"leaderboard: {name}, {task.name}")
             log = out / "logs" / f"{task.name}.log"
             log.parent.mkdir(exist_ok=True)
             with (
@@ -81,7 +81,7 @@ def score_model(
             results[task.name] = {"model_name": name, "results": {task.name: scores}, "hunmin": told}
             with atomic_write(path) as stream:
                 json.dump(results[task.name], stream, ensure_ascii=False, indent=1)
-            say(f"leaderboard: {task.name}: {task.metric} {scores[task.metric]:.4f} of {told['n']:,} rows")
+            say(f"leaderboard: {name}, {task.name}: {task.metric} {scores[task.metric]:.4f} of {told['n']:,} rows")
     return {"model": name, "tasks": results, "absent": absent}
 
 

@@ -135,10 +135,13 @@ def test_prompts_beyond_the_positions_are_counted(tiny: Path, tmp_path: Path) ->
     assert [one["hunmin"]["cut"] for one in found.values()] == [1, 1]
 
 
-def test_absent_rows_are_told_and_all_absent_is_an_error(tiny: Path, tmp_path: Path) -> None:
+def test_absent_rows_are_told_and_all_absent_is_an_error(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write(tmp_path / "rows/kornat_common.jsonl", nine_rows()["kornat_common"])
     data = {"data": str(tmp_path / "rows")}
-    found = score_model(settings(**data), tiny, tmp_path / "out")
+    found = score_model(settings(**data), tiny, tmp_path / "out", name="base of mine")
+    assert capsys.readouterr().err.count("leaderboard: base of mine, kornat_common") == 2  # a run scores two models
     assert list(found["tasks"]) == ["kornat_common"] and len(found["absent"]) == 8
     assert "ko_winogrande.{jsonl,json,csv,parquet}" in found["absent"]["ko_winogrande"]
     for bad, why in (
