@@ -8,7 +8,7 @@ from typing import Any
 from hunmin.page.charts import Series, line_chart
 from hunmin.page.differences import differing_settings, unequal
 from hunmin.page.facts import Facts
-from hunmin.page.scores import metric_name, notes
+from hunmin.page.scores import metric_name, notes, single_seed
 from hunmin.page.tables import Table, signed
 from hunmin.page.verdict import has_baseline, run_facts, verdict
 from hunmin.page.words import Words
@@ -64,7 +64,7 @@ def view(runs: Sequence[Facts], words: Words) -> dict[str, Any]:
             (
                 words(table.title),
                 _scores(table, names, words, best=not differs),
-                _gains(table, names, words),
+                _gains(table, names, words, any(single_seed(one.klue) for one in runs)),
                 notes(table, words),
             )
             for table in tables(rows, published)
@@ -104,8 +104,9 @@ def _scores(table: Scores, names: list[str], words: Words, best: bool) -> Table:
     return Table(words("Scores"), [words("metric"), *names], rows)
 
 
-def _gains(table: Scores, names: list[str], words: Words) -> Table | None:
-    """Return a metric a row, a run a column: its gain over random weights; None where no run was compared with them."""
+def _gains(table: Scores, names: list[str], words: Words, alone: bool) -> Table | None:
+    """Return a metric a row, a run a column: its gain over random weights, of a seed `alone` the difference; None where
+    no run was compared with them."""
     ours = _by_model(table)
     both = [name for name in names if {(name, "pretrained"), (name, "random")} <= ours.keys()]
     rows = []
@@ -113,7 +114,8 @@ def _gains(table: Scores, names: list[str], words: Words) -> Table | None:
         pairs = [(ours[name, "pretrained"][at], ours[name, "random"][at]) for name in both]
         gains = [None if None in pair else signed(pair[0] - pair[1]) for pair in pairs]
         rows.append([metric_name(column, words), *gains])
-    return Table(words("Gain over random weights"), [words("metric"), *both], rows) if both else None
+    title = "Difference from random weights (one seed: may be noise)" if alone else "Gain over random weights"
+    return Table(words(title), [words("metric"), *both], rows) if both else None
 
 
 def _by_model(table: Scores) -> dict[tuple[str, str], Any]:

@@ -81,6 +81,12 @@ def means(found: Klue) -> dict[str, dict[str, float]]:
     return known
 
 
+def single_seed(found: Klue) -> bool:
+    """Return whether a score that is set against random weights is of one seed, which tells no gain from noise."""
+    both = [name for name, one in means(found).items() if len(one) == 2]
+    return any(entry["n"] == 1 for entry in summarize(found.rows) if entry["task"] in both)
+
+
 def notes(table: Scores, words: Words) -> list[str]:
     """Return the notes below a table; that its data are synthetic stands above."""
     return [words(note) for note in table.notes if note != TOLD]

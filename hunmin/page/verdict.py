@@ -10,7 +10,7 @@ from common.progress import short_number
 from hunmin.page.curves import seconds_per_step
 from hunmin.page.facts import Facts
 from hunmin.page.failures import failure_kind, node_names
-from hunmin.page.scores import means
+from hunmin.page.scores import means, single_seed
 from hunmin.page.tables import moment, signed
 from hunmin.page.words import ENGLISH, Words
 from klue.collapse import BASELINE, told
@@ -83,27 +83,35 @@ def verdict(facts: Facts, words: Words, gain: bool = True) -> dict[str, str] | N
     elif both:
         means_of = {init: f"{fmean(one[init] for one in both):.2f}" for init in ("pretrained", "random")}
         figure = words("{gain} points", gain=signed(fmean(one["pretrained"] - one["random"] for one in both)))
+        single = single_seed(facts.klue)
         if len(both) == 1:
+            of = words("difference from random weights" if single else "gain over random weights")
             [task] = [TASKS[name].title for name, one in found.items() if len(one) == 2]
             text = words(
-                "{pretrained} after pretraining, {random} from random weights on {task}.", task=task, **means_of
+                "{pretrained} after pretraining, {random} from random weights on {task}.", task=words(task), **means_of
             )
-            return {"figure": figure, "of": words("gain over random weights"), "sentence": text}
-        return {
-            "figure": figure,
-            "of": words("mean gain over random weights"),
-            "sentence": words(
-                "{pretrained} after pretraining, {random} from random weights: mean of {count} tasks, one metric each. "
-                "Pretraining helps on {better} of {tasks}.",
-                count=len(both), tasks=len(both), better=sum(one["pretrained"] > one["random"] for one in both),
-                **means_of,
-            ),
-        }  # fmt: skip
+        else:
+            of = words("mean difference from random weights" if single else "mean gain over random weights")
+            text = words(
+                "{pretrained} after pretraining, {random} from random weights: mean of {count} tasks, one metric each.",
+                count=len(both), **means_of,
+            )  # fmt: skip
+            better = sum(one["pretrained"] > one["random"] for one in both)
+            text += " " + words(
+                "The pretrained model scores higher on {better} of {tasks}."
+                if single
+                else "Pretraining helps on {better} of {tasks}.",
+                better=better,
+                tasks=len(both),
+            )
+        if single:
+            text += " " + words("With one seed, this difference may be noise.")
+        return {"figure": figure, "of": of, "sentence": text}
     if found:
         score = f"{fmean(score for one in found.values() for score in one.values()):.2f}"
         alone = words("No model from random weights was fine-tuned to compare with.")
         if len(found) == 1:
-            return {"figure": score, "of": TASKS[next(iter(found))].title, "sentence": alone}
+            return {"figure": score, "of": words(TASKS[next(iter(found))].title), "sentence": alone}
         of = words("Mean of {count} tasks, one metric each.", count=len(found))
         return {"figure": score, "of": words("mean score"), "sentence": f"{of} {alone}"}
     losses_P = facts.training.metrics.of_last_objective("validation_loss").values_P

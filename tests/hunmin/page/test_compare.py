@@ -14,14 +14,14 @@ from hunmin.main import run_command
 from .hand_made import HandMade, result
 
 
-def run(path: Path, score: float, random: float | None = None, **pretrain: Any) -> HandMade:
-    """Return a run with a score of YNAT, and of random weights where that is given."""
+def run(path: Path, score: float, random: float | None = None, seeds: int = 2, **pretrain: Any) -> HandMade:
+    """Return a run with a score of YNAT, and of random weights where that is given, the same of each seed."""
     made = HandMade(path, name=path.name)
     recipe = yaml.safe_load((path / "recipe.yaml").read_text("utf-8"))
     recipe["pretrain"].update(pretrain)
     made.write("recipe.yaml", yaml.safe_dump(recipe))
     made.corpus()
-    rows = [{**result("ynat", init, 1, one), "model": path.name}
+    rows = [{**result("ynat", init, seed, one), "model": path.name} for seed in range(1, 1 + seeds)
             for init, one in (("pretrained", score), ("random", random)) if one is not None]  # fmt: skip
     made.write("klue/results.jsonl", rows)
     return made
@@ -83,7 +83,8 @@ def test_runs_alike_but_for_a_seed_may_be_ranked(tmp_path: Path) -> None:
 def test_rows_that_were_not_measured_alike_are_not_ranked(tmp_path: Path) -> None:
     """Of one recipe, and of another file of the task: the data were changed between the runs."""
     first, second = run(tmp_path / "a", 60.0), run(tmp_path / "b", 70.0)
-    second.write("klue/results.jsonl", [{**result("ynat", "pretrained", 1, 70.0), "model": "b", "data_hash": "other"}])
+    second.write("klue/results.jsonl", [{**result("ynat", "pretrained", seed, 70.0), "model": "b", "data_hash": "other"}
+                                         for seed in (1, 2)])  # fmt: skip
     scores = section(compared(first, second), "scores")
     assert "70.00" in scores and "<strong>70.00" not in scores and "rows differ in data." in scores
 
@@ -99,6 +100,13 @@ def test_a_gain_is_not_set_beside_a_score(tmp_path: Path) -> None:
 def test_both_gains_are_shown_as_gains(tmp_path: Path) -> None:
     page = compared(run(tmp_path / "a", 60.0, random=45.0), run(tmp_path / "b", 70.0, random=50.0))
     assert re.findall(r"\+\d\d\.\d\d points", section(page, "verdict")) == ["+15.00 points", "+20.00 points"]
+
+
+def test_a_difference_of_one_seed_is_called_that(tmp_path: Path) -> None:
+    page = compared(run(tmp_path / "a", 60.0, random=45.0, seeds=1), run(tmp_path / "b", 70.0, random=50.0, seeds=1))
+    assert section(page, "verdict").count("difference from random weights") == 2
+    assert "Difference from random weights (one seed: may be noise)" in section(page, "scores")
+    assert "gain" not in section(page, "verdict") + section(page, "scores")
 
 
 def test_paths_and_ways_of_working_are_no_settings(tmp_path: Path) -> None:

@@ -270,7 +270,12 @@ def test_date_and_commit_are_those_of_the_last_stage(whole: Path) -> None:
         (
             [("ynat", "pretrained", 60.0), ("ynat", "random", 20.0), ("klue-nli", "pretrained", 30.0),
              ("klue-nli", "random", 34.0)],
-            "+18.00 points mean gain over random weights", "Pretraining helps on 1 of 2.",
+            "+18.00 points mean difference from random weights",
+            "The pretrained model scores higher on 1 of 2. With one seed, this difference may be noise.",
+        ),
+        (
+            [("ynat", "pretrained", 60.0), ("ynat", "random", 20.0)], "+40.00 points difference from random weights",
+            "60.00 after pretraining, 20.00 from random weights on YNAT. With one seed, this difference may be noise.",
         ),
         ([("ynat", "pretrained", 60.0)], "60.00 YNAT", "No model from random weights was fine-tuned"),
         ([], "9.500 → 4.750 validation loss", "37.5% of the tokens predicted correctly."),
@@ -283,6 +288,26 @@ def test_verdict(rows: list[tuple[str, str, float]], figure: str, sentence: str,
         (whole / "klue" / "results.jsonl").unlink()
     page = page_of(whole)
     assert words(page.css_first(".figure")) == figure and sentence in words(page.css_first(".sentence"))
+
+
+def test_a_gain_is_one_of_several_seeds(made: HandMade, whole: Path) -> None:
+    """With two seeds everywhere it is a gain; with one anywhere it is a difference, which the page says itself."""
+    rows = [
+        result(task, init, seed, score)
+        for task in ("ynat", "klue-nli")
+        for seed in (42, 43)
+        for init, score in (("pretrained", 60.0 + seed), ("random", 20.0))
+    ]
+    made.write("klue/results.jsonl", rows)
+    page = page_of(whole)
+    assert words(page.css_first(".figure")) == "+82.50 points mean gain over random weights"
+    sentence = words(page.css_first(".sentence"))
+    assert sentence.endswith("one metric each. Pretraining helps on 2 of 2.") and "seed" not in sentence
+    made.write("klue/results.jsonl", rows[:-1])  # random weights of one task lack a seed
+    assert "gain" not in words(page_of(whole).css_first(".verdict"))
+    korean = LexborHTMLParser(render(read_facts(whole, NOW), language="ko"))
+    assert words(korean.css_first(".figure")).endswith("무작위 가중치와의 평균 차이")
+    assert words(korean.css_first(".sentence")).endswith("시드가 하나인 점수여서 우연한 차이일 수 있습니다.")
 
 
 def test_synthetic_scores_say_so_first(made: HandMade, whole: Path, capfd: pytest.CaptureFixture[str]) -> None:
