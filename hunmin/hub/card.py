@@ -31,22 +31,6 @@ from pretrain.models.registry import ARCHITECTURES
 from pretrain.optim.registry import OPTIMIZERS
 from tokenizer.card import HELD_OUT
 
-KOREAN = {
-    "seeds": "시드",
-    "beside the paper's metrics": "다른 지표",
-    "full-sentences": "문장을 이어 붙임",
-    "doc-sentences": "문서 안에서 문장을 이어 붙임",
-    "contiguous": "글을 끊김 없이 자름",
-    "packed": "패딩 없이 채움",
-    "sentence-pairs": "문장 쌍",
-    "static": "정적 마스킹",
-    "dynamic": "동적 마스킹",
-    "linear": "선형 감소",
-    "warmup-stable-decay": "유지 후 선형 감소(WSD)",
-    "warmup-stable-sqrt": "유지 후 1 − sqrt 감소",
-}
-"""What a Korean card calls settings and heads that the words of the page lack."""
-
 
 def write_card(facts: Facts, repository: str | None, language: Language = "en") -> str:
     """Return the card, Markdown under its metadata; the same facts give the same card.
@@ -59,7 +43,7 @@ def write_card(facts: Facts, repository: str | None, language: Language = "en") 
     place = FileSystemLoader(Path(__file__).parent)
     templates = Environment(loader=place, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     templates.filters |= {"pairs": pairs}
-    settings, recipe = facts.recipe.pretrain, facts.recipe
+    settings, recipe, words = facts.recipe.pretrain, facts.recipe, Words(language)
     front = metadata(
         recipe.name,
         facts.scores,
@@ -74,10 +58,10 @@ def write_card(facts: Facts, repository: str | None, language: Language = "en") 
         "model": json.dumps(repository or _export_of(recipe.out), ensure_ascii=False),
         "note": recipe.hub.note.strip(),
         "recipe": fenced(public_recipe(recipe), "yaml"),
-        **_training(facts, language),
-        **_vocabulary(facts.vocabulary, language),
-        **_corpus(facts, Words(language)),
-        **_scores(facts, language),
+        **_training(facts, words),
+        **_vocabulary(facts.vocabulary, words),
+        **_corpus(facts, words),
+        **_scores(facts, words),
     }
     return f"{front}{templates.get_template(f'card.{language}.md.jinja').render(values)}\n"
 
@@ -128,12 +112,7 @@ def fenced(content: str, language: str) -> str:
     return f"{fence}{language}\n{content}{fence}"
 
 
-def _told(text: str, language: Language) -> str:
-    """Return a title, a metric's name, a note or a setting's value in the language."""
-    return KOREAN[text] if language == "ko" and text in KOREAN else Words(language)(text)
-
-
-def _training(facts: Facts, language: Language) -> dict[str, Any]:
+def _training(facts: Facts, words: Words) -> dict[str, Any]:
     """Return the values of the model, of its training and of what to mind."""
     s, work, pii = facts.recipe.pretrain, facts.work, facts.recipe.corpus.pii
     o, m, entries = s.optimizer, s.model, facts.counts["tokenizer"].get("vocab_size", 0)
@@ -150,18 +129,18 @@ def _training(facts: Facts, language: Language) -> dict[str, Any]:
         "hidden": f"{m.hidden} ({m.heads} × {m.hidden // m.heads})",
         "length": f"{s.max_seq_len}",
         "entries": f"{entries:,}",
-        "objective": (", then " if language == "en" else " → ").join(
-            f"{name.upper()} ({end - first:,}{' steps' if language == 'en' else '스텝'})"
+        "objective": (", then " if words.language == "en" else " → ").join(
+            f"{name.upper()} ({end - first:,}{' steps' if words.language == 'en' else '스텝'})"
             for name, first, end in s.phases
         )
         if s.first_phase
         else s.objective.upper(),
-        "batch": f"{s.global_batch:,} × {s.max_seq_len}, {_told(s.packing, language)}",
+        "batch": f"{s.global_batch:,} × {s.max_seq_len}, {words(s.packing)}",
         "masking_rate": f"{100 * s.masking.rate:g}%",
         "whole_word": s.masking.whole_word,
-        "masking_kind": _told(s.masking.kind, language),
+        "masking_kind": words(s.masking.kind),
         "optimizer": f"{OPTIMIZERS[o.type].label}, lr {o.learning_rate:g}, β {o.beta1:g}/{o.beta2:g}, "
-        f"{_told(o.schedule, language)}",
+        f"{words(o.schedule)}",
         "warmup": f"{o.warmup_steps:,}",
         "hardware": ", ".join([*devices, facts.dtype]),
         "hours": f"{work.hours:,.2f}",
@@ -174,10 +153,9 @@ def _training(facts: Facts, language: Language) -> dict[str, Any]:
     }
 
 
-def _vocabulary(card: str, language: Language) -> dict[str, Any]:
+def _vocabulary(card: str, words: Words) -> dict[str, Any]:
     """Return what the tokenizer's own card says: whole without its title and settings, its tables by themselves, and
     the names of their rows for people."""
-    words = Words(language)
     card = re.sub(r"```yaml\n.*?```", "", card, flags=re.DOTALL)
     parts = HELD_OUT.split(card)
     tables = [dict(re.findall(r"^\| ([^|\n]*[^|\s][^|\n]*) \| ([^|\n]+) \|$", part, re.MULTILINE)) for part in parts]
@@ -219,7 +197,7 @@ def _corpus(facts: Facts, words: Words) -> dict[str, Any]:
         **_mixture(facts),
         "personal": _listed(statistics.get("pii", {}), words.name),
         "decontaminated": settings.decontaminate.applies,
-        "benchmark": _listed(facts.contamination, lambda name: TASKS[name].title if name in TASKS else name),
+        "benchmark": _listed(facts.contamination, lambda name: words(TASKS[name].title) if name in TASKS else name),
         "cleaned": _listed(
             {rule: one["characters"] for rule, one in statistics.get("cleaning", {}).items()}, words.name
         ),
@@ -263,13 +241,13 @@ def _sum(counts: Mapping[str, int]) -> str:
     return f"{sum(counts.values()):,}" if any(counts.values()) else ""
 
 
-def _scores(facts: Facts, language: Language = "en") -> dict[str, Any]:
+def _scores(facts: Facts, words: Words) -> dict[str, Any]:
     """Return the table of the scores, and what is to be said of them."""
     rows = facts.scores
-    other = {TASKS[task].title: (n, scored_examples(task)) for task, n in not_the_benchmarks(rows).items()}
+    other = {words(TASKS[task].title): (n, scored_examples(task)) for task, n in not_the_benchmarks(rows).items()}
     return {
         "scores": markdown(
-            rows, published_for(rows, facts.recipe.published), facts.contamination, lambda text: _told(text, language)
+            rows, published_for(rows, facts.recipe.published), facts.contamination, lambda text: words(text)
         )
         if rows
         else "",

@@ -16,7 +16,9 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
     if found is None:
         return None
     pii, decontaminate = corpus.get("pii") or {}, corpus.get("decontaminate")
-    tasks = {TASKS[name].title if name in TASKS else name: rules for name, rules in found["decontamination"].items()}
+    tasks = {
+        words(TASKS[name].title) if name in TASKS else name: rules for name, rules in found["decontamination"].items()
+    }
     sums = {name: sum(rules.values()) for name, rules in tasks.items()}
     applies = decontaminate is None or (decontaminate.get("enabled", True) and decontaminate.get("benchmark"))
     return {

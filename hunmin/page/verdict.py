@@ -54,8 +54,8 @@ def headline(facts: Facts, words: Words = ENGLISH) -> str:
     stage = next((one for one in facts.stages if one.state in ("under way", "unfinished")), None)
     if stage is None:
         following = next(one.name for one in facts.stages if one.state != "done")
-        return words("{state}; the next stage is {stage}", state=state, stage=following)
-    text = f"{state}: {stage.name}"
+        return words("{state}; the next stage is {stage}", state=state, stage=words.name(f"stage {following}"))
+    text = f"{state}: {words.name(f'stage {stage.name}')}"
     if stage.name == "pretrain" and facts.steps:
         text += words(", step {step} of {steps}", step=steps_done(facts), steps=facts.steps)
     if stage.name == "klue" and facts.klue.jobs:

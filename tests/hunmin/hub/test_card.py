@@ -194,7 +194,7 @@ STATISTICS = {
         "length": {"chars": {"web": {"documents": 3}, "news": {"documents": 4}}, "words": {"web": {"documents": 5}}},
         "code": {"share": {"web": {"documents": 1}}},
     },
-    "cleaning": {"html": {"hits": 9, "characters": 1234}, "blanks": {"hits": 1, "characters": 0}},
+    "cleaning": {"html": {"hits": 9, "characters": 1234}, "private_use": {"hits": 1, "characters": 7}},
     "dropped": {"too short": 6, "not text": 1}, "skipped": {"redirect": 8},
     "damaged": {"is cut short": 2, "has no column 'text'": 7},
 }  # fmt: skip
@@ -204,12 +204,13 @@ STATISTICS = {
     ("language", "rows"),
     [
         ("en", (
-            "characters removed by cleaning rules | HTML 1,234 |",
+            "characters removed by cleaning rules | HTML 1,234, private-use characters 7 |",
             "documents dropped by filters | length 12, code 1 |", "or too short, also after cleaning | 7 |",
             "without a document, skipped | 8 |", "without the columns that the recipe names | 9 |",
         )),
         ("ko", (
-            "| 정제 규칙으로 지운 글자 수 | HTML 1,234 |", "| 필터로 제외한 문서 | 길이 12, code 1 |",
+            "| 정제 규칙으로 지운 글자 수 | HTML 1,234, 사용자 정의 영역 문자 7 |",
+            "| 필터로 제외한 문서 | 길이 12, code 1 |",
             "제외한 문서 | 7 |", "건너뛴 레코드 | 8 |", "가리키는 열이 없음 | 9 |",
         )),
     ],

@@ -17,11 +17,18 @@ from hand_made import HandMade, line, result, run_that_failed, run_with_all
 from selectolax.lexbor import LexborHTMLParser
 
 from common.message import Message, as_tree, from_tree
+from data.cleaning.news import RULES as NEWS
+from data.cleaning.settings import CleanSettings
+from data.decontaminate.criteria import RULES
+from data.deduplicate.settings import DeduplicateSettings
+from data.filters.settings import KINDS
+from data.pii.types import BY_NAME
 from hunmin.main import run_command
 from hunmin.page.facts import read_facts
 from hunmin.page.page import render, write_comparison
 from hunmin.page.scores import metric_name, notes
 from hunmin.page.words import Words
+from hunmin.stages import encoder_stages
 from klue.examples import IN_DEV, IN_DEV_OR_TEST, SPLIT_TO_CHOOSE, SPLIT_TO_SCORE
 from klue.tables import published_rows, tables
 from klue.tasks import SUITES, TASKS
@@ -29,7 +36,7 @@ from klue.tasks import SUITES, TASKS
 PACKAGE = Path(__file__).parents[3] / "hunmin" / "page"
 KOREAN = yaml.safe_load((PACKAGE / "words.yaml").read_text("utf-8"))
 ROOT = PACKAGE.parents[1]
-PACKAGES = ("hunmin", "embed", "klue", "tokenizer", "data", "common")
+PACKAGES = ("hunmin", "embed", "klue", "pretrain", "tokenizer", "data", "common")
 SOURCES = [path for name in PACKAGES for kind in ("py", "jinja") for path in (ROOT / name).rglob(f"*.{kind}")]
 """Modules and templates that the page's sentences come from."""
 ENGLISH_WORDS = re.compile(r"\b(the|of|is|are|and|not|from|with|in|to|for|on|which|scores?|tokens?|steps?|files?)\b")
@@ -143,6 +150,11 @@ def test_no_sentence_is_unused() -> None:
         ("no text", "글이 없음"),
         ("no field 'text'", "'text' 필드가 없음"),
         ("has no column 'text'", "'text' 열이 없음"),
+        ("'year' beyond its bounds", "'year'의 값이 범위를 벗어남"),
+        (
+            "text is not a string ('a' holds objects; a dot leads to their fields: a.FIELD)",
+            "글이 문자열이 아님('a'에는 객체가 있음. 점으로 필드를 가리킬 수 있음: a.FIELD)",
+        ),
         ("has no column 'text' (did you mean 'texts'?)", "'text' 열이 없음(비슷한 이름: 'texts')"),
         ("has no column 'it's {0}'", "has no column 'it's {0}'"),
         ("is damaged or cut short: no end mark", "손상되었거나 잘림(no end mark)"),
@@ -164,6 +176,66 @@ def test_a_message_keeps_its_values_through_json_and_pickle() -> None:
         assert copied == message and Words("en")(copied) == message
         assert Words("ko")(copied) == "합성; a {b}: dev 1,234개 중 1개.; dev 1,234개 중 1개; train 1,234개 중 1개"
     assert as_tree("plain {x}") == from_tree("plain {x}") == Words("ko")("plain {x}") == "plain {x}"
+
+
+def names_in_the_data() -> set[str]:
+    """Return the names of rules, types, filters, duplicates and stages, as the corpus and the run count them."""
+    called = [
+        node.args[0].value
+        for path in (ROOT / "data" / "cleaning").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("_add", "_count")
+        if isinstance(node.args[0], ast.Constant)
+    ]
+    return {
+        *called, *CleanSettings.model_fields, *(name for name, _, _ in NEWS), *BY_NAME, *KINDS,
+        *(f"rule {rule}" for rule in RULES), *(f"stage {stage.name}" for stage in encoder_stages(True)),
+        *(name for name, field in DeduplicateSettings.model_fields.items() if field.annotation is bool),
+    } - {"news"}  # fmt: skip
+
+
+def test_every_name_in_the_data_has_both_languages() -> None:
+    names = yaml.safe_load((PACKAGE / "names.yaml").read_text("utf-8"))
+    there = names_in_the_data()
+    assert {"private_use", "html_hidden", "NICKNAME", "stage pretrain"} <= there and sorted(there - names.keys()) == []
+    assert [name for name in there if not re.search("[가-힣]", names[name][1]) and name != "html"] == []
+
+
+def said_as(node: ast.expr) -> set[str]:
+    """Return the sentences that an argument may be: a text, or an f-string with {} for each value."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return {text}
+        case ast.JoinedStr(values=parts):
+            return {"".join(part.value if isinstance(part, ast.Constant) else "{}" for part in parts)}
+        case ast.IfExp(body=body, orelse=other):
+            return said_as(body) | said_as(other)
+    return set()
+
+
+def reasons() -> set[str]:
+    """Return why a record of an input is no document, as the readers say it; bare values make no sentence."""
+    calls = [
+        node
+        for path in (ROOT / "data" / "readers").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args
+    ]
+    names = ("Reject", "Skipped", "UnreadableError", "Passed")
+    found = set().union(*(said_as(call.args[-1]) for call in calls if call.func.id in names))  # type: ignore[attr-defined]
+    return {text for text in found if "{}" not in text.replace("'{}'", "")}
+
+
+def test_reasons_of_records_have_both_languages() -> None:
+    said = {re.sub(r"'\w+'", "'{}'", text) for text in reasons()}
+    assert len(said) > 15 and sorted(said - KOREAN.keys()) == []
+
+
+def test_the_headline_names_the_stage_in_korean(tmp_path: Path) -> None:
+    run = HandMade(tmp_path / "run")
+    assert "다음 단계: 말뭉치" in render(read_facts(run.path, 2e9), language="ko")
+    run.train([line(10, 3.0)], "pretrain.partial")
+    assert "사전학습 · 100스텝 중" in render(read_facts(run.path, 2e9), language="ko")
 
 
 DATA_NOTES: tuple[list[str], ...] = (

@@ -408,7 +408,7 @@ def test_a_failure_is_told_without_names_and_paths(message: str, told: str, tmp_
 
 def test_a_folder_with_nothing_but_a_recipe(tmp_path: Path) -> None:
     page = page_of(HandMade(tmp_path / "run").path)
-    assert words(page.css_first(".headline")) == "not running; the next stage is corpus"
+    assert words(page.css_first(".headline")) == "not running; the next stage is Corpus"
     said = words(page.css_first("main"))
     assert not page.css("#corpus, #vocabulary")
     for text in ("Training has not logged a step yet", "There are no scores yet"):
@@ -436,14 +436,14 @@ def test_a_run_whose_embeddings_are_not_done_is_not_finished(whole: Path, tmp_pa
 def test_a_run_that_trains(tmp_path: Path) -> None:
     """A line has 10,000 tokens in 10 steps at 500 tokens a second: 2 s a step, 40 steps, 80 s."""
     run = encoded(tmp_path, [line(step, 5.0) for step in range(10, 61, 10)])
-    assert headline(run) == "not running: pretrain, step 60 of 100"
+    assert headline(run) == "not running: Pretraining, step 60 of 100"
     with locked(run.path):
         assert is_locked(run.path)
         page = page_of(run.path)
     assert not is_locked(run.path)
-    assert words(page.css_first(".headline")) == "running: pretrain, step 60 of 100"
+    assert words(page.css_first(".headline")) == "running: Pretraining, step 60 of 100"
     run.write("pretrain.partial/logs/heartbeat.json", {"state": "running", "step": 62, "processes": 2})
-    assert headline(run) == "not running: pretrain, step 62 of 100"
+    assert headline(run) == "not running: Pretraining, step 62 of 100"
     pairs = named(page, "#verdict .pairs > div")
     assert (pairs["time per step"], pairs["training ends in about"]) == ("2 s", "1m 20s")
     assert pairs["expected end"] == "2033-05-18 03:34:40 UTC"
@@ -454,7 +454,7 @@ def test_a_run_that_trains(tmp_path: Path) -> None:
     run.write("pretrain.partial/logs/stopped", "")
     checkpoint = "pretrain.partial/checkpoints/step-00000060/complete.json"
     run.write(checkpoint, {**json.loads((run.path / checkpoint).read_bytes()), "step": 64})
-    assert headline(run) == "stopped: pretrain, step 64 of 100"
+    assert headline(run) == "stopped: Pretraining, step 64 of 100"
 
 
 def test_a_file_just_written_shows_a_run_on_another_machine(tmp_path: Path) -> None:
@@ -473,7 +473,7 @@ def test_a_run_that_fine_tunes(tmp_path: Path) -> None:
     run.finish("export", {"parameters": 1_400_000}, 2.0)
     run.fine_tune("klue.partial")
     page = page_of(run.path)
-    assert words(page.css_first(".headline")) == "not running: klue, 3 of 8 fine-tunings"
+    assert words(page.css_first(".headline")) == "not running: Evaluation, 3 of 8 fine-tunings"
     assert "3 of 8 fine-tunings are done." in words(page.css_first("#scores"))
     assert cells(page, "KLUE scores")[1][1:3] == ["81.00 80.00 · 82.00", "20.00"]
 
@@ -484,7 +484,7 @@ def test_what_an_earlier_training_left_is_outdated(made: HandMade, whole: Path) 
     states = [words(stage).split(" ", 1)[1].split(",")[0].split()[0] for stage in page.css(".stages > li")]
     assert states == ["done"] * 4 + ["outdated"] * 3
     assert "These scores belong to an earlier state of the run" in words(page.css_first("#scores"))
-    assert words(page.css_first(".headline")) == "not running; the next stage is export"
+    assert words(page.css_first(".headline")) == "not running; the next stage is Export"
     made.train([line(10, 3.0)], "pretrain.partial")  # what a stage at work made before is not shown
     recipe = whole / "recipe.yaml"
     recipe.write_text(recipe.read_text().replace("layers: 2", "layers: 1"))
@@ -561,7 +561,7 @@ def test_the_command_prints_what_there_is_and_where(
     before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
     assert run_command(["report", str(run.path)]) == 0
     out = capfd.readouterr().out
-    assert "not running; the next stage is tokenizer" in out and "400 sentences in 40 documents" in out
+    assert "not running; the next stage is Tokenizer" in out and "400 sentences in 40 documents" in out
     assert "1 input file quarantined, see corpus/rejects/files.jsonl" in out
     assert f"page:   {run.path / 'report.html'}" in out
     written = {path for path in run.path.rglob("*") if path.is_file()} - before.keys()
@@ -588,7 +588,7 @@ def test_watch_writes_until_the_run_has_ended(
 
     monkeypatch.setattr("time.sleep", sleep)
     assert run_command(["report", str(run.path), "--watch", "--every", "7"]) == 130
-    assert ["the next stage is tokenizer" in pages[0], "the next stage is pretrain" in pages[1]] == [True, True]
+    assert ["the next stage is Tokenizer" in pages[0], "the next stage is Pretraining" in pages[1]] == [True, True]
     assert all('<meta http-equiv="refresh" content="7">' in page for page in pages)
     assert "refresh" not in (run.path / "report.html").read_text("utf-8")
 
@@ -621,6 +621,6 @@ def test_watch_ends_with_a_run_that_does_not_go_on(
 
     monkeypatch.setattr("time.sleep", sleep)
     assert run_command(["report", str(run.path), "--watch"]) == 1
-    told = "failed: pretrain" if end == "failed" else "not running: pretrain"
+    told = "failed: Pretraining" if end == "failed" else "not running: Pretraining"
     assert len(sleeps) == 2 and told in capfd.readouterr().out
     assert "refresh" not in (run.path / "report.html").read_text("utf-8")
