@@ -16,6 +16,7 @@ from common.files import atomic_write, human_size
 from common.manifest import read_manifest
 from common.progress import console, duration, say, short_number
 from common.stage_folders import folder_of
+from hunmin.page.tables import change
 from hunmin.page.words import ENGLISH, Words
 from hunmin.recipe import Recipe
 from hunmin.scores import NOT_SCORED, score_rows
@@ -135,7 +136,7 @@ def _training_line(counts: dict[str, Any], validation: dict[str, Any], words: Wo
     first, last = validation.get("first"), validation.get("last")
     parts = [words("{steps:step}, {tokens:token}", steps=counts["steps"], tokens=short_number(counts["tokens"]))]
     if first and last and first.keys() & last.keys() >= {"validation_loss", "validation_accuracy"}:
-        losses = f"{first['validation_loss']:.3f} → {last['validation_loss']:.3f}"
+        losses = change(first["validation_loss"], last["validation_loss"])
         parts.append(words("validation loss {losses}", losses=losses))
         parts.append(words("accuracy {share}", share=f"{100 * last['validation_accuracy']:.1f}%"))
         if "validation_pair_accuracy" in last:

@@ -18,6 +18,7 @@ from data.readers import list_files
 from hunmin.hub.facts import Facts
 from hunmin.hub.licenses import license_fields
 from hunmin.hub.scrub import base_model, last_name, public_recipe
+from hunmin.hub.work import Work
 from hunmin.page.tables import percent
 from hunmin.page.words import Language, Words
 from klue.grid import md
@@ -50,7 +51,7 @@ def write_card(facts: Facts, repository: str | None, language: Language = "en") 
         library_name="transformers",
         pipeline_tag="fill-mask",
         tags=["hunmin", settings.model.type, "korean"],
-        base_model=base_model(recipe),
+        base_model=base_model(recipe) or (facts.parent.base if facts.parent else None),
         **(license_fields(recipe.hub.license) if recipe.hub.license else {}),
     )
     values = {
@@ -117,6 +118,8 @@ def _training(facts: Facts, words: Words) -> dict[str, Any]:
     s, work, pii = facts.recipe.pretrain, facts.work, facts.recipe.corpus.pii
     o, m, entries = s.optimizer, s.model, facts.counts["tokenizer"].get("vocab_size", 0)
     parameters = facts.counts["export"].get("parameters") or ARCHITECTURES[m.type].parameters(m, entries, s.max_seq_len)
+    parent = facts.parent
+    whole = work + parent.work if parent and parent.work else None
     devices = [f"{a if a == b else f'{a}–{b}'} × {md(device)}" for device, (a, b) in work.devices.items()]
     return {
         "kind": ARCHITECTURES[m.type].label,
@@ -143,14 +146,20 @@ def _training(facts: Facts, words: Words) -> dict[str, Any]:
         f"{words(o.schedule)}",
         "warmup": f"{o.warmup_steps:,}",
         "hardware": ", ".join([*devices, facts.dtype]),
-        "hours": f"{work.hours:,.2f}",
-        "device_hours": f"{sum(work.device_hours.values()):,.2f}",
-        "flops": f"{work.flops:.2g}",
-        "energy": "" if work.kilowatt_hours is None else f"{work.kilowatt_hours:,.1f}",
+        "parent": {"name": md(parent.name), "step": f"{parent.step:,}"} if parent else None,
+        "work": _amount(work),
+        "whole": _amount(whole) if whole else None,
+        "energy": "" if (power := (whole or work).kilowatt_hours) is None else f"{power:,.1f}",
         "versions": ", ".join(f"{name} {number}" for name, number in sorted(facts.versions.items())),
         "pii": pii.enabled,
         "pii_names": "NAME" in pii.types,
     }
+
+
+def _amount(work: Work) -> dict[str, str]:
+    """Return the hours, hours of devices and FLOPs of some work."""
+    devices = sum(work.device_hours.values())
+    return {"hours": f"{work.hours:,.2f}", "device_hours": f"{devices:,.2f}", "flops": f"{work.flops:.2g}"}
 
 
 def _vocabulary(card: str, words: Words) -> dict[str, Any]:

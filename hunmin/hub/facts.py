@@ -9,13 +9,30 @@ from typing import Any
 
 from common.errors import UserError
 from common.manifest import read_manifest
+from common.settings import load_yaml
 from common.stage_folders import folder_of
+from hunmin.hub.scrub import hub_base
 from hunmin.hub.work import Work, work_of
+from hunmin.preflight import parent_of
 from hunmin.recipe import Recipe, load_recipe, recipe_of
 from hunmin.report import contamination
 from hunmin.scores import score_rows
 from hunmin.watch import training_folder
 from pretrain.callbacks.metrics import STARTS, read_metrics
+
+
+@dataclass(frozen=True)
+class Parent:
+    """The training that a branch (`pretrain.branch_from`) continued."""
+
+    name: str
+    """Of its run; of one that is not here any more the name of its folder."""
+    step: int
+    """After which the branch began."""
+    work: Work | None
+    """Of the steps up to there, those of its own parents included; None where a log of them is not here any more."""
+    base: str | None
+    """Name on the hub of the published model that the first of these trainings began from, as far as they are here."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +56,8 @@ class Facts:
     """Real tokens trained on, those of a parent run included."""
     dtype: str
     work: Work
+    """Of this training alone."""
+    parent: Parent | None = None
 
 
 def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
@@ -70,7 +89,6 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         counts[name] = manifest.counts if manifest else {}
         versions |= manifest.versions if manifest else {}
     statistics, card = folder_of(run, "corpus") / "statistics.json", folder_of(run, "tokenizer") / "README.md"
-    others = [kept for _, path in found if (kept := read_metadata(path))]
     return Facts(
         recipe=recipe,
         counts=counts,
@@ -83,7 +101,38 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         step=saved["step"],
         tokens=saved["tokens"],
         dtype=saved["dtype"],
-        work=work_of(
-            read_metrics(training / "logs" / "metrics.jsonl"), read_metrics(training / "logs" / STARTS), others, saved
-        ),
+        work=_work(training, saved),
+        parent=_parent(saved, run),
     )
+
+
+def _work(training: Path, saved: dict[str, Any]) -> Work:
+    """Return the work of the steps of a training up to a checkpoint with this metadata."""
+    from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
+
+    logs, found = training / "logs", complete_checkpoints(training / "checkpoints")
+    there = [kept for _, path in found if (kept := read_metadata(path))]
+    return work_of(read_metrics(logs / "metrics.jsonl"), read_metrics(logs / STARTS), there, saved)
+
+
+def _parent(saved: dict[str, Any], run: Path) -> Parent | None:
+    """Return the parent of a training, from its checkpoint's metadata; None where it is no branch.
+
+    Of a parent that was moved, replaced or removed since then only its name and the step are known.
+    """
+    from pretrain.callbacks.checkpoint import read_metadata
+
+    stated = saved.get("parent")
+    if not stated:
+        return None
+    step, checkpoint = int(stated["step"]), Path(parent_of(stated["checkpoint"], run) or "").absolute()
+    training, home = checkpoint.parent.parent, checkpoint.parent.parent.parent
+    before = read_metadata(checkpoint) if (home / "recipe.yaml").is_file() else None
+    if before is None or before["fingerprint"] != stated["fingerprint"]:
+        return Parent(home.name, step, None, None)
+    recipe, above = load_yaml(recipe_of(home)), _parent(before, home)
+    work: Work | None = _work(training, before)
+    if above:
+        work = work + above.work if work and above.work else None
+    base = above.base if above else hub_base(before["settings"].get("init_from") or "")
+    return Parent(str(recipe.get("name", home.name)), step, work, base)

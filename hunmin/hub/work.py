@@ -35,6 +35,16 @@ class Work:
             return None
         return sum(hours * (watts[name] or 0) for name, hours in self.device_hours.items()) / 1000
 
+    def __add__(self, other: Work) -> Work:
+        """Return the work of both."""
+        hours, counts = dict(self.device_hours), dict(self.devices)
+        for name, more in other.device_hours.items():
+            hours[name] = hours.get(name, 0.0) + more
+        for name, (fewest, most) in other.devices.items():
+            known = counts.get(name, (fewest, most))
+            counts[name] = (min(known[0], fewest), max(known[1], most))
+        return Work(self.hours + other.hours, self.flops + other.flops, hours, counts)
+
 
 def work_of(
     metrics: Sequence[dict[str, Any]],

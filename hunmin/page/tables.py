@@ -42,3 +42,8 @@ def moment(seconds: float) -> str:
 def by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     """Return what was counted at least once, the most frequent first."""
     return sorted(((name, n) for name, n in counts.items() if n), key=lambda item: (-item[1], item[0]))
+
+
+def change(first: float, last: float) -> str:
+    """Return the first and the last value of a loss, one of them where their digits are the same: 9.500 → 4.750."""
+    return " → ".join(dict.fromkeys((f"{first:.3f}", f"{last:.3f}")))

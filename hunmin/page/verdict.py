@@ -11,7 +11,7 @@ from hunmin.page.curves import seconds_per_step
 from hunmin.page.facts import Facts
 from hunmin.page.failures import failure_kind, node_names
 from hunmin.page.scores import means, single_seed
-from hunmin.page.tables import moment, signed
+from hunmin.page.tables import change, moment, signed
 from hunmin.page.words import ENGLISH, Words
 from klue.collapse import BASELINE, told
 from klue.results import summarize
@@ -118,9 +118,8 @@ def verdict(facts: Facts, words: Words, gain: bool = True) -> dict[str, str] | N
     if not len(losses_P):
         return None
     accuracy = facts.training.metrics.last("validation_accuracy")
-    change = f"{losses_P[0]:.3f} → {losses_P[-1]:.3f}" if len(losses_P) > 1 else f"{losses_P[-1]:.3f}"
     right = words("{share} of the tokens predicted correctly.", share=f"{accuracy:.1%}") if accuracy else ""
-    return {"figure": change, "of": words("validation loss"), "sentence": right}
+    return {"figure": change(*losses_P[[0, -1]]), "of": words("validation loss"), "sentence": right}
 
 
 def run_facts(facts: Facts, words: Words) -> list[tuple[str, str, str]]:

@@ -189,6 +189,83 @@ def test_hours_and_energy_by_hand(scored: Path) -> None:
     assert devices(h100, h100).hours == pytest.approx(0.5 + 2)
 
 
+def log(run: Path, start: int, *rows: tuple[int, int, float, float]) -> None:
+    """Write a log of training on one process: (step, tokens so far, tokens a second, TFLOP/s)."""
+    names = ("step", "tokens", "tokens_per_second", "tflops")
+    lines = [json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows]
+    (run / "pretrain" / "logs" / "metrics.jsonl").write_text("".join(lines))
+    (run / "pretrain" / "logs" / "starts.jsonl").write_text(json.dumps({"step": start, "processes": 1}) + "\n")
+
+
+def branch(run: Path, parent: Path, step: int, tokens: int) -> None:
+    """Let the last checkpoint of a run say that the run began from a checkpoint of another."""
+    before = json.loads((checkpoint(parent, step) / "complete.json").read_bytes())
+    file = checkpoint(run, 20) / "complete.json"
+    stated = {"checkpoint": str(checkpoint(parent, step)), "step": step, "fingerprint": before["fingerprint"]}
+    file.write_text(json.dumps(json.loads(file.read_bytes()) | {"parent": stated | {"tokens": tokens}}))
+
+
+@pytest.fixture
+def branched(scored: Path, tmp_path: Path) -> Path:
+    """A branch from step 10 of a run "first|one": an hour at 1 TFLOP/s after two at 3, one of which came before."""
+    parent = Path(shutil.copytree(scored, tmp_path / "first"))
+    change(parent, lambda tree: tree.update(name="first|one"))
+    log(parent, 0, (10, 3600, 1.0, 3.0), (20, 7200, 1.0, 3.0))
+    log(scored, 10, (20, 7200, 1.0, 1.0))
+    branch(scored, parent, 10, 3600)
+    return scored
+
+
+def test_a_branchs_card_counts_its_parent(branched: Path, tmp_path: Path) -> None:
+    english, korean = (write_card(read_facts(branched), "me/mini", language) for language in ("en", "ko"))
+    for row in (
+        r"| branched from | the run first\|one, step 10 |",
+        "| time and work | 1.00 h, 1.00 device-hours; 3.6e+15 FLOPs, of the branch alone |",
+        "| with the parent run | 2.00 h, 2.00 device-hours; 1.4e+16 FLOPs |",  # 3600 · (1 + 3) TFLOP
+    ):
+        assert row in english
+    for row in (
+        r"| 분기 시점 | first\|one 실행의 10스텝 |",
+        "| 시간과 연산량 | 1.00시간(장치 시간 1.00), 3.6e+15 FLOPs(분기한 뒤만) |",
+        "| 부모 실행까지 합한 시간과 연산량 | 2.00시간(장치 시간 2.00), 1.4e+16 FLOPs |",
+    ):
+        assert row in korean
+    # neither address nor folder of the parent, which nobody can open
+    assert str(tmp_path) not in english and "base_model" not in english.split("\n---\n")[0]
+    assert "The run first\\|one must be trained to step 10 before it." in english
+
+
+def test_a_branch_of_a_branch_counts_all(branched: Path, tmp_path: Path) -> None:
+    third = Path(shutil.copytree(branched, tmp_path / "third"))
+    branch(third, branched, 20, 7200)
+    found = read_facts(third)
+    assert found.parent and found.parent.work and found.parent.work.hours == pytest.approx(2.0)
+    assert found.parent.work.flops == pytest.approx(3600 * 4e12)
+
+
+def test_of_a_parent_that_is_gone_the_branch_alone_is_counted(branched: Path, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / "first")
+    english, korean = (write_card(read_facts(branched), "me/mini", language) for language in ("en", "ko"))
+    assert "| branched from | the run first, step 10 |" in english and str(tmp_path) not in english
+    assert "| with the parent run | not known: the log of the parent run is not there |" in english
+    assert "부모 실행의 로그가 없어 알 수 없음" in korean
+
+
+def test_another_training_in_the_parents_folder_is_not_counted(branched: Path, tmp_path: Path) -> None:
+    file = checkpoint(tmp_path / "first", 10) / "complete.json"
+    file.write_text(json.dumps(json.loads(file.read_bytes()) | {"fingerprint": "of another"}))
+    assert "| with the parent run | not known" in write_card(read_facts(branched), None)
+
+
+def test_a_branch_is_based_on_the_published_model_that_its_parent_began_from(branched: Path, tmp_path: Path) -> None:
+    file = checkpoint(tmp_path / "first", 10) / "complete.json"
+    saved = json.loads(file.read_bytes())
+    saved["settings"]["init_from"] = "hf:klue/roberta-base@" + "0" * 40
+    file.write_text(json.dumps(saved))
+    card = ModelCard(write_card(read_facts(branched), None), ignore_metadata_errors=False)
+    assert card.data.base_model == "klue/roberta-base"
+
+
 STATISTICS = {
     "filters": {
         "length": {"chars": {"web": {"documents": 3}, "news": {"documents": 4}}, "words": {"web": {"documents": 5}}},

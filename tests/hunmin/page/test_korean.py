@@ -181,7 +181,7 @@ def test_a_message_keeps_its_values_through_json_and_pickle() -> None:
 def names_in_the_data() -> set[str]:
     """Return the names of rules, types, filters, duplicates and stages, as the corpus and the run count them."""
     called = [
-        node.args[0].value
+        str(node.args[0].value)
         for path in (ROOT / "data" / "cleaning").glob("*.py")
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("_add", "_count")
@@ -207,7 +207,7 @@ def said_as(node: ast.expr) -> set[str]:
         case ast.Constant(value=str(text)):
             return {text}
         case ast.JoinedStr(values=parts):
-            return {"".join(part.value if isinstance(part, ast.Constant) else "{}" for part in parts)}
+            return {"".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)}
         case ast.IfExp(body=body, orelse=other):
             return said_as(body) | said_as(other)
     return set()

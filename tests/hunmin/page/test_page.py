@@ -290,6 +290,17 @@ def test_verdict(rows: list[tuple[str, str, float]], figure: str, sentence: str,
     assert words(page.css_first(".figure")) == figure and sentence in words(page.css_first(".sentence"))
 
 
+def test_a_loss_that_does_not_change_is_shown_once(made: HandMade, whole: Path) -> None:
+    (whole / "klue" / "results.jsonl").unlink()
+    losses = [
+        {"step": step, "validation_loss": 5.42449 - step / 10**6, "validation_accuracy": 0.1} for step in (0, 100)
+    ]
+    made.train([losses[0], line(50, 5.0), losses[1]])
+    page = page_of(whole)
+    assert words(page.css_first(".figure")) == "5.424 validation loss"
+    assert "validation loss 5.424, accuracy 10.0%" in words(page.css_first(".stages"))
+
+
 def test_a_gain_is_one_of_several_seeds(made: HandMade, whole: Path) -> None:
     """With two seeds everywhere it is a gain; with one anywhere it is a difference, which the page says itself."""
     rows = [
