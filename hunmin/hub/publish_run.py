@@ -8,23 +8,24 @@ from pathlib import Path
 from common.errors import UserError
 from common.progress import say
 from common.settings import load_yaml
-from common.stage_folders import folder_of
+from common.stage_folders import folder_of, work_folder_of
 from hunmin.hub.card import Language
 from hunmin.hub.publish import publish, refuse_no_encoder, run_of
 from hunmin.hub.push import check_name, prepare
-from hunmin.recipe import Recipe, refuse_instructions
+from hunmin.recipe import Recipe, load_recipe, refuse_instructions
+from hunmin.watch import training_folder
 from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
 from pretrain.export import Dtype, export_checkpoint
 
 
 def checkpoint_in(folder: Path) -> tuple[Path, Path] | None:
-    """Return the checkpoint that a folder stands for, and its run.
+    """Return the checkpoint that a folder stands for, and its run; of training that has not ended, say how far it is.
 
     Args:
         folder: a checkpoint in a run, a run or its `export` folder; the last two stand for the last checkpoint.
 
     Raises:
-        UserError: the run has no checkpoint, or tunes a decoder.
+        UserError: the run has no checkpoint yet, or tunes a decoder.
     """
     if read_metadata(folder) and (run := run_of(folder)):
         return folder, run
@@ -32,12 +33,28 @@ def checkpoint_in(folder: Path) -> tuple[Path, Path] | None:
     if not (run / "recipe.yaml").is_file():
         return None
     refuse_instructions(load_yaml(run / "recipe.yaml"), run / "recipe.yaml")
-    found = complete_checkpoints(folder_of(run, "pretrain") / "checkpoints")
+    training = training_folder(run)
+    found = complete_checkpoints(training / "checkpoints") if training else []
+    if training != work_folder_of(run, "pretrain"):
+        if not found:
+            raise UserError(
+                f"{run} has no finished checkpoint", remedy=f"hunmin run {run / 'recipe.yaml'} --until pretrain"
+            )
+        return found[-1][1], run
+    settings = load_recipe(run / "recipe.yaml").pretrain
     if not found:
         raise UserError(
-            f"{run} has no finished checkpoint", remedy=f"hunmin run {run / 'recipe.yaml'} --until pretrain"
+            f"training of {run} has not saved a checkpoint yet",
+            f"one is saved every {settings.checkpoint_every:,} steps and at the end, after step {settings.steps:,}",
+            f"push once one is there; how far it is: hunmin report {run}",
         )
-    return found[-1][1], run
+    step, checkpoint = found[-1]
+    say(
+        f"training of {run} has not ended: its newest checkpoint is step {step:,} of {settings.steps:,}; "
+        "later steps and scores are not there yet",
+        style="yellow",
+    )
+    return checkpoint, run
 
 
 def publish_checkpoint(

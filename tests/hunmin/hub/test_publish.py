@@ -281,6 +281,30 @@ def test_pretrain_pushes_its_last_checkpoint(hub: Hub, run: Path, here: None) ->
         assert not [thread for thread in follow.threading.enumerate() if thread.name == "hub"]
 
 
+def test_of_training_at_work_the_newest_checkpoint_is_shown_and_what_is_not_there_yet(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As training leaves a run that it is at work on: step 10 of 20 saved, no export, no scores."""
+    going = Path(shutil.copytree(run, tmp_path / "going"))
+    (going / "pretrain").rename(going / "pretrain.partial")
+    (going / "pretrain.partial" / "manifest.json").unlink()
+    for later in (going / "export", going / "pretrain.partial" / "checkpoints" / "step-00000020"):
+        shutil.rmtree(later)
+    command = ["push", str(going), "me/mini", "--dry-run"]
+    assert run_command(command) == 0
+    out, err = capsys.readouterr()
+    assert "has not ended: its newest checkpoint is step 10 of 20; later steps and scores are not" in " ".join(
+        err.split()
+    )
+    assert "me/mini (private), tag step-10" in out and "model.safetensors" in out and "step 10 of 20" in out
+    shutil.rmtree(going / "pretrain.partial" / "checkpoints" / "step-00000010")
+    assert run_command(command) == 2
+    err = " ".join(capsys.readouterr().err.split())
+    assert (
+        "has not saved a checkpoint yet" in err and "one is saved every 10 steps and at the end, after step 20" in err
+    )
+
+
 def test_a_tokenizer_goes_with_its_card(hub: Hub, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["push", str(run / "tokenizer"), "me/words", "--dry-run"]) == 0
     said = capsys.readouterr().out
