@@ -79,6 +79,10 @@ class DiskFullError(HunminError):
     """The disk is full; whatever was finished before stays intact. Exit code 1."""
 
 
+class DamagedError(HunminError):
+    """A file that the program itself has written is not as it left it. Exit code 1."""
+
+
 def nearest(word: str, known: list[str]) -> str:
     """Return " (did you mean 'X'?)" for the known word closest to `word`, or "" if none is close."""
     import difflib

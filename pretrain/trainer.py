@@ -22,7 +22,7 @@ from pretrain.batches.inputs import MicroBatch
 from pretrain.batches.loader import Loader
 from pretrain.batches.random_numbers import key_of
 from pretrain.callbacks.checkpoint import save_checkpoint, step_folder
-from pretrain.callbacks.guard import GuardFigures, StepGuard
+from pretrain.callbacks.guard import GuardFigures, StepGuard, TooManySkippedError
 from pretrain.callbacks.log_window import LogWindow
 from pretrain.callbacks.training_log import Journal
 from pretrain.export import load_hf_model, save_hf_model
@@ -247,7 +247,7 @@ class TrainingRun(Trainer):
                 say(f"warning: batch {step} is skipped: its loss is not finite, or spikes", style="yellow")
         self._warned = len(guard.skipped)
         if guard.faults > most:
-            raise HunminError(
+            raise TooManySkippedError(
                 f"{guard.faults} batches had no finite loss, or one more than {self.settings.spike} times the mean: "
                 f"{', '.join(map(str, guard.skipped))}{' …' if guard.faults > len(guard.skipped) else ''}",
                 f"a run passes over at most {most} (pretrain.max_skipped)",

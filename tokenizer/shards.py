@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from common.arrays import map_array, save_array
-from common.errors import HunminError, UserError
+from common.errors import DamagedError, UserError
 from common.files import atomic_write
 
 META = "tokens.json"
@@ -128,7 +128,7 @@ class TokenShards:
             self.total_sentences: int = meta["sentences"]
             self.total_unk: int = meta["unk"]
         except (KeyError, TypeError, ValueError) as error:
-            raise HunminError(f"{path} is damaged ({error})", "tokens.json is whole", "encode again") from None
+            raise DamagedError(f"{path} is damaged ({error})", "tokens.json is whole", "encode again") from None
         for index, shard in enumerate(self.shards):
             self._check(index, shard)
 
@@ -147,7 +147,7 @@ class TokenShards:
         size = path.stat().st_size if path.is_file() else None
         if size != expected:
             found = "is gone" if size is None else f"has {size} bytes"
-            raise HunminError(
+            raise DamagedError(
                 f"{path} {found}", f"tokens.json says {expected} bytes", "delete the folder, encode again"
             )
 
@@ -172,7 +172,7 @@ class TokenShards:
         for index in range(len(self.shards)):
             ids_T = self.tokens(index)
             if len(ids_T) and (largest := int(ids_T.max())) >= self.vocab_size:
-                raise HunminError(
+                raise DamagedError(
                     f"{self.folder / shard_files(index)[0]} holds the id {largest:,}",
                     f"the vocabulary has {self.vocab_size:,} entries",
                     "delete the folder, encode again",
@@ -184,13 +184,13 @@ class TokenShards:
         try:
             offsets = map_array(path)
         except (OSError, ValueError, EOFError) as error:
-            raise HunminError(
+            raise DamagedError(
                 f"{path} is damaged: {error}", "offsets are whole", "delete the folder, encode again"
             ) from None
         if (index, file) not in self._checked:
             whole = offsets.dtype == np.int64 and offsets.shape == (shard[name] + 1,)
             if not whole or offsets[0] != 0 or offsets[-1] != shard["tokens"] or (np.diff(offsets) <= 0).any():
-                raise HunminError(
+                raise DamagedError(
                     f"{path} holds offsets that do not fit its tokens",
                     f"{shard[name] + 1:,} offsets rise from 0 to {shard['tokens']:,}",
                     "delete the folder, encode again",

@@ -3,39 +3,43 @@ and the text of an error, which can hold a path or a name, stay in the run's fol
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from hunmin.page.words import Words
+from pretrain.parallel.monitor import ABSENT_KIND, CLOSED_KIND, SILENT_KIND
 
-KINDS = (
-    ("out of memory", r"out of memory|MemoryError|cannot allocate"),
-    ("the disk is full", r"disk is full|no space left|quota exceeded"),
-    ("too many batches skipped", r"batches? (were )?skipped|max_skipped"),
-    ("its connection has closed", r"its connection has closed"),
-    ("no heartbeat", r"heartbeat|no sign of life"),
-    ("the network between the processes", r"nccl|gloo|connection|socket|timed out|unreachable"),
-    ("damaged data", r"is damaged|checksum|cut short"),
-)
-"""(kind, what a message of it holds), the first that fits."""
-NAMED = re.compile(r"(?:^|failed: )([A-Z][A-Za-z]{2,40}(?:Error|Exception|Exit|Interrupt))\b")
-"""The class of an exception, which a message begins with where no kind fits."""
+KINDS = {
+    SILENT_KIND: "no heartbeat",
+    ABSENT_KIND: "did not come where the others waited for it",
+    CLOSED_KIND: "its connection has closed",
+    "OutOfMemoryError": "out of memory",
+    "MemoryError": "out of memory",
+    "DiskFullError": "the disk is full",
+    "TooManySkippedError": "too many batches skipped",
+    "DamagedError": "damaged data",
+    "DistError": "the network between the processes",
+    "DistBackendError": "the network between the processes",
+    "DistNetworkError": "the network between the processes",
+    "DistStoreError": "the network between the processes",
+    "HunminError": "an error",
+    "UserError": "an error",
+}
+"""Kind of a failure, or class of an error → what is said of it; of other classes the name."""
 
 
-def failure_kind(message: str, words: Words) -> str:
-    """Return what has failed, and of which rank, without a word of the message itself.
+def failure_kind(heartbeat: dict[str, Any], words: Words) -> str:
+    """Return what has failed, and of which rank, without a word of the message itself; "" where nothing has.
 
     Args:
-        message: of the heartbeat.
+        heartbeat: of the training.
         words: of the page.
     """
-    found = re.match(r"rank (\d+) on ", message)
-    kind = next((name for name, pattern in KINDS if re.search(pattern, message, re.IGNORECASE)), None)
-    if kind is None:
-        named = NAMED.search(message)
-        kind = named[1] if named else "an error"
-    where = words("rank {rank}: ", rank=found[1]) if found else ""
-    return words("{failure} (full message: pretrain*/logs/heartbeat.json)", failure=f"{where}{words(kind)}")
+    if not heartbeat.get("failure"):
+        return ""
+    kind, rank = str(heartbeat.get("failure_kind") or "an error"), heartbeat.get("failed_rank")
+    where = "" if rank is None else words("rank {rank}: ", rank=rank)
+    told = words(KINDS.get(kind, kind))
+    return words("{failure} (full message: pretrain*/logs/heartbeat.json)", failure=f"{where}{told}")
 
 
 def node_names(heartbeat: dict[str, Any], words: Words) -> dict[str, str]:

@@ -23,7 +23,6 @@ from pretrain.models.registry import ARCHITECTURES
 def view(facts: Facts, words: Words) -> dict[str, Any]:
     """Return what the template of the section shows."""
     training, heartbeat = facts.stage("pretrain").state in ("under way", "unfinished"), facts.training.heartbeat
-    failure = heartbeat.get("failure")
     pretrained = [entry for entry in summarize(facts.klue.rows) if entry["init"] != BASELINE]
     return {
         "synthetic": all_synthetic(facts.klue.rows),
@@ -33,7 +32,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
         "facts": run_facts(facts, words),
         "progress": None if facts.state == "finished" else _progress(facts, words, training),
         "heartbeat": heartbeat if training else None,
-        "failure": failure_kind(str(failure), words) if failure else "",
+        "failure": failure_kind(heartbeat, words),
         "nodes": node_names(heartbeat, words),
     }
 

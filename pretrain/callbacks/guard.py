@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from common.errors import HunminError
 from pretrain.settings import PretrainSettings
 
 AVERAGED = 100
@@ -20,6 +21,10 @@ FIRST_SCALE = 2.0**16
 """Loss scale at the beginning of a run in fp16 (as in torch.amp.GradScaler)."""
 GROWTH_STEPS = 2000
 """Steps in a row without an overflow after which the scale doubles (as in torch.amp.GradScaler)."""
+
+
+class TooManySkippedError(HunminError):
+    """More batches were skipped than `pretrain.max_skipped` allows. Exit code 1."""
 
 
 class Verdict(NamedTuple):

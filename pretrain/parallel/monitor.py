@@ -6,7 +6,7 @@ seconds and reads there of a failure; rank 0 looks for missing signs, and keeps 
 
 The keys of the store:
     sign/RANK     "COUNT STEP": a new count at every heartbeat, `LEFT` once the process has ended in order
-    failed        the first failure, as JSON: its rank, a text and the exit code, which all processes end with
+    failed        the first failure, as JSON: its rank, a text, the exit code that all processes end with, its kind
     gone          how many processes have ended in order, or know of the failure
 """
 
@@ -44,6 +44,8 @@ MOST = 16
 LONGEST = 3000
 """Characters of an error's text sent to the others; those of collectives carry pages of stack."""
 LEFT = -1
+SILENT_KIND, ABSENT_KIND, CLOSED_KIND = "silent", "absent", "closed"
+"""Kinds of failures that no process has told of itself; of others it is the name of the error's class."""
 
 
 class Monitor:
@@ -60,6 +62,7 @@ class Monitor:
         self.store: Any = connect and connect()  # of the main thread: a call holds it until the answer has come
         self._own: Any = connect and connect()
         self._progress, self._code = (lambda: 0), EXIT_FAILED
+        self._failed: dict[str, Any] = {}  # of the run's failure what the file says beside its text
         self._keys = [f"sign/{rank}" for rank in range(self.world)]
         self._signs, self._silent, self._patience = ["0 0"] * self.world, [0] * self.world, SILENT
         self._count = self._step = self._steps = self._still = self._unanswered = 0
@@ -97,18 +100,18 @@ class Monitor:
             return False
         named, first, broken = self.rank, self.rank, isinstance(error, RuntimeError)
         text = str(error) if isinstance(error, HunminError) else f"{type(error).__name__}: {error}".removesuffix(": ")
-        what = f"failed: {text}"
+        what, kind = f"failed: {text}", type(error).__name__
         self._patience = LATE if broken else SILENT
         if self._told.wait((LATE + 2) * INTERVAL if broken else 0):
             return True
         with suppress(Exception):
             steps = [int(sign.split()[1]) for sign in self.store.multi_get(self._keys)]
             if broken and steps[self.rank] > min(steps):
-                named = steps.index(min(steps))
+                named, kind = steps.index(min(steps)), ABSENT_KIND
                 what = f"did not come, last seen at step {min(steps)} where others wait at {max(steps)}: {text}"
             self._told.set()
             code = getattr(error, "exit_code", EXIT_FAILED)
-            first, text, self._code = self._announce(self.store, named, what, code)
+            first, text = self._learn(self._announce(self.store, named, what, code, kind))
             self._tell(self.store, text if first != self.rank else "", text)
         return first != self.rank
 
@@ -141,22 +144,27 @@ class Monitor:
             self._silent[rank], self._signs[rank] = self._silent[rank] + 1 if same else 0, sign
             if self._silent[rank] > self._patience:
                 seen = f"for {INTERVAL * self._silent[rank]:g} s, last seen at step {sign.split()[1]}"
-                self._announce(store, rank, f"gave no sign of life {seen}")
+                self._announce(store, rank, f"gave no sign of life {seen}", EXIT_FAILED, SILENT_KIND)
         step = self._progress()
         self._still, self._step = self._still + 1 if step == self._step else 0, step
         if self._count % WRITE_EVERY == 0 and not self._writer.is_alive():
             self._writer = threading.Thread(target=self._write, daemon=True)  # a disk that hangs holds up no heartbeat
             self._writer.start()
-        _, text, self._code = json.loads(store.get("failed")) if store.check(["failed"]) else (0, "", EXIT_FAILED)
-        return text
+        return self._learn(json.loads(store.get("failed")))[1] if store.check(["failed"]) else ""
 
     def _sign(self, store: Any) -> None:
         self._count += 1
         store.set(f"sign/{self.rank}", f"{self._count} {self._progress()}")
 
-    def _announce(self, store: Any, rank: int, what: str, code: int = EXIT_FAILED) -> list[Any]:
+    def _learn(self, failed: list[Any]) -> tuple[int, str]:
+        """Return the rank and the text of the run's failure, and keep the rest of what is known of it."""
+        rank, text, self._code, kind = failed
+        self._failed = {"failed_rank": rank, "failure_kind": kind}
+        return rank, text
+
+    def _announce(self, store: Any, rank: int, what: str, code: int, kind: str) -> list[Any]:
         """Return the first failure of the run, which is this one where there was none."""
-        failed = json.dumps([rank, f"rank {rank} on {self.hosts[rank]} {what}"[:LONGEST], code])
+        failed = json.dumps([rank, f"rank {rank} on {self.hosts[rank]} {what}"[:LONGEST], code, kind])
         return json.loads(store.compare_set("failed", "", failed))  # type: ignore[no-any-return]
 
     def _watch(self) -> None:
@@ -166,7 +174,8 @@ class Monitor:
                 failure = self.look()
                 self._unanswered = 0
         except Exception:
-            failure = f"rank 0 on {self.hosts[0]} is gone: its connection has closed"
+            text = f"rank 0 on {self.hosts[0]} is gone: its connection has closed"
+            _, failure = self._learn([0, text, EXIT_FAILED, CLOSED_KIND])
         if failure and not self._stop.is_set():
             self._end(failure)
 
@@ -176,7 +185,8 @@ class Monitor:
             self._unanswered += 1
             if self._unanswered > SILENT:
                 self._own = None
-                self._end(f"rank 0 on {self.hosts[0]} gave no sign of life for {INTERVAL * SILENT:g} s")
+                text = f"rank 0 on {self.hosts[0]} gave no sign of life for {INTERVAL * SILENT:g} s"
+                self._end(self._learn([0, text, EXIT_FAILED, SILENT_KIND])[1])
 
     def _end(self, failure: str) -> None:
         """End this process because of a failure, by force if it does not end by itself."""
@@ -215,7 +225,7 @@ class Monitor:
         late = report(self.hosts, self._signs, self._silent, self._progress(), self._still)
         with suppress(OSError):
             fresh = self._report.with_name(f".{self._report.name}.tmp")
-            told = masked_tree({**now, **({"failure": masked(failure)} if failure else {}), **late})
+            told = masked_tree({**now, **({"failure": masked(failure), **self._failed} if failure else {}), **late})
             fresh.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
             fresh.replace(self._report)
 

@@ -13,7 +13,8 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from common.errors import HunminError, UserError
+from common.errors import DiskFullError, HunminError, UserError
+from pretrain.callbacks.guard import TooManySkippedError
 from pretrain.parallel import monitor
 from pretrain.parallel.monitor import Monitor, report
 from pretrain.parallel.processes import Process, require_shared_folder
@@ -270,9 +271,39 @@ def test_the_file_says_how_far_a_run_is_and_how_it_ended(tmp_path: Path) -> None
     with pytest.raises(UserError), first, first.reporting(path, 100):
         raise UserError("the disk is full")
     assert read(path)["state"] == "failed" and "rank 0 on n0 failed: the disk is full" in read(path)["failure"]
+    assert (read(path)["failed_rank"], read(path)["failure_kind"]) == (0, "UserError")
     assert [file.name for file in tmp_path.iterdir()] == ["heartbeat.json"]
     with second.reporting(tmp_path / "gone" / "file", 1):  # a folder that is not there ends nothing
         pass
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (DiskFullError("x"), "DiskFullError"),
+        (torch.OutOfMemoryError("x"), "OutOfMemoryError"),
+        (TooManySkippedError("x"), "TooManySkippedError"),
+        (OSError("CUDA out of memory"), "OSError"),
+    ],
+)
+def test_the_file_names_the_class_of_another_ones_error(error: Exception, kind: str, tmp_path: Path,
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    monkeypatch.setattr(monitor, "INTERVAL", 0.0)
+    path, (first, second) = tmp_path / "heartbeat.json", group(2)
+    with pytest.raises(type(error)), second:
+        raise error
+    first._report = path
+    first._write("failed", first.look())
+    assert (read(path)["failed_rank"], read(path)["failure_kind"]) == (1, kind)
+
+
+def test_the_file_names_who_is_silent(tmp_path: Path) -> None:
+    path, (first, second) = tmp_path / "heartbeat.json", group(2)
+    beat([first, second])
+    beat([first], monitor.SILENT + 1)
+    first._report = path
+    first._write("failed", first.look())
+    assert (read(path)["failed_rank"], read(path)["failure_kind"]) == (1, "silent")
 
 
 def test_who_is_behind_is_told_only_where_nothing_moves() -> None:
