@@ -125,9 +125,9 @@ def extend_tokenizer(
     }
     facts = counts | (counted.facts if counted else {})
     described = stated(settings, folder, counts["vocab_size"], counted is not None)
-    write_card(out, described, _origin(folder, counted), facts, counted.held_out if counted else ())
+    figures = write_card(out, described, _origin(folder, counted), facts, counted.held_out if counted else ())
     shutil.rmtree(out / WORK, ignore_errors=True)
-    return counts | ({"corpus": counted.corpus} if counted else {})
+    return facts | ({"corpus": counted.corpus} if counted else {}) | figures
 
 
 def stated(settings: TokenizerSettings, folder: str | Path, size: int, learns: bool) -> dict[str, Any]:

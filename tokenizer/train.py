@@ -55,9 +55,9 @@ def train_tokenizer(settings: TokenizerSettings, corpus: str | Path, out: Path) 
     left_out = sum(count for c, count in counted.characters.items() if count < settings.min_character_count)
     facts = {"alphabet": len(alphabet), "characters_left_out": left_out, **counted.facts}
     origin = f"Corpus: `{counted.corpus or 'of a version nobody knows'}`."
-    write_card(out, dump_settings(settings), origin, facts, counted.held_out)
+    figures = write_card(out, dump_settings(settings), origin, facts, counted.held_out)
     shutil.rmtree(out / WORK)
-    return {"vocab_size": vocabulary_size(built, out), "corpus": counted.corpus, **facts}
+    return {"vocab_size": vocabulary_size(built, out), "corpus": counted.corpus, **facts, **figures}
 
 
 def covered(counted: Counted, settings: TokenizerSettings) -> list[str]:

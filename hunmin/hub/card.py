@@ -20,6 +20,7 @@ from hunmin.hub.licenses import license_fields
 from hunmin.hub.scrub import base_model, last_name, public_recipe
 from hunmin.hub.work import Work
 from hunmin.page.tables import percent
+from hunmin.page.vocabulary import SIZES
 from hunmin.page.words import Language, Words
 from klue.grid import md
 from klue.model_index import eval_results
@@ -30,7 +31,8 @@ from klue.tables import published_for
 from klue.tasks import SUITE_OF, TASKS
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.optim.registry import OPTIMIZERS
-from tokenizer.card import HELD_OUT
+from tokenizer.compare import shown
+from tokenizer.show import EXAMPLE
 
 
 def write_card(facts: Facts, repository: str | None, language: Language = "en") -> str:
@@ -60,7 +62,7 @@ def write_card(facts: Facts, repository: str | None, language: Language = "en") 
         "note": recipe.hub.note.strip(),
         "recipe": fenced(public_recipe(recipe), "yaml"),
         **_training(facts, words),
-        **_vocabulary(facts.vocabulary, words),
+        **_vocabulary(facts, words),
         **_corpus(facts, words),
         **_scores(facts, words),
     }
@@ -100,10 +102,9 @@ def with_license(card: str, license: str) -> str:
     return "\n".join([*lines, *stated]) + end + text
 
 
-def pairs(rows: Mapping[str, str], names: Mapping[str, str] | None = None) -> str:
-    """Return a table of two columns without a head; rows without a value are left out, `names` replace the first."""
-    told = {(names or {}).get(name, name): value for name, value in rows.items() if value}
-    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in told.items())])
+def pairs(rows: Mapping[str, str]) -> str:
+    """Return a table of two columns without a head; rows without a value are left out."""
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows.items() if value)])
 
 
 def fenced(content: str, language: str) -> str:
@@ -162,17 +163,15 @@ def _amount(work: Work) -> dict[str, str]:
     return {"hours": f"{work.hours:,.2f}", "device_hours": f"{devices:,.2f}", "flops": f"{work.flops:.2g}"}
 
 
-def _vocabulary(card: str, words: Words) -> dict[str, Any]:
-    """Return what the tokenizer's own card says: whole without its title and settings, its tables by themselves, and
-    the names of their rows for people."""
-    card = re.sub(r"```yaml\n.*?```", "", card, flags=re.DOTALL)
-    parts = HELD_OUT.split(card)
-    tables = [dict(re.findall(r"^\| ([^|\n]*[^|\s][^|\n]*) \| ([^|\n]+) \|$", part, re.MULTILINE)) for part in parts]
+def _vocabulary(facts: Facts, words: Words) -> dict[str, Any]:
+    """Return the tokenizer's sizes and its figures on held-out text, names of people → values, and its example."""
+    counts = facts.counts["tokenizer"]
+    held_out = counts.get("held_out", {})
     return {
-        "vocabulary": "\n".join(card.splitlines()[2:]).strip(),
-        "tables": [table for table in tables if table],
-        "names": {row: words.name(row.replace(" ", "_")) for table in tables for row in table},
-        "held_out": parts[1] if parts[1:] else "",
+        "sizes": {words.name(name): f"{counts[name]:,}" for name in SIZES if name in counts},
+        "figures": {words.name(name): shown(value) for name, value in held_out.get("figures", {}).items()},
+        "held_out": {name: f"{held_out[name]:,}" for name in ("bytes", "words", "subwords") if held_out},
+        "example": (EXAMPLE, facts.example) if facts.example else (),
     }
 
 

@@ -19,6 +19,7 @@ from hunmin.report import contamination
 from hunmin.scores import score_rows
 from hunmin.watch import training_folder
 from pretrain.callbacks.metrics import STARTS, read_metrics
+from tokenizer.show import show
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ class Facts:
     """Of the corpus: what was read and kept by source, cleaned, dropped, pseudonymised."""
     contamination: dict[str, int]
     """Task → sentences taken out of the corpus for it."""
-    vocabulary: str
-    """The tokenizer's own card, Markdown, "" without one."""
+    example: str
+    """The example sentence of the KLUE paper as the tokenizer cuts it, "" without one."""
     scores: list[dict[str, Any]]
     """Result rows of KLUE."""
     step: int
@@ -88,14 +89,14 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         manifest = read_manifest(folder_of(run, name))
         counts[name] = manifest.counts if manifest else {}
         versions |= manifest.versions if manifest else {}
-    statistics, card = folder_of(run, "corpus") / "statistics.json", folder_of(run, "tokenizer") / "README.md"
+    statistics, tokenizer = folder_of(run, "corpus") / "statistics.json", folder_of(run, "tokenizer")
     return Facts(
         recipe=recipe,
         counts=counts,
         versions=versions,
         statistics=json.loads(statistics.read_bytes()) if statistics.is_file() else {},
         contamination=contamination(folder_of(run, "corpus") / "hits.jsonl"),
-        vocabulary=card.read_text(encoding="utf-8") if card.is_file() else "",
+        example=show([tokenizer])[-1]["line"] if (tokenizer / "tokenizer.json").is_file() else "",
         # scores of the end are not those of an earlier checkpoint
         scores=score_rows(run) if counts["klue"] and saved["step"] == counts["pretrain"].get("steps") else [],
         step=saved["step"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,10 +34,6 @@ class Vocabulary:
 
     entries: list[str]
     """In the order of their ids; empty where it has no vocab.txt."""
-    held_out: list[tuple[str, str]]
-    """(figure, value) on text that it was not trained on, as its card states them."""
-    held_out_bytes: str
-    """How long that text is, with separators; "" where there is none."""
     splits: list[dict[str, Any]]
     """The example sentence of the KLUE paper in morphemes, and as the tokenizer cuts it; see `tokenizer.show`."""
 
@@ -174,18 +169,12 @@ def read_training(folder: Path) -> Training:
 
 def read_vocabulary(folder: Path) -> Vocabulary:
     """Return facts about the tokenizer in a folder."""
-    from tokenizer.card import CARD, HELD_OUT
     from tokenizer.show import show
 
-    entries, held_out, size = [], [], ""
+    entries = []
     if (folder / "vocab.txt").is_file():
         entries = (folder / "vocab.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    if (folder / CARD).is_file():
-        text = (folder / CARD).read_text(encoding="utf-8")
-        if found := HELD_OUT.search(text):
-            size = found[1]
-            held_out = re.findall(r"^\| ([^|]+) \| ([\d.,]+) \|$", text[found.end() :], re.MULTILINE)
-    return Vocabulary(entries, held_out, size, show([folder]))
+    return Vocabulary(entries, show([folder]))
 
 
 def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:

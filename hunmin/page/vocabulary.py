@@ -8,6 +8,7 @@ from typing import Any
 
 from hunmin.page.facts import Facts
 from hunmin.page.words import Words
+from tokenizer.compare import shown
 
 SIZES = (
     *("vocab_size", "entries_before", "named", "learnt", "alphabet", "characters_left_out"),
@@ -32,12 +33,13 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
     if found is None:
         return None
     counts = facts.stage("tokenizer").counts
+    held_out = counts.get("held_out", {})
     begin, within = _made_of(found.entries)
     return {
         "size": words("{count:entry/entries}", count=counts.get("vocab_size", 0)),
         "sizes": [(name, counts[name]) for name in SIZES if name in counts],
-        "held_out": found.held_out,
-        "held_out_bytes": found.held_out_bytes,
+        "held_out": [(name, shown(value)) for name, value in held_out["figures"].items()] if held_out else [],
+        "held_out_bytes": held_out.get("bytes"),
         "encoded": facts.stage("encode").counts,
         "words": facts.stage("corpus").counts.get("words", 0),
         "kinds": [(name, begin[name], within[name]) for name, _ in KINDS if begin[name] + within[name]],

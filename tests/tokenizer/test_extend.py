@@ -32,6 +32,8 @@ def test_entries_are_learnt_from_a_corpus_up_to_the_size(tokenizer_folder: Path,
     out.mkdir()
     counts = extend_tokenizer(tokenizer_folder, out, ["초전도체"], text, LEARN)
     assert (counts["vocab_size"], counts["named"], counts["learnt"]) == (260, 1, 19)
+    held_out = counts["held_out"]
+    assert held_out["figures"]["fertility"] == held_out["subwords"] / held_out["words"] > 1 and held_out["bytes"] > 0
     before, after = entries(read_tokenizer(tokenizer_folder)), entries(read_tokenizer(out))
     assert after[:241] == [*before, "초전도체"] and len(set(after)) == 260
     assert {"항", "##항"} <= set(after)  # a character the old vocabulary did not cover

@@ -334,13 +334,29 @@ def test_what_is_said_of_names_is_so(pii: dict[str, Any], english: str, korean: 
 def test_a_korean_card_is_korean(scored: Path) -> None:
     text = write_card(read_facts(scored), "me/mini", "ko").split("```yaml")[0].partition("## 어휘")[2]
     assert (
-        "| 어절당 토큰 수(fertility) |" in text
-        and "| 학습에 쓴 사전 토큰 종류 |" in text
-        and "바이트에서 쟀습니다" in text
+        "| 어절당 토큰 수(fertility) |" in text and "| 학습에 쓴 사전 토큰 종류 |" in text and "에서 쟀습니다" in text
     )
     for word in ("held out", "Corpus", "distinct", "ratio", "whole-word", "warm-up", "device"):
         assert word not in text
     assert "held out" in write_card(read_facts(scored), "me/mini", "en")
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_the_vocabulary_is_told_from_the_counts_of_its_stage(language: Any, scored: Path) -> None:
+    """Not from the text of the tokenizer's own card: of counts that no text states, and without that card."""
+    (scored / "tokenizer" / "README.md").unlink()
+    facts = read_facts(scored)
+    counts = facts.counts["tokenizer"]
+    assert counts["held_out"]["figures"]["fertility"] > 1 and counts["held_out"]["bytes"] > 100
+    counts["held_out"] = {"bytes": 4321, "words": 99, "subwords": 1234, "figures": {"fertility": 2.5}}
+    text = write_card(facts, "me/mini", language)
+    said = {
+        "en": ("On 4,321 bytes (99 words, 1,234 subwords) of documents that were held out:",
+               "| tokens per word (fertility) | 2.5000 |", "| vocabulary entries | 2,500 |"),
+        "ko": ("문서 4,321바이트(어절 99개, 토큰 1,234개)에서 쟀습니다.", "| 어절당 토큰 수(fertility) | 2.5000 |",
+               "| 어휘 항목 | 2,500 |"),
+    }  # fmt: skip
+    assert [one for one in said[language] if one not in text] == [] and facts.example in text
 
 
 def test_its_scores_are_korean(scored: Path) -> None:

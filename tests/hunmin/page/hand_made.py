@@ -119,11 +119,17 @@ class HandMade:
         folder = self.path / "tokenizer"
         folder.mkdir()
         save_tokenizer(build_tokenizer(ENTRIES, "roberta"), "roberta", 64, folder)
-        card = "| words | 999 |\n\nOn 1,000 bytes of documents that were held out:\n\n| | |\n|---|---:|\n"
-        self.write("tokenizer/README.md", card + "| fertility | 1.2345 |\n| unk ratio | 0.0067 |\n\n> text\n")
+        figures = {"fertility": 1.23446, "unk_ratio": 0.0067}
+        held_out = {"bytes": 1000, "words": 100, "subwords": 123, "figures": figures}
         self.finish(
             "tokenizer",
-            {"vocab_size": 14, "corpus": "feedfeedfeedfeed", "pre_tokens": 987, "distinct_pre_tokens": 321},
+            {
+                "vocab_size": 14,
+                "corpus": "feedfeedfeedfeed",
+                "pre_tokens": 987,
+                "distinct_pre_tokens": 321,
+                "held_out": held_out,
+            },
             5.0,
         )
         self.finish(

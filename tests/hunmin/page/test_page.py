@@ -173,7 +173,7 @@ def test_vocabulary(whole: Path) -> None:
         ["digits", "1", "0", "7.1%"], ["Hanja and kana", "1", "0", "7.1%"], ["other", "1", "0", "7.1%"],
     ]  # fmt: skip
     assert cells(page, "On held-out text")[1:] == [
-        ["tokens per word (fertility)", "1.2345"], ["[UNK], share of the held-out text's tokens", "0.0067"],
+        ["tokens per word (fertility)", "1.2345"], ["[UNK], share of the held-out text's tokens", "0.006700"],
     ]  # fmt: skip
     assert "On held-out text, 1,000 bytes" in [words(title) for title in page.css("#vocabulary h3")]
     assert cells(page, "Sizes")[1:] == [
