@@ -28,7 +28,6 @@ from hunmin.preflight import (
     unfit_inputs,
 )
 from hunmin.recipe import Recipe, warnings
-from hunmin.replacing import without_fingerprints
 from hunmin.run import early_checks, judge_all, selected
 from hunmin.scores import NOT_SCORED
 from hunmin.stage_seconds import stage_seconds
@@ -81,9 +80,7 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
             {
                 "stage": verdict.stage.name,
                 "runs": not verdict.done,
-                "why": NOT_SCORED
-                if verdict.stage.name == "klue" and recipe.klue is None
-                else without_fingerprints(verdict.why),
+                "why": NOT_SCORED if verdict.stage.name == "klue" and recipe.klue is None else verdict.why,
                 "bytes": size,
                 "seconds": None if seconds is None else round(seconds, 1),
             }

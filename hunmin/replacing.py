@@ -15,20 +15,13 @@ from common.progress import duration, say
 from hunmin.page.page import PAGE, is_page
 from hunmin.recipe import is_resolved_recipe
 from hunmin.stages import Stage, checkpoints_in, stage_times
-from hunmin.state import BEGUN, RunFolder, Verdict
+from hunmin.state import BEGUN, KEY_DIFFERS, RunFolder, Verdict
 
 LONG_SECONDS = 60.0
 """Work that took longer is replaced only when the user asks for it."""
 BRANCH = "pretrain.branch_from"
 MOST_SHOWN = 12
 """Changes that a message lists."""
-_OTHER_KEY = re.compile(r'corpus\.pii\.key_fingerprint: "\w+" → "\w+"')
-KEY_DIFFERS = "the key of the pseudonyms (HUNMIN_PII_KEY, or corpus.pii.key) is not the one that the run began with"
-
-
-def without_fingerprints(change: str) -> str:
-    """Return what has changed as a person reads it: another fingerprint of the key is another key."""
-    return _OTHER_KEY.sub(KEY_DIFFERS, change)
 
 
 def refuse_foreign(folder: RunFolder, stages: Sequence[Stage]) -> None:
@@ -147,7 +140,6 @@ def _begun(mark: Path) -> float:
 def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str], share: bool = False) -> UserError:
     extent = stage.extent(held)
     work = " and ".join(filter(None, [extent, duration(seconds) + " of work" if seconds is not None else ""]))
-    changes = [without_fingerprints(change) for change in changes]
     ways = ["restore what changed: the same command then continues"]
     if KEY_DIFFERS in changes:
         ways = ["give the run's own key (export HUNMIN_PII_KEY=…): the same command then continues"]

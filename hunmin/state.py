@@ -29,6 +29,8 @@ UNKNOWN = "remote"
 no reason to do a stage again."""
 SHOWN_CHANGES = 4
 RULES = "begun by other rules"
+KEY = "corpus.pii.key_fingerprint"
+KEY_DIFFERS = "the key of the pseudonyms (HUNMIN_PII_KEY, or corpus.pii.key) is not the one that the run began with"
 
 
 @dataclass(frozen=True)
@@ -256,8 +258,9 @@ def differences(
     settings_changed = changed_keys(before["settings"], settings, stage.section, model)
     # where an input lies says what its change comes from, and counts by itself where contents are not known
     with_places = changed_keys(before["settings"], settings, stage.section, model, unknown or bool(changed))
+    own = [line for line in settings_changed if line.partition(":")[0] not in stage.free]
     found = {
-        "setting changed": [line for line in settings_changed if line.partition(":")[0] not in stage.free],
+        "setting changed": [KEY_DIFFERS if line.startswith(f"{KEY}:") else line for line in own],
         RULES: _rules_since(stage.name, before["rules"]),
         "input changed": [
             f"the output of '{name}'"
