@@ -253,6 +253,14 @@ def refuse_other_kind(path: str | Path, holds: bytes) -> None:
             )
 
 
+def fsync_files(folder: Path) -> None:
+    """Make the contents of all files below a folder durable, and the names in it."""
+    for path in folder.rglob("*"):
+        if path.is_file() or path.is_dir():
+            _fsync(path)
+    fsync_folder(folder)
+
+
 def fsync_folder(folder: str | Path) -> None:
     """Make the names in a folder durable."""
     with suppress(OSError):
@@ -285,9 +293,7 @@ def publish_folder(temporary: str | Path, final: str | Path, replace: bool = Fal
     temporary, final = Path(temporary), Path(final)
     old: Path | None = None
     with disk_errors(final):
-        for file in temporary.rglob("*"):
-            if file.is_file():
-                _fsync(file)
+        fsync_files(temporary)
         if replace and final.exists():
             old = free_name(final.with_name(f".{final.name}.old"))
             final.rename(old)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from common.facts import ORDER
 from common.files import HUB, is_remote, stem
 from common.globs import expand
 from common.names import Part, find, hub_name, with_prefix
@@ -22,9 +23,6 @@ from pretrain.callbacks.checkpoint import METADATA
 
 READ_SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".bin")
 """Of the files of a model's or tokenizer's folder that are read: weights, configuration, vocabulary."""
-
-ORDER = "order of the files"
-"""Label of the order of the corpus's files, which its documents have, too."""
 
 
 class Input(NamedTuple):

@@ -7,12 +7,13 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
+from common.facts import Facts
 from common.files import append_line, atomic_write, publish_folder, remove_folder, remove_leftovers
 from common.lock import locked
 from common.manifest import WORK_MARK, Manifest, describe_outputs, package_versions, read_manifest, write_manifest
@@ -322,8 +323,7 @@ def _begin(
     folder.save_cache()
     partial, final = folder.partial(stage), folder.final(stage)
     mark, found = begun_with(stage, settings, inputs), folder.work_mark(stage)
-    known = found is not None and found["inputs"] is not None
-    goes_on = known and not anew and not differences(stage, found or {}, settings, inputs)
+    goes_on = found is not None and found.inputs is not None and not anew and not differences(stage, found, mark)
     begins = anew or not (goes_on or folder.is_finished(stage, mark))
     if begins:
         stage.check(recipe, folder.path)
@@ -349,18 +349,19 @@ def _begin(
 def _begin_share(folder: RunFolder, recipe: RunSettings, stage: Stage) -> None:
     """Mark the unfinished folder with the settings of the processes that work in it, and refuse to replace others'."""
     settings, found = stage.settings(recipe), folder.work_mark(stage)
-    changes = differences(stage, found, settings, None) if found else {}
+    mark = begun_with(stage, settings, None)
+    changes = differences(stage, found, mark) if found else {}
     if changes:
         verdict = Verdict(stage, False, "", roots=listed(stage, changes, finished=False))
         refuse_loss(folder, [verdict], set(), share=True)
     if changes or not found:
         folder.partial(stage).mkdir(parents=True, exist_ok=True)
-        _write_mark(folder.partial(stage), begun_with(stage, settings, None))
+        _write_mark(folder.partial(stage), mark)
 
 
-def _write_mark(partial: Path, mark: dict[str, Any]) -> None:
+def _write_mark(partial: Path, mark: Facts) -> None:
     with atomic_write(partial / WORK_MARK) as stream:
-        json.dump({**mark, BEGUN: time.time()}, stream, ensure_ascii=False, indent=1)
+        json.dump({**asdict(mark), BEGUN: time.time()}, stream, ensure_ascii=False, indent=1)
 
 
 def _note_time(root: Path, row: dict[str, Any]) -> None:

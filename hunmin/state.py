@@ -9,24 +9,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from common import facts
 from common.errors import HunminError
+from common.facts import UNKNOWN, Facts
 from common.files import atomic_write, is_remote, sha256_file
-from common.manifest import WORK_MARK, Manifest, damaged_outputs, missing_outputs, read_manifest, refuse_damaged
-from common.rules import changed_since, rules_number
+from common.manifest import WORK_MARK, damaged_outputs, missing_outputs, read_manifest, refuse_damaged
+from common.rules import rules_number
 from common.secrets import masked_urls
-from common.settings import changed_keys, class_at, settings_hash
+from common.settings import class_at, settings_hash
 from common.stage_folders import folder_of, work_folder_of
 from data.readers import HUB
 from data.readers.volume import file_version
-from hunmin.inputs import ORDER, Input
+from hunmin.inputs import Input
 from hunmin.recipe import RunSettings
 from hunmin.stages import Stage, stage_named
 
 BEGUN = "begun"
 """Key of the mark: when the work began, in seconds; the file's own time is that of a copy in a copied run."""
-UNKNOWN = "remote"
-"""Content of a remote input whose store does not tell its version, or cannot be asked now, and of a file that is gone:
-no reason to do a stage again."""
 SHOWN_CHANGES = 4
 RULES = "begun by other rules"
 KEY = "corpus.pii.key_fingerprint"
@@ -118,15 +117,15 @@ class RunFolder:
             found[name] = manifest.fingerprint
         return found
 
-    def work_mark(self, stage: Stage) -> dict[str, Any] | None:
+    def work_mark(self, stage: Stage) -> Facts | None:
         """Return the settings, inputs and rules an unfinished attempt was begun with, or None."""
         try:
-            loaded: dict[str, Any] = json.loads((self.partial(stage) / WORK_MARK).read_bytes())
-            return loaded if {"settings", "inputs", "rules"} <= loaded.keys() else None
-        except (OSError, ValueError, AttributeError):
+            mark = json.loads((self.partial(stage) / WORK_MARK).read_bytes())
+            return Facts(mark["settings"], mark["inputs"], mark["rules"])
+        except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def is_finished(self, stage: Stage, mark: dict[str, Any]) -> bool:
+    def is_finished(self, stage: Stage, mark: Facts) -> bool:
         """Return whether an unfinished folder holds the whole output of this mark: its command was stopped between its
         last file and its name."""
         partial = self.partial(stage)
@@ -137,7 +136,7 @@ class RunFolder:
         return (
             manifest is not None
             and manifest.stage == stage.name
-            and not differences(stage, _mark_of(manifest), mark["settings"], mark["inputs"])
+            and not differences(stage, Facts.of(manifest), mark)
             and not damaged_outputs(partial, manifest)
         )
 
@@ -167,18 +166,13 @@ def _unique(label: str, taken: Container[str]) -> str:
     return fresh
 
 
-def begun_with(stage: Stage, settings: dict[str, Any], inputs: dict[str, str] | None) -> dict[str, Any]:
+def begun_with(stage: Stage, settings: dict[str, Any], inputs: dict[str, str] | None) -> Facts:
     """Return what an unfinished attempt is marked with: one with another mark is not taken up as it is.
 
     Args:
         inputs: None where several processes begin, of which each would have to hash them.
     """
-    return {"settings": settings, "inputs": inputs, "rules": rules_number(stage.name)}
-
-
-def _mark_of(manifest: Manifest) -> dict[str, Any]:
-    """Return the mark of the attempt that a manifest ended."""
-    return {"settings": manifest.settings, "inputs": manifest.inputs, "rules": manifest.rules}
+    return Facts(settings, inputs, rules_number(stage.name))
 
 
 def judge(
@@ -195,9 +189,10 @@ def judge(
     upstream = [redone[name] for name in stage.after if name in redone]
     names = tuple(before.stage.name for before in upstream)
     inputs = None if upstream else folder.inputs(recipe, stage)
-    begun = differences(stage, mark, settings, inputs) if mark else {}
+    now = begun_with(stage, settings, inputs)
+    begun = differences(stage, mark, now) if mark else {}
     resumes = mark is not None and inputs is not None and not begun
-    changes = differences(stage, _mark_of(manifest), settings, inputs) if manifest else begun
+    changes = differences(stage, Facts.of(manifest), now) if manifest else begun
 
     grows = (
         manifest is not None
@@ -216,7 +211,7 @@ def judge(
         return Verdict(stage, False, why, resumes, lines, beside, missing, grows, roots)
 
     if manifest is None:
-        if inputs is not None and folder.is_finished(stage, begun_with(stage, settings, inputs)):
+        if inputs is not None and folder.is_finished(stage, now):
             return Verdict(stage, False, "finished, but for its name", resumes=True)
         if mark and not resumes and (changes or upstream):
             return verdict(_reason(changes, names), changes)
@@ -236,58 +231,20 @@ def judge(
     return Verdict(stage, True, f"done by {older[0]}; --from {stage.name} makes it again" if older else "done")
 
 
-def differences(
-    stage: Stage, before: dict[str, Any], settings: dict[str, Any], inputs: dict[str, str] | None
-) -> dict[str, list[str]]:
+def differences(stage: Stage, before: Facts, now: Facts) -> dict[str, list[str]]:
     """Return what differs from what work was begun with, by kind; kinds without a difference are left out.
 
-    No difference: a setting that only one side has, at its default, one that is free (`Stage.free`), and the place of
-    an input whose content is the same.
-
-    Args:
-        before: what the work was begun with (`begun_with`); of inputs that it does not know none is another.
-        settings: those of now.
-        inputs: those of now; None where they are not known yet.
+    No difference, beside those of `common.facts`: settings that a finished output only states (`Stage.free`).
     """
-    was, unknown = before["inputs"] or {}, inputs is None or before["inputs"] is None
-    now = inputs or {}
-    changed = [] if unknown else [name for name in sorted(was | now) if not _is_same(was.get(name), now.get(name))]
-    if was.keys() != now.keys() and ORDER in changed:  # that follows from it
-        changed.remove(ORDER)
     model = class_at(stage.kind, [stage.section]) if stage.section else None
-    settings_changed = changed_keys(before["settings"], settings, stage.section, model)
-    # where an input lies says what its change comes from, and counts by itself where contents are not known
-    with_places = changed_keys(before["settings"], settings, stage.section, model, unknown or bool(changed))
-    own = [line for line in settings_changed if line.partition(":")[0] not in stage.free]
-    found = {
+    found = facts.differences(before, now, stage.name, model, stage.section)
+    own = [line for line in found.settings if line.partition(":")[0] not in stage.free]
+    kinds = {
         "setting changed": [KEY_DIFFERS if line.startswith(f"{KEY}:") else line for line in own],
-        RULES: _rules_since(stage.name, before["rules"]),
-        "input changed": [
-            f"the output of '{name}'"
-            if name in stage.after
-            else name + ("" if name in was and name in now else " (new)" if name in now else " (gone)")
-            for name in changed
-        ]
-        + [line for line in with_places if line not in settings_changed],
+        RULES: list(found.rules),
+        "input changed": [f"the output of '{line}'" if line in stage.after else line for line in found.inputs],
     }
-    return {kind: lines for kind, lines in found.items() if lines}
-
-
-def _rules_since(stage: str, number: int) -> list[str]:
-    """Return a line on the rules of a number, none where they are those of now."""
-    if number == rules_number(stage):
-        return []
-    since = "; ".join(changed_since(stage, number))
-    return [f"rules {number}, " + (f"changed since: {since}" if since else "which are not known here")]
-
-
-def _is_same(before: str | None, now: str | None) -> bool:
-    """Return whether two digests of an input are of the same content, read in the same way."""
-    if before is None or now is None:
-        return False
-    content, _, read_as = before.partition(" ")
-    content_now, _, read_as_now = now.partition(" ")
-    return read_as == read_as_now and (content == content_now or UNKNOWN in (content, content_now))
+    return {kind: lines for kind, lines in kinds.items() if lines}
 
 
 def listed(stage: Stage, changes: dict[str, list[str]], finished: bool) -> tuple[str, ...]:

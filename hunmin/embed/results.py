@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
+from common.facts import Facts
 from common.lock import locked
 from common.manifest import read_manifest
 from common.names import find
-from common.progress import say
-from common.settings import changed_keys, dump_settings
-from common.stage_folders import folder_of
+from common.once import Work
+from common.rules import rules_number
+from common.settings import dump_settings
+from common.stage_folders import MADE, folder_of, make_current, refuse_taken_name
 from embed.settings import EmbedSettings
 from hunmin.embed.recipe import WithEmbed
 from hunmin.embed.stages import base_of, set_inputs, settings_of, train_on
@@ -86,22 +88,24 @@ def _made(
 ) -> Counts:  # fmt: skip
     """Return the counts of a result of these settings, data and models, which `work` makes where it is not there.
 
+    Without `out` it is done once: results of other settings stay beside it, below RUN/made.
+
     Raises:
-        UserError: its folder holds something else.
+        UserError: its folder, or its name in the run, holds something else.
     """
-    final = Path(out or Path(recipe.out) / name)
-    with locked(Path(recipe.out)):
-        read = [
-            one
-            for number, model in enumerate(models, 1)
-            for one in model_inputs(f"model {number}", str(model), "model")
-        ]
-        inputs = RunFolder(Path(recipe.out)).digests([*set_inputs(settings_of(recipe)), *read])
-        manifest = read_manifest(final)
-        same = manifest and (manifest.stage, manifest.inputs) == (name, inputs)
-        if manifest and same and not changed_keys(manifest.settings, settings, model=EmbedSettings):
-            say(f"{final} is there: same settings, data and models")
-            return manifest.counts
-        refuse_full_folder(final)
-        packages = ("torch", "transformers", "sentence-transformers")
-        return publish_result(final, name, work, lambda _: (settings, inputs), *packages)
+    run, packages = Path(recipe.out), ("torch", "transformers", "sentence-transformers")
+    with locked(run):
+        inputs = set_inputs(settings_of(recipe))
+        for number, model in enumerate(models, 1):
+            inputs += model_inputs(f"model {number}", str(model), "model")
+        digests = RunFolder(run).digests(inputs)
+        if out is not None:
+            refuse_full_folder(Path(out))
+            return publish_result(Path(out), name, work, lambda _: (settings, digests), *packages)
+        refuse_taken_name(run, name)
+        facts, current = Facts(settings, digests, rules_number("embed")), folder_of(run, name)
+        folder = Work(run / MADE, name, "embed", EmbedSettings, packages).once(facts, work, current)
+        make_current(run, name, folder)
+        manifest = read_manifest(folder)
+        assert manifest
+        return manifest.counts

@@ -274,10 +274,10 @@ def test_a_page_of_the_users_own_is_left_alone(house: House) -> None:
 def test_work_of_a_version_with_fewer_settings_continues(house: House) -> None:
     stage = dataclasses.replace(stage_named("a"), section="klue")
     settings = dump_settings(KlueSettings(data="y"))
-    before = begun_with(stage, settings, {"input.txt": "1"})
-    del before["settings"]["keep_head"], before["settings"]["training"]["epochs"]
-    assert differences(stage, before, settings, {"input.txt": "1"}) == {}
-    found = differences(stage, before, settings | {"keep_head": True}, {})
+    before = begun_with(stage, dump_settings(KlueSettings(data="y")), {"input.txt": "1"})
+    del before.settings["keep_head"], before.settings["training"]["epochs"]
+    assert differences(stage, before, begun_with(stage, settings, {"input.txt": "1"})) == {}
+    found = differences(stage, before, begun_with(stage, settings | {"keep_head": True}, {}))
     assert found == {"setting changed": ["klue.keep_head: null → true"], "input changed": ["input.txt (gone)"]}
 
 

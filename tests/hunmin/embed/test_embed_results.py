@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -50,21 +51,26 @@ def test_negatives_are_mined_once(recipe: Path, tmp_path: Path, capsys: pytest.C
     assert {Path(name).name for name in manifest["inputs"]} >= {"pairs.jsonl", "model.safetensors", "config.json"}
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (run / "mined").iterdir()}
     assert run_command(["embed", *command]) == 0
-    assert "is there: same settings, data and models" in " ".join(capsys.readouterr().err.split())
-    assert "is not empty" in refused(capsys, *command, "mine.negatives=3")
+    assert "is there: same settings and inputs" in " ".join(capsys.readouterr().err.split())
+    assert before == {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (run / "mined").iterdir()}
+    first = (run / "mined").resolve()
+    assert run_command(["embed", *command, "mine.negatives=3"]) == 0 and (run / "mined").resolve() != first
+    assert run_command(["embed", *command]) == 0 and (run / "mined").resolve() == first
     assert before == {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (run / "mined").iterdir()}
     assert run_command(["embed", *command, "--out", str(tmp_path / "again")]) == 0
     assert (tmp_path / "again" / "0-pairs.jsonl").read_bytes().splitlines() == lines
 
 
 def test_what_is_not_its_own_stays(recipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, message in (("mined", "is not empty"), ("mined.partial", "holds something else")):
-        own = tmp_path / "run" / name / "0-pairs.jsonl"
-        own.parent.mkdir()
-        own.write_text("mine")
-        assert message in refused(capsys, "mine", str(recipe)) and own.read_text() == "mine"
-        own.unlink()
-        own.parent.rmdir()
+    for folder, out, message in (
+        (tmp_path / "run" / "mined", [], "holds something else"),
+        (tmp_path / "own", ["--out", str(tmp_path / "own")], "is not empty"),
+        (tmp_path / "new.partial", ["--out", str(tmp_path / "new")], "holds something else"),
+    ):
+        folder.mkdir()
+        (own := folder / "0-pairs.jsonl").write_text("mine")
+        assert message in refused(capsys, "mine", str(recipe), *out) and own.read_text() == "mine"
+        shutil.rmtree(folder)
 
 
 def test_models_that_are_missing(

@@ -1,0 +1,223 @@
+"""Work done once: what is whole is never lost or written again, whatever is killed, changed or taken back."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from common.errors import HunminError
+from common.facts import UNKNOWN, Facts
+from common.manifest import WORK_MARK, read_manifest
+from common.once import Work
+from common.rules import RULES
+from common.settings import Settings, place
+
+CALLS = ("open", "shutil.rmtree", *(f"os.{call}" for call in ("rename", "remove", "mkdir", "rmdir", "link", "symlink")))
+"""Python's audit events of the calls that make, rename, write or remove what has a name."""
+
+
+class Given(Settings):
+    x: int = 1
+    y: int = 0
+    path: str = place("here")
+
+
+class Bench:
+    """A stand-in work that writes two pieces and their sum; `did` counts the pieces it made, of each folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.work, self.did, self.fail = Work(root, "sum", "sum", Given), list[str](), False
+
+    def make(self, x: int) -> Callable[[Path], dict[str, Any]]:
+        def make(folder: Path) -> dict[str, Any]:
+            for number in (1, 2):
+                piece = folder / f"piece-{number}"
+                if not piece.exists():
+                    self.did.append(piece.name)
+                    (temporary := folder / f".{piece.name}.tmp").write_text(str(x * number))
+                    temporary.replace(piece)
+                if self.fail:
+                    raise KeyboardInterrupt
+            (folder / "sum").write_text(str(sum(int((folder / f"piece-{n}").read_text()) for n in (1, 2))))
+            return {"pieces": 2}
+
+        return make
+
+    def go(self, x: int = 1, inputs: dict[str, str] | None = None, rules: int = 0, **more: Any) -> Path:
+        self.did.clear()
+        facts = Facts({"x": x, **more}, {"a": "1"} if inputs is None else inputs, rules)
+        return self.work.once(facts, self.make(x))
+
+    def stop(self, x: int = 1, **more: Any) -> None:
+        self.fail = True
+        with pytest.raises(KeyboardInterrupt):
+            self.go(x, **more)
+        self.fail = False
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path / "made")
+
+
+@pytest.fixture(autouse=True)
+def _no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill takes nothing from the system's cache: what is on the disk plays no part here."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_it_is_done_once_and_going_back_costs_nothing(bench: Bench) -> None:
+    first = bench.go(1)
+    assert (first / "sum").read_text() == "3" and bench.did == ["piece-1", "piece-2"]
+    whole = contents(first)
+    second = bench.go(2)
+    assert second != first and (second / "sum").read_text() == "6"
+    assert (bench.go(1), bench.did) == (first, []) and contents(first) == whole
+    manifest = read_manifest(first)
+    assert manifest and manifest.counts == {"pieces": 2} and not (first / WORK_MARK).exists()
+
+
+def test_a_stopped_one_is_continued_and_one_of_other_facts_is_not(bench: Bench) -> None:
+    bench.stop(1)
+    other = bench.go(2)
+    assert bench.did == ["piece-1", "piece-2"] and (other / "sum").read_text() == "6"
+    assert (bench.go(1) / "sum").read_text() == "3" and bench.did == ["piece-2"]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "more", "same"),
+    [
+        ({"a": "1"}, {"y": 0}, True),  # a setting that came later, at its default
+        ({"a": "1"}, {"path": "there"}, True),
+        ({"a": UNKNOWN}, {}, True),
+        ({"a": "2"}, {}, False),
+        ({"a": "1 read otherwise"}, {}, False),
+        ({"a": UNKNOWN + " read otherwise"}, {}, False),
+        ({}, {}, False),
+        ({"a": "1", "b": UNKNOWN}, {}, False),
+        ({"a": "1"}, {"y": 1}, False),
+    ],
+    ids=str,
+)
+def test_differences_that_make_none(inputs: dict[str, str], more: dict[str, Any], same: bool, bench: Bench) -> None:
+    first = bench.go(1)
+    assert (bench.go(1, inputs, **more) == first) is same
+
+
+def test_older_rules_stay_when_whole_and_are_not_mixed_when_not(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(RULES, "sum", {1: "first rules"})
+    first = bench.go(1, rules=1)
+    bench.stop(2, rules=1)
+    monkeypatch.setitem(RULES, "sum", {1: "first rules", 2: "rounding"})
+    capsys.readouterr()
+    assert bench.go(1, rules=2) == first and bench.did == []
+    assert "was made by rules 1, changed since: 2: rounding" in " ".join(capsys.readouterr().err.split())
+    bench.go(2, rules=2)
+    assert bench.did == ["piece-1", "piece-2"]
+
+
+def test_a_whole_one_that_lost_a_file_is_refused(bench: Bench) -> None:
+    (bench.go(1) / "sum").unlink()
+    with pytest.raises(HunminError, match="sum is missing or cut short"):
+        bench.go(1)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", WORK_MARK])
+def test_a_folder_that_cannot_be_read_is_left_alone(name: str, bench: Bench) -> None:
+    if name == WORK_MARK:
+        bench.stop(1)
+    else:
+        bench.go(1)
+    [broken] = bench.work.root.iterdir()
+    (broken / name).write_text("{")
+    left = contents(broken)
+    folder = bench.go(1)
+    assert folder != broken and (folder / "sum").read_text() == "3" and contents(broken) == left
+    assert folder.name == f"{broken.name}.2"
+
+
+def test_of_several_that_fit_the_current_one_is_taken(bench: Bench) -> None:
+    first = bench.go(1)
+    second = shutil.copytree(first, first.with_name("sum-0123456789"))
+    os.utime(first / "manifest.json", (1, 1))
+    assert bench.go(1) == second
+    facts = Facts({"x": 1}, {"a": "1"}, 0)
+    assert bench.work.once(facts, bench.make(1), current=first) == first
+
+
+def killed_at(bench: Bench, number: int) -> bool:
+    """Do the work in a child that is killed before the call of that number; return whether it came so far."""
+    child = os.fork()
+    if child == 0:
+        left, root = number, str(bench.work.root.parent)
+
+        def watch(event: str, arguments: tuple[Any, ...]) -> None:
+            nonlocal left
+            if event not in CALLS or not str(arguments[0]).startswith(root):
+                return
+            if event == "open" and not (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+                return
+            left -= 1
+            if left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(watch)
+        try:
+            bench.go(1)
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+def test_no_kill_loses_what_was_finished(bench: Bench, tmp_path: Path) -> None:
+    """A kill before each call that changes names: the next command ends well, in the same folder, and keeps others."""
+    other = bench.go(7)
+    whole, start = contents(other), tmp_path / "start"
+    bench.work.root.rename(start)
+    for number in range(200):
+        shutil.rmtree(bench.work.root, ignore_errors=True)
+        shutil.copytree(start, bench.work.root)
+        if not killed_at(bench, number):
+            break
+        folder = bench.go(1)
+        assert (folder / "sum").read_text() == "3", f"after a kill before call {number}"
+        assert contents(other) == whole and read_manifest(folder)
+        assert {path.name for path in bench.work.root.iterdir()} == {other.name, folder.name}
+        assert not [*folder.rglob("*.tmp"), *folder.glob(WORK_MARK)], f"left behind by a kill before call {number}"
+        assert (bench.go(1), bench.did) == (folder, [])
+    assert number > 8, "it makes many such calls, and was killed before each"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 3), st.booleans()), max_size=8))
+def test_any_history_keeps_what_is_whole(tmp_path_factory: pytest.TempPathFactory, history: list[Any]) -> None:
+    bench = Bench(tmp_path_factory.mktemp("history") / "made")
+    whole: dict[int, tuple[Path, dict[str, bytes]]] = {}
+    for x, stops in history:
+        if stops and x not in whole:
+            bench.stop(x)
+            continue
+        folder = bench.go(x)
+        if x in whole:
+            assert (folder, bench.did) == (whole[x][0], [])
+        whole[x] = (folder, contents(folder))
+        assert all(contents(path) == before for path, before in whole.values())
+        manifest = read_manifest(folder)
+        assert manifest and json.loads(json.dumps(manifest.settings)) == {"x": x}
