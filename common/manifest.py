@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from common.errors import HunminError
 from common.files import atomic_write, hash_file, xxh3_file
+from common.lock import LOCK
 from common.settings import settings_hash
 
 MANIFEST = "manifest.json"
@@ -130,8 +131,17 @@ def made_by(folder: str | Path, stage: str) -> bool:
 
 
 def added_files(folder: str | Path, manifest: Manifest) -> list[str]:
-    """Return the files in a finished folder that its manifest does not describe: somebody else's."""
-    return [name for name, _ in described_files(folder) if name not in manifest.outputs]
+    """Return the files in a finished folder, hidden ones too, that its manifest does not name: somebody else's."""
+    own = {*manifest.outputs, MANIFEST, WORK_MARK, LOCK}
+    logged = {"metrics", *(part.partition(".")[0] for name in manifest.outputs for part in name.split("/"))}
+    names = (path.relative_to(folder) for path in sorted(Path(folder).rglob("*")) if path.is_file())
+    return [name.as_posix() for name in names if name.as_posix() not in own and not _is_log(name, logged)]
+
+
+def _is_log(name: Path, logged: set[str]) -> bool:
+    """Return whether a file is the log of something that a folder holds: logs/ynat-random-42.log beside
+    jobs/ynat-random-42/result.json."""
+    return name.parent.name == "logs" and name.suffix in (".log", ".jsonl") and name.stem in logged
 
 
 def edited_files(folder: str | Path, manifest: Manifest) -> list[str]:

@@ -14,9 +14,17 @@ from typing import Any
 
 from common.errors import UserError
 from common.facts import Facts
-from common.files import append_line, atomic_write, publish_folder, remove_folder, remove_leftovers
+from common.files import append_line, atomic_write, publish_folder, remove_folder, remove_leftovers, sha256_file
 from common.lock import locked
-from common.manifest import WORK_MARK, Manifest, describe_outputs, package_versions, read_manifest, write_manifest
+from common.manifest import (
+    MANIFEST,
+    WORK_MARK,
+    Manifest,
+    describe_outputs,
+    package_versions,
+    read_manifest,
+    write_manifest,
+)
 from common.progress import duration, say
 from common.rules import rules_number
 from common.secrets import masked_words
@@ -301,7 +309,8 @@ def _do(folder: RunFolder, recipe: RunSettings, stage: Stage, verdict: Verdict |
         )
         write_manifest(partial, manifest)
     seconds = time.monotonic() - began
-    row = {"stage": stage.name, "seconds": round(seconds, 2)}
+    row: dict[str, Any] = {"stage": stage.name, "seconds": round(seconds, 2)}
+    row["manifest"] = sha256_file(partial / MANIFEST)  # `verify` holds the manifest against it
     if (whole := work_seconds(folder, stage, partial)) is not None:
         row["since_begin"] = round(whole, 2)
     # the mark stays until the folder has its name: without it, a killed command's work would be nobody's

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,14 +44,25 @@ TIMING = Path("logs") / "timing.jsonl"
 def stage_times(run: Path) -> dict[str, dict[str, float]]:
     """Return stage → {"seconds": of the command that finished it, "since_begin": of commands before it as well, 0 where
     that is not known}; of each stage the last line that is whole."""
-    found = {}
+    times = {}
+    for row in _timing(run):
+        with suppress(ValueError, TypeError):
+            times[str(row["stage"])] = {name: float(row.get(name, 0)) for name in ("seconds", "since_begin")}
+    return times
+
+
+def manifest_hashes(run: Path) -> dict[str, str]:
+    """Return stage → SHA-256 of the manifest that it wrote last; without stages whose log is gone."""
+    return {str(row["stage"]): str(row["manifest"]) for row in _timing(run) if "manifest" in row}
+
+
+def _timing(run: Path) -> list[dict[str, Any]]:
+    rows = []
     for line in (run / TIMING).read_text(encoding="utf-8").splitlines() if (run / TIMING).is_file() else ():
-        try:
+        with suppress(ValueError):
             row = json.loads(line)
-            found[str(row["stage"])] = {name: float(row.get(name, 0)) for name in ("seconds", "since_begin")}
-        except (ValueError, KeyError, TypeError, AttributeError):
-            continue
-    return found
+            rows += [row] if isinstance(row, dict) and "stage" in row else []
+    return rows
 
 
 class Interrupted(KeyboardInterrupt):

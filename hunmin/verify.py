@@ -9,31 +9,33 @@ from rich.table import Table
 from rich.text import Text
 
 from common.errors import HunminError, UserError
-from common.files import human_size
-from common.manifest import Manifest, damaged_outputs, read_manifest
+from common.files import human_size, sha256_file
+from common.manifest import MANIFEST, Manifest, damaged_outputs, read_manifest
 from common.progress import ProgressBar, console
 from common.stage_folders import folder_of, folders_of
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
-from hunmin.stages import STAGES
+from hunmin.stages import STAGES, checkpoints_in, manifest_hashes
 
 
 def verify_run(run: Path) -> list[dict[str, Any]]:
     """Read every finished output and every checkpoint of a run, and return a row each: {"what", "files", "bytes",
-    "damaged": [names]}.
+    "damaged": [names]}. A folder without a manifest is damaged, and so is a manifest that was edited.
 
     Raises:
         UserError: nothing there is of a run.
     """
     finished, unreadable = _finished(run)
-    checkpoints = [path for folder in reversed(folders_of(run, "pretrain")) for path in _checkpoints(folder)]
+    trained = [folder for name in ("pretrain", "tune", "embed") for folder in reversed(folders_of(run, name))]
+    checkpoints = [path for folder in trained for path in _checkpoints(folder)]
     if not finished and not unreadable and not checkpoints:
         raise UserError(
             f"{run} holds no finished stage and no checkpoint", "a run folder is the `out` of a recipe", "name one"
         )
     sizes = [sum(facts["bytes"] for facts in manifest.outputs.values()) for _, manifest in finished]
     weights = [sum(file.stat().st_size for file in path.iterdir()) for path in checkpoints]
-    rows = [_row(name, 1, 0, ["manifest.json"]) for name in unreadable]
+    rows = [_row(name, 1, 0, [MANIFEST]) for name in unreadable]
+    rows += [_row(name, 1, 0, [f"{MANIFEST}: edited"]) for name in _edited(run, finished)]
     with ProgressBar("verify", (sum(sizes) + sum(weights)) / 1e6, "MB") as bar:
         for (name, manifest), size in zip(finished, sizes, strict=True):
             rows.append(_row(name, len(manifest.outputs), size, damaged_outputs(run / name, manifest)))
@@ -46,24 +48,38 @@ def verify_run(run: Path) -> list[dict[str, Any]]:
 
 
 def _finished(run: Path) -> tuple[list[tuple[str, Manifest]], list[str]]:
-    """Return (folder, manifest) of the finished stages, and the folders whose manifest cannot be read."""
+    """Return (folder, manifest) of the finished stages, and the folders whose manifest is gone or cannot be read."""
     finished, unreadable = [], []
     for stage in (*STAGES, *INSTRUCT_STAGES, ALONE):
+        folder = folder_of(run, stage.folder)
         try:
-            if manifest := read_manifest(folder_of(run, stage.folder)):
+            if manifest := read_manifest(folder):
                 finished.append((stage.folder, manifest))
+            elif folder.is_dir() and any(folder.iterdir()):
+                unreadable.append(stage.folder)
         except HunminError:
             unreadable.append(stage.folder)
     return finished, unreadable
 
 
+def _edited(run: Path, finished: list[tuple[str, Manifest]]) -> list[str]:
+    """Return the folders whose manifest is not the one that the run wrote, as its log of times says."""
+    written = manifest_hashes(run)
+    hashes = {folder: (manifest.stage, sha256_file(folder_of(run, folder) / MANIFEST)) for folder, manifest in finished}
+    return [folder for folder, (stage, found) in hashes.items() if written.get(stage, found) != found]
+
+
 def _checkpoints(folder: Path) -> list[Path]:
-    return sorted(path for path in (folder / "checkpoints").glob("step-*") if path.is_dir())
+    found = {steps: path for steps, path in checkpoints_in(folder).items() if path.is_dir()}
+    return [found[steps] for steps in sorted(found)]
 
 
 def _damage(checkpoint: Path) -> list[str]:
+    from pretrain.callbacks import hf_trainer
     from pretrain.callbacks.checkpoint import METADATA, damaged_files, read_metadata
 
+    if checkpoint.name.startswith(hf_trainer.PREFIX):
+        return hf_trainer.damaged_files(checkpoint)
     saved = read_metadata(checkpoint)
     return [METADATA] if saved is None else damaged_files(checkpoint, saved)
 

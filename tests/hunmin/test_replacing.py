@@ -230,6 +230,25 @@ def test_what_a_user_adds_or_edits_in_a_finished_folder_is_kept(
     assert not (house.run / "a" / "notes.txt").exists()
 
 
+@pytest.mark.parametrize("name", [".notes.md", ".git/config", "logs/notes.txt", "logs/other.log", "checkpoints/x"])
+def test_hidden_files_and_those_among_logs_are_the_users_too(name: str, house: House) -> None:
+    house.go()
+    mine = house.run / "a" / name
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("only copy")
+    assert house.go(seed=7) == ["a", "b", "c"]
+    assert (house.run / "a.before-1" / name).read_text() == "only copy"
+
+
+@pytest.mark.parametrize("name", [".lock", "logs/result.log", "logs/metrics.jsonl"])
+def test_the_log_of_what_a_stage_made_is_its_own(name: str, house: House) -> None:
+    house.go()
+    log = house.run / "a" / name
+    log.parent.mkdir(exist_ok=True)
+    log.write_text("its own")
+    assert house.go(seed=7) == ["a", "b", "c"] and not list(house.run.glob("a.before-*"))
+
+
 @pytest.mark.parametrize("content", ["", "not json", "[]", '{"settings": {}}'])
 def test_an_unfinished_folder_without_a_mark_is_moved_aside(content: str, house: House) -> None:
     partial = house.run / "b.partial"

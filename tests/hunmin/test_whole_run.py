@@ -107,6 +107,21 @@ def test_verify_reads_everything_and_names_what_changed(
     assert run_command(["verify", str(tmp_path)]) == 2
 
 
+def test_verify_sees_a_manifest_that_is_gone_or_edited(
+    mini_run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = shutil.copytree(mini_run / "run", tmp_path / "run")
+    (run / "tokens" / "manifest.json").unlink()
+    (run / "tokens" / "tokens-00000.bin").unlink()
+    manifest = run / "corpus" / "manifest.json"
+    tree = json.loads(manifest.read_bytes())
+    del tree["outputs"]["shards/shard-00000.parquet"]  # nobody would look at it
+    manifest.write_text(json.dumps(tree))
+    assert run_command(["verify", str(run), "--json"]) == 1
+    found = {row["what"]: row["damaged"] for row in json.loads(capfd.readouterr().out) if row["damaged"]}
+    assert found == {"tokens": ["manifest.json"], "corpus": ["manifest.json: edited"]}
+
+
 @pytest.mark.slow
 def test_watch_scores_each_checkpoint_once(mini_run: Path, capfd: pytest.CaptureFixture[str]) -> None:
     run = mini_run / "run"

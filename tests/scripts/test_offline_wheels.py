@@ -12,9 +12,6 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 from offline_wheels import NEEDED, close, describe
 
-from hunmin.recipe import load_recipe
-from hunmin.stages import stage_named
-
 ROOT = Path(__file__).parents[2]
 DISTRIBUTIONS = {"yaml": "pyyaml", "re2": "google-re2"}
 """Module → distribution, where the names differ."""
@@ -66,12 +63,6 @@ def test_everything_that_is_imported_is_on_the_list() -> None:
     own = {"kernels", "training_runs", "warm_start", "bench_pretrain", "gpu_report", "timing"}
     missing = {DISTRIBUTIONS.get(name, name) for name in modules - own} - {*NEEDED} - NOT_THERE.keys()
     assert not missing
-
-
-def test_what_was_prepared_elsewhere_is_not_made_again_where_its_readers_are_missing() -> None:
-    """The versions of what reads texts are among a corpus's rules, and none of it is carried."""
-    recipe = load_recipe(ROOT / "configs" / "gpu-check.yaml")
-    assert stage_named("corpus").keeps(recipe) and not {"selectolax", "mwparserfromhell"} & {*NEEDED}
 
 
 HAVE: dict[str, Any] = {

@@ -15,6 +15,7 @@ from tiny_decoders import RUN, write_build, write_job
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from common.errors import HunminError, UserError
+from common.manifest import MANIFEST
 from common.settings import parse_settings
 from pretrain.callbacks.hf_trainer import newest_checkpoint
 from pretrain.callbacks.metrics import read_metrics
@@ -113,6 +114,7 @@ def test_unfinished_checkpoints_are_passed_over(bases: dict[str, Path], run: Any
         (cut / "trainer_state.json").unlink()
         if state is not None:
             (cut / "trainer_state.json").write_bytes(state)
+        (cut / MANIFEST).unlink()
     assert newest_checkpoint(folder) == (SECOND_EPOCH, good)
     assert not [path for path in folder.glob("checkpoint-*") if path.name in ("checkpoint-9", "checkpoint-11")]
     run(bases["gpt_neox"], out)
