@@ -76,9 +76,10 @@ NOT_IN_PARTS = (
     "filters",
     "keep_scores",
     "mixture",
+    "decontaminate",
 )
 """Settings that parts do not depend on, or that something else stands for: of the inputs their own names, of filters
-what `FilterChain.identity` says."""
+what `FilterChain.identity` says, of decontamination the benchmark's sentences."""
 
 
 def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) -> Counters:

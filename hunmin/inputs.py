@@ -15,6 +15,7 @@ from common.secrets import masked_urls
 from data.benchmark import benchmark_files
 from data.corpus import corpus_files
 from data.nfc import nfc
+from data.units.work import read_as
 from hunmin.preflight import parent_of
 from hunmin.recipe import Recipe
 from klue.examples import task_files
@@ -55,8 +56,7 @@ def corpus_inputs(recipe: Recipe) -> list[Input]:
     files = []
     for file in corpus_files(corpus):
         label = file.path if is_remote(file.path) or file.path.startswith(HUB) else _named(file.path, file.label)
-        read_as = file.settings.model_dump(mode="json", exclude_defaults=True, exclude={"path"})
-        files.append(Input(label, file.path, read_as or None))
+        files.append(Input(label, file.path, read_as(file) or None))
     order = [Input(ORDER, "", [masked_urls(one.label) for one in files])] if len(files) > 1 else []
     places = here(corpus.decontaminate.benchmarks if corpus.decontaminate.enabled else [])
     benchmarks = [

@@ -26,7 +26,7 @@ from data.units.ranged import Ranged, look_at
 from data.units.set_aside import SetAside, TooManyDamagedError
 from data.units.survey import text_of
 from data.units.whole import WholeDone, WholeTask, read_whole
-from data.units.work import UnitTask, part_path, unit_key
+from data.units.work import UnitTask, part_path, read_as, unit_key
 
 
 class Catalog:
@@ -175,8 +175,7 @@ class Catalog:
         self._write_index(number, version, done.keys, done.sizes)
 
     def _index_path(self, file: InputFile) -> Path:
-        source = {**file.settings.model_dump(mode="json"), "path": None}
-        name = settings_hash([file.label, masked_urls(file.path).rsplit("/", 1)[-1], source, self._unit_bytes])
+        name = settings_hash([file.label, masked_urls(file.path).rsplit("/", 1)[-1], read_as(file), self._unit_bytes])
         return self.folder / f"file-{name}.json"
 
     def _index(self, file: InputFile) -> dict[str, Any] | None:

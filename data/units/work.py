@@ -101,13 +101,18 @@ def unit_key(file: InputFile, format: Format, block: Block) -> str:
     facts = {
         "label": file.label,
         "name": masked_urls(file.path).rsplit("/", 1)[-1],
-        "source": {**file.settings.model_dump(mode="json"), "path": None},
+        "source": read_as(file),
         "format": format,
         "block": {item.name: getattr(block, item.name) for item in fields(block) if item.name != "data"},
     }
     digest = xxhash.xxh3_128(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS))
     digest.update(block.data)
     return digest.hexdigest()
+
+
+def read_as(file: InputFile) -> dict[str, Any]:
+    """Return the settings that a file is read with, without its place and without defaults, which may get company."""
+    return file.settings.model_dump(mode="json", exclude={"path"}, exclude_defaults=True)
 
 
 def named(file: InputFile) -> dict[str, str]:

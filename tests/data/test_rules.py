@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from common.code import code_hash
+from data.corpus import CorpusSettings, _unit_work
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -115,3 +116,21 @@ def test_a_folder_is_all_of_its_modules(tmp_path: Path) -> None:
     (tmp_path / "two/p/n.py").write_text("")
     code_hash.cache_clear()
     assert code_hash(tmp_path / "one/p") != code_hash(tmp_path / "two/p")
+
+
+def test_parts_do_not_depend_on_where_the_benchmark_lies(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": "오늘은 날씨 이야기를 한다."}) + "\n", encoding="utf-8")
+    row = {"text": "시험에 나오는 문장은 이것이다.", "guid": "1"}
+    folders = []
+    for place in ("first", "second"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "b.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+        tree = {"inputs": ["a"], "decontaminate": {"benchmark": str(tmp_path / place)}, "pii": {"enabled": False}}
+        (work := tmp_path / f"work-{place}").mkdir()
+        folders.append(_unit_work(CorpusSettings.model_validate(tree), None, work).folder.name)
+        row["text"] = "시험에 나오는 문장은 이것이 아니다."
+        (tmp_path / place / "b.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+        (work := tmp_path / f"other-{place}").mkdir()
+        folders.append(_unit_work(CorpusSettings.model_validate(tree), None, work).folder.name)
+        row["text"] = "시험에 나오는 문장은 이것이다."
+    assert folders[:2] == folders[2:] and folders[0] != folders[1]
