@@ -219,6 +219,8 @@ def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | Non
             return f"unknown key '{key}' (did you mean '{meant}'?)"
         known = list(kind.model_fields) if kind else []
         close = nearest(str(location[-1]), known)
+        if len(location) == 1 and kind and (inner := _sections_with(kind, key)):
+            close = f" (did you mean '{inner[0]}.{key}'?)"
         if kind and _holds_secret(kind) and not close:  # a key of the pseudonyms that was taken for a name
             return f"unknown key '{key.removesuffix(str(location[-1]))}{MASK}'; known: {', '.join(known)}"
         return f"unknown key '{key}'{close}"
@@ -236,6 +238,12 @@ def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | Non
     if isinstance(item["input"], (dict, list)) or not key:
         return f"{key}: {message}" if key else message
     return f"{key} = {value if value is MASK else repr(value)}: {message}"
+
+
+def _sections_with(kind: type[BaseModel], key: str) -> list[str]:
+    """Return the sections of a recipe that have a setting of that name."""
+    classes = {name: _settings_class(field.annotation) for name, field in kind.model_fields.items()}
+    return [name for name, inner in classes.items() if inner and key in inner.model_fields]
 
 
 _WORD = re.compile(r"[A-Z_]*|[a-z]{0,7}|-?[0-9.]{0,7}")

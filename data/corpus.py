@@ -112,6 +112,8 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
         if rules and rules.old_hangul:
             require_old_hangul()
     key = resolve_key(settings.pii) if settings.pii.enabled else None
+    if left_out := settings.pii.left_out:
+        say(f"warning: {left_out}", style="yellow")
     work = out / WORK
     work.mkdir(parents=True, exist_ok=True)
     with open_executor(settings.executor, settings.workers, settings.ray_address, work, ["data.units.warm"]) as execute:

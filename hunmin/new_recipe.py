@@ -33,7 +33,7 @@ corpus:
     enabled: true            # replaces phone numbers, e-mail addresses and 14 more types with a secret key:
                              #   [ -s ~/.hunmin-pii-key ] || (umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key)
                              #   export HUNMIN_PII_KEY=$(cat ~/.hunmin-pii-key)
-                             # names of people stay unless `types` names NAME, which still misses most of them:
+                             # names of people stay; `types: [default, NAME]` replaces some of them:
                              #   docs/privacy.md, "Names and nicknames"
 """
 

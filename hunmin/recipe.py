@@ -188,8 +188,11 @@ def recipe_of(run: Path) -> Path:
     """
     path = run / "recipe.yaml"
     if not path.is_file():
-        rule = "a run folder holds recipe.yaml"
-        raise UserError(f"{run} is no run folder", rule, "give the folder `out` of a recipe")
+        known = [str(one.parent) for one in run.parent.glob("*/recipe.yaml")] if run.parent.is_dir() else []
+        told = f"{run} is no run folder" if run.exists() else f"{run} does not exist"
+        raise UserError(
+            told + nearest(str(run), known), "a run folder holds recipe.yaml", "give the folder `out` of a recipe"
+        )
     return path
 
 
@@ -224,7 +227,7 @@ def warnings(recipe: Recipe) -> list[str]:
         found.append("the recipe has no klue section: the model is not scored")
     if recipe.corpus.decontaminate.enabled and not recipe.corpus.decontaminate.applies:
         found.append(NOT_DECONTAMINATED)
-    return found
+    return [*found, *filter(None, [recipe.corpus.pii.left_out])]
 
 
 def _benchmark(klue: dict[str, Any]) -> list[str]:

@@ -89,8 +89,9 @@ def refuse_loss(folder: RunFolder, verdicts: Sequence[Verdict], given: Collectio
             if held == folder.final(verdict.stage) and verdict.grows and not share:
                 continue
             seconds = work_seconds(folder, verdict.stage, held)
-            if seconds is None or seconds > LONG_SECONDS:
-                own = verdict.begun if held == folder.partial(verdict.stage) else ()
+            own = verdict.begun if held == folder.partial(verdict.stage) else ()
+            # another key is a mistake more often than a wish: pseudonyms of two keys do not go together
+            if seconds is None or seconds > LONG_SECONDS or KEY_DIFFERS in (own or changes):
                 raise _loss(verdict.stage, held, seconds, own or tuple(changes), share)
 
 
@@ -142,7 +143,7 @@ def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str
     work = " and ".join(filter(None, [extent, duration(seconds) + " of work" if seconds is not None else ""]))
     ways = ["restore what changed: the same command then continues"]
     if KEY_DIFFERS in changes:
-        ways = ["give the run's own key (export HUNMIN_PII_KEY=…): the same command then continues"]
+        ways = ["set HUNMIN_PII_KEY to the run's own key: the same command then continues"]
     if (checkpoints := checkpoints_in(held)) and _may_branch(changes):
         ways.append(f"train on from a checkpoint: {BRANCH}={checkpoints[max(checkpoints)]}")
     shown = [*changes[:MOST_SHOWN], *([f"{len(changes) - MOST_SHOWN} more"] if len(changes) > MOST_SHOWN else [])]
@@ -154,7 +155,8 @@ def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str
     return UserError(
         f"this run would replace {held}" + (f", which holds {work}" if work else "") + "; changed since:\n"
         + "\n".join(f"  - {change}" for change in shown),
-        "more than a minute of work is replaced only when asked for",
+        "work of another key, and more than a minute of any work, is replaced only when asked for"
+        if KEY_DIFFERS in changes else "more than a minute of work is replaced only when asked for",
         "\n        ".join(ways),
     )  # fmt: skip
 

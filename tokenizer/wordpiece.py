@@ -21,6 +21,8 @@ SYMBOLS_FROM = 0x10000
 """Code point of the first symbol: above it lie neither whitespace nor surrogates."""
 FEED_LIMIT = 50_000_000
 """Occurrences of morphemes that the trainer is fed; counts of a larger sample are scaled down to it."""
+FEWEST = 200
+"""Entries of the smallest vocabulary that is worth proposing."""
 
 
 def train_vocabulary(
@@ -58,7 +60,9 @@ def train_vocabulary(
         raise UserError(
             f"the corpus is too small for a vocabulary of {size}: it yields {reachable} entries",
             "a merge needs a pair of pieces that occurs at least min_pair_count times",
-            f"set vocab_size to {reachable} or less, lower min_pair_count, or give more text",
+            f"set vocab_size to {reachable} or less, lower min_pair_count, or give more text"
+            if reachable >= FEWEST
+            else "give more text; or lower min_character_count and min_pair_count",
         )
     return entries[: size - len(taken)]
 

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import os
 import re
+from typing import Any
 
 from pydantic import Field, field_validator
 
@@ -17,6 +18,8 @@ from data.pii.types import BY_NAME, PII_TYPES
 
 MAKE_KEY = "[ -s ~/.hunmin-pii-key ] || (umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key)"
 """Makes a key where there is none: another one gives other pseudonyms, so the one that is there stays."""
+DEFAULT = "default"
+"""Stands in `types` for all types that are replaced by default."""
 MIN_KEY_CHARACTERS = 16
 """A shorter key could be found by trying all of them against one known original."""
 
@@ -28,13 +31,14 @@ class PiiSettings(Settings):
     """Replace personal data by pseudonyms. On by default: about 1% of the sentences in web text contain some."""
 
     types: list[str] = Field(default_factory=lambda: list(PII_TYPES))
-    """Types to replace, by name. Default all 16. Types left out are still recognised (a telephone number left out is
-    not taken for an account) but stay in the text. NAME (of people, next to a label or a title) and NICKNAME (next to a
-    label, or in a messenger) are replaced only if they are listed here."""
+    """Types to replace, by name; `default` stands for all 16 default types. Types left out are still recognised (a
+    telephone number left out is not taken for an account) but stay in the text. NAME (of people, next to a label or a
+    title) and NICKNAME (next to a label, or in a messenger) are replaced only if they are listed here: `[default,
+    NAME]`."""
 
     key_env: str = runtime("HUNMIN_PII_KEY")
     """Name of the environment variable that contains the key. It takes precedence over `key`. With
-    another key the corpus is built again."""
+    another key the run stops, unless `--restart corpus` asks for a new corpus."""
 
     key: str | None = secret(None)
     """A key written in the recipe. Only for samples and tests: who has the recipe can then test guesses against the
@@ -46,6 +50,25 @@ class PiiSettings(Settings):
         if not re.fullmatch(r"[A-Za-z_]\w*", value, re.ASCII) or re.fullmatch("[0-9a-f]{32,}", value):
             raise ValueError("it is the name of the environment variable that holds the key, not the key")
         return value
+
+    @field_validator("types", mode="before")
+    @classmethod
+    def _with_default(cls, value: Any) -> Any:
+        if not isinstance(value, list) or DEFAULT not in value:
+            return value
+        return [name for one in value for name in (PII_TYPES if one == DEFAULT else [one])]
+
+    @property
+    def left_out(self) -> str:
+        """Return a sentence on default types that stay in the text, "" where none does."""
+        names = [name for name in PII_TYPES if name not in self.types] if self.enabled else []
+        if not names:
+            return ""
+        few = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+        return (
+            f"corpus.pii.types leaves out {len(names)} of {len(PII_TYPES)} default types ({few}): such personal data "
+            f"stays in the text; [{DEFAULT}, NAME] replaces the default types and names"
+        )
 
     @field_validator("types")
     @classmethod

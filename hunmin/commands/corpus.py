@@ -182,7 +182,7 @@ def _list_dropped(folder: str, most: int, text: bool, as_json: bool) -> None:
         print_json(rows)
         return
     if not rows:
-        say("nothing to list was left out")
+        say("nothing to list was left out" + ("" if text else "; what cleaning changed is shown with --text"))
     for row in rows:
         show(f"{row['kind']}  {row['rule']}  {_where(row)}\n")
         if text:

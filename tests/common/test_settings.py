@@ -199,3 +199,14 @@ def test_yaml_that_stands_for_values_without_end_is_one_message(tmp_path: Path) 
         load_yaml(tmp_path / "a.yaml")
     (tmp_path / "b.yaml").write_text("a: &a {x: 1}\nb: *a")
     assert load_yaml(tmp_path / "b.yaml") == {"a": {"x": 1}, "b": {"x": 1}}
+
+
+def test_a_setting_without_its_section_is_told_with_it() -> None:
+    class Training(Settings):
+        steps: int = 1
+
+    class Whole(Settings):
+        pretrain: Training = Training()
+
+    with pytest.raises(UserError, match=r"unknown key 'steps' \(did you mean 'pretrain\.steps'\?\)"):
+        parse_settings(Whole, {"steps": 3}, "recipe.yaml")

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from common.errors import UserError
 from data.readers import list_files, read_documents
 from hunmin.main import run_command
-from hunmin.recipe import load_recipe
+from hunmin.recipe import load_recipe, recipe_of
+from tokenizer.wordpiece import train_vocabulary
 
 SENTENCES = [
     "기차는 안개 속을 천천히 지나갔다.",
@@ -183,3 +185,17 @@ def test_wrong_settings_and_files_that_do_not_fit_are_named_at_once(
     assert run_command(["run", "recipe.yaml", "corpus.inputs=[{pth: x}]", *dry]) == 2
     said = capsys.readouterr().err
     assert "2 settings wrong" in said and "unknown key 'corpus.inputs.0.pth' (did you mean 'path'?)" in said
+
+
+def test_a_run_folder_that_is_misspelled_is_told_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "try").mkdir()
+    (tmp_path / "try" / "recipe.yaml").write_text("name: t")
+    with pytest.raises(UserError, match=r"tri does not exist \(did you mean '.*try'\?\)"):
+        recipe_of(tmp_path / "tri")
+    with pytest.raises(UserError, match="is no run folder"):
+        recipe_of(tmp_path)
+
+
+def test_a_text_for_a_handful_of_entries_is_told_to_be_too_small() -> None:
+    with pytest.raises(UserError, match="give more text; or lower min_character_count"):
+        train_vocabulary([{"가": 3}], ["가"], 2000, 2, 1, ["[PAD]"])

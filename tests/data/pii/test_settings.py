@@ -53,3 +53,10 @@ def test_no_key_and_short_key(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_fingerprint_tells_keys_apart() -> None:
     assert key_fingerprint(b"a" * 16) != key_fingerprint(b"b" * 16)
     assert len(key_fingerprint(b"a" * 16)) == 16
+
+
+def test_default_stands_for_the_default_types() -> None:
+    assert PiiSettings().left_out == PiiSettings(types=["default", "NAME"]).left_out == ""
+    assert PiiSettings(types=["default", "NAME"]).types == [*PiiSettings().types, "NAME"]
+    assert "leaves out 16 of 16 default types (URL, EMAIL, MAC …)" in PiiSettings(types=["NAME"]).left_out
+    assert PiiSettings(types=["NAME"], enabled=False).left_out == ""
