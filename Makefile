@@ -4,6 +4,7 @@
 # make test         the fast tests: every room, one whole run in little (10 minutes on two cores)
 # make test-slow    the slow ones (25 minutes); make mutations: which test catches which fault (hours)
 # make test-oldest  training's tests with the oldest torch and transformers that setup.cfg takes, in .venv-oldest (6 GB)
+# make rules        writes tests/rules.lock, after a number in common/rules.py was raised or code changed and no output
 # make lint         style and types
 # make docs         docs/ as HTML in build/docs, and lists of long sentences; make docs-links: do the links answer?
 # make install      only the virtual environment
@@ -30,7 +31,7 @@ export TOKENIZERS_PARALLELISM ?= false
 # Python 3.10's own pip builds seqeval, which comes as source alone, without what its build needs
 export PIP_USE_PEP517 ?= 1
 
-.PHONY: quickstart quickstart-instruct quickstart-embed test test-slow test-oldest mutations lint docs docs-links dist install install-tpu test-tpu install-xla test-xla
+.PHONY: quickstart quickstart-instruct quickstart-embed test test-slow test-oldest mutations rules lint docs docs-links dist install install-tpu test-tpu install-xla test-xla
 .PHONY: drills gpu gpu-tests gpu-bench gpu-run
 .PHONY: bench-decontaminate bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
 
@@ -83,6 +84,9 @@ test-slow: $(STAMP)
 
 mutations: $(STAMP)
 	$(BIN)/python scripts/mutations.py
+
+rules: $(STAMP)
+	$(BIN)/python -m scripts.lock_rules
 
 # what depends on versions most: the compiled step, and models as transformers writes them
 OLDEST := .venv-oldest
