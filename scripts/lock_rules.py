@@ -8,14 +8,22 @@ Refuses when the output of a stage changed and its number in common/rules.py is 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from tests.rules.lock import LOCK, read_lock, refused, verdict, write_lock
 from tests.rules.stages import STAGES, block_of, output_of
 
 
-def main() -> None:
-    """Work out the blocks of all stages, and write those that may be written."""
-    locked = read_lock()
+def main(lock: Path = LOCK) -> None:
+    """Work out the blocks of all stages, and write them where all may be written.
+
+    Args:
+        lock: the file.
+
+    Raises:
+        SystemExit: the output of a stage changed and its number did not, or the fixed input misses a rule.
+    """
+    locked = read_lock(lock)
     outputs = {stage: output_of(stage) for stage in STAGES}
     if lacking := [f"{stage}: {what}" for stage, of in STAGES.items() for what in of.unhit(outputs[stage])]:
         sys.exit("error: the fixed input does not hit every rule:\n  " + "\n  ".join(lacking))
@@ -24,8 +32,8 @@ def main() -> None:
         sys.exit("error: nothing was written:\n  " + "\n  ".join(lines))
     for stage, block in blocks.items():
         print(f"{stage}: {verdict(block, locked.get(stage))}")
-    write_lock(blocks)
-    print(f"written: {LOCK}")
+    write_lock(blocks, lock)
+    print(f"written: {lock}")
 
 
 if __name__ == "__main__":

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import orjson
 from pydantic import BaseModel
 
 from common.settings import parse_settings
-from data.cleaning import CleanSettings
+from data.cleaning import CleanSettings, require_old_hangul
 from data.cleaning.news import RULES as NEWS_RULES
 from data.corpus import build_corpus
 from data.decontaminate.criteria import RULES as SEARCHES
@@ -46,7 +50,29 @@ def output(folder: Path) -> dict[str, Any]:
     """Build both corpora below a folder and return what they hold."""
     inputs = folder / "in"
     inputs.mkdir(parents=True)
-    whole = _build(
+    with _old_hangul():
+        return {"whole": _whole(folder, inputs), "filtered": _filtered(folder, inputs)}
+
+
+@contextmanager
+def _old_hangul() -> Iterator[None]:
+    """Have a table of two letters stand for hypua2jamo's, which is not there on every Python."""
+    table = str.maketrans({"\ue1a7": "\u1112\u119e", "\ue302": "\u11ab"})
+    stand_in: Any = SimpleNamespace(translate=lambda text: text.translate(table))
+    before = sys.modules.get("hypua2jamo")
+    sys.modules["hypua2jamo"] = stand_in
+    require_old_hangul.cache_clear()
+    try:
+        yield
+    finally:
+        del sys.modules["hypua2jamo"]
+        if before:
+            sys.modules["hypua2jamo"] = before
+        require_old_hangul.cache_clear()
+
+
+def _whole(folder: Path, inputs: Path) -> dict[str, Any]:
+    return _build(
         folder / "whole",
         inputs=[*write_formats(inputs), *write_texts(inputs)],
         clean={"max_han_kana": 10, "min_sentence_chars": 4, "max_word_chars": 100},
@@ -55,6 +81,9 @@ def output(folder: Path) -> dict[str, Any]:
         deduplicate={"near": True, "paragraphs": True, "sentences": True},
         mixture={"alpha": 0.7, "held_out": 0.1, "sources": {"plain": {"epochs": 1.5}}},
     )
+
+
+def _filtered(folder: Path, inputs: Path) -> dict[str, Any]:
     rows = [
         {"id": f"{measure or 'kept'}-{n}", "licence": licence, "text": text}
         for measure, texts in filtered_texts().items()
@@ -62,7 +91,7 @@ def output(folder: Path) -> dict[str, Any]:
     ]
     path = inputs / "filtered.jsonl"
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    filtered = _build(
+    return _build(
         folder / "filtered",
         inputs=[str(path)],
         pii={"enabled": False},
@@ -71,7 +100,6 @@ def output(folder: Path) -> dict[str, Any]:
         keep_scores=True,
         deduplicate={"documents": False},
     )
-    return {"whole": whole, "filtered": filtered}
 
 
 def _nothing(settings: type[BaseModel]) -> dict[str, Any]:

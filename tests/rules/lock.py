@@ -102,10 +102,12 @@ def plain(tree: Any) -> Any:
 
 
 def hash_of(paths: tuple[str, ...], root: Path = ROOT) -> str:
-    """Return 32 hex digits of some modules, folders of modules and other files, by their paths below `root`."""
+    """Return 32 hex digits of modules, folders of modules and YAML, and other files, by their paths below `root`."""
     found = xxhash.xxh3_128()
     for name in sorted(paths):
         path = root / name
         is_code = path.is_dir() or path.suffix == ".py"
-        found.update(f"{name} {code_hash(path) if is_code else xxhash.xxh3_64_hexdigest(path.read_bytes())}\n".encode())
+        found.update(f"{name} {code_hash(path) if is_code else ''}\n".encode())
+        for file in sorted(path.rglob("*.yaml")) if path.is_dir() else () if is_code else (path,):
+            found.update(f"{file.relative_to(root).as_posix()} {file.stat().st_size}\n".encode() + file.read_bytes())
     return found.hexdigest()

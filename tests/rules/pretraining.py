@@ -11,13 +11,13 @@ import numpy as np
 from pretrain.batches.inputs import InputForm
 from pretrain.batches.loader import Loader, plan_samples
 from pretrain.objectives.registry import OBJECTIVES
-from pretrain.optim.schedules import SCHEDULES, rate_factor
+from pretrain.optim import schedules
 from pretrain.settings import OptimizerSettings, PretrainSettings
 from tokenizer.shards import token_dtype, write_meta, write_shard
 
 CODE = (
-    *("pretrain/batches", "pretrain/objectives", "pretrain/optim/schedules.py", "pretrain/settings.py"),
-    "tokenizer/shards.py",
+    *("pretrain/batches", "pretrain/models", "pretrain/objectives", "pretrain/optim", "pretrain/settings.py"),
+    *("pretrain/trainer.py", "tokenizer/shards.py"),
 )
 INPUT = ("tests/rules/pretraining.py",)
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
@@ -55,10 +55,10 @@ def output(folder: Path) -> dict[str, Any]:
         "batches": batches,
         "rates": {
             f"{name}, warm-up {warmup}": [
-                rate_factor(step, 100, OptimizerSettings(schedule=name, warmup_steps=warmup, decay_share=0.3))  # type: ignore[arg-type]
+                schedules.rate_factor(step, 100, OptimizerSettings(schedule=name, warmup_steps=warmup, decay_share=0.3))  # type: ignore[arg-type]
                 for step in steps
             ]
-            for name in SCHEDULES
+            for name in schedules.SCHEDULES
             for warmup in (0, 10)
         },
     }
@@ -130,6 +130,6 @@ def unhit(output: dict[str, Any]) -> list[str]:
         "objective": (OBJECTIVES, {name for run in runs for name in run.objectives}),
         "packing": (packings, {run.packing for run in runs}),
         "masking": (kinds, {run.masking.kind for run in runs}),
-        "schedule": (SCHEDULES, {name.split(",")[0] for name in output["rates"]}),
+        "schedule": (schedules.SCHEDULES, {name.split(",")[0] for name in output["rates"]}),
     }
     return [f"{what} {name}" for what, (names, hit) in asked.items() for name in names if name not in hit]

@@ -12,14 +12,16 @@ import pytest
 from common.rules import RULES
 
 from .lock import MESSAGES, Block, digest, plain, read_lock, refused, verdict, write_lock
-from .stages import STAGES, UNLOCKED, block_of, output_of
+from .stages import STAGES, UNLOCKED, block_of, lacks, output_of
 
 LOCKED = Block(rules=3, output="aa", input="bb", code="cc")
 
 
 @cache
 def made(stage: str) -> dict[str, Any]:
-    """Return what a stage makes of its fixed input, worked out once."""
+    """Return what a stage makes of its fixed input, worked out once; the test skips where it cannot be."""
+    if lacking := lacks(stage):
+        pytest.skip(f"no {lacking} here")
     return output_of(stage)
 
 

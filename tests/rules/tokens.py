@@ -43,6 +43,7 @@ def tokenizer_output(folder: Path) -> dict[str, Any]:
     """Train the vocabularies, and extend one, below a folder; return their entries in order and how they cut text."""
     lines = made_up_lines(600, seed=3)
     documents = [[*lines[start : start + 3], *EDGES[:1]] for start in range(0, 600, 3)]
+    documents += [["쥐가 벽을 갉는다."], ["갉은 벽이다."]]  # a character just as often as it must occur
     corpus = write_corpus(folder / "corpus", [documents[:120], documents[120:]])
     found = {}
     for name, changes in TRAININGS.items():
