@@ -35,10 +35,7 @@ CODE = (
     *("data/pii", "data/readers", "data/settings.py", "data/shards.py", "data/splitting", "data/statistics"),
     *("data/units/work.py", "common/nulls.py", "common/control_characters.py"),
 )
-INPUT = (
-    *("tests/rules/corpus.py", "tests/rules/corpus_files.py", "tests/rules/corpus_texts.py"),
-    "tests/data/readers/test_warc.py",
-)
+INPUT = (*("tests/rules/corpus.py", "tests/rules/corpus_files.py", "tests/rules/corpus_texts.py"),)
 FILTER_SETTINGS: list[dict[str, Any]] = [
     {"licence": {"deny": ["*NC*"]}},
     {"length": {"min_chars": 10, "min_sentence_chars": 8}},

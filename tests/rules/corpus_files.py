@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..data.readers.test_warc import answer, page, record
 from .corpus_texts import BENCHMARK, CLEANING, HIT, NEWS, OLD_HANGUL, PERSONAL, sentences, words
 
 _WIKI = '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/">\n{}</mediawiki>'
@@ -21,6 +20,18 @@ _PAGE = "<page><title>t</title><ns>{}</ns><id>{}</id><revision><model>{}</model>
 
 def _told(format: str, number: int = 0) -> str:
     return sentences(1, 400 + 3 * number + sum(map(ord, format)) % 97, 8)[0]
+
+
+def _record(content: str, kind: str, media: str) -> bytes:
+    """Return a record of a web archive."""
+    body = content.encode()
+    head = f"WARC/1.0\r\nWARC-Type: {kind}\r\nContent-Type: {media}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body + b"\r\n\r\n"
+
+
+def _answer(status: str, content: str) -> bytes:
+    told = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\n\r\n{content}"
+    return _record(told, "response", "application/http; msgtype=response")
 
 
 def write_formats(folder: Path) -> list[dict[str, Any]]:
@@ -50,7 +61,9 @@ def write_formats(folder: Path) -> list[dict[str, Any]]:
         "html": ("j.html", f"<html><body><h1>머리글이다</h1><p>{_told('html')}</p></body></html>", {}),
         "markdown": ("k.md", f"# 머리글이다\n\n{_told('markdown')} [이음](a.md)\n\n* 하나를 적었다.\n", {}),
         "warc": ("l.warc", b"".join([
-            record(_told("warc").encode()), page(_told("warc", 1)), answer(b"x", "404 Not Found")]), {}),
+            _record(_told("warc"), "conversion", "text/plain"),
+            _answer("200 OK", f"<html><body><p>{_told('warc', 1)}</p></body></html>"),
+            _answer("404 Not Found", "x")]), {}),
     }  # fmt: skip
     for name, content, _ in files.values():
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
