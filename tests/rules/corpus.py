@@ -33,7 +33,7 @@ CODE = (
     *("data/assemble.py", "data/benchmark.py", "data/benchmark_tables.py", "data/cleaning", "data/corpus.py"),
     *("data/decontaminate", "data/deduplicate", "data/filters", "data/lines.py", "data/mixture", "data/nfc.py"),
     *("data/pii", "data/readers", "data/settings.py", "data/shards.py", "data/splitting", "data/statistics"),
-    *("data/units/work.py", "common/nulls.py", "common/control_characters.py"),
+    *("data/units/survey.py", "data/units/work.py", "common/nulls.py", "common/control_characters.py"),
 )
 INPUT = (*("tests/rules/corpus.py", "tests/rules/corpus_files.py", "tests/rules/corpus_texts.py"),)
 FILTER_SETTINGS: list[dict[str, Any]] = [

@@ -29,7 +29,9 @@ INSTRUCT_CODE = (
     "leaderboard/rows.py",
 )
 TUNE_CODE = ("data/instruct/layout.py", "pretrain/decoders", "pretrain/tuning")
-BOARD_CODE = ("data/instruct/layout.py", "leaderboard")
+BOARD_CODE = (
+    *("data/decontaminate/normalise.py", "data/instruct/layout.py", "leaderboard", "pretrain/decoders/prompts.py"),
+)
 INPUT = ("tests/rules/decoders.py", "hunmin/sample/instruct.tar.xz")
 PER_USE, HELD_OUT = 12, 4
 END = "<|end|>"

@@ -22,7 +22,7 @@ from tests.klue.faultless import faultless
 from tests.klue.suite_files import write_suites
 
 CODE = (
-    *("klue/authors", "klue/heads", "klue/metrics", "klue/tasks"),
+    *("data/nfc.py", "klue/authors", "klue/heads", "klue/metrics", "klue/tasks"),
     *(f"klue/{name}.py" for name in ("batches", "examples", "features", "finetune", "model_folder", "plan", "score")),
     *(f"klue/{name}.py" for name in ("search", "settings", "tokens", "tsv")),
 )

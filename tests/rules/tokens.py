@@ -25,7 +25,8 @@ TOKENIZER_CODE = tuple(
     )
 )
 ENCODE_CODE = tuple(
-    f"tokenizer/{name}.py" for name in ("encode", "encoder", "pipeline", "save", "shards", "table", "trie", "words")
+    f"tokenizer/{name}.py"
+    for name in ("encode", "encoder", "pipeline", "save", "settings", "shards", "table", "trie", "words")
 )
 INPUT = ("tests/rules/tokens.py", "tests/tokenizer/made_up_text.py", "tests/tokenizer/conftest.py")
 TRAININGS: dict[str, dict[str, Any]] = {
