@@ -1,4 +1,7 @@
-"""What the corpus stage makes of its fixed input: rows, rejects, hits and counts of two builds, one with filters."""
+"""What the corpus stage makes of its fixed input: rows, rejects, hits and counts of three builds.
+
+One is of texts for each rule, one of the tables of cases that other tests have, one of texts for each filter.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from data.readers.settings import Format
 from data.settings import CorpusSettings
 from data.shards import read_shard, read_shard_manifest, shard_paths
 
-from .corpus_files import filtered_texts, write_benchmark, write_formats, write_texts
+from .corpus_files import filtered_texts, write_benchmark, write_cases, write_formats, write_texts
 
 KEY = "a key for tests only, 32 letters"
 CODE = (
@@ -35,7 +38,10 @@ CODE = (
     *("data/pii", "data/readers", "data/settings.py", "data/shards.py", "data/splitting", "data/statistics"),
     *("data/units/survey.py", "data/units/work.py", "common/nulls.py", "common/control_characters.py"),
 )
-INPUT = (*("tests/rules/corpus.py", "tests/rules/corpus_files.py", "tests/rules/corpus_texts.py"),)
+INPUT = (
+    *("tests/rules/corpus.py", "tests/rules/corpus_files.py", "tests/rules/corpus_texts.py", "tests/data/cases.py"),
+    *("tests/data/cleaning/cases.txt", "tests/data/pii/cases.txt", "tests/data/splitting_cases.txt"),
+)
 FILTER_SETTINGS: list[dict[str, Any]] = [
     {"licence": {"deny": ["*NC*"]}},
     {"length": {"min_chars": 10, "min_sentence_chars": 8}},
@@ -44,11 +50,15 @@ FILTER_SETTINGS: list[dict[str, Any]] = [
 
 
 def output(folder: Path) -> dict[str, Any]:
-    """Build both corpora below a folder and return what they hold."""
+    """Build three corpora below a folder and return what they hold."""
     inputs = folder / "in"
     inputs.mkdir(parents=True)
     with _old_hangul():
-        return {"whole": _whole(folder, inputs), "filtered": _filtered(folder, inputs)}
+        return {
+            "whole": _whole(folder, inputs),
+            "cases": _cases(folder, inputs),
+            "filtered": _filtered(folder, inputs),
+        }
 
 
 @contextmanager
@@ -77,6 +87,15 @@ def _whole(folder: Path, inputs: Path) -> dict[str, Any]:
         decontaminate={"benchmark": str(write_benchmark(folder / "benchmark"))},
         deduplicate={"near": True, "paragraphs": True, "sentences": True},
         mixture={"alpha": 0.7, "held_out": 0.1, "sources": {"plain": {"epochs": 1.5}}},
+    )
+
+
+def _cases(folder: Path, inputs: Path) -> dict[str, Any]:
+    return _build(
+        folder / "cases",
+        inputs=write_cases(inputs),
+        pii={"key": KEY, "types": list(BY_NAME)},
+        deduplicate={"documents": False},
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -12,8 +13,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..data.cases import sections
 from .corpus_texts import BENCHMARK, CLEANING, HIT, NEWS, OLD_HANGUL, PERSONAL, sentences, words
 
+_CASES = Path(__file__).parents[1] / "data"
 _WIKI = '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/">\n{}</mediawiki>'
 _PAGE = "<page><title>t</title><ns>{}</ns><id>{}</id><revision><model>{}</model><text>{}</text></revision></page>\n"
 
@@ -100,6 +103,29 @@ def write_texts(folder: Path) -> list[dict[str, Any]]:
         sources.append({"path": str(path), **more})
     (folder / "damaged.txt").write_bytes(bytes(range(32)) * 8)
     return [*sources, {"path": str(folder / "damaged.txt")}]
+
+
+def write_cases(folder: Path) -> list[dict[str, Any]]:
+    """Write the tables of cases of the tests of cleaning, splitting and personal data, and return the sources."""
+    cleaning = sections(_CASES / "cleaning/cases.txt")
+    news = [case[0] for name, cases in cleaning.items() if "news" in name for case in cases]
+    others = [case[0] for name, cases in cleaning.items() if "news" not in name for case in cases]
+    marked = (_CASES / "splitting_cases.txt").read_text(encoding="utf-8").splitlines()
+    tables = {
+        "forms": [re.sub("⟦\\w+:([^⟧]*)⟧", r"\1", case[0]) for cases in sections(_CASES / "pii/cases.txt").values()
+                  for case in cases],
+        "marks": others,
+        "furniture": news,
+        "splits": [line.replace("¦", "").replace("⏎", "\n") for line in marked if not line.startswith("#")],
+    }  # fmt: skip
+    for name, texts in tables.items():
+        rows = _lines([{"id": f"{name}-{n}", "text": text} for n, text in enumerate(texts)])
+        (folder / f"{name}.jsonl").write_text(rows, encoding="utf-8")
+    return [{"path": str(folder / f"{name}.jsonl"), "clean": _cleaning_of(name)} for name in tables]
+
+
+def _cleaning_of(table: str) -> dict[str, Any]:
+    return {"news": table == "furniture", "min_hangul_share": 0.05 if table == "marks" else 0}
 
 
 def write_benchmark(folder: Path) -> Path:

@@ -79,7 +79,11 @@ PREMISE = "마을 사람들은 봄마다 냇가에 모여 돌다리를 새로 �
 BENCHMARK = [
     {"guid": "ynat-1", "title": "마을 돌다리 백 년 만에 새로 놓여", "label": "사회"},
     {"guid": "klue-nli-1", "premise": PREMISE, "hypothesis": "돌다리는 가을에 놓였다."},
-    {"guid": "klue-sts-1", "sentence1": "도서관은 아홉 시에 문을 연다고 한다.", "sentence2": "책방은 열 시에 닫는다."},
+    {
+        "guid": "klue-sts-1",
+        "sentence1": "도서관은 아홉 시에 문을 연다고 한다.",
+        "sentence2": "Mapo 나루에서 KTX를 타고 온 손님이 많았다.",
+    },
     {"guid": "klue-re-1", "sentence": "하람은 나루 마을에서 태어난 화가로 널리 알려졌다.", "subject_entity": {}},
     {"guid": "klue-ner-1", "sentence": "<나루:LC>에서 온 <하람:PS>이 배를 저어 건너편 마을로 갔다.", "ner_tags": []},
     {"guid": "klue-dp-1", "sentence": "바람이 불자 나뭇잎이 물 위로 소리 없이 떨어졌다.", "head": [], "deprel": []},
@@ -101,6 +105,7 @@ HIT = {
     "exact": PREMISE,
     "embedded": "어제 들은 말로는 도서관은 아홉 시에 문을 연다고 한다. 그래도 우리는 여덟 시부터 그 앞에서 "
     "기다렸다는데 도서관은 아홉 시에 문을 연다고 한다 하고 또 말했다.",
+    "exact, of other case and marks": "mapo 나루에서 ktx를 타고 온 손님이 ‘많았다’!",
     "words": "하람은 나루 마을에서 태어난 화가로 아주 널리 알려졌다.",
     "bigrams": "바람이 불자 나뭇잎은 물위로 소리없이 떨어졌다.",
     "fragment": "뱃사공의 손자였던 석공으로, 열두 해 동안 강바닥에서 돌을 골라 날랐다고",

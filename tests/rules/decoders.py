@@ -46,7 +46,8 @@ def instruct_output(folder: Path) -> dict[str, Any]:
     rows = [COLUMNS, ["qa", "물음에 답하라.", "강은 어디로 흐르나?", "바다로 흐른다."], ["", "", "", "답뿐이다."]]
     extra.write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
     more = folder / "more.jsonl"
-    more.write_text(json.dumps({"instruction": "골라라.", "output": "가", "choices": ["가", "나"], "licence": "MIT"}))
+    row = {"instruction": "골라라.", "output": "가", "choices": ["가", "나"], "licence": "MIT"}
+    more.write_text(json.dumps(row), encoding="utf-8")
     common = {"data": str(files / "instruct"), "workers": 1, "max_reject_share": 1}
     builds: dict[str, dict[str, Any]] = {
         "all": {"licences": "all", "per_use": PER_USE, "held_out": HELD_OUT, "extra": [str(extra), str(more)]},
