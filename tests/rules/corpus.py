@@ -31,7 +31,7 @@ from data.shards import read_shard, read_shard_manifest, shard_paths
 
 from .corpus_files import filtered_texts, write_benchmark, write_cases, write_formats, write_texts
 
-KEY = "a key for tests only, 32 letters"
+PII = {"key": "a key for tests only, 32 letters", "key_env": "HUNMIN_TEST_PII_KEY", "types": list(BY_NAME)}
 CODE = (
     *("data/assemble.py", "data/benchmark.py", "data/benchmark_tables.py", "data/cleaning", "data/corpus.py"),
     *("data/decontaminate", "data/deduplicate", "data/filters", "data/lines.py", "data/mixture", "data/nfc.py"),
@@ -83,7 +83,7 @@ def _whole(folder: Path, inputs: Path) -> dict[str, Any]:
         folder / "whole",
         inputs=[*write_formats(inputs), *write_texts(inputs)],
         clean={"max_han_kana": 10, "min_sentence_chars": 4, "max_word_chars": 100},
-        pii={"key": KEY, "types": list(BY_NAME)},
+        pii=PII,
         decontaminate={"benchmark": str(write_benchmark(folder / "benchmark"))},
         deduplicate={"near": True, "paragraphs": True, "sentences": True},
         mixture={"alpha": 0.7, "held_out": 0.1, "sources": {"plain": {"epochs": 1.5}}},
@@ -94,7 +94,7 @@ def _cases(folder: Path, inputs: Path) -> dict[str, Any]:
     return _build(
         folder / "cases",
         inputs=write_cases(inputs),
-        pii={"key": KEY, "types": list(BY_NAME)},
+        pii=PII,
         deduplicate={"documents": False},
     )
 
