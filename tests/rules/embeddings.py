@@ -48,7 +48,7 @@ def output(folder: Path) -> dict[str, Any]:
     sets = load_sets(settings)
     # the answers of its passages are one text, of which a batch holds no two
     korquad = EmbedSettings(sources=tuple(sources), data=[EmbedDataSettings(use="korquad")], batch=2)
-    pairs = load_pairs(reranker_settings(settings.model_copy(update={"data": settings.data[1:2]})))
+    pairs = load_pairs(reranker_settings(settings.model_copy(update={"data": settings.data[2:3]})))
     steps = sum(epoch_batches(dataset, settings.batch) for dataset in sets)
     return {
         "sets": [_described(one) for one in sets],
@@ -76,6 +76,11 @@ def _rows(sources: list[str]) -> dict[str, tuple[list[dict[str, Any]], dict[str,
         for n, place in enumerate(PLACES)
         for thing in THINGS[n % 3 : n % 3 + 2]
     ]
+    shared = [
+        {"query": f"{place}의 이야기", "positive": f"{thing} 이야기"}
+        for n, place in enumerate(PLACES)
+        for thing in THINGS[n : n + 2]
+    ]
     leaking = [{"query": first.texts[0], "positive": first.texts[1]}, {"query": last.texts[0], "positive": "다른 글"}]
     triplets = [
         {"query": f"{place} {thing}", "positive": f"{thing}는 {place}에서 판다", "negatives": [f"{n}번은 없다"]}
@@ -87,6 +92,7 @@ def _rows(sources: list[str]) -> dict[str, tuple[list[dict[str, Any]], dict[str,
     ]
     return {
         "ranked": ([*ranked, *leaking], {"weight": 1.5}),
+        "shared": (shared, {"weight": 3}),
         "1-triplets": (triplets, {"prompts": {}}),
         "taught": (taught, {"distill": "kl", "licence": "CC0"}),
         "scored": (scored, {"range": [0, 5]}),

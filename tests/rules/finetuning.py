@@ -12,11 +12,15 @@ import numpy as np
 from klue.batches import evaluation_batches, evaluation_steps, learning_rate_share, train_batches
 from klue.examples import Splits, load_splits
 from klue.features import load_tokenizer, make_features
+from klue.metrics.dependencies import dependency_scores
+from klue.metrics.entities import LABELS as ENTITY_LABELS
+from klue.metrics.entities import entity_scores
 from klue.model_folder import ModelFacts, read_model_folder
 from klue.plan import plan_jobs, steps_of
 from klue.settings import KlueSettings, resolve_training
 from klue.tasks import SUITES, TASKS
 from klue.tasks.base import LARGE_FROM_HIDDEN, Task
+from klue.tasks.klue.dp import LABELS as RELATIONS
 from tests.klue.conftest import sample_characters, write_model, write_sample
 from tests.klue.faultless import faultless
 from tests.klue.suite_files import write_suites
@@ -54,8 +58,29 @@ def output(folder: Path) -> dict[str, Any]:
         "jobs": [[job.name, job.metric, job.keep_head, job.seed, job.init, steps_of(job)] for job in jobs],
         "grid": [job.name for job in plan_jobs(_grid(klue), models["bert"], splits, "cpu", folder / "out")],
         "batches": [train_batches(LENGTHS, 4, 42, epoch) for epoch in range(2)] + [evaluation_batches(LENGTHS, 24)],
+        "metrics": _metrics(),
         "evaluations": [evaluation_steps(steps, count) for steps, count in ((10, 4), (3, 4), (7, 2))],
         "rates": [learning_rate_share(step, 10, share) for share in (0.0, 0.25) for step in range(11)],
+    }
+
+
+def _metrics() -> dict[str, Any]:
+    """Return the scores of labels that no sample holds, all in odd orders, and of answers in several spellings."""
+    labels = [[ENTITY_LABELS[(n * n + n * k + k // 2) % len(ENTITY_LABELS)] for k in range(16)] for n in range(12)]
+    moved = [[row[k] if (n + k) % 4 else row[k - 1] for k in range(16)] for n, row in enumerate(labels)]
+    words = range(len(RELATIONS))
+    parse = {"heads": [(7 * n) % len(RELATIONS) for n in words], "labels": list(RELATIONS)}
+    wrong = {
+        "heads": [head if n % 5 else (head + 1) % len(RELATIONS) for n, head in enumerate(parse["heads"])],
+        "labels": [name if n % 7 else RELATIONS[n - 1] for n, name in enumerate(parse["labels"])],
+    }
+    answers = [["가람 마을", "마을"], ["세 번째 돌다리", "돌다리"], [], ["1950년"], ["『옛 책』"]]
+    found = ["마을", "세번째 돌다리에서", "", "1950 년", "옛 책"]
+    return {
+        "entities": _known(entity_scores(labels, moved)),
+        "dependencies": _known(dependency_scores([parse], [wrong], RELATIONS)),
+        "reading": _known(TASKS["klue-mrc"].score(answers, found)),
+        "korquad": _known(TASKS["korquad"].score(answers[3:], found[3:])),
     }
 
 
