@@ -38,7 +38,7 @@ def verify_run(run: Path) -> list[dict[str, Any]]:
     rows += [_row(name, 1, 0, [f"{MANIFEST}: edited"]) for name in _edited(run, finished)]
     with ProgressBar("verify", (sum(sizes) + sum(weights)) / 1e6, "MB") as bar:
         for (name, manifest), size in zip(finished, sizes, strict=True):
-            rows.append(_row(name, len(manifest.outputs), size, damaged_outputs(run / name, manifest)))
+            rows.append(_row(name, len(manifest.outputs), size, damaged_outputs(folder_of(run, name), manifest)))
             bar.advance(size / 1e6)
         for path, size in zip(checkpoints, weights, strict=True):
             files = len(list(path.iterdir()))

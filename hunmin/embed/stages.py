@@ -39,7 +39,7 @@ def set_inputs(settings: EmbedSettings) -> list[Input]:
 
 def _inputs(recipe: WithEmbed) -> list[Input]:
     settings = settings_of(recipe)
-    models = {"embed.base": settings.base, "embed.guide": settings.guide}
+    models = {"base": settings.base, "guide": settings.guide}
     return [*set_inputs(settings), *(one for key, name in models.items() for one in model_inputs(key, name, "model"))]
 
 

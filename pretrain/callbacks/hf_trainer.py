@@ -111,7 +111,7 @@ def finish_checkpoint(path: Path) -> None:
 
 def newest_checkpoint(folder: Path) -> tuple[int, Path | None]:
     """Return steps and folder of the newest checkpoint whose bytes are those that were written, (0, None) where none
-    was finished; unfinished ones are removed, damaged ones stay and are told.
+    was finished; unfinished ones are removed, damaged ones stay, and a warning names them.
 
     Raises:
         UserError: all of them are damaged.

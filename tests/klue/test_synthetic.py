@@ -70,7 +70,7 @@ def test_the_page_and_the_card_say_so(rows):
 
     assert title(rows, ENGLISH) == "Scores of synthetic tasks"
     recipe = SimpleNamespace(published=True)
-    card = _scores(SimpleNamespace(scores=rows, recipe=recipe, contamination={}), "en")
+    card = _scores(SimpleNamespace(scores=rows, recipe=recipe, contamination={}), ENGLISH)
     assert card["synthetic"] and card["scores"] and "published: " not in card["scores"]
 
 
