@@ -227,6 +227,8 @@ def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | Non
     if item["type"] == "missing":
         return f"'{key}' is missing: give it in the recipe or as {key}=VALUE"
     said = str(item["msg"]).removeprefix("Value error, ").replace("a valid tuple", "a list")
+    if item["type"] in ("list_type", "tuple_type") and re.fullmatch(r"[\w.-]+", str(item["input"])) and key:
+        said = f"write a list: {key}=[{item['input']}]"
     message = _spelled(said.replace("a valid dictionary", "a mapping"), model, location, options)
     value = item["input"]
     if _is_secret(model, location):

@@ -10,6 +10,7 @@ from rich.text import Text
 from common import units
 from common.progress import console
 from common.tables import facts_table, rows_table
+from hunmin.stage_seconds import START_SECONDS
 
 PARTS = {
     "weights": "weights",
@@ -103,6 +104,7 @@ def _disk(plan: dict[str, Any]) -> Rows:
 
 
 def _time(plan: dict[str, Any]) -> Rows:
+    training = plan["stage_seconds"]["pretrain"]
     rate, share = plan["flops_per_second"] / 1e12, plan["micro_batches_per_step"]
     step = f"{share:.4g} micro-batch{'' if share == 1 else 'es'} per device"
     if plan["devices"] > 1:
@@ -118,7 +120,7 @@ def _time(plan: dict[str, Any]) -> Rows:
         )
     rows += [
         ("tokens per second", units.count(plan["tokens_per_second"])),
-        ("training time", f"{units.time(plan['stage_seconds']['pretrain'])}, {LEFT_OUT}"),
+        ("training time", f"{units.time(training)}, {START_SECONDS:.0f} s of them to start; {LEFT_OUT}"),
     ]
     if plan["text_core_hours"] is not None:
         took = units.span(sum(plan["stage_seconds"][stage] for stage in TEXT))

@@ -59,20 +59,21 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
     if "pretrain" in runs:
         refuse_training(recipe)
     files = [Path(file.path) for file in list_files(recipe.corpus.inputs)]
-    text = text_bytes(recipe)
+    text, counted = text_bytes(recipe), None
     if "tokenizer" in runs:
         warned += unfilled_vocabulary(recipe, text or 0.0)
     if "pretrain" in runs:
         warned += repeated_text(recipe.pretrain, text or 0.0)
     if runs & {"pretrain", "klue"}:
-        expected = cost_plan(recipe)["stage_seconds"]
+        cost = cost_plan(recipe)
+        expected, counted = cost["stage_seconds"], cost["epochs"] if cost["epoch_tokens"] else None
     else:
         expected = stage_seconds(recipe, text, available_cores())
     rows = []
     for verdict in verdicts:
         folder = folder_of(Path(recipe.out), verdict.stage.folder)
-        manifest = read_manifest(folder)
-        size = sum(f["bytes"] for f in manifest.outputs.values()) if manifest else None
+        files_there = [path for path in folder.rglob("*") if path.is_file()] if read_manifest(folder) else []
+        size = sum(path.stat().st_size for path in files_there) or None
         seconds = 0.0 if verdict.done else expected[verdict.stage.name]
         if verdict.stage.name == "pretrain" and verdict.resumes:
             seconds = _seconds_left(recipe) or seconds
@@ -90,7 +91,7 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
         "out": recipe.out,
         "input_bytes": sum(path.stat().st_size for path in files if path.is_file()),
         "tokens": recipe.pretrain.tokens,
-        "epochs": epochs_of(recipe.pretrain.tokens, text) if text else None,
+        "epochs": counted or (epochs_of(recipe.pretrain.tokens, text) if text else None),
         "stages": rows,
         "warnings": warned,
         "seconds": round(sum(known), 1),

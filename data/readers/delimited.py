@@ -80,7 +80,15 @@ def _columns(file: InputFile, raw: bytes, delimiter: str, quoted: bool) -> list[
     try:
         line = raw.decode("utf-8").rstrip("\r\n")
         row = next(csv.reader([line], delimiter=delimiter), []) if quoted else line.split(delimiter)
-    except (UnicodeDecodeError, csv.Error):
+    except UnicodeDecodeError:
+        encoding = file.settings.encoding
+        raise UnfitInputError(
+            file.path,
+            "has a first row that cannot be decoded" + (f" as {encoding}" if encoding != "auto" else ""),
+            "give the source's encoding (cp949, utf-16 …)" + (", or leave it out" if encoding != "auto" else ""),
+            "the first row of a table names its columns",
+        ) from None
+    except csv.Error:
         row = None
     unclosed = quoted and _unclosed_line(raw, delimiter) is not None
     if row is None or unclosed or not any(name.strip() for name in row):

@@ -108,7 +108,7 @@ def cut_under(file: InputFile, stream: TextStream, key: str, block_bytes: int) -
         raise UnfitInputError(
             file.path,
             f'holds no "{key}": [...] in its first megabyte',
-            "give the source's format, or for json its records_field",
+            "correct the source's records_field, or leave it out: the message then names the arrays that are there",
             f"the records stand in the array under '{key}' of the object that the file is",
         )
     inside = place + (stream.head[place : place + 1] == b"[")

@@ -210,3 +210,11 @@ def test_a_setting_without_its_section_is_told_with_it() -> None:
 
     with pytest.raises(UserError, match=r"unknown key 'steps' \(did you mean 'pretrain\.steps'\?\)"):
         parse_settings(Whole, {"steps": 3}, "recipe.yaml")
+
+
+def test_a_word_for_a_list_is_told_as_one() -> None:
+    class Tasks(Settings):
+        tasks: list[str]
+
+    with pytest.raises(UserError, match=r"write a list: tasks=\[ynat\]"):
+        parse_settings(Tasks, {"tasks": "ynat"}, "recipe.yaml")

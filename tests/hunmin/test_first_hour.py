@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from common.errors import UserError
-from data.readers import list_files, read_documents
+from data.readers import SourceSettings, list_files, read_documents
 from hunmin.main import run_command
 from hunmin.recipe import load_recipe, recipe_of
 from tokenizer.wordpiece import train_vocabulary
@@ -199,3 +199,10 @@ def test_a_run_folder_that_is_misspelled_is_told_the_nearest(tmp_path: Path) -> 
 def test_a_text_for_a_handful_of_entries_is_told_to_be_too_small() -> None:
     with pytest.raises(UserError, match="give more text; or lower min_character_count"):
         train_vocabulary([{"가": 3}], ["가"], 2000, 2, 1, ["[PAD]"])
+
+
+def test_an_encoding_that_does_not_fit_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("제목,본문\n하나,글입니다.\n".encode("cp949"))
+    [file] = list_files([SourceSettings(path=str(tmp_path / "a.csv"), encoding="utf-8", text_field="본문")])
+    with pytest.raises(UserError, match=r"cannot be decoded as utf-8[\s\S]*or leave it out"):
+        list(read_documents(file, 1000))
