@@ -106,7 +106,8 @@ def finetune(
     model: str | Path, data: str | Path, out: str | Path, *overrides: str, tasks: Sequence[str] = (), seeds: int = 1
 ) -> list[dict[str, Any]]:
     """Fine-tune a model on KLUE tasks and return a row for each job: "task", "seed", "best" and "last" scores × 100,
-    and more ("one_answer": what a collapsed one predicts for every example); called again, it does what is not done.
+    and more ("one_answer": what a collapsed one predicts for all or nearly all examples); called again, it does
+    what is not done.
 
     Args:
         model: folder of an encoder that transformers loads, a run's folder, or a name on the hub

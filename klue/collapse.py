@@ -1,7 +1,9 @@
-"""A fine-tuning that has learned nothing: its model gives the same answer to every example."""
+"""A fine-tuning that has learned nothing: its model gives the same answer to all or nearly all examples."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,30 +15,48 @@ BASELINE = "random"
 """The initialisation that others are compared with."""
 DIGITS = 4
 """Of scores between 0 and 5: differences below them are of rounding."""
+NEARLY_ALL = 0.95
+"""Share of the predictions from which one answer is taken for that of a model that has learned nothing."""
+SKEWED = 0.8
+"""Share of the same answer among the gold ones from which a sound model may give it nearly always."""
 COLLAPSED = (
-    "{whose}, {init}: {which} one label for every example, so that the score says nothing of the model; raise epochs "
+    "{whose}, {init}: {which} one label for {examples}, so that the score says nothing of the model; raise epochs "
     "or the learning rate."
 )
+BASELINES = "Fine-tunings from random weights that predict one label for every or nearly every example: {tasks}."
 
 
-def one_answer(predictions: Sequence[Any], gold: Sequence[Any]) -> str | None:
-    """Return the answer of a model that has one for all examples (of taggers: one tag for all), as text.
+def one_answer(predictions: Sequence[Any], gold: Sequence[Any]) -> tuple[str, float] | None:
+    """Return the answer of a model that has one for all or nearly all examples (of taggers: tags), as text, and its
+    share of the predictions.
 
     Args:
         predictions: of the examples: labels, scores, texts, or lists of tags.
-        gold: the right ones; where they are all alike, so may be the model's.
+        gold: the right ones; where they are all alike, so may be the model's, and nearly so where most are.
 
     Returns:
-        None where there are several answers, or they are none that can be compared.
+        None where no answer has `NEARLY_ALL` of the predictions, or this one has `SKEWED` of the gold answers and is
+        not the only one given.
     """
-    given = set(_parts(predictions))
-    return str(given.pop()) if len(given) == 1 and len(set(_parts(gold))) > 1 else None
+    given, right = Counter(_parts(predictions)), Counter(_parts(gold))
+    if not given or len(right) < 2:
+        return None
+    [(answer, count)] = given.most_common(1)
+    share = count / given.total()
+    nearly = share >= NEARLY_ALL and right[answer] < SKEWED * right.total()
+    return (str(answer), share) if share == 1 or nearly else None
+
+
+def in_words(share: float) -> Message:
+    """Return for how many examples an answer with that share of the predictions was given, never rounded up to all."""
+    text = f"{math.floor(1000 * share) / 10}%"
+    return Message("every example") if share == 1 else Message("{share} of the examples", share=text)
 
 
 def _parts(answers: Iterable[Any]) -> Iterable[Any]:
     for answer in answers:
         if isinstance(answer, (list, tuple)):
-            yield from _parts(answer)
+            yield from _parts(answer) if len(answer) else ("",)
         elif isinstance(answer, float):
             yield round(answer, DIGITS)
         else:
@@ -59,9 +79,13 @@ def told(summary: Iterable[dict[str, Any]]) -> list[str]:
         elif count:
             part = Message("{count} of {all} fine-tunings predict", count=count, all=all_of_them)
             which = part if all_of_them > 1 else "the fine-tuning predicts"
-            sentences.append(Message(COLLAPSED, whose=whose, init=TITLES[entry["init"]], which=which))
+            examples = in_words(share := entry.get("collapsed_share", 1.0))
+            if count > 1 and share < 1:
+                examples = Message("at least {examples}", examples=examples)
+            sentences.append(
+                Message(COLLAPSED, whose=whose, init=TITLES[entry["init"]], which=which, examples=examples)
+            )
     if baselines:
         listed = Message("{tasks:; }" if several else "{tasks}", tasks=baselines)
-        text = "Fine-tunings from random weights that predict one label for every example: {tasks}."
-        sentences.append(Message(text, tasks=listed))
+        sentences.append(Message(BASELINES, tasks=listed))
     return sentences

@@ -16,7 +16,7 @@ import torch
 from common.errors import HunminError
 from common.progress import say
 from klue.batches import evaluation_batches, evaluation_steps, learning_rate_share, pad, train_batches
-from klue.collapse import one_answer
+from klue.collapse import in_words, one_answer
 from klue.features import load_features, load_tokenizer
 from klue.heads import Head, build_head
 from klue.heads.served import served
@@ -48,8 +48,8 @@ class Outcome:
     test_guids: list[str] = field(default_factory=list)
     test_predictions: list[Any] = field(default_factory=list)
     """Of the best evaluation's weights, where there is a test set: its labels are not looked at."""
-    one_answer: str | None = None
-    """What the best evaluation's weights predict for every example, where that is one answer."""
+    one_answer: tuple[str, float] | None = None
+    """What the best evaluation's weights predict for all or nearly all examples, and for which share of them."""
 
 
 def finetune(job: Job) -> Outcome:
@@ -119,8 +119,9 @@ def finetune(job: Job) -> Outcome:
         save_model(model, job, train.shared, best)
     answer = one_answer(predictions, dev.labels)
     if answer is not None:
+        label, share = answer
         say(
-            f"{job.name}: predicts one label ({answer}) for every example; raise epochs or the learning rate",
+            f"{job.name}: predicts one label ({label}) for {in_words(share)}; raise epochs or the learning rate",
             style="yellow",
         )
     outcome = Outcome(best, last, [example.guid for example in dev.examples], predictions, one_answer=answer)

@@ -39,7 +39,7 @@ def run_job(job: Job) -> dict[str, Any]:
         "fingerprint": job.fingerprint,
     }
     if outcome.one_answer is not None:
-        row["one_answer"] = outcome.one_answer
+        row["one_answer"], row["one_answer_share"] = outcome.one_answer
     with atomic_write(out / "predictions.jsonl", as_given=True) as stream:
         write_predictions(stream, outcome.guids, outcome.predictions)
     if outcome.test_guids:

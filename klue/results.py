@@ -172,12 +172,18 @@ def _entry(group: list[dict[str, Any]]) -> dict[str, Any]:
         "examples": first["examples"],
         "data_hash": first.get("data_hash"),
         "settings": first["settings"],
-        **({"collapsed": collapsed} if (collapsed := sum("one_answer" in row for row in group)) else {}),
+        **_collapsed(group),
         **{
             which: {metric: spread([row[which][metric] for row in group]) for metric in metrics_of(first["task"])}
             for which in ("best", "last", *(("test",) if tested else ()))
         },
     }
+
+
+def _collapsed(group: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how many jobs predict one label, and for which share of the examples at least; {} where none does."""
+    shares = [row.get("one_answer_share", 1.0) for row in group if "one_answer" in row]
+    return {"collapsed": len(shares), "collapsed_share": min(shares)} if shares else {}
 
 
 def _metric(groups: Iterable[list[dict[str, Any]]]) -> str:

@@ -20,6 +20,7 @@ from common.names import RECORD
 from common.progress import ProgressBar, duration, say
 from common.slurm_array import ArrayElement, ShareDone
 from data.executors import LocalPool
+from klue.collapse import in_words
 from klue.devices import find_devices, kind_of_device, memory_needed
 from klue.examples import Splits, load_splits
 from klue.features import check_reading, cut_note, load_tokenizer, make_features, save_features
@@ -259,7 +260,7 @@ def _run_here(jobs: list[Job], settings: KlueSettings) -> dict[str, str]:
 
 def _say_score(job: Job, row: dict[str, Any]) -> None:
     value = row["best"][row["metric"]]
-    collapsed = " (predicts one label for every example)" if "one_answer" in row else ""
+    collapsed = f" (predicts one label for {in_words(row.get('one_answer_share', 1.0))})" if "one_answer" in row else ""
     say(f"klue: {job.name}: {row['metric']} {'undefined' if value is None else f'{value:.2f}'}{collapsed}")
 
 

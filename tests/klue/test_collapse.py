@@ -6,6 +6,7 @@ import json
 import pytest
 from rich.console import Console
 
+from hunmin.page.words import Words
 from klue.collapse import one_answer, told
 from klue.job import run_job
 from klue.report import markdown, results_table
@@ -16,15 +17,23 @@ from tests.klue.test_finetune import make_jobs
 @pytest.mark.parametrize(
     ("predictions", "gold", "answer"),
     [
-        (["a", "a"], ["a", "b"], "a"),
+        (["a", "a"], ["a", "b"], ("a", 1.0)),
         (["a", "b"], ["a", "b"], None),
         (["a", "a"], ["a", "a"], None),  # the right answer
-        ([2.50001, 2.50002], [1.0, 5.0], "2.5"),
+        ([2.50001, 2.50002], [1.0, 5.0], ("2.5", 1.0)),
         ([2.5, 2.6], [1.0, 5.0], None),
-        ([["O", "O"], ["O"]], [["O", "B-PS"], ["O"]], "O"),
+        ([["O", "O"], ["O"]], [["O", "B-PS"], ["O"]], ("O", 1.0)),
         ([["O", "B-PS"], ["O"]], [["O", "B-PS"], ["O"]], None),
-        (["", ""], ["가", "나"], ""),
+        (["", ""], ["가", "나"], ("", 1.0)),
+        ([[], []], [["가-나"], []], ("", 1.0)),  # states without a slot
         ([], [], None),
+        # one label for nearly all, though the right ones are spread: 497 of 500 are 99.4%
+        ([*"a" * 497, *"bcd"], [*"abcdefg" * 71, "a", "b", "c"], ("a", 0.994)),
+        ([*"a" * 95, *"b" * 5], [*"a" * 79, *"b" * 21], ("a", 0.95)),
+        ([*"a" * 94, *"b" * 6], [*"a" * 50, *"b" * 50], None),
+        ([*"a" * 95, *"b" * 5], [*"a" * 80, *"b" * 20], None),  # a skewed set
+        ([*"b" * 95, *"a" * 5], [*"a" * 90, *"b" * 10], ("b", 0.95)),  # the rare label
+        ([["O"] * 39, ["B-PS"]], [["O"] * 30, ["B-PS"] * 10], ("O", 0.975)),
     ],
 )
 def test_one_answer(predictions, gold, answer):
@@ -40,7 +49,8 @@ def test_baselines_that_predict_one_label_are_told_in_one_line():
     ours, baselines = told(entries)
     assert ours.startswith("YNAT, pretrained: 1 of 2 fine-tunings predict one label") and "raise epochs" in ours
     assert baselines == (
-        "Fine-tunings from random weights that predict one label for every example: KLUE-NLI 2/2, YNAT 1/2."
+        "Fine-tunings from random weights that predict one label for every or nearly every example: "
+        "KLUE-NLI 2/2, YNAT 1/2."
     )
     other = {**entries[1], "model": "b", "n": 1}
     assert [text.partition(" one label")[0] for text in told([*entries, other])[:2]] == [
@@ -48,6 +58,20 @@ def test_baselines_that_predict_one_label_are_told_in_one_line():
     ]  # fmt: skip
     assert told([*entries, other])[2].endswith(": KLUE-NLI, a 2/2; YNAT, a 1/2.")
     assert told(entries[1:2]) == [ours] and told([{**entries[0], "collapsed": 0}]) == []
+
+
+def test_the_share_is_told_and_never_rounded_up_to_all():
+    rows = [
+        {"task": "ynat", "model": "a", "init": "pretrained", "n": 3, "collapsed": count, "collapsed_share": share}
+        for count, share in ((1, 0.99999), (2, 0.994), (3, 1.0))
+    ]
+    assert [text.partition(": ")[2].partition(", so")[0] for row in rows for text in told([row])] == [
+        "1 of 3 fine-tunings predict one label for 99.9% of the examples",
+        "2 of 3 fine-tunings predict one label for at least 99.4% of the examples",
+        "3 of 3 fine-tunings predict one label for every example",
+    ]
+    (korean,) = (Words("ko")(text) for text in told(rows[1:2]))
+    assert "미세조정 3번 가운데 2번은 적어도 예제의 99.4%에 같은 레이블을 예측합니다." in korean
 
 
 @pytest.mark.parametrize(("rate", "collapsed"), [(1e-9, True), (5e-3, False)])

@@ -114,11 +114,15 @@ def test_scores_after_a_cut_train_set_do_not_carry_the_benchmarks_name(scored: P
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_a_collapsed_fine_tuning_is_told(language: Any, scored: Path) -> None:
+@pytest.mark.parametrize("share", [1.0, 0.994])
+def test_a_collapsed_fine_tuning_is_told(language: Any, share: float, scored: Path) -> None:
     file = scored / "klue" / "results.jsonl"
     row = json.loads(file.read_text().splitlines()[0])
-    file.write_text(json.dumps({**row, "one_answer": "스포츠"}) + "\n")
-    said = {"en": "the fine-tuning predicts one label for every example", "ko": "모든 예제에 같은 레이블을 예측합니다"}
+    file.write_text(json.dumps({**row, "one_answer": "스포츠", "one_answer_share": share}) + "\n")
+    said = {
+        "en": f"the fine-tuning predicts one label for {'every example' if share == 1 else '99.4% of the examples'},",
+        "ko": f"{'모든 예제에' if share == 1 else '예제의 99.4%에'} 같은 레이블을 예측합니다",
+    }
     assert said[language] in write_card(read_facts(scored), "me/mini", language)
 
 
