@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -285,6 +286,9 @@ def _compare(runs: list[Path], out: str | None, language: Language | None, of_on
         say(f"{key}: {differing_parts(values)}")
     if differs := unequal(found):
         say(f"warning: the runs differ in {', '.join(differs)}: no run is marked as the better one", style="yellow")
+        if sum(bool(one.klue.rows) for one in found) > 1:
+            folders = shlex.join(map(str, runs))
+            say(f"whether their scores differ by more than chance: hunmin klue report {folders} --interval")
     console(stderr=False).print(f"page:   {path}")
 
 

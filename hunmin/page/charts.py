@@ -64,7 +64,7 @@ def line_chart(
         key: unique in the page, letters and hyphens.
         title: above the chart, in English, as unit and x_label.
         series: one or more lines.
-        unit: of the values, beside the axis.
+        unit: of the values, beside the axis; one that begins with "%" stands behind each of them as well.
         x_label: below the chart.
         form: writes a value in the table.
         source: file with all the numbers, named where the table has not all of them.
@@ -73,13 +73,15 @@ def line_chart(
     series = [one for one in series if len(one.curve.finite)]
     if not series:
         return None
+    percent = unit.startswith("%")
+    form += "%" * percent
     ends = []
     for one in series:
         finite = one.curve.finite
         first, last = (f"{form.format(finite.values_P[at])} ({finite.steps_P[at]:,.0f})" for at in (0, -1))
         ends.append(f"{one.label}: {first} → {last}")
     numbers, note = _numbers(words, words(title), series, words(x_label), form, source)
-    drawn = {"unit": words(unit), "x_label": words(x_label), "zero": zero}
+    drawn = {"unit": words(unit), "x_label": words(x_label), "zero": zero, "percent": percent}
     data = json.dumps(_points(series) | drawn, ensure_ascii=False, separators=(",", ":"))
     return Chart(key, words(title), "; ".join(ends), data, numbers, note)
 

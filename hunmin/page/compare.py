@@ -15,6 +15,8 @@ from hunmin.page.words import Words
 from klue.synthetic import all_synthetic
 from klue.tables import Scores, tables
 
+INTERVALS = "hunmin klue report RUN_A RUN_B --interval"
+"""The command that tells whether scores of the same examples differ by more than chance."""
 MOST = 8
 """Runs on a page: as many as there are colours."""
 CURVES = (
@@ -25,14 +27,15 @@ CURVES = (
 )
 
 
-def view(runs: Sequence[Facts], words: Words) -> dict[str, Any]:
+def view(runs: Sequence[Facts], places: Sequence[str], words: Words) -> dict[str, Any]:
     """Return what the template shows.
 
     Args:
         runs: what their folders tell.
+        places: of each what tells its folder from the others.
         words: of the page.
     """
-    names = _labels(runs)
+    names = _labels(runs, places)
     vocabularies = {tuple(one.vocabulary.entries) for one in runs if one.vocabulary}
     rows = [{**row, "model": name} for name, one in zip(names, runs, strict=True) for row in one.klue.rows]
     published = next((one.klue.published for one in runs if one.klue.published), None)
@@ -51,6 +54,7 @@ def view(runs: Sequence[Facts], words: Words) -> dict[str, Any]:
         "names": names,
         "verdicts": [(name, verdict(one, words, gains)) for name, one in zip(names, runs, strict=True)],
         "unequal": [words(one) for one in differs],
+        "compared_by": INTERVALS if sum(bool(one.klue.rows) for one in runs) > 1 else "",
         "settings": Table(
             words("Settings that differ"),
             [words("setting"), *names],
@@ -72,9 +76,10 @@ def view(runs: Sequence[Facts], words: Words) -> dict[str, Any]:
     }
 
 
-def _labels(runs: Sequence[Facts]) -> list[str]:
-    """Return the names of runs, those that come again with a number."""
-    names = [one.name for one in runs]
+def _labels(runs: Sequence[Facts], places: Sequence[str]) -> list[str]:
+    """Return the names of runs: those that several have with their folders, a run given again with a number."""
+    given = [one.name for one in runs]
+    names = [f"{name} ({place})" if given.count(name) > 1 else name for name, place in zip(given, places, strict=True)]
     again = [names[: at + 1].count(name) for at, name in enumerate(names)]
     return [name if number == 1 else f"{name} ({number})" for name, number in zip(names, again, strict=True)]
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -36,6 +36,7 @@ from hunmin.page import (
 )
 from hunmin.page.facts import Facts, read_facts
 from hunmin.page.words import LANGUAGES, Language, Words
+from klue.compare import told_apart
 
 PAGE = "report.html"
 """File in the run folder: beside the stages, as it changes with what comes after them, and holds times."""
@@ -169,8 +170,16 @@ def write_comparison(runs: Sequence[Path], path: Path, language: Language | None
         raise UserError(f"{len(runs)} runs", f"a page compares {compare.MOST} at most", "name fewer")
     found = [read_facts(run, time.time()) for run in runs]
     words = _words(found[0], language)
-    _write(path, _written("compare.html.jinja", words, refresh=None, **compare.view(found, words)))
+    view = compare.view(found, _places(runs), words)
+    _write(path, _written("compare.html.jinja", words, refresh=None, **view))
     return found
+
+
+def _places(runs: Sequence[Path]) -> list[str]:
+    """Return of each folder its name, or where several have it the folders that differ; never a whole path."""
+    places = told_apart([str(run.absolute()) for run in runs])
+    names = [PurePath(place).name for place in places]
+    return names if len(set(names)) == len(names) or any(map(os.path.isabs, places)) else places
 
 
 def is_page(path: Path) -> bool:

@@ -47,6 +47,7 @@
     // without a pointer, as on paper, the legend shows the last values
     const last = (values) => values.filter((v) => v !== null && v !== false).at(-1);
     const told = (values, form) => (_, v, line, at) => at == null ? form(last(values)) : v == null ? "–" : form(v);
+    const value = (v) => `${short(v)}${chart.percent ? "%" : ""}`;
     const dotted = chart.lines.filter((line) => line.dots);
     const options = {
       width, height: HEIGHT,
@@ -59,7 +60,7 @@
         ...chart.lines.map((line) => {
           const stroke = colour(`--series-${line.colour}`);
           const ring = dotted.indexOf(line); // around equal dots of the lines before
-          return { label: line.label, stroke, width: 1.75, value: told(line.values, short),
+          return { label: line.label, stroke, width: 1.75, value: told(line.values, value),
             ...(line.dots ? { paths: () => null,
               points: { show: true, size: 7 + 5 * ring, fill: ring ? "transparent" : stroke } }
               : { points: { show: false } }) };

@@ -3,6 +3,7 @@ phone. Skipped where there is no Chromium (Debian: apt install chromium)."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -266,6 +267,8 @@ def test_values_are_shown_under_the_pointer_and_by_keyboard(browser: Browser, pa
         "[...document.querySelectorAll('#training .plot')[0].querySelectorAll('.u-value')].map((v) => v.textContent)"
     )
     assert browser.run(legend) == ["100", "5", "4.75"]  # the last ones, before a pointer comes
+    shares = browser.run(legend.replace("[0]", "[1]"))[1:]
+    assert shares and all(re.fullmatch(r"[\d.]+%", share) for share in shares)
     browser.run("document.querySelector('#training .plot').focus()")
     browser.press("ArrowRight", 39)
     browser.press("ArrowRight", 39)

@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 from hunmin.main import run_command
+from hunmin.page.facts import read_facts
+from hunmin.page.page import render
 
 from .hand_made import HandMade, result
 
@@ -66,6 +68,42 @@ def test_settings_that_differ_stand_first_and_no_run_wins(
     said = f"The runs differ in {what}: no run is marked"
     assert said in page and said[4:] in capsys.readouterr().err
     assert "<strong>70.00" not in section(page, "scores") and "70.00" in section(page, "scores")
+
+
+def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    for places in (["try", "lr"], ["small/1", "small/2", "big/1"]):
+        runs = [run(tmp_path / place, 60.0) for place in places]
+        for one in runs:
+            recipe = yaml.safe_load((one.path / "recipe.yaml").read_text("utf-8"))
+            one.write("recipe.yaml", yaml.safe_dump({**recipe, "name": "my"}))
+        page = compared(*runs)
+        assert rows(section(page, "runs"))[0][1:] == [f"my ({place})" for place in places]
+        assert str(tmp_path) not in page
+    again = compared(runs[0], runs[0])
+    assert rows(section(again, "runs"))[0][1:] == ["my (1)", "my (1) (2)"] and str(tmp_path) not in again
+
+
+def test_the_command_that_tests_a_difference_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = run(tmp_path / "a", 60.0), run(tmp_path / "b", 70.0, steps=200)
+    assert "hunmin klue report RUN_A RUN_B --interval" in compared(one, other)
+    said = "".join(capsys.readouterr().err.split())
+    assert f"hunminkluereport{one.path}{other.path}--interval" in said
+    other.write("klue/results.jsonl", "")
+    (other.path / "klue" / "results.jsonl").unlink()
+    assert "--interval" not in compared(one, other)  # no scores to compare
+
+
+def test_shares_in_percent_have_their_sign(tmp_path: Path) -> None:
+    """A wait of 0.459% is not one of 46%."""
+    logged = [{"step": step, "tokens": step, "loss": 9.0, "data_wait_share": share, "validation_accuracy": right}
+              for step, share, right in ((50, 0.00459, 0.25), (400, 0.00954, 0.5))]  # fmt: skip
+    one = run(tmp_path / "a", 60.0)
+    one.train(logged)
+    page = render(read_facts(one.path, 2e9), language="ko")
+    assert "대기: 0.459% (50) → 0.954% (400)" in page and "<td>0.954%</td>" in page
+    assert "검증: 25.00% (50) → 50.00% (400)" in page and "9.0000 (50)" in page
+    both = compared(one, run(tmp_path / "b", 70.0))
+    assert "a: 25.00% (50) → 50.00% (400)" in both and "<td>50.00%</td>" in both
 
 
 def test_another_corpus_is_other_data(tmp_path: Path) -> None:
