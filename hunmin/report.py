@@ -58,7 +58,7 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
     def end(rows: list[dict[str, Any]], at: int, *names: str) -> dict[str, Any] | None:
         return {name: rows[at][name] for name in ("step", *names)} if rows else None
 
-    rows = score_rows(run)
+    rows = score_rows(run, recipe.name)
     return {
         "name": recipe.name,
         "seed": recipe.seed,

@@ -16,8 +16,12 @@ NOT_SCORED = "skipped: the recipe has no klue section"
 """What is said of the stage `klue` of a run without one."""
 
 
-def score_rows(run: Path) -> list[dict[str, Any]]:
+def score_rows(run: Path, name: str) -> list[dict[str, Any]]:
     """Return the result rows of a run's finished stage `klue`; none where it was skipped.
+
+    Args:
+        run: run folder.
+        name: of the recipe, which may have changed since.
 
     Raises:
         UserError: the results are missing or damaged.
@@ -25,7 +29,12 @@ def score_rows(run: Path) -> list[dict[str, Any]]:
     from klue.report import read_rows
 
     manifest = read_manifest(folder_of(run, "klue"))
-    return [] if manifest and manifest.counts.get("skipped") else read_rows(folder_of(run, "klue"))
+    return [] if manifest and manifest.counts.get("skipped") else renamed(read_rows(folder_of(run, "klue")), name)
+
+
+def renamed(rows: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """Return result rows of a run's own model with the present name of its recipe."""
+    return [{**row, "model": name} for row in rows]
 
 
 def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summary: Sequence[dict[str, Any]]) -> None:

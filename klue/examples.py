@@ -17,7 +17,7 @@ from common.settings import settings_hash
 from data.nfc import composed
 from klue.hub import SPLITS, SUFFIX, hub_records
 from klue.synthetic import NOTE, is_synthetic
-from klue.tasks.base import Example, Task
+from klue.tasks.base import TOO_FEW, Example, Task
 
 Source = tuple[Task, Path]
 """A task and the folder of its suite."""
@@ -28,6 +28,7 @@ SPLIT_TO_SCORE = "split of dev: no train file, {train} dev examples to train on 
 SPLIT_TO_CHOOSE = "split of dev: no train file, {train} dev examples to train on and the other {dev} chosen by"
 IN_DEV = "{count} train examples left out, as their text is a dev text"
 IN_DEV_OR_TEST = "{count} train examples left out, as their text is a dev or test text"
+CUT_AND_SHORT = "trained on {kept} of {all} train examples (the whole train set has at least {want})"
 
 
 @dataclass(frozen=True)
@@ -223,14 +224,17 @@ def load_splits(
             "both are needed",
             f"look into {data / task.folder}",
         )
-    if len(kept) < len(train):
-        notes.append(Message("trained on {kept} of {all} examples", kept=len(kept), all=len(train)))
     counts = {"train": len(kept), "dev": len(dev), "train_in_dev": leaked, "train_cut": len(train) - len(kept)}
     counts |= {"test": len(test)} if test else {}
-    if any(is_synthetic(example.guid) for example in [*train, *dev, *test]):
-        notes.insert(0, NOTE)
-    elif not split_dev and not lent:
-        notes += task.shortfalls(counts)
+    synthetic = any(is_synthetic(example.guid) for example in [*train, *dev, *test])
+    short = [] if synthetic or split_dev or lent else task.shortfalls(counts)
+    if len(kept) < len(train):
+        amounts = {"kept": len(kept), "all": len(train)}
+        cut = Message("trained on {kept} of {all} examples", **amounts)
+        if short and short[0].template == TOO_FEW:
+            cut, short = Message(CUT_AND_SHORT, **amounts, want=task.train_examples), short[1:]
+        notes.append(cut)
+    notes = [*([NOTE] if synthetic else []), *notes, *short]
     return Splits(kept, dev, Message("{notes:; }", notes=notes), counts, files_hash(task, data, source), test)
 
 

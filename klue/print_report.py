@@ -39,6 +39,8 @@ class Wanted:
     published: bool
     held: dict[str, dict[str, int]]
     """Of each as it was given: task → sentences of its corpus that were taken out for it; empty where none is known."""
+    names: dict[Path, str]
+    """Of the folders that are a run's: the present name of its recipe."""
 
     @property
     def tasks(self) -> list[str]:
@@ -57,7 +59,7 @@ def print_report(wanted: Wanted) -> None:
         )
     if wanted.plot:
         require_plots("--plot")
-    rows = read_models(wanted.folders, read_rows)
+    rows = read_models(wanted.folders, lambda folder: _rows(folder, wanted.names.get(folder)))
     several = len(wanted.folders) > 1
     known = None if several else wanted.held[wanted.folders[0][0]]
     beside = published_for(rows, wanted.published)
@@ -68,7 +70,7 @@ def print_report(wanted: Wanted) -> None:
     if wanted.plot:
         _draw_confusions(wanted, rows, Path(wanted.plot))
     counts = {given: ", ".join(f"{n} {count:,}" for n, count in found.items()) for given, found in wanted.held.items()}
-    removed = "corpus sentences removed as exact or near duplicates of a task's data"
+    removed = "corpus sentences removed, which equal, resemble or contain one of a task's"
     notes = [f"{given}: {removed}: {found}." for given, found in counts.items() if several and found] + notes
     if wanted.form == "json":
         shown = rows if several else [{name: row[name] for name in row if name != "folder"} for row in rows]
@@ -86,6 +88,11 @@ def print_report(wanted: Wanted) -> None:
     as_text, one = (markdown, markdown_grid) if wanted.form == "markdown" else (latex, latex_grid)
     ends = [f"{'% ' if wanted.form == 'latex' else ''}{note}\n" for note in notes]
     show("\n".join([as_text(rows, beside, known), *map(one, grids), *ends]))
+
+
+def _rows(folder: Path, name: str | None) -> list[dict[str, Any]]:
+    rows = read_rows(folder)
+    return rows if name is None else [{**row, "model": name} for row in rows]
 
 
 def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], list[Any], list[str]]:

@@ -37,7 +37,9 @@ FLAG_MARKS = "†‡§¶"
 """Marks of doubtful published scores."""
 UNDEFINED = "undefined"
 """Cell of a score that is no number."""
-DECONTAMINATED = "Decontamination: corpus sentences removed per task, exact or near duplicates: {found}."
+DECONTAMINATED = (
+    "Decontamination: corpus sentences removed per task, which equal, resemble or contain one of its: {found}."
+)
 NOTHING_TAKEN_OUT = "No sentence of the corpus was taken out for {suite}: none was there, or it was not cleaned of it."
 NOT_KNOWN = "Whether the models' corpora were cleaned of the texts of {suite} is not known here."
 SEARCHED = "{task}, {init}: the best of {tried} sets of training values, chosen on dev, as in the paper: {values}."
@@ -175,7 +177,7 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
         notes.append(AS_PUBLISHED)
     notes += [Message("{mark} {task}: {note}.", mark=marks[n], task=titles[n], note=data_notes[n]) for n in marks]
     if looks := _looks(summary, {name for name, _, shown in columns if shown == "best"}):
-        notes.append(Message("Scores are the best of N dev evaluations ({looks}).", looks=looks))
+        notes.append(Message("Each score is the best of this number of dev evaluations: {looks}.", looks=looks))
     others_way = _other_than_the_authors(summary)
     notes += [note for _, note in others_way]
     differ = unequal(summary)

@@ -246,12 +246,17 @@ def report(
         refuse_other_kind(plot, PNG)
     found = [(given, klue_folder(Path(given))) for given in folders]
     runs = {given: path.resolve().parent for given, path in found}
-    if published is None:  # by the recipes of the runs; of what `klue finetune` wrote there are none
-        recipes = [run / "recipe.yaml" for run in runs.values()]
-        published = all(load_recipe(recipe, []).published for recipe in recipes if recipe.is_file())
+    recipes = {  # of what `klue finetune` wrote there are none
+        path: load_recipe(recipe, [])
+        for _, path in found
+        if (recipe := path.resolve().parent / "recipe.yaml").is_file()
+    }
+    if published is None:
+        published = all(recipe.published for recipe in recipes.values())
     held = {given: contamination(folder_of(run, "corpus") / "hits.jsonl") for given, run in runs.items()}
+    names = {path: recipe.name for path, recipe in recipes.items()}
     kind: Form = "json" if as_json else form
-    print_report(Wanted(found, kind, plot, interval, details or [], worst, data, published, held))
+    print_report(Wanted(found, kind, plot, interval, details or [], worst, data, published, held, names))
 
 
 def klue_folder(given: Path) -> Path:

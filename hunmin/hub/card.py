@@ -157,10 +157,14 @@ def _training(facts: Facts, words: Words) -> dict[str, Any]:
     }
 
 
-def _amount(work: Work) -> dict[str, str]:
-    """Return the hours, hours of devices and FLOPs of some work."""
-    devices = sum(work.device_hours.values())
-    return {"hours": f"{work.hours:,.2f}", "device_hours": f"{devices:,.2f}", "flops": f"{work.flops:.2g}"}
+def _amount(work: Work) -> dict[str, Any]:
+    """Return the time, time × devices and FLOPs of some work; the times as a number and "hours" or "minutes"."""
+    times = {"time": work.hours, "devices": sum(work.device_hours.values())}
+    amounts = {
+        name: (f"{hours:,.2f}", "hours") if hours >= 1 else (f"{60 * hours:.1f}", "minutes")
+        for name, hours in times.items()
+    }
+    return {**amounts, "flops": f"{work.flops:.2g}"}
 
 
 def _vocabulary(facts: Facts, words: Words) -> dict[str, Any]:

@@ -98,7 +98,9 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         contamination=contamination(folder_of(run, "corpus") / "hits.jsonl"),
         example=show([tokenizer])[-1]["line"] if (tokenizer / "tokenizer.json").is_file() else "",
         # scores of the end are not those of an earlier checkpoint
-        scores=score_rows(run) if counts["klue"] and saved["step"] == counts["pretrain"].get("steps") else [],
+        scores=score_rows(run, recipe.name)
+        if counts["klue"] and saved["step"] == counts["pretrain"].get("steps")
+        else [],
         step=saved["step"],
         tokens=saved["tokens"],
         dtype=saved["dtype"],

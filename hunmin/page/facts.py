@@ -17,6 +17,7 @@ from hunmin.page.curves import Metrics, read_curves
 from hunmin.page.stages import FRESH, RunState, StageFacts, last_written, read_stages, run_state
 from hunmin.recipe import recipe_of
 from hunmin.report import contamination
+from hunmin.scores import renamed
 from hunmin.stages import TIMING
 from klue.report import read_rows, with_message
 from klue.search import tried_values
@@ -190,7 +191,7 @@ def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
     elif (folder_of(run, "klue") / "results.jsonl").is_file():
         rows = read_rows(folder_of(run, "klue"))
     return Klue(
-        rows=rows,
+        rows=renamed(rows, str(recipe.get("name", run.name))),
         jobs=jobs,
         published=published_for(rows, bool(tree.get("published"))),
         contamination=contamination(folder_of(run, "corpus") / "hits.jsonl"),

@@ -86,6 +86,10 @@ class AuthorsValues:
     """What is other than above from hidden size 1024 on."""
 
 
+TOO_FEW = "{have} of at least {want} train examples"
+"""What is said of a train set that is smaller than the benchmark's."""
+
+
 def published_keys(*metrics: str) -> dict[str, str]:
     """Return `Task.as_published` of some metrics."""
     return {metric: f"{metric}_as_published" for metric in metrics}
@@ -178,13 +182,13 @@ class Task(ABC):
         """Return how many the test set has; 0: dev is all that is scored."""
         return self.sizes[2]
 
-    def shortfalls(self, counts: Mapping[str, int]) -> list[str]:
+    def shortfalls(self, counts: Mapping[str, int]) -> list[Message]:
         """Return what of the benchmark's own sets is missing, one phrase a split: "35 of 519 dev examples"."""
         taken = counts["dev"] if self.dev_share else 0
         train = counts["train"] + counts.get("train_in_dev", 0) + counts.get("train_cut", 0) + taken
-        found: list[str] = []
+        found: list[Message] = []
         if train < self.train_examples:
-            found.append(Message("{have} of at least {want} train examples", have=train, want=self.train_examples))
+            found.append(Message(TOO_FEW, have=train, want=self.train_examples))
         if self.dev_examples and not self.dev_share and counts["dev"] != self.dev_examples:
             found.append(Message("{have} of {want} dev examples", have=counts["dev"], want=self.dev_examples))
         if (test := counts.get("test", 0)) != self.test_examples:

@@ -119,7 +119,7 @@ def test_without_leaks_needs_the_whole_pair():
 def test_max_train_examples(benchmark):
     splits = load_splits(YNAT, benchmark, 20)
     assert splits.counts == {"train": 20, "dev": 35, "train_in_dev": 0, "train_cut": 50}
-    assert splits.note.startswith("trained on 20 of 70 examples; 70 of at least 45,678 train examples")
+    assert splits.note.startswith("trained on 20 of 70 train examples (the whole train set has at least 45,678); 35")
     assert "trained on" not in load_splits(YNAT, benchmark, 70).note
 
 

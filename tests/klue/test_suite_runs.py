@@ -133,10 +133,10 @@ def test_the_tables_say_which_split(finished: Path) -> None:
     assert koelectra.columns == ["KorSTS Spearman, test¹", "KorQuAD 1.0 EM, dev²", "KorQuAD 1.0 F1, dev²"]
     entries = {entry["task"]: entry for entry in summarize(rows)}
     assert koelectra.lines[0].values[0] == entries["korsts"]["test"]["spearmanr"]["mean"]
-    assert "best of N dev evaluations (KorQuAD 1.0 6" in " ".join(koelectra.notes)
+    assert "best of this number of dev evaluations: KorQuAD 1.0 6" in " ".join(koelectra.notes)
     assert "not known here" in kobest.notes[-1]
     held = tables(rows, None, {"ynat": 3, "kobest-copa": 2})
-    assert held[0].notes[-1].endswith("near duplicates: COPA 2.") and "none was there" in held[1].notes[-1]
+    assert held[0].notes[-1].endswith("or contain one of its: COPA 2.") and "none was there" in held[1].notes[-1]
     text = markdown(rows, published_rows())
     assert "### KoBEST\n" in text and "### KoELECTRA's table\n" in text
 

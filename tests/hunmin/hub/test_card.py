@@ -19,6 +19,7 @@ from hunmin.hub.card import write_card
 from hunmin.hub.facts import read_facts
 from hunmin.hub.work import Work
 from hunmin.main import run_command
+from hunmin.page.facts import read_facts as read_page_facts
 from klue.report import markdown
 from klue.results import metrics_of
 from klue.tables import published_rows
@@ -29,6 +30,10 @@ ENGLISH = re.compile(
     r"|accuracy|evaluation|epochs?|files?)\b"
 )
 LEFT_OUT = Message("trained on {kept} of {all} examples", kept=200, all=36_547)
+
+
+ALONE = "training steps alone, without start-up, validation and pauses"
+ALONE_KO = "시작, 검증, 중단을 뺀 학습 스텝만의 시간"
 
 
 def checkpoint(run: Path, step: int) -> Path:
@@ -184,7 +189,9 @@ def test_hours_and_energy_by_hand(scored: Path) -> None:
     work = devices(h100, h100)  # one hour of four, two hours of eight
     assert work.device_hours == {h100: pytest.approx(4 + 16)} and work.devices == {h100: (4, 8)}
     text = write_card(read_facts(scored, {**mark, "device": h100, "world": 8}), None)
-    assert "14.0 kWh" in text and f"4–8 × {h100}" in text and "3.00 h, 20.00 device-hours" in text  # 20 × 0.7
+    assert (
+        "14.0 kWh" in text and f"4–8 × {h100}" in text and f"3.00 hours ({ALONE}), 20.00 device-hours" in text
+    )  # 20 × 0.7
     work = devices(a100, h100)  # 400 W
     assert work.kilowatt_hours == pytest.approx(0.4 * 4 + 0.7 * 16) and work.devices == {a100: (4, 4), h100: (8, 8)}
     assert devices("Some CPU", h100).kilowatt_hours is None
@@ -220,18 +227,36 @@ def branched(scored: Path, tmp_path: Path) -> Path:
     return scored
 
 
+def test_less_than_an_hour_is_told_in_minutes(scored: Path) -> None:
+    """252 s on one device are 0.07 h."""
+    log(scored, 0, (20, 7200, 7200 / 252, 1.0))
+    english, korean = (write_card(read_facts(scored), None, language) for language in ("en", "ko"))
+    assert f"| time and work | 4.2 minutes ({ALONE}), 4.2 device-minutes; 2.5e+14 FLOPs |" in english
+    assert "중단을 뺀 학습 스텝만의 시간. 장치 수를 곱하면 4.2분), 2.5e+14 FLOPs |" in korean and "| 4.2분(" in korean
+
+
+def test_scores_have_the_present_name_of_the_run(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change(scored, lambda tree: tree.update(name="NEW"))
+    card = write_card(read_facts(scored), None)
+    assert "| NEW, pretrained |" in card and "mini, pretrained" not in card
+    assert {row["model"] for row in read_page_facts(scored, 2e9).klue.rows} == {"NEW"}
+    assert run_command(["klue", "report", str(scored), "--format", "markdown"]) == 0
+    told = capsys.readouterr().out
+    assert "NEW, pretrained" in told and "mini, pretrained" not in told
+
+
 def test_a_branchs_card_counts_its_parent(branched: Path, tmp_path: Path) -> None:
     english, korean = (write_card(read_facts(branched), "me/mini", language) for language in ("en", "ko"))
     for row in (
         r"| branched from | the run first\|one, step 10 |",
-        "| time and work | 1.00 h, 1.00 device-hours; 3.6e+15 FLOPs, of the branch alone |",
-        "| with the parent run | 2.00 h, 2.00 device-hours; 1.4e+16 FLOPs |",  # 3600 · (1 + 3) TFLOP
+        f"| time and work | 1.00 hours ({ALONE}), 1.00 device-hours; 3.6e+15 FLOPs, of the branch alone |",
+        f"| with the parent run | 2.00 hours ({ALONE}), 2.00 device-hours; 1.4e+16 FLOPs |",  # 3600 · (1 + 3) TFLOP
     ):
         assert row in english
     for row in (
         r"| 분기 시점 | first\|one 실행의 10스텝 |",
-        "| 시간과 연산량 | 1.00시간(장치 시간 1.00), 3.6e+15 FLOPs(분기한 뒤만) |",
-        "| 부모 실행까지 합한 시간과 연산량 | 2.00시간(장치 시간 2.00), 1.4e+16 FLOPs |",
+        f"| 시간과 연산량 | 1.00시간({ALONE_KO}. 장치 수를 곱하면 1.00시간), 3.6e+15 FLOPs(분기한 뒤만) |",
+        f"| 부모 실행까지 합한 시간과 연산량 | 2.00시간({ALONE_KO}. 장치 수를 곱하면 2.00시간), 1.4e+16 FLOPs |",
     ):
         assert row in korean
     # neither address nor folder of the parent, which nobody can open

@@ -29,7 +29,7 @@ from hunmin.page.page import render, write_comparison
 from hunmin.page.scores import metric_name, notes
 from hunmin.page.words import Words
 from hunmin.stages import encoder_stages
-from klue.examples import IN_DEV, IN_DEV_OR_TEST, SPLIT_TO_CHOOSE, SPLIT_TO_SCORE
+from klue.examples import CUT_AND_SHORT, IN_DEV, IN_DEV_OR_TEST, SPLIT_TO_CHOOSE, SPLIT_TO_SCORE
 from klue.tables import published_rows, tables
 from klue.tasks import SUITES, TASKS
 
@@ -245,6 +245,7 @@ DATA_NOTES: tuple[list[str], ...] = (
     [Message(IN_DEV, count=12), Message("{split} from {file}", split="dev", file="mine.tsv")],
     [Message(IN_DEV_OR_TEST, count=3), Message("{split} from {file}", split="train", file="mine.tsv")],
     [Message("trained on {kept} of {all} examples", kept=1000, all=24998)],
+    [Message(CUT_AND_SHORT, kept=1000, all=36547, want=45678)],
     [*TASKS["ynat"].shortfalls({"train": 35, "dev": 35})],
     ["synthetic (hunmin sample)"],
     [

@@ -116,7 +116,10 @@ def test_corpus(whole: Path) -> None:
         ["source", "MB", "repeats", "documents held out", "left out", "MB per epoch", "of the epoch"],
         ["books", "3.40", "0.75", "2", "8", "2.40", "60.0%"], ["web", "1.00", "2.00", "1", "0", "1.60", "40.0%"],
     ]  # fmt: skip
-    assert cells(page, "Cleaning")[1:] == [["odd blanks", "9", "300", "2.000%"], ["HTML", "7", "150", "1.000%"]]
+    assert cells(page, "Cleaning")[1:] == [
+        ["repeated blanks and line ends", "9", "300", "2.000%"],
+        ["HTML", "7", "150", "1.000%"],
+    ]
     assert cells(page, "Personal data")[1:] == [
         ["telephone number", "12", "2,400.0"], ["e-mail address", "3", "600.0"], ["all", "15", "3,000.0"],
     ]  # fmt: skip
@@ -195,7 +198,7 @@ def test_training(whole: Path) -> None:
     loss = cells(page, "Loss of predicted tokens: numbers")
     assert loss[0] == ["optimizer step", "training", "validation"]
     assert loss[1:3] == [["0", "–", "9.5000"], ["10", "9.5000", "–"]] and loss[-1] == ["100", "5.0000", "4.7500"]
-    assert cells(page, "Model FLOPs utilisation (MFU): numbers")[1] == ["10", "31.00"]
+    assert cells(page, "Model FLOPs utilisation (MFU): numbers")[1] == ["10", "31.00%"]
     assert cells(page, "Throughput: numbers")[1] == ["10", "500"]
     assert cells(page, "Learning rate: numbers")[1] == ["10", "0.05"]
     drawn = charts(page)["Loss of predicted tokens"]
@@ -344,10 +347,10 @@ def test_several_runs_on_one_page(whole: Path, tmp_path: Path, capfd: pytest.Cap
     assert str(out) in capfd.readouterr().out
     page = LexborHTMLParser(out.read_text("utf-8"))
     drawn = charts(page)["Training loss"]
-    assert [one["label"] for one in drawn["lines"]] == ["by-hand", "by-hand (2)"]
+    assert [one["label"] for one in drawn["lines"]] == ["by-hand (run)", "by-hand (other)"]
     assert [one["colour"] for one in drawn["lines"]] == [1, 2] and drawn["lines"][1]["values"][0] == 3
     assert cells(page, "Scores")[:2] == [
-        ["metric", "by-hand", "by-hand (2)"], ["YNAT macro F1", "81.00", "85.00"],
+        ["metric", "by-hand (run)", "by-hand (other)"], ["YNAT macro F1", "81.00", "85.00"],
     ]  # fmt: skip
     assert "No line" not in page.html and str(tmp_path) not in page.html
     assert run_command(["report", str(whole), str(other.path), "--watch"]) == 2
