@@ -150,10 +150,10 @@ def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks:
         dataset.counts["read"] += 1
         leak = leaks.of(texts)
         if leak == "pair":
-            dataset.counts["removed: a scored pair"] += 1
+            dataset.counts["removed as a scored pair"] += 1
             dataset.removed.append(texts)
             continue
-        dataset.counts["kept, though one text is scored"] += leak == "text"
+        dataset.counts["with one scored text (not removed)"] += leak == "text"
         dataset.texts.append(texts)
         dataset.origins.update(row.get("origins") or ())
         dataset.labels += [] if label is None else [label]

@@ -41,7 +41,7 @@ def data(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = Fals
     found = describe_sets(load_sets(settings), tokenizer, settings.max_seq_len)
     rows = [
         {name: value for name, value in one.items() if name not in ("counts", "examples")}
-        | {"counts": ", ".join(f"{n:,} {what}" for what, n in one["counts"].items() if n)}
+        | {"counts": "; ".join(f"{what}: {n:,}" for what, n in one["counts"].items() if n)}
         for one in found
     ]
     _print(found if as_json else rows, as_json)

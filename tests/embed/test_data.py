@@ -148,7 +148,7 @@ def test_rows_that_hold_a_scored_pair_are_removed(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "rows.jsonl", rows)
     (one,) = load_sets(settings([{"path": str(path)}], sources=[str(tmp_path)], score=["KLUE-STS"]))
     assert [row[0] for row in one.texts] == ["밥을 먹자.", "꽃이 핀다."]
-    assert one.counts == {"read": 3, "removed: a scored pair": 1, "kept, though one text is scored": 1}
+    assert one.counts == {"read": 3, "removed as a scored pair": 1, "with one scored text (not removed)": 1}
     assert positives_of([one])["비가내린다"] == {"다른글"}  # a removed row's stays known
     leaks = Leaks(["KLUE-STS"], [source])
     assert [leaks.of(texts) for texts in (["비가 온다.", "비가 내린다."], ["자자."], ["봄이다."])] == [
@@ -232,4 +232,4 @@ def test_the_authors_sets(shared: list[str]) -> None:
     given = [{"use": "klue-nli"}, {"use": "korsts"}, {"use": "klue-sts"}]
     nli, korsts, sts = load_sets(settings(given, sources=shared, score=["KorSTS", "KLUE-STS", "KLUE-NLI"]))
     assert (len(nli.texts), len(korsts.texts), len(sts.texts)) == (8049, 5746, 11_668)
-    assert korsts.counts["removed: a scored pair"] == 3 and not sts.counts["removed: a scored pair"]
+    assert korsts.counts["removed as a scored pair"] == 3 and not sts.counts["removed as a scored pair"]
