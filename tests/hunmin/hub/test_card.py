@@ -20,10 +20,13 @@ from hunmin.hub.facts import read_facts
 from hunmin.hub.work import Work
 from hunmin.main import run_command
 from hunmin.page.facts import read_facts as read_page_facts
+from hunmin.recipe import load_recipe
+from hunmin.report import collect
 from klue.report import markdown
 from klue.results import metrics_of
 from klue.tables import published_rows
 from klue.tasks import TASKS
+from pretrain.callbacks.metrics import read_metrics
 
 ENGLISH = re.compile(
     r"\b(the|of|is|are|and|not|from|with|in|to|for|on|which|scores?|seeds?|model|metrics?|pretrained|published|random"
@@ -240,6 +243,10 @@ def test_scores_have_the_present_name_of_the_run(scored: Path, capsys: pytest.Ca
     card = write_card(read_facts(scored), None)
     assert "| NEW, pretrained |" in card and "mini, pretrained" not in card
     assert {row["model"] for row in read_page_facts(scored, 2e9).klue.rows} == {"NEW"}
+    metrics = read_metrics(scored / "pretrain" / "logs" / "metrics.jsonl")
+    assert {row["model"] for row in collect(load_recipe(scored / "recipe.yaml", []), scored, metrics)["klue"]} == {
+        "NEW"
+    }
     assert run_command(["klue", "report", str(scored), "--format", "markdown"]) == 0
     told = capsys.readouterr().out
     assert "NEW, pretrained" in told and "mini, pretrained" not in told
