@@ -162,7 +162,7 @@ def _left_out(statistics: Counters) -> Table:
         for reason, count in _by_count(statistics[part]):
             name = f"{what}: {reason}"
             rows.append((name, f"{count:,}", _share(count, wholes.get(name, wholes[what]), 3)))
-    return _table("Left out", ("what", "count", "share"), rows)
+    return _table("Left out otherwise", ("what", "count", "share"), rows)
 
 
 def format_filters(statistics: Counters) -> list[Table]:

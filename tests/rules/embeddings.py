@@ -117,6 +117,6 @@ def unhit(output: dict[str, Any]) -> list[str]:
     asked = {
         "shape": (("ranking", "scored", "distilled"), {one["shape"] for one in sets}),
         "set": (BUILT_IN, {one["name"].partition("-")[2] for one in sets if one["texts"]}),
-        "count": (("read", "removed: a scored pair", "kept, though one text is scored"), counts),
+        "count": (("read", "removed as a scored pair", "with one scored text (not removed)"), counts),
     }
     return [f"{what} {name}" for what, (names, hit) in asked.items() for name in names if name not in hit]

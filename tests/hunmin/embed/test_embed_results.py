@@ -40,6 +40,18 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return " ".join(capsys.readouterr().err.split())
 
 
+def test_counts_of_a_set_are_named_before_their_numbers(
+    recipe: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 40 rows one has a scored text, and stays."""
+    leaks = iter(["text", *[""] * 39])
+    monkeypatch.setattr("embed.data.Leaks.of", lambda _, texts: next(leaks))
+    assert run_command(["embed", "data", str(recipe)]) == 0
+    assert "read: 40; with one scored text (not removed): 1" in " ".join(
+        capsys.readouterr().out.replace("│", " ").split()
+    )
+
+
 def test_negatives_are_mined_once(recipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, command = tmp_path / "run", ["mine", str(recipe)]
     assert run_command(["embed", *command, "--json"]) == 0

@@ -434,4 +434,4 @@ def test_the_card_is_printed(run: Path, capsys: pytest.CaptureFixture[str], tmp_
     for command in ("card", "report"):
         assert run_command([command, str(tmp_path / "none")]) == 2
         told.add(capsys.readouterr().err)
-    assert len(told) == 1 and "is no run folder" in told.pop()
+    assert len(told) == 1 and "does not exist" in told.pop()
