@@ -9,6 +9,7 @@ from typing import Any
 
 from common.errors import UserError
 from common.files import atomic_write
+from common.manifest import made_by
 from common.progress import say
 
 MADE = "made"
@@ -37,9 +38,10 @@ def _current(run: Path) -> dict[str, Any]:
 
 
 def refuse_taken_name(run: Path, stage: str) -> None:
-    """Raise a UserError where something of the user's has the name of a work's link."""
+    """Raise a UserError where something of the user's has the name of a work's link; a copied run may hold a folder of
+    ours there."""
     link = run / stage
-    if os.path.lexists(link) and not link.is_symlink():
+    if os.path.lexists(link) and not link.is_symlink() and not made_by(link, stage):
         raise UserError(f"{link} holds something else", "a link to the result gets that name", "move it away")
 
 

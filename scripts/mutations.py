@@ -92,7 +92,7 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("common/once.py", "if any(not fnmatch(path.name, \".*.tmp\") for path in folder.iterdir()):", "if False:"),
     ("hunmin/state.py", "known[:2] != [facts.st_size, facts.st_mtime_ns]", "known[:1] != [facts.st_size]"),
     ("hunmin/state.py", "if missing := missing_outputs(folder.final(stage), manifest):", "if missing := list[str]():"),
-    ("hunmin/replacing.py", "if seconds is None or seconds > LONG_SECONDS:", "if seconds is None:"),
+    ("hunmin/replacing.py", "seconds is None or seconds > LONG_SECONDS or", "seconds is None or"),
     ("hunmin/replacing.py", "if stage.keep or added or edited:", "if stage.keep:"),
     ("hunmin/run.py", "if begins and partial.exists():", "if partial.exists():"),
     ("hunmin/run.py", "            if stage.keep or found is None:", "            if found is None:"),

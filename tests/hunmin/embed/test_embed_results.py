@@ -69,6 +69,9 @@ def test_negatives_are_mined_once(recipe: Path, tmp_path: Path, capsys: pytest.C
     assert run_command(["embed", *command, "mine.negatives=3"]) == 0 and (run / "mined").resolve() != first
     assert run_command(["embed", *command]) == 0 and (run / "mined").resolve() == first
     assert before == {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in (run / "mined").iterdir()}
+    shutil.copytree(run, tmp_path / "copy")  # without its links
+    assert run_command(["embed", *command, f"out={tmp_path / 'copy'}"]) == 0
+    assert "is there: same settings and inputs" in " ".join(capsys.readouterr().err.split())
     assert run_command(["embed", *command, "--out", str(tmp_path / "again")]) == 0
     assert (tmp_path / "again" / "0-pairs.jsonl").read_bytes().splitlines() == lines
 
