@@ -10,6 +10,7 @@ default, a store that cannot be asked) makes no new folder.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -20,7 +21,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from common.errors import HunminError
+from common.errors import HunminError, UserError
 from common.facts import Differences, Facts, differences, rules_since
 from common.files import atomic_write, fsync_files, remove_leftovers
 from common.manifest import (
@@ -28,6 +29,7 @@ from common.manifest import (
     WORK_MARK,
     Manifest,
     describe_outputs,
+    made_by,
     missing_outputs,
     package_versions,
     read_manifest,
@@ -36,6 +38,7 @@ from common.manifest import (
 from common.progress import say
 from common.rules import rules_number
 from common.settings import settings_hash
+from common.stage_folders import CURRENT, MADE, current_names
 
 Make = Callable[[Path], dict[str, Any]]
 """Fills a folder, in which a stopped attempt may have left something, and returns counts."""
@@ -160,3 +163,24 @@ def _written(folder: Path) -> int:
         with suppress(OSError):
             times.append((folder / name).stat().st_mtime_ns)
     return max(times, default=0)
+
+
+def refuse_taken_name(run: Path, stage: str) -> None:
+    """Raise a UserError where something of the user's has the name of a work's link; a copied run may hold a folder of
+    ours there."""
+    link = run / stage
+    if os.path.lexists(link) and not link.is_symlink() and not made_by(link, stage):
+        raise UserError(f"{link} holds something else", "a link to the result gets that name", "move it away")
+
+
+def make_current(run: Path, stage: str, folder: Path) -> None:
+    """Say that a folder of `MADE` counts for a work from now on, and link its name to it."""
+    with atomic_write(run / CURRENT) as stream:
+        json.dump({**current_names(run), stage: folder.name}, stream, indent=1, sort_keys=True)
+    link, fresh = run / stage, run / f".{stage}.tmp"
+    try:
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(Path(MADE) / folder.name)
+        fresh.replace(link)
+    except OSError as error:
+        say(f"no link {link}: {error.strerror}; the result is in {folder}", style="yellow")

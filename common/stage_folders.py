@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
-
-from common.errors import UserError
-from common.files import atomic_write
-from common.manifest import made_by
-from common.progress import say
 
 MADE = "made"
 """Folder of what is done `once`, below a run's: each work has a folder of its own there."""
@@ -25,37 +19,17 @@ def folder_of(run: Path, stage: str) -> Path:
         run: a run's folder.
         stage: name of the stage's folder: corpus, tokenizer, tokens, pretrain …
     """
-    name = _current(run).get(stage)
+    name = current_names(run).get(stage)
     return run / MADE / Path(name).name if isinstance(name, str) else run / stage
 
 
-def _current(run: Path) -> dict[str, Any]:
+def current_names(run: Path) -> dict[str, Any]:
+    """Return work → name of the folder of `MADE` that counts for it."""
     try:
         loaded = json.loads((run / CURRENT).read_bytes())
     except (OSError, ValueError):
         return {}
     return loaded if isinstance(loaded, dict) else {}
-
-
-def refuse_taken_name(run: Path, stage: str) -> None:
-    """Raise a UserError where something of the user's has the name of a work's link; a copied run may hold a folder of
-    ours there."""
-    link = run / stage
-    if os.path.lexists(link) and not link.is_symlink() and not made_by(link, stage):
-        raise UserError(f"{link} holds something else", "a link to the result gets that name", "move it away")
-
-
-def make_current(run: Path, stage: str, folder: Path) -> None:
-    """Say that a folder of `MADE` counts for a work from now on, and link its name to it."""
-    with atomic_write(run / CURRENT) as stream:
-        json.dump({**_current(run), stage: folder.name}, stream, indent=1, sort_keys=True)
-    link, fresh = run / stage, run / f".{stage}.tmp"
-    try:
-        fresh.unlink(missing_ok=True)
-        fresh.symlink_to(Path(MADE) / folder.name)
-        fresh.replace(link)
-    except OSError as error:
-        say(f"no link {link}: {error.strerror}; the result is in {folder}", style="yellow")
 
 
 def work_folder_of(run: Path, stage: str) -> Path:

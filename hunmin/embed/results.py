@@ -11,10 +11,10 @@ from common.facts import Facts
 from common.lock import locked
 from common.manifest import read_manifest
 from common.names import find
-from common.once import Work
+from common.once import Work, make_current, refuse_taken_name
 from common.rules import rules_number
 from common.settings import dump_settings
-from common.stage_folders import MADE, folder_of, make_current, refuse_taken_name
+from common.stage_folders import MADE, folder_of
 from embed.settings import EmbedSettings
 from hunmin.embed.recipe import WithEmbed
 from hunmin.embed.stages import base_of, set_inputs, settings_of, train_on
