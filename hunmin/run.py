@@ -314,9 +314,10 @@ def _do(folder: RunFolder, recipe: RunSettings, stage: Stage, verdict: Verdict |
     if (whole := work_seconds(folder, stage, partial)) is not None:
         row["since_begin"] = round(whole, 2)
     # the mark stays until the folder has its name: without it, a killed command's work would be nobody's
-    publish_folder(partial, final, replace=clear_way(stage, final, verdict.changes if verdict else ()))
+    replace = clear_way(stage, final, verdict.changes if verdict else ())
+    _note_time(folder.path, row)  # before the name: after a kill in between, `verify` knows the manifest
+    publish_folder(partial, final, replace=replace)
     (final / WORK_MARK).unlink(missing_ok=True)
-    _note_time(folder.path, row)
     say(f"{stage.name:<10} done in {duration(seconds)}", style="green")
 
 

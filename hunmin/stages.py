@@ -51,9 +51,13 @@ def stage_times(run: Path) -> dict[str, dict[str, float]]:
     return times
 
 
-def manifest_hashes(run: Path) -> dict[str, str]:
-    """Return stage → SHA-256 of the manifest that it wrote last; without stages whose log is gone."""
-    return {str(row["stage"]): str(row["manifest"]) for row in _timing(run) if "manifest" in row}
+def manifest_hashes(run: Path) -> dict[str, set[str]]:
+    """Return stage → SHA-256 of each manifest that it wrote; without stages whose log is gone."""
+    written: dict[str, set[str]] = {}
+    for row in _timing(run):
+        if "manifest" in row:
+            written.setdefault(str(row["stage"]), set()).add(str(row["manifest"]))
+    return written
 
 
 def _timing(run: Path) -> list[dict[str, Any]]:

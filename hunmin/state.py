@@ -239,8 +239,11 @@ def differences(stage: Stage, before: Facts, now: Facts) -> dict[str, list[str]]
     model = class_at(stage.kind, [stage.section]) if stage.section else None
     found = facts.differences(before, now, stage.name, model, stage.section)
     own = [line for line in found.settings if line.partition(":")[0] not in stage.free]
+    if keys := [line for line in own if line.startswith(f"{KEY}:")]:
+        own.remove(keys[0])  # a fingerprint says nothing to a person; one that comes or goes is told by pii.enabled
+        own += [] if "null" in keys[0] else [KEY_DIFFERS]
     kinds = {
-        "setting changed": [KEY_DIFFERS if line.startswith(f"{KEY}:") else line for line in own],
+        "setting changed": own,
         RULES: list(found.rules),
         "input changed": [f"the output of '{line}'" if line in stage.after else line for line in found.inputs],
     }

@@ -20,7 +20,7 @@ from hunmin.stages import STAGES, checkpoints_in, manifest_hashes
 
 def verify_run(run: Path) -> list[dict[str, Any]]:
     """Read every finished output and every checkpoint of a run, and return a row each: {"what", "files", "bytes",
-    "damaged": [names]}. A folder without a manifest is damaged, and so is a manifest that was edited.
+    "damaged": [names]}. A folder without a manifest is damaged, and so is a manifest that is not as the run wrote it.
 
     Raises:
         UserError: nothing there is of a run.
@@ -35,7 +35,7 @@ def verify_run(run: Path) -> list[dict[str, Any]]:
     sizes = [sum(facts["bytes"] for facts in manifest.outputs.values()) for _, manifest in finished]
     weights = [sum(file.stat().st_size for file in path.iterdir()) for path in checkpoints]
     rows = [_row(name, 1, 0, [MANIFEST]) for name in unreadable]
-    rows += [_row(name, 1, 0, [f"{MANIFEST}: edited"]) for name in _edited(run, finished)]
+    rows += [_row(name, 1, 0, [f"{MANIFEST}: not as the run wrote it"]) for name in _edited(run, finished)]
     with ProgressBar("verify", (sum(sizes) + sum(weights)) / 1e6, "MB") as bar:
         for (name, manifest), size in zip(finished, sizes, strict=True):
             rows.append(_row(name, len(manifest.outputs), size, damaged_outputs(folder_of(run, name), manifest)))
@@ -63,10 +63,13 @@ def _finished(run: Path) -> tuple[list[tuple[str, Manifest]], list[str]]:
 
 
 def _edited(run: Path, finished: list[tuple[str, Manifest]]) -> list[str]:
-    """Return the folders whose manifest is not the one that the run wrote, as its log of times says."""
+    """Return the folders whose manifest is none that the run wrote, as its log of times says."""
     written = manifest_hashes(run)
-    hashes = {folder: (manifest.stage, sha256_file(folder_of(run, folder) / MANIFEST)) for folder, manifest in finished}
-    return [folder for folder, (stage, found) in hashes.items() if written.get(stage, found) != found]
+    return [
+        folder
+        for folder, manifest in finished
+        if manifest.stage in written and sha256_file(folder_of(run, folder) / MANIFEST) not in written[manifest.stage]
+    ]
 
 
 def _checkpoints(folder: Path) -> list[Path]:
@@ -75,11 +78,11 @@ def _checkpoints(folder: Path) -> list[Path]:
 
 
 def _damage(checkpoint: Path) -> list[str]:
-    from pretrain.callbacks import hf_trainer
+    from pretrain.callbacks import tuning_checkpoints
     from pretrain.callbacks.checkpoint import METADATA, damaged_files, read_metadata
 
-    if checkpoint.name.startswith(hf_trainer.PREFIX):
-        return hf_trainer.damaged_files(checkpoint)
+    if checkpoint.name.startswith(tuning_checkpoints.PREFIX):
+        return tuning_checkpoints.damaged_files(checkpoint)
     saved = read_metadata(checkpoint)
     return [METADATA] if saved is None else damaged_files(checkpoint, saved)
 

@@ -88,7 +88,7 @@ def _made(
 ) -> Counts:  # fmt: skip
     """Return the counts of a result of these settings, data and models, which `work` makes where it is not there.
 
-    Without `out` it is done once: results of other settings stay beside it, below RUN/made.
+    Without `out` it is done once; results of other settings keep their own folders below RUN/made.
 
     Raises:
         UserError: its folder, or its name in the run, holds something else.

@@ -15,15 +15,13 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 from common.code import code_changes
 from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors, follow_umask, publish_folder, write_text
-from common.manifest import MANIFEST, Manifest, damaged_outputs, describe_outputs, read_manifest, write_manifest
-from common.progress import ProgressBar, say
+from common.progress import ProgressBar
 from common.settings import dump_settings, settings_hash
 from pretrain.callbacks.metrics import MetricsLog, note_start
+from pretrain.callbacks.tuning_checkpoints import PREFIX, finish_checkpoint, finished_checkpoints, newest_checkpoint
 from pretrain.parallel.versions import TRAINER, difference, refuse, versions_of
 from pretrain.train import STOPPED_MARK, StopFlag
 
-PREFIX = "checkpoint-"
-"""Of the names that the Trainer gives its checkpoints: checkpoint-STEP."""
 CODE = "code.json"
 """File in a checkpoint: the versions of what wrote it."""
 
@@ -102,54 +100,6 @@ class WholeCheckpoints(Trainer):
         if self.args.should_save:
             write_text(Path(output_dir) / CODE, json.dumps(versions_of(TRAINER)))
         self.accelerator.wait_for_everyone()  # the manifest, written after this, says that every file is there
-
-
-def finish_checkpoint(path: Path) -> None:
-    """Write the manifest of a checkpoint, whose files are all there: until then it is unfinished."""
-    write_manifest(path, Manifest(stage="checkpoint", settings={}, inputs={}, outputs=describe_outputs(path)))
-
-
-def newest_checkpoint(folder: Path) -> tuple[int, Path | None]:
-    """Return steps and folder of the newest checkpoint whose bytes are those that were written, (0, None) where none
-    was finished; unfinished ones are removed, damaged ones stay, and a warning names them.
-
-    Raises:
-        UserError: all of them are damaged.
-    """
-    finished = finished_checkpoints(folder)
-    for step, path in reversed(finished):
-        damaged = damaged_files(path)
-        if not damaged:
-            return step, path
-        say(f"{path} is passed over: {damaged[0]} is damaged or was changed", style="yellow")
-    if finished:
-        raise UserError(
-            f"none of the checkpoints in {folder} is whole",
-            "a run that has been trained does not begin anew unasked",
-            f"restore one of them from a copy; to begin anew, move {folder} away",
-        )
-    return 0, None
-
-
-def damaged_files(path: Path) -> list[str]:
-    """Return the files of a finished checkpoint that are gone or hold other bytes than were written; all are read."""
-    try:
-        manifest = read_manifest(path)
-    except HunminError:
-        return [MANIFEST]
-    return damaged_outputs(path, manifest) if manifest else [MANIFEST]
-
-
-def finished_checkpoints(folder: Path) -> list[tuple[int, Path]]:
-    """Return steps and folder of every checkpoint that was finished, ascending; unfinished ones are removed."""
-    numbered = {path: path.name.removeprefix(PREFIX) for path in folder.glob(f"{PREFIX}*")}
-    finished = []
-    for path, number in numbered.items():
-        if number.isdigit() and (path / MANIFEST).exists():
-            finished.append((int(number), path))
-        elif number.isdigit():
-            shutil.rmtree(path, ignore_errors=True)
-    return sorted(finished)
 
 
 def begin_or_resume(arguments: TrainingArguments, identity: object, fixed: str) -> tuple[int, Path | None]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,9 +19,7 @@ from common.manifest import WORK_MARK, read_manifest
 from common.once import Work
 from common.rules import RULES
 from common.settings import Settings, place
-
-CALLS = ("open", "shutil.rmtree", *(f"os.{call}" for call in ("rename", "remove", "mkdir", "rmdir", "link", "symlink")))
-"""Python's audit events of the calls that make, rename, write or remove what has a name."""
+from tests.kills import killed_at
 
 
 class Given(Settings):
@@ -161,31 +157,6 @@ def test_of_several_that_fit_the_current_one_is_taken(bench: Bench) -> None:
     assert bench.work.once(facts, bench.make(1), current=first) == first
 
 
-def killed_at(bench: Bench, number: int) -> bool:
-    """Do the work in a child that is killed before the call of that number; return whether it came so far."""
-    child = os.fork()
-    if child == 0:
-        left, root = number, str(bench.work.root.parent)
-
-        def watch(event: str, arguments: tuple[Any, ...]) -> None:
-            nonlocal left
-            if event not in CALLS or not str(arguments[0]).startswith(root):
-                return
-            if event == "open" and not (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-                return
-            left -= 1
-            if left < 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        sys.addaudithook(watch)
-        try:
-            bench.go(1)
-        finally:
-            os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return os.WIFSIGNALED(status)
-
-
 def test_no_kill_loses_what_was_finished(bench: Bench, tmp_path: Path) -> None:
     """A kill before each call that changes names: the next command ends well, in the same folder, and keeps others."""
     other = bench.go(7)
@@ -194,7 +165,7 @@ def test_no_kill_loses_what_was_finished(bench: Bench, tmp_path: Path) -> None:
     for number in range(200):
         shutil.rmtree(bench.work.root, ignore_errors=True)
         shutil.copytree(start, bench.work.root)
-        if not killed_at(bench, number):
+        if not killed_at(lambda: bench.go(1), tmp_path, number):
             break
         folder = bench.go(1)
         assert (folder / "sum").read_text() == "3", f"after a kill before call {number}"

@@ -5,49 +5,27 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from common.files import sha256_file
+from hunmin.stages import manifest_hashes
 from tests.hunmin.house import House
-
-CALLS = ("rename", "remove", "mkdir", "rmdir", "link", "symlink", "truncate")
-EVENTS = ("open", "shutil.rmtree", *(f"os.{call}" for call in CALLS))
-"""Python's audit events of the calls that make, rename, write or remove what has a name."""
-
-
-def killed_at(house: House, number: int, **changes: Any) -> bool:
-    """Do a run in a child that is killed before the call of that number; return whether it came so far."""
-    child = os.fork()
-    if child == 0:
-        left = number
-        root = str(house.folder)
-
-        def watch(event: str, arguments: tuple[Any, ...]) -> None:
-            nonlocal left
-            if event not in EVENTS or not str(arguments[0]).startswith(root):
-                return
-            if event == "open" and not (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-                return
-            left -= 1
-            if left < 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        sys.addaudithook(watch)
-        try:
-            house.go(**changes)
-        finally:
-            os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return os.WIFSIGNALED(status)
+from tests.kills import killed_at
 
 
 def everything(run: Path) -> set[str]:
     """Return the contents of all files named `result`, wherever they are in a run."""
     return {path.read_text() for path in run.rglob("result")}
+
+
+def unknown(run: Path) -> list[str]:
+    """Return the finished stages whose manifest the run's log of times does not know."""
+    known = manifest_hashes(run)
+    finished = {path.parent.name: sha256_file(path) for path in run.glob("?/manifest.json")}
+    return [name for name, digest in finished.items() if digest not in known.get(name, ())]
 
 
 @pytest.fixture(autouse=True)
@@ -72,9 +50,10 @@ def test_no_kill_loses_what_was_finished(house: House, case: str, tmp_path: Path
     for number in range(1000):
         shutil.rmtree(run, ignore_errors=True)
         shutil.copytree(start, run)
-        if not killed_at(house, number, **CASES[case]):
+        if not killed_at(lambda: house.go(**CASES[case]), house.folder, number):
             break
         assert trained <= everything(run), f"the earlier training is gone after a kill before call {number}"
+        assert not unknown(run), f"`verify` would take them for edited after a kill before call {number}"
         house.go(**CASES[case])  # the same command again
         assert {n: (run / n / "result").read_text() for n in "abc"} == wanted, f"after a kill before call {number}"
         assert trained <= everything(run)

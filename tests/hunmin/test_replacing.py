@@ -18,7 +18,7 @@ from hunmin import stages
 from hunmin.page.page import write_page
 from hunmin.recipe import Recipe, save_recipe
 from hunmin.replacing import _loss, given_up, set_aside, work_seconds
-from hunmin.run import refuse_replacing
+from hunmin.run import judge_all, refuse_replacing
 from hunmin.stages import stage_named
 from hunmin.state import RunFolder, Verdict, begun_with, differences
 from klue.settings import KlueSettings
@@ -464,6 +464,19 @@ def test_a_file_that_no_stage_reads_is_no_input(tmp_path: Path) -> None:
     (data / "klue-sts-v1.1" / "klue-sts-v1.1_train.json").write_text("[]")
     corpus_files, klue_files = inputs()
     assert len(corpus_files) == 4 and klue_files == before[1], "read to decontaminate, but no task of this run"
+
+
+def test_pseudonyms_that_are_turned_on_are_no_other_key(house: House) -> None:
+    """The fingerprint comes and goes with `pii.enabled`, which says it."""
+    pii: dict[str, Any] = {"enabled": False}
+    house.change("a", settings=lambda recipe: {"pii": pii}, section="corpus")
+    house.go()
+    for changed, told in (
+        ({"enabled": True, "key_fingerprint": "0011aabb"}, "corpus.pii.enabled: false → true"),
+        ({"enabled": False}, "corpus.pii.enabled: true → false"),
+    ):
+        pii = changed
+        assert judge_all(house.recipe())[0].why == f"setting changed: {told}" and house.go() == ["a"]
 
 
 @pytest.mark.parametrize("long", [True, False], ids=["long", "short"])

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,6 +110,14 @@ def test_verify_reads_everything_and_names_what_changed(
     assert run_command(["verify", str(tmp_path)]) == 2
 
 
+def test_verify_prints_json_alone_for_users_of_wandb(mini_run: Path) -> None:
+    """transformers' Trainer prints that wandb is offline as it is imported."""
+    command = [sys.executable, "-m", "hunmin.main", "verify", str(mini_run / "run"), "--json"]
+    environment = {**os.environ, "WANDB_MODE": "offline"}
+    out = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    assert json.loads(out)[0]["what"] == "corpus"
+
+
 def test_verify_sees_a_manifest_that_is_gone_or_edited(
     mini_run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,7 +130,7 @@ def test_verify_sees_a_manifest_that_is_gone_or_edited(
     manifest.write_text(json.dumps(tree))
     assert run_command(["verify", str(run), "--json"]) == 1
     found = {row["what"]: row["damaged"] for row in json.loads(capfd.readouterr().out) if row["damaged"]}
-    assert found == {"tokens": ["manifest.json"], "corpus": ["manifest.json: edited"]}
+    assert found == {"tokens": ["manifest.json"], "corpus": ["manifest.json: not as the run wrote it"]}
 
 
 @pytest.mark.slow

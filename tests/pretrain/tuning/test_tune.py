@@ -17,8 +17,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from common.errors import HunminError, UserError
 from common.manifest import MANIFEST
 from common.settings import parse_settings
-from pretrain.callbacks.hf_trainer import newest_checkpoint
 from pretrain.callbacks.metrics import read_metrics
+from pretrain.callbacks.tuning_checkpoints import newest_checkpoint
 from pretrain.cost.tuning import plan_tuning
 from pretrain.decoders.answer import answer
 from pretrain.decoders.prompts import read_tokenizer

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import UserError
-from pretrain.callbacks.hf_trainer import finish_checkpoint, finished_checkpoints, newest_checkpoint
+from pretrain.callbacks.tuning_checkpoints import finish_checkpoint, finished_checkpoints, newest_checkpoint
 
 FILES = ("model.safetensors", "optimizer.pt", "rng_state.pth", "scheduler.pt", "trainer_state.json", "code.json")
 
