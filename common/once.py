@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from pydantic import BaseModel
 
@@ -154,6 +154,20 @@ class Work:
         fsync_files(folder)
         write_manifest(folder, manifest)
         (folder / WORK_MARK).unlink()
+
+
+def once_file(path: Path, make: Callable[[IO[bytes]], None]) -> Path:
+    """Return a file whose name says all that it is of: the one that is there, else what `make` writes, in one rename.
+
+    Args:
+        path: of the file.
+        make: writes into the stream that it is given; processes that do so at once write the same bytes.
+    """
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path, "wb") as stream:
+            make(stream)
+    return path
 
 
 def _written(folder: Path) -> int:

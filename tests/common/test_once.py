@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from common.errors import HunminError
 from common.facts import UNKNOWN, Facts
 from common.manifest import WORK_MARK, read_manifest
-from common.once import Work
+from common.once import Work, once_file
 from common.rules import RULES
 from common.settings import Settings, place
 from tests.kills import killed_at
@@ -192,3 +192,18 @@ def test_any_history_keeps_what_is_whole(tmp_path_factory: pytest.TempPathFactor
         assert all(contents(path) == before for path, before in whole.values())
         manifest = read_manifest(folder)
         assert manifest and json.loads(json.dumps(manifest.settings)) == {"x": x}
+
+
+def test_a_file_is_written_once_and_a_failed_one_is_not_there(tmp_path: Path) -> None:
+    path, writes = tmp_path / "ranges" / "count-3f9a.txt", []
+
+    def make(stream: Any) -> None:
+        writes.append(stream.write(b"four"))
+        if len(writes) == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        once_file(path, make)
+    assert list(path.parent.iterdir()) == []
+    assert [once_file(path, make).read_bytes() for _ in range(2)] == [b"four"] * 2
+    assert len(writes) == 2
