@@ -49,6 +49,11 @@ class Differences:
     """Labels of inputs, and the settings that say where they are."""
     rules: tuple[str, ...] = ()
 
+    @property
+    def any(self) -> bool:
+        """Return whether anything differs."""
+        return self != Differences()
+
 
 def differences(
     before: Facts, now: Facts, stage: str, model: type[BaseModel] | None = None, section: str = ""

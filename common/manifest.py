@@ -20,9 +20,7 @@ from common.settings import settings_hash
 
 MANIFEST = "manifest.json"
 WORK_MARK = ".work.json"
-"""File in the folder of a stage at work: its settings and inputs, by which an unfinished attempt is known again."""
-EDITED_BYTES = 1 << 24
-"""Size up to which a file counts as one that a person may have edited."""
+"""File in the folder of a stage at work: its facts, by which an unfinished attempt is known again."""
 
 
 class Manifest(BaseModel):
@@ -44,6 +42,8 @@ class Manifest(BaseModel):
     """Versions of the packages that the bytes depend on."""
     rules: int = 0
     """Number of the stage's rules (`common.rules`); 0 of what has none."""
+    lineage: dict[str, str] = {}
+    """Stage → name of its folder that was read (`common.stage_folders.MADE`)."""
 
     @property
     def fingerprint(self) -> str:
@@ -142,23 +142,6 @@ def _is_log(name: Path, logged: set[str]) -> bool:
     """Return whether a file is the log of something that a folder holds: logs/ynat-random-42.log beside
     jobs/ynat-random-42/result.json."""
     return name.parent.name == "logs" and name.suffix in (".log", ".jsonl") and name.stem in logged
-
-
-def edited_files(folder: str | Path, manifest: Manifest) -> list[str]:
-    """Return the outputs that somebody has written to since the manifest was: their bytes are others.
-
-    A large file is read only where its time is later than the manifest's; that of one that a person edits may be
-    earlier, where the clock was set back meanwhile.
-    """
-    folder = Path(folder)
-    written = (folder / MANIFEST).stat().st_mtime
-    return [
-        name
-        for name, recorded in manifest.outputs.items()
-        if (path := folder / name).is_file()
-        and ((facts := path.stat()).st_mtime > written or facts.st_size <= EDITED_BYTES)
-        and not _is_whole(path, recorded)
-    ]
 
 
 def missing_outputs(folder: str | Path, manifest: Manifest) -> list[str]:

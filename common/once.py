@@ -10,8 +10,8 @@ default, a store that cannot be asked) makes no new folder.
 from __future__ import annotations
 
 import json
-import os
 import re
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from pydantic import BaseModel
 
-from common.errors import HunminError, UserError
+from common.errors import HunminError
 from common.facts import Differences, Facts, differences, rules_since
 from common.files import atomic_write, fsync_files, remove_leftovers
 from common.manifest import (
@@ -29,7 +29,6 @@ from common.manifest import (
     WORK_MARK,
     Manifest,
     describe_outputs,
-    made_by,
     missing_outputs,
     package_versions,
     read_manifest,
@@ -38,10 +37,21 @@ from common.manifest import (
 from common.progress import say
 from common.rules import rules_number
 from common.settings import settings_hash
-from common.stage_folders import CURRENT, MADE, current_names
 
 Make = Callable[[Path], dict[str, Any]]
 """Fills a folder, in which a stopped attempt may have left something, and returns counts."""
+BEGUN = "begun"
+"""Key of the mark: when the work began, in seconds; the file's own time is that of a copy in a copied run."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole folder that was made of the facts at hand."""
+
+    folder: Path
+    manifest: Manifest
+    missing: tuple[str, ...]
+    """Outputs that are gone or cut short."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +60,12 @@ class Work:
 
     Args:
         root: where their folders are; the caller holds its lock.
-        name: begins the names of its folders, and stands in their manifests.
-        stage: whose rules it follows.
+        name: begins the names of its folders.
+        stage: stands in their manifests.
         model: class of its settings.
         packages: whose versions its bytes depend on.
+        rules: stage whose rules it follows; "" is its own.
+        section: what the settings' keys begin with in messages.
     """
 
     root: Path
@@ -61,6 +73,8 @@ class Work:
     stage: str
     model: type[BaseModel] | None = None
     packages: tuple[str, ...] = ()
+    rules: str = ""
+    section: str = ""
 
     def once(self, facts: Facts, make: Make, current: Path | None = None) -> Path:
         """Return the whole folder that was made of these facts: one that is there, else what `make` fills.
@@ -75,23 +89,73 @@ class Work:
         Raises:
             HunminError: the folder that fits lacks an output.
         """
-        whole = [(folder, manifest) for folder in self._folders() if (manifest := self._manifest(folder))]
-        if fitting := [one for one in whole if self._fits(Facts.of(one[1]), facts)]:
-            folder, manifest = max(fitting, key=lambda one: (one[0] == current, _written(one[0])))
-            say(f"{folder} is there: same settings and inputs")
-            return self._checked(folder, manifest)
-        unfinished = [folder for folder in self._folders() if self._continues(folder, facts)]
-        folder = unfinished[0] if unfinished else self._begun(facts)
-        counts = make(folder)
-        remove_leftovers(folder)
-        self._end(folder, facts, counts)
-        return folder
+        whole = self.whole(facts, current)
+        if whole is None:
+            return self.make(facts, make, self.unfinished(facts))
+        if whole.missing:
+            raise HunminError(
+                f"{whole.folder / whole.missing[0]} is missing or cut short",
+                "a finished folder is never made over",
+                f"restore the file from a copy, or move {whole.folder} away and run again",
+            )
+        (whole.folder / WORK_MARK).unlink(missing_ok=True)  # of a command that was killed as it ended
+        say(f"{whole.folder} is there: same settings and inputs")
+        for line in rules_since(self.rules or self.stage, whole.manifest.rules, self._rules_number()):
+            say(f"warning: {whole.folder.name} was made by {line}", style="yellow")
+        return whole.folder
 
-    def _folders(self) -> list[Path]:
+    def whole(self, facts: Facts, current: Path | None = None) -> Whole | None:
+        """Return the whole folder of these facts; of several one that lacks nothing, the current one, or the newest."""
+        fitting = []
+        for folder in self.folders():
+            manifest = self._manifest(folder)
+            if manifest and manifest.stage == self.stage and self._fits(Facts.of(manifest), facts):
+                fitting.append(Whole(folder, manifest, tuple(missing_outputs(folder, manifest))))
+        return max(
+            fitting, key=lambda one: (not one.missing, one.folder == current, _written(one.folder)), default=None
+        )
+
+    def unfinished(self, facts: Facts) -> Path | None:
+        """Return the newest unfinished folder that was begun with these facts, by today's rules."""
+        marks = [(folder, mark) for folder in self.folders() if (mark := read_mark(folder))]
+        return next((folder for folder, mark in reversed(marks) if not self.differences(mark, facts).any), None)
+
+    def folders(self) -> list[Path]:
         """Return the folders of this kind, the oldest first; one without mark and manifest is damaged, and not one."""
         pattern = re.compile(re.escape(self.name) + r"-[0-9a-f]{10}(\.\d+)?")
         named = [path for path in self.root.glob(f"{self.name}-*") if pattern.fullmatch(path.name)]
         return sorted((path for path in named if _written(path)), key=_written)
+
+    def differences(self, before: Facts, now: Facts) -> Differences:
+        """Return what differs between the facts of two such works."""
+        return differences(before, now, self.rules or self.stage, self.model, self.section)
+
+    def make(
+        self, facts: Facts, make: Make, folder: Path | None = None, lineage: Mapping[str, str] | None = None
+    ) -> Path:
+        """Fill a folder of these facts, write its manifest, and return it.
+
+        Args:
+            facts: of the work.
+            make: does it.
+            folder: an unfinished one to continue; None begins a new one.
+            lineage: stage → name of its folder that is read.
+        """
+        folder = folder or self._begun(facts)
+        counts = make(folder)
+        remove_leftovers(folder)
+        manifest = Manifest(
+            stage=self.stage, settings=facts.settings, inputs=facts.inputs or {}, outputs=describe_outputs(folder),
+            counts=counts, versions=package_versions("hunmin", *self.packages), rules=facts.rules,
+            lineage=dict(lineage or {}),
+        )  # fmt: skip
+        fsync_files(folder)
+        write_manifest(folder, manifest)
+        (folder / WORK_MARK).unlink()
+        return folder
+
+    def _rules_number(self) -> int:
+        return rules_number(self.rules or self.stage)
 
     def _manifest(self, folder: Path) -> Manifest | None:
         try:
@@ -100,34 +164,9 @@ class Work:
             say(f"warning: {error.problem}: it is left as it is", style="yellow")
             return None
 
-    def _differences(self, before: Facts, now: Facts) -> Differences:
-        return differences(before, now, self.stage, self.model)
-
     def _fits(self, before: Facts, now: Facts) -> bool:
-        found = self._differences(before, now)
-        return not (found.settings or found.inputs)
-
-    def _continues(self, folder: Path, facts: Facts) -> bool:
-        if (folder / MANIFEST).exists():
-            return False
-        try:
-            mark = json.loads((folder / WORK_MARK).read_bytes())
-            return self._differences(Facts(**mark), facts) == Differences()
-        except (OSError, ValueError, TypeError, AttributeError):  # a mark that is no mark continues nothing
-            return False
-
-    def _checked(self, folder: Path, manifest: Manifest) -> Path:
-        if missing := missing_outputs(folder, manifest):
-            raise HunminError(
-                f"{folder / missing[0]} is missing or cut short",
-                "a finished folder is never made over",
-                f"restore the file from a copy, or move {folder} away and run again",
-            )
-        for line in rules_since(self.stage, manifest.rules, rules_number(self.stage)):
-            say(f"warning: {folder.name} was made by {line}", style="yellow")
-        with suppress(FileNotFoundError):  # of a command that was killed as it ended
-            (folder / WORK_MARK).unlink()
-        return folder
+        changed = self.differences(before, now)
+        return not (changed.settings or changed.inputs)
 
     def _begun(self, facts: Facts) -> Path:
         """Return a new folder with its mark; one without anything but a kill's leftovers is taken."""
@@ -143,17 +182,19 @@ class Work:
                     continue
                 remove_leftovers(folder)
             with atomic_write(folder / WORK_MARK) as stream:
-                json.dump(asdict(facts), stream, ensure_ascii=False, indent=1)
+                json.dump({**asdict(facts), BEGUN: time.time()}, stream, ensure_ascii=False, indent=1)
             return folder
 
-    def _end(self, folder: Path, facts: Facts, counts: Mapping[str, Any]) -> None:
-        manifest = Manifest(
-            stage=self.name, settings=facts.settings, inputs=facts.inputs or {}, outputs=describe_outputs(folder),
-            counts=dict(counts), versions=package_versions("hunmin", *self.packages), rules=facts.rules,
-        )  # fmt: skip
-        fsync_files(folder)
-        write_manifest(folder, manifest)
-        (folder / WORK_MARK).unlink()
+
+def read_mark(folder: Path) -> Facts | None:
+    """Return the facts that an unfinished folder was begun with; None of a whole one, and where the mark is none."""
+    if (folder / MANIFEST).exists():
+        return None
+    try:
+        mark = json.loads((folder / WORK_MARK).read_bytes())
+        return Facts(mark["settings"], mark["inputs"], mark["rules"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def once_file(path: Path, make: Callable[[IO[bytes]], None]) -> Path:
@@ -177,24 +218,3 @@ def _written(folder: Path) -> int:
         with suppress(OSError):
             times.append((folder / name).stat().st_mtime_ns)
     return max(times, default=0)
-
-
-def refuse_taken_name(run: Path, stage: str) -> None:
-    """Raise a UserError where something of the user's has the name of a work's link; a copied run may hold a folder of
-    ours there."""
-    link = run / stage
-    if os.path.lexists(link) and not link.is_symlink() and not made_by(link, stage):
-        raise UserError(f"{link} holds something else", "a link to the result gets that name", "move it away")
-
-
-def make_current(run: Path, stage: str, folder: Path) -> None:
-    """Say that a folder of `MADE` counts for a work from now on, and link its name to it."""
-    with atomic_write(run / CURRENT) as stream:
-        json.dump({**current_names(run), stage: folder.name}, stream, indent=1, sort_keys=True)
-    link, fresh = run / stage, run / f".{stage}.tmp"
-    try:
-        fresh.unlink(missing_ok=True)
-        fresh.symlink_to(Path(MADE) / folder.name)
-        fresh.replace(link)
-    except OSError as error:
-        say(f"no link {link}: {error.strerror}; the result is in {folder}", style="yellow")

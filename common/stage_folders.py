@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 MADE = "made"
 """Folder of what is done `once`, below a run's: each work has a folder of its own there."""
 CURRENT = "current.json"
-"""In a run's folder: which folder of `MADE` counts for each work. Links with the works' names are for people."""
+"""In a run's folder: what counts. Links with the stages' names are for people."""
+COUNTS, AT_WORK, MANIFESTS = "current", "at work", "manifests"
+"""Its keys: stage → folder of what it has made; stage → folder in which it works; whole folder → SHA-256 of its
+manifest."""
+KEYS = (COUNTS, AT_WORK, MANIFESTS)
 
 
 def folder_of(run: Path, stage: str) -> Path:
@@ -19,22 +22,31 @@ def folder_of(run: Path, stage: str) -> Path:
         run: a run's folder.
         stage: name of the stage's folder: corpus, tokenizer, tokens, pretrain …
     """
-    name = current_names(run).get(stage)
-    return run / MADE / Path(name).name if isinstance(name, str) else run / stage
-
-
-def current_names(run: Path) -> dict[str, Any]:
-    """Return work → name of the folder of `MADE` that counts for it."""
-    try:
-        loaded = json.loads((run / CURRENT).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return loaded if isinstance(loaded, dict) else {}
+    return _made(run, COUNTS, stage) or links_of(run, stage)[0]
 
 
 def work_folder_of(run: Path, stage: str) -> Path:
     """Return the folder in which a stage works until it is finished; for the arguments see `folder_of`."""
-    return run / f"{stage}.partial"
+    return _made(run, AT_WORK, stage) or links_of(run, stage)[1]
+
+
+def _made(run: Path, key: str, stage: str) -> Path | None:
+    name = read_current(run)[key].get(stage)
+    return run / MADE / Path(name).name if name else None
+
+
+def read_current(run: Path) -> dict[str, dict[str, str]]:
+    """Return what `CURRENT` holds; nothing under each key where it is not there, or cannot be read."""
+    try:
+        tree = json.loads((run / CURRENT).read_bytes())
+        return {key: {str(name): str(value) for name, value in tree[key].items()} for key in KEYS}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {key: {} for key in KEYS}
+
+
+def links_of(run: Path, stage: str) -> tuple[Path, Path]:
+    """Return the names by which people find the folder of what a stage has made, and that in which it works."""
+    return run / stage, run / f"{stage}.partial"
 
 
 def folders_of(run: Path, stage: str) -> tuple[Path, Path]:

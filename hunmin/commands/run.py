@@ -1,4 +1,4 @@
-"""`hunmin run`, `plan`, `sample`, `report`, `verify`."""
+"""`hunmin run`, `plan`, `sample`, `report`, `verify`, `clean`."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def register(app: typer.Typer) -> None:
     app.command("plan", epilog="Example: hunmin plan configs/klue-roberta-base.yaml --devices 8 --device H100")(plan)
     app.command("sample", epilog="Example: hunmin sample --out runs/sample")(sample)
     app.command("verify", epilog="Example: hunmin verify runs/quickstart")(verify)
+    app.command("clean", epilog="Example: hunmin clean runs/quickstart --remove")(clean)
     app.command("report", epilog="Examples: hunmin report runs/base --watch · hunmin report runs/a runs/b")(report)
 
 
@@ -180,6 +181,19 @@ def verify(
     print_json(rows) if as_json else print_verified(rows)
     if any(row["damaged"] for row in rows):
         raise typer.Exit(EXIT_FAILED)
+
+
+def clean(
+    folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
+    remove: Annotated[bool, typer.Option("--remove", help="Remove them; without it they are only listed.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List what nothing in a run needs any more: outputs of earlier settings, attempts given up, their checkpoints."""
+    from hunmin.clean import clean, print_unneeded, unneeded
+
+    run = Path(folder)
+    rows = clean(run) if remove else unneeded(run)
+    print_json(rows) if as_json else print_unneeded(run, rows, remove)
 
 
 def sample(

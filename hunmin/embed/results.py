@@ -6,15 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from common.current import make_current, refuse_taken_name
 from common.errors import UserError
 from common.facts import Facts
 from common.lock import locked
 from common.manifest import read_manifest
 from common.names import find
-from common.once import Work, make_current, refuse_taken_name
+from common.once import Work
 from common.rules import rules_number
 from common.settings import dump_settings
-from common.stage_folders import MADE, folder_of
+from common.stage_folders import MADE, folder_of, links_of
 from embed.settings import EmbedSettings
 from hunmin.embed.recipe import WithEmbed
 from hunmin.embed.stages import base_of, set_inputs, settings_of, train_on
@@ -102,9 +103,9 @@ def _made(
         if out is not None:
             refuse_full_folder(Path(out))
             return publish_result(Path(out), name, work, lambda _: (settings, digests), *packages)
-        refuse_taken_name(run, name)
+        refuse_taken_name(links_of(run, name)[0], name)
         facts, current = Facts(settings, digests, rules_number("embed")), folder_of(run, name)
-        folder = Work(run / MADE, name, "embed", EmbedSettings, packages).once(facts, work, current)
+        folder = Work(run / MADE, name, name, EmbedSettings, packages, rules="embed").once(facts, work, current)
         make_current(run, name, folder)
         manifest = read_manifest(folder)
         assert manifest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from common.stage_folders import folder_of
 from embed.settings import EmbedSettings, require_mteb
 from hunmin.embed.recipe import EmbedRecipe, WithEmbed
 from hunmin.inputs import Input, labelled, model_inputs
-from hunmin.recipe import Recipe
 from hunmin.stages import Counts, Stage, section_settings, steps_done, train_in_processes, write_job
 
 
@@ -79,15 +79,11 @@ def _check(recipe: WithEmbed, run: Path) -> None:
     refuse_small_sets(load_sets(settings_of(recipe)), settings_of(recipe).batch)
 
 
-def _stage(kind: type[WithEmbed], after: tuple[str, ...]) -> Stage:
-    return Stage(
-        "embed", "embed", after, section_settings("embed"), _embed, _inputs, keep=True, section="embed", kind=kind,
-        packages=("torch", "transformers", "sentence-transformers", "mteb"), extent=steps_done, check=_check,
-    )  # fmt: skip
-
-
-AFTER_EXPORT = _stage(Recipe, ("export",))
-ALONE = _stage(EmbedRecipe, ())
+ALONE = Stage(
+    "embed", (), section_settings("embed"), _embed, _inputs,
+    ("torch", "transformers", "sentence-transformers", "mteb"), EmbedSettings, extent=steps_done, check=_check,
+)  # fmt: skip
+AFTER_EXPORT = replace(ALONE, after=("export",))
 
 
 def dry_run_embed(recipe: EmbedRecipe, *asked: str | None) -> dict[str, Any]:

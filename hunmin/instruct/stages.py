@@ -10,9 +10,12 @@ from common.names import find, find_here
 from common.progress import say
 from common.settings import parse_settings
 from common.stage_folders import folder_of
+from data.instruct.settings import InstructSettings
 from hunmin.inputs import Input, labelled, model_inputs
 from hunmin.joint_training import Training
 from hunmin.stages import Counts, Stage, section_settings, steps_done, train_in_processes, write_job
+from leaderboard.settings import LeaderboardSettings
+from pretrain.tuning.settings import TuneSettings
 
 if TYPE_CHECKING:
     from hunmin.instruct.recipe import InstructRecipe
@@ -66,7 +69,6 @@ def _job(recipe: InstructRecipe, run: Path, out: Path) -> dict[str, Any]:
 
 
 def _train(job: dict[str, Any], told: str, process: Process) -> Counts | None:
-    from pretrain.tuning.settings import TuneSettings
     from pretrain.tuning.train import tune
 
     settings = parse_settings(TuneSettings, job["settings"], told)
@@ -104,24 +106,15 @@ def decoder_folder(name: str) -> Path:
     return tuned if tuned.is_dir() else find(name, "model")
 
 
-def _stages() -> tuple[Stage, ...]:
-    from hunmin.instruct.recipe import InstructRecipe
-
-    def stage(name: str, after: tuple[str, ...], **more: Any) -> Stage:
-        return Stage(name, name, after, section_settings(name), section=name, kind=InstructRecipe, **more)
-
-    return (
-        stage("instruct", (), work=_instruct, inputs=_instruct_inputs),
-        stage(
-            "tune", ("instruct",), work=_tune, keep=True, extent=steps_done,
-            inputs=_base_inputs, packages=("torch", "transformers", "peft", "deepspeed"),
-        ),
-        stage(
-            "leaderboard", ("instruct", "tune"), work=_board, unread=("train.jsonl", "adapter/*"),
-            inputs=lambda recipe: [*_test_inputs(recipe), *_base_inputs(recipe)],
-            packages=("lm_eval", "torch", "transformers"),
-        ),
-    )  # fmt: skip
-
-
-INSTRUCT_STAGES = _stages()
+INSTRUCT_STAGES = (
+    Stage("instruct", (), section_settings("instruct"), _instruct, _instruct_inputs, model=InstructSettings),
+    Stage(
+        "tune", ("instruct",), section_settings("tune"), _tune, _base_inputs,
+        ("torch", "transformers", "peft", "deepspeed"), TuneSettings, extent=steps_done,
+    ),
+    Stage(
+        "leaderboard", ("instruct", "tune"), section_settings("leaderboard"), _board,
+        lambda recipe: [*_test_inputs(recipe), *_base_inputs(recipe)], ("lm_eval", "torch", "transformers"),
+        LeaderboardSettings, unread=("train.jsonl", "adapter/*"),
+    ),
+)  # fmt: skip

@@ -20,7 +20,7 @@ from hunmin.launch.cluster import Cluster, Job
 from hunmin.pins import refuse_unknown_names
 from hunmin.preflight import refuse_moved, refuse_other_model, refuse_repeated_validation, refuse_shared_executor
 from hunmin.recipe import Recipe
-from hunmin.run import refuse_beginning, refuse_replacing
+from hunmin.run import refuse_beginning, refuse_redoing_unasked
 from hunmin.stages import stages_of
 from hunmin.state import RunFolder
 
@@ -148,7 +148,7 @@ def check_run(launcher: str, job: Job) -> None:
 
 
 def _check_work(launcher: str, recipe: Recipe) -> None:
-    """Refuse to replace work in the run folder, where there is any: without it, no input is hashed here."""
+    """Refuse to do work in the run folder again, where there is any: without it, no input is hashed here."""
     folder, stages, pii = RunFolder(Path(recipe.out)), stages_of(recipe), recipe.corpus.pii
     if not any(path.exists() for stage in stages for path in (folder.final(stage), folder.partial(stage))):
         return
@@ -156,7 +156,7 @@ def _check_work(launcher: str, recipe: Recipe) -> None:
         say(f"warning: {pii.key_env} is not set here: whether finished stages fit the recipe is unchecked", "yellow")
         return
     last = None if launcher == "local" else "pretrain"  # what comes after it every other launch does anew (--from)
-    refuse_replacing(recipe, last=last, folder=folder)
+    refuse_redoing_unasked(recipe, last=last, folder=folder)
     refuse_beginning(recipe, last=last, folder=folder)
 
 

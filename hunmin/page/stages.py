@@ -69,8 +69,9 @@ def last_written(run: Path, now: float) -> float | None:
         now: seconds since 1970; a file of a later time shows nothing: the clock has been set back since.
     """
     times = []
-    for pattern in ("*", "logs/*", "jobs/*"):
-        for path in run.glob(f"*.partial/{pattern}"):
+    for stage in encoder_stages(embeds=True):
+        folder = work_folder_of(run, stage.folder)
+        for path in (path for pattern in ("*", "logs/*", "jobs/*") for path in folder.glob(pattern)):
             with suppress(OSError):  # it has just been renamed
                 times.append(path.stat().st_mtime)
     return max((time for time in times if time < now + FRESH), default=None)

@@ -29,9 +29,9 @@ class House:
         (folder / "input.txt").write_text("input")
         read = Input("input.txt", str(folder / "input.txt"))
         table = (
-            Stage("a", "a", (), lambda r: {"x": r.seed}, self._work("a"), lambda r: [read]),
-            Stage("b", "b", ("a",), lambda r: {"lr": r.pretrain.optimizer.learning_rate}, self._work("b"), keep=True),
-            Stage("c", "c", ("a", "b"), lambda r: {}, self._work("c")),
+            Stage("a", (), lambda r: {"x": r.seed}, self._work("a"), lambda r: [read]),
+            Stage("b", ("a",), lambda r: {"lr": r.pretrain.optimizer.learning_rate}, self._work("b")),
+            Stage("c", ("a", "b"), lambda r: {}, self._work("c")),
         )
         monkeypatch.setattr(stages, "STAGES", table)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import yaml
 import zstandard
 
 from hunmin.sample import write_sample
+from tests.runs import copy_stages
 
 SHARE = 10
 TASKS = ("ynat", "klue-mrc", "wos")
@@ -69,8 +69,7 @@ def write_recipe(folder: Path, *inputs: Path, **corpus: Any) -> Path:
 
 def write_further(finished: Path, folder: Path, **pretrain: Any) -> Path:
     """Write a recipe below `folder` whose run has its token shards, those of a finished run that `write_mini` wrote."""
-    for name in ("corpus", "tokenizer", "tokens"):
-        shutil.copytree(finished / "run" / name, folder / "run" / name)
+    copy_stages(finished / "run", folder / "run", "corpus", "tokenizer", "tokens")
     return write_mini(folder, finished / "sample", **pretrain)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from pretrain.callbacks.checkpoint import complete_checkpoints
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.export.checkpoint import load_checkpoint
 from pretrain.models.encoder import MaskedRowsModel
+from tests.runs import copy_stages
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXTS = ["오늘 서울에서 회의가 열렸다.", "내일은 비가 온다고 한다.", "가 나 다"]
@@ -58,7 +58,7 @@ def side_by_side(hf_model: DebertaV2ForMaskedLM, texts: list[Tensor]) -> list[Te
 @pytest.mark.slow
 def test_it_is_continued_exported_and_scored(mini_run: Path, tmp_path: Path) -> None:
     base, out = publish(tmp_path / "base", mini_run / "run" / "tokenizer" / "vocab.txt"), tmp_path / "run"
-    shutil.copytree(mini_run / "run" / "corpus", out / "corpus")
+    copy_stages(mini_run / "run", out, "corpus")
     size = len((base / "vocab.txt").read_text("utf-8").split("\n")) - 1
     changes = {
         "out": str(out), "tokenizer.base": str(base), "tokenizer.vocab_size": size, "pretrain.init_from": str(base),

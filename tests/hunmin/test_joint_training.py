@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -16,6 +15,7 @@ import pytest
 from mini import write_further, write_mini
 
 from common.manifest import read_manifest
+from tests.runs import copy_run
 
 pytestmark = pytest.mark.drill
 
@@ -38,7 +38,7 @@ def encoded(mini_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def copy_of(encoded: Path, out: Path) -> list[str]:
     """Return the arguments of a run in a folder of its own that begins with those shards."""
-    shutil.copytree(encoded / "run", out)
+    copy_run(encoded / "run", out)
     return [str(encoded / "recipe.yaml"), f"out={out}"]
 
 

@@ -14,7 +14,6 @@ from common.settings import load_yaml
 from hunmin.main import run_command
 from hunmin.recipe import is_of_embeddings, is_of_instructions, load_recipe
 from hunmin.stages import stage_named
-from hunmin.state import begun_with, differences
 from klue.tasks import TASKS
 from pretrain.kernels.compile import speed_up
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
@@ -139,5 +138,4 @@ def test_a_finished_tokenizer_stays_when_the_length_of_the_model_changes() -> No
         stage.settings(load_recipe(CONFIGS / "local-small.yaml", [*YOURS, f"pretrain.max_seq_len={n}"]))
         for n in (64, 128)
     )
-    assert before != after
-    assert differences(stage, begun_with(stage, before, {}), begun_with(stage, after, {})) == {}
+    assert before == after and before["vocab_size"] > 1000

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
+from common.current import begin_work, make_current
 from common.manifest import WORK_MARK, read_manifest
 from common.rules import RULES
 from data.readers.volume import FileVersion
@@ -16,6 +18,7 @@ from hunmin import run as engine
 from hunmin.inputs import Input
 from hunmin.main import run_command
 from hunmin.preflight import parent_of
+from hunmin.recipe import Recipe
 from hunmin.stages import Interrupted
 from tests.hunmin.house import House
 
@@ -92,31 +95,37 @@ def test_an_interrupted_stage_begins_anew_where_that_is_asked_for(house: House) 
     assert house.go(lr=3e-4) == ["b+", "c"]
 
 
-def test_a_stage_that_knows_its_pieces_keeps_them_for_other_inputs(house: House) -> None:
-    reopened: list[Path] = []
-    house.change("a", reopen=reopened.append)
-    house.stop("a")
-    (house.folder / "input.txt").write_text("other")
-    assert house.go(last="a") == ["a+"]
-    assert [path.name for path in reopened] == ["a.partial"]
-
-
 def test_elements_of_an_array_share_the_folder_and_keep_others_out(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """They do pieces in a folder of their own; a command that comes after them makes the output."""
+
+    def work(recipe: Recipe, run: Path, out: Path) -> dict[str, int]:
+        pieces = run / "made" / "units-0"
+        pieces.mkdir(parents=True, exist_ok=True)
+        (pieces / "part").touch()
+        house.did.append("unit" if recipe.corpus.executor == "slurm-array" else "a")
+        return {}
+
     monkeypatch.setattr(preflight, "SHARED_STAGE", "a")
+    house.change("a", work=work)
     array = {"inputs": ["x"], "executor": "slurm-array"}
     house.refused("the elements of an array do the stage 'a' alone", corpus=array)
+    house.refused("the elements of an array do the stage 'a' alone", corpus=array, last="a", restart="a")
     house.run.mkdir(exist_ok=True)
     with (house.run / ".lock").open("a+") as other:
         fcntl.flock(other, fcntl.LOCK_SH)
         house.refused("another command is at work", last="a")
-        assert house.go(corpus=array, last="a") == ["a"]
+        assert house.go(corpus=array, last="a") == ["unit"]
+        assert [path.name for path in (house.run / "made").iterdir()] == ["units-0"]
+        (house.folder / "input.txt").write_text("inputs may grow meanwhile")
+        assert house.go(corpus=array, last="a") == ["unit"]
         fcntl.flock(other, fcntl.LOCK_EX)
         house.did.clear()
         house.refused("another command is at work", corpus=array, last="a")
-    assert house.go(corpus=array, last="a") == []
-    assert house.go(last="a") == []  # the manifest is the one any other executor leaves
+    assert house.go(last="a") == ["a"]
+    assert house.go(corpus=array, last="a") == [], "an element that comes late has nothing to do"
+    assert house.go(corpus=array, last="a", seed=7) == ["unit"]
 
 
 def test_from_and_until(house: House) -> None:
@@ -146,27 +155,27 @@ def test_a_training_that_was_stopped_says_so(
     assert capsys.readouterr().err == "stopped: the state is saved; the same command continues from there\n"
 
 
-def test_a_parent_is_found_where_its_training_was_moved_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A branch in the same run folder has its parent's training moved aside before it begins."""
-    run = tmp_path / "run"
-    given = run / "pretrain.partial" / "checkpoints" / "step-00000020"
-    for number in (1, 2, 10):
-        (run / f"pretrain.before-{number}" / "checkpoints").mkdir(parents=True)
-    for number in (2, 10):
-        (run / f"pretrain.before-{number}" / "checkpoints" / "step-00000020").mkdir()
-    assert parent_of(str(given), run) == str(run / "pretrain.before-10" / "checkpoints" / "step-00000020")
-    given.mkdir(parents=True)
-    assert parent_of(str(given), run) == str(given)
+@pytest.mark.parametrize("link", ["pretrain.partial", "pretrain"])
+def test_a_parent_is_found_when_the_runs_links_follow_the_branch(
+    link: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A branch in the same run folder has the same step under the same link, which is another checkpoint."""
+    run, step = tmp_path / "run", Path("checkpoints") / "step-00000020"
+    parent, branch = (run / "made" / name for name in ("pretrain-0123456789", "pretrain-abcdef0123"))
+    for folder in (parent, branch):
+        (folder / step).mkdir(parents=True)
+        (folder / "logs").mkdir()
+    given = run / link / step
+    begin_work(run, "pretrain", parent)
+    if link == "pretrain":
+        (parent / "manifest.json").touch()
+        make_current(run, "pretrain", parent)
+    assert parent_of(str(given), run) == str((parent / step).resolve())
     assert parent_of(None, run) is None
-    monkeypatch.chdir(tmp_path)  # `out` is given from here, the checkpoint by its whole path, as a message names it
-    given.rmdir()
-    assert parent_of(str(given), Path("run")) == str(Path("run/pretrain.before-10/checkpoints/step-00000020"))
-    assert parent_of(str(tmp_path / "elsewhere"), run) == str(tmp_path / "elsewhere")
-
-
-def test_a_free_setting_may_change_without_work(house: House) -> None:
-    """The run's name is in the export's recipe; scores of hours do not depend on it."""
-    house.change("b", settings=lambda recipe: {"name": recipe.name, "seed": recipe.seed}, free=("name",))
-    assert house.go() == ["a", "b", "c"]
-    assert house.go(name="a better title") == []
-    assert house.go(seed=7) == ["a", "b", "c"]
+    (branch / "logs" / "job.json").write_text(json.dumps({"parent": str(parent / step)}))
+    begin_work(run, "pretrain", branch)
+    for folder, name in ((run, given), (Path("run"), given), (Path("run"), Path("run") / link / step)):
+        monkeypatch.chdir(tmp_path)  # as `out` is given, and the checkpoint, as a message names it
+        assert Path(parent_of(str(name), folder) or "").resolve() == parent / step
+    elsewhere = str(tmp_path / "elsewhere" / step)
+    assert parent_of(elsewhere, run) == elsewhere

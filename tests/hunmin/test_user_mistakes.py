@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from mini import write_mini, write_recipe
 
 from hunmin.main import run_command
+from tests.runs import copy_run
 
 Said = Callable[[], str]
 
@@ -56,7 +56,7 @@ def test_spaces_and_hangul_in_paths(run: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_checkpoint_without_its_mark(run: Path, tmp_path: Path, said: Said) -> None:
     copied = tmp_path / "run"
-    shutil.copytree(run, copied)
+    copy_run(run, copied)
     (checkpoint,) = (copied / "pretrain" / "checkpoints").glob("step-*10")
     (checkpoint / "complete.json").unlink()
     code = run_command(["export", str(checkpoint), "--out", str(tmp_path / "model")])

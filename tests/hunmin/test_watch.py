@@ -154,7 +154,7 @@ def test_a_run_that_is_trained_anew_is_scored_anew(run: Run) -> None:
     partial = run.train("pretrain.partial", "the second", (10, 20))
     (run.out / "step-00000010" / "model").mkdir()
     assert run.go() == [10, 20] and run.rows() == [(10, 66.0), (20, 76.0)]
-    finished.rename(run.folder / "pretrain.before-1")
+    finished.rename(run.folder / "elsewhere")
     partial.rename(finished)
     assert run.go() == []
 

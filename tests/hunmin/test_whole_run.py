@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +22,7 @@ from hunmin.stages import STAGES
 from pretrain.callbacks.metrics import read_metrics
 from tests.hunmin.mini import TASKS
 from tests.klue.names import KLUE_TASKS
+from tests.runs import copy_run, copy_stages
 
 
 def test_its_page_has_its_numbers_and_none_of_its_text(mini_run: Path, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_verify_reads_everything_and_names_what_changed(
     mini_run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "run"
-    shutil.copytree(mini_run / "run", run)
+    copy_run(mini_run / "run", run)
     assert not list(run.glob("*.partial"))
     assert run_command(["verify", str(run), "--json"]) == 0
     whole = json.loads(capfd.readouterr().out)
@@ -121,7 +121,7 @@ def test_verify_prints_json_alone_for_users_of_wandb(mini_run: Path) -> None:
 def test_verify_sees_a_manifest_that_is_gone_or_edited(
     mini_run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    run = shutil.copytree(mini_run / "run", tmp_path / "run")
+    run = copy_run(mini_run / "run", tmp_path / "run")
     (run / "tokens" / "manifest.json").unlink()
     (run / "tokens" / "tokens-00000.bin").unlink()
     manifest = run / "corpus" / "manifest.json"
@@ -158,9 +158,9 @@ def test_watch_scores_each_checkpoint_once(mini_run: Path, capfd: pytest.Capture
 def test_a_further_task_keeps_the_finished_jobs(
     mini_run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hunmin.replacing.LONG_SECONDS", 60.0)
+    monkeypatch.setattr("hunmin.redo.LONG_SECONDS", 60.0)
     run, tasks = tmp_path / "run", json.dumps([*TASKS, "klue-sts"])
-    shutil.copytree(mini_run / "run", run)
+    copy_run(mini_run / "run", run)
     with (run / "logs" / "timing.jsonl").open("a") as stream:
         stream.write(json.dumps({"stage": "klue", "seconds": 600, "since_begin": 600}) + "\n")
     before = {path: path.stat().st_mtime_ns for path in (run / "klue").glob("jobs/*/result.json")}
@@ -222,7 +222,7 @@ def test_saved_predictions_score_what_the_report_says(
 def test_a_published_model_is_trained_further_with_more_words(mini_run: Path) -> None:
     """Its export and tokenizer are all that is needed; the first validation loss is near its last, and ids stay."""
     first, second = mini_run / "run", mini_run / "further"
-    shutil.copytree(first / "corpus", second / "corpus", dirs_exist_ok=True)  # no setting of it changes
+    copy_stages(first, second, "corpus")  # no setting of it changes
     changes = [
         f"out={second}",
         f"tokenizer.base={first / 'export'}",
@@ -268,8 +268,7 @@ def test_klue_bert_shrunk_runs_from_tokens_to_scores(mini_run: Path) -> None:
         "klue": {**mini["klue"], "tasks": ["ynat"], "baseline_random": False, "workers": 0},
         "out": str(mini_run / "bert"),
     }
-    for name in ("corpus", "tokenizer"):  # their settings are the small run's
-        shutil.copytree(mini_run / "run" / name, mini_run / "bert" / name, dirs_exist_ok=True)
+    copy_stages(mini_run / "run", mini_run / "bert", "corpus", "tokenizer")  # their settings are the small run's
     recipe = Path(__file__).parents[2] / "configs" / "klue-bert-base.yaml"
     assert run_command(["run", str(recipe), *[f"{key}={json.dumps(value)}" for key, value in shrunk.items()]]) == 0
     config = json.loads((mini_run / "bert" / "export" / "config.json").read_bytes())

@@ -36,9 +36,8 @@ set -a; . {{ here / env_file }}; set +a
 [ -z "${SLURM_CPUS_PER_TASK:-}" ] || export SRUN_CPUS_PER_TASK="$SLURM_CPUS_PER_TASK"  # newer srun reads this alone
 mkdir -p {{ rank_logs }} {{ output }}
 {% if job == "train" %}
-stop_mark={{ run }}/pretrain.partial/logs/stopped
-rm -f "$stop_mark"
-stopped() { [ -e "$stop_mark" ]; }
+rm -f {{ run }}/made/pretrain-*/logs/stopped
+stopped() { ls {{ run }}/made/pretrain-*/logs/stopped > /dev/null 2>&1; }
 {% else %}
 stopped() { [ "$code" = 143 ] || [ "$code" = 130 ]; }
 {% endif %}

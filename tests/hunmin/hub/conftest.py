@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from hub_server import TOKEN, Hub
 from mini import write_further
+
+from tests.runs import copy_run
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def run(mini_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def scored(run: Path, tmp_path: Path) -> Path:
     """A copy of the run, with scores that nobody had to wait for."""
-    copy = Path(shutil.copytree(run, tmp_path / "scored"))
+    copy = copy_run(run, tmp_path / "scored")
     rows = [
         {
             "model": "mini", "task": "ynat", "init": init, "seed": 42, "best": dict.fromkeys(metrics_of("ynat"), value),

@@ -27,6 +27,7 @@ from klue.results import metrics_of
 from klue.tables import published_rows
 from klue.tasks import TASKS
 from pretrain.callbacks.metrics import read_metrics
+from tests.runs import copy_run
 
 ENGLISH = re.compile(
     r"\b(the|of|is|are|and|not|from|with|in|to|for|on|which|scores?|seeds?|model|metrics?|pretrained|published|random"
@@ -222,7 +223,7 @@ def branch(run: Path, parent: Path, step: int, tokens: int) -> None:
 @pytest.fixture
 def branched(scored: Path, tmp_path: Path) -> Path:
     """A branch from step 10 of a run "first|one": an hour at 1 TFLOP/s after two at 3, one of which came before."""
-    parent = Path(shutil.copytree(scored, tmp_path / "first"))
+    parent = copy_run(scored, tmp_path / "first")
     change(parent, lambda tree: tree.update(name="first|one"))
     log(parent, 0, (10, 3600, 1.0, 3.0), (20, 7200, 1.0, 3.0))
     log(scored, 10, (20, 7200, 1.0, 1.0))
@@ -272,7 +273,7 @@ def test_a_branchs_card_counts_its_parent(branched: Path, tmp_path: Path) -> Non
 
 
 def test_a_branch_of_a_branch_counts_all(branched: Path, tmp_path: Path) -> None:
-    third = Path(shutil.copytree(branched, tmp_path / "third"))
+    third = copy_run(branched, tmp_path / "third")
     branch(third, branched, 20, 7200)
     found = read_facts(third)
     assert found.parent and found.parent.work and found.parent.work.hours == pytest.approx(2.0)

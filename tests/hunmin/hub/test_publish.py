@@ -24,6 +24,7 @@ from hunmin.hub.private import refuse_private
 from hunmin.hub.publish_run import publish_run
 from hunmin.main import run_command
 from hunmin.recipe import Recipe, load_recipe
+from tests.runs import copy_run, forget, set_at_work
 
 LOAD = """
 import sys
@@ -142,9 +143,11 @@ class Live:
 
     def __init__(self, run: Path, folder: Path) -> None:
         self.source = checkpoint(run, 10)
-        self.path = Path(shutil.copytree(run, folder, ignore=shutil.ignore_patterns("pretrain", "export")))
-        shutil.copytree(run / "pretrain" / "logs", self.path / "pretrain.partial" / "logs")
-        self.checkpoints = self.path / "pretrain.partial" / "checkpoints"
+        self.path = copy_run(run, folder)
+        forget(self.path, "pretrain", "export")
+        training = set_at_work(self.path, "pretrain", "pretrain-0123456789")
+        shutil.copytree(run / "pretrain" / "logs", training / "logs")
+        self.checkpoints = training / "checkpoints"
         self.checkpoints.mkdir()
 
     def appear(self, step: int) -> None:
@@ -285,11 +288,11 @@ def test_of_training_at_work_the_newest_checkpoint_is_shown_and_what_is_not_ther
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As training leaves a run that it is at work on: step 10 of 20 saved, no export, no scores."""
-    going = Path(shutil.copytree(run, tmp_path / "going"))
-    (going / "pretrain").rename(going / "pretrain.partial")
-    (going / "pretrain.partial" / "manifest.json").unlink()
-    for later in (going / "export", going / "pretrain.partial" / "checkpoints" / "step-00000020"):
-        shutil.rmtree(later)
+    going = copy_run(run, tmp_path / "going")
+    forget(going, "pretrain", "export")
+    training = set_at_work(going, "pretrain", "pretrain-0123456789")
+    ignored = shutil.ignore_patterns("manifest.json", "step-00000020")
+    shutil.copytree(run / "pretrain", training, dirs_exist_ok=True, ignore=ignored)
     command = ["push", str(going), "me/mini", "--dry-run"]
     assert run_command(command) == 0
     out, err = capsys.readouterr()
@@ -332,7 +335,7 @@ def test_licence_title_and_language_are_set_after_a_run_is_finished(
     hub: Hub, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By the command that made it, which does no stage again, or for one upload."""
-    copy = Path(shutil.copytree(run, tmp_path / "run"))
+    copy = copy_run(run, tmp_path / "run")
     recipe, push = str(run.parent / "recipe.yaml"), ["push", str(copy), "me/mini", "--dry-run"]
     plain = [f"out={copy}", "hub.license=null"]
     assert run_command(["run", recipe, *plain, "--until", "export"]) == 0 and "begins" not in capsys.readouterr().err

@@ -158,7 +158,7 @@ def test_a_launch_and_its_dry_run_refuse_to_replace_finished_work(
 ) -> None:
     """Training took an hour; the scores after it are made anew by every launch but a local one."""
     monkeypatch.setenv(KEY, "0" * 32)
-    monkeypatch.setattr("hunmin.replacing.LONG_SECONDS", -1.0)
+    monkeypatch.setattr("hunmin.redo.LONG_SECONDS", -1.0)
     monkeypatch.setattr("hunmin.launch.start.run_child", lambda words, until: 0)
     house.change("b", name="pretrain")
     house.change("c", after=("a", "pretrain"), settings=lambda recipe: {"seeds": recipe.klue.seeds})
@@ -173,7 +173,7 @@ def test_a_launch_and_its_dry_run_refuse_to_replace_finished_work(
             assert run_command([*command, change, *dry]) == (2 if told else 0)
             said = capsys.readouterr()
             assert bool(said.out) == bool(dry) and told in said.err
-            assert ("this run would replace" in said.err) == bool(told)
+            assert ("this run would do the stage" in said.err) == bool(told)
     monkeypatch.delenv(KEY)
     assert run_command([*command, "pretrain.optimizer.learning_rate=0.0003", "--dry-run"]) == 0
     assert f"{KEY} is not set here: whether finished stages fit the recipe is unchecked" in " ".join(

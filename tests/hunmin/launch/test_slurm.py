@@ -21,7 +21,7 @@ SHIMS = {
     "srun": 'echo "srun $*" >> calls\n'
     'case " $* " in *" pretrain "*) mark=1;; *) mark=;; esac\n'
     '[ -n "${FAIL:-}" ] && { echo "rank 0 broke" > runs/x/logs/ranks/rank-0.log; exit "$FAIL"; }\n'
-    "trap '[ -z \"$mark\" ] || touch runs/x/pretrain.partial/logs/stopped; exit 143' TERM\n"
+    "trap '[ -z \"$mark\" ] || touch runs/x/made/pretrain-0/logs/stopped; exit 143' TERM\n"
     "i=0\n"
     "echo $$ > task\nwhile [ $i -lt 100 ]; do i=$((i + 1)); sleep 0.1; [ -e finish ] && exit 0; done\n",
     "scancel": 'echo "scancel $*" >> calls\nkill -TERM "$(cat task)"\n'
@@ -42,8 +42,8 @@ class Batch:
         for program, body in SHIMS.items():
             (folder / program).write_text(f"#!/bin/bash\n{body}")
             (folder / program).chmod(0o755)
-        (folder / "runs/x/pretrain.partial/logs").mkdir(parents=True)
-        (folder / "runs/x/pretrain.partial/logs/stopped").touch()  # of the time before
+        (folder / "runs/x/made/pretrain-0/logs").mkdir(parents=True)
+        (folder / "runs/x/made/pretrain-0/logs/stopped").touch()  # of the time before
 
     def run(self, number: str = "", **variables: str) -> tuple[int, str, list[str]]:
         """Return exit code, what was printed, and Slurm's commands that were called."""

@@ -19,6 +19,7 @@ from hunmin.main import run_command
 from hunmin.page.facts import read_facts
 from hunmin.page.page import render, write_page
 from hunmin.page.words import ENGLISH
+from tests.runs import copy_run
 
 NOW = 2_000_000_000.0
 """2033-05-18 03:33:20 UTC."""
@@ -450,7 +451,7 @@ def test_embeddings(whole: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_whose_embeddings_are_not_done_is_not_finished(whole: Path, tmp_path: Path) -> None:
-    run = Path(shutil.copytree(whole, tmp_path / "copy"))
+    run = copy_run(whole, tmp_path / "copy")
     (run / "recipe.yaml").write_text((run / "recipe.yaml").read_text("utf-8") + "embed: {data: [{use: klue-nli}]}\n")
     shutil.rmtree(run / "embed", ignore_errors=True)
     facts = read_facts(run, NOW)

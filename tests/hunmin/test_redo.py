@@ -1,8 +1,7 @@
-"""What a run may not replace: files that are not its own, and more than a minute of work that nobody gave up."""
+"""What a run does not do again unasked: more than a minute of work. And what it never touches: whatever is there."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import shutil
@@ -12,22 +11,29 @@ from typing import Any
 import pytest
 
 from common.errors import UserError
+from common.facts import Facts
 from common.rules import RULES
 from common.settings import dump_settings
+from data.settings import CorpusSettings
 from hunmin import stages
 from hunmin.page.page import write_page
 from hunmin.recipe import Recipe, save_recipe
-from hunmin.replacing import _loss, given_up, set_aside, work_seconds
-from hunmin.run import judge_all, refuse_replacing
+from hunmin.redo import _refusal, given_up
+from hunmin.run import judge_all, refuse_redoing_unasked
 from hunmin.stages import stage_named
-from hunmin.state import RunFolder, Verdict, begun_with, differences
+from hunmin.state import RunFolder, Verdict
 from klue.settings import KlueSettings
 from tests.hunmin.house import House
 
 
 @pytest.fixture(autouse=True)
 def _a_minute(_short_work: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hunmin.replacing.LONG_SECONDS", 60.0)
+    monkeypatch.setattr("hunmin.redo.LONG_SECONDS", 60.0)
+
+
+def everything(house: House) -> dict[str, bytes]:
+    """Return all outputs and pieces that the run has ever made, by their place."""
+    return {name: content for name, content in tree(house.run / "made").items() if not name.endswith(".work.json")}
 
 
 def make_long(house: House, stage: str) -> None:
@@ -68,23 +74,25 @@ def flip(path: Path) -> None:
 def test_a_minute_of_unfinished_work_is_not_replaced_unasked(house: House) -> None:
     partial = unfinished(house, "b", seconds=61)
     before = tree(partial)
-    house.refused("b.partial", "lr: 0.0001 → 0.0003", "restore", "--restart b", lr=3e-4)
+    house.refused(partial.resolve().name, "lr: 0.0001 → 0.0003", "restore", "--restart b", lr=3e-4)
     with pytest.raises(UserError, match=r"lr: 0\.0001 → 0.0003"):  # a check beforehand refuses it as well
-        refuse_replacing(house.recipe(lr=3e-4))
+        refuse_redoing_unasked(house.recipe(lr=3e-4))
     assert tree(partial) == before and not (house.run / "b").exists()
     assert house.go() == ["b+", "c"], "restored: it continues"
 
 
 @pytest.mark.parametrize(("seconds", "options"), [(59, {}), (600, {"restart": "b"})])
-def test_less_or_what_is_given_up_is_moved_aside(seconds: float, options: dict[str, str], house: House) -> None:
-    unfinished(house, "b", seconds)
+def test_less_or_what_is_given_up_stays_beside(seconds: float, options: dict[str, str], house: House) -> None:
+    first = unfinished(house, "b", seconds).resolve()
     assert house.go(lr=3e-4, **options) == ["b", "c"]
-    assert (house.run / "b.before-1" / "piece").exists()
-    unfinished(house, "a", seconds=600, seed=7, restart="a")
+    assert (first / "piece").exists() and (house.run / "b").resolve() != first
+    assert house.go() == ["b+", "c"], "back at the first settings it continues"
+    second = unfinished(house, "a", seconds=600, seed=7, restart="a").resolve()
     assert house.go(seed=7, restart="a", last="a") == ["a"], "begins anew though it could continue"
+    assert (second / "piece").exists() and (house.run / "a").resolve() != second
 
 
-def test_finished_work_is_not_replaced_unasked(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+def test_finished_work_is_not_replaced_unasked(house: House) -> None:
     finished(house, "b")
     for changes, named in (({"lr": 5e-4}, "lr: 0.0001 → 0.0005"), ({"seed": 7}, "x: 42 → 7")):
         house.refused(named, **changes)  # the root of it, also where an earlier stage is what changed
@@ -95,10 +103,12 @@ def test_finished_work_is_not_replaced_unasked(house: House, capsys: pytest.Capt
     assert house.go() == []
     assert house.go(first="b") == ["b"], "--from asks for it"
     assert house.go(lr=5e-4) == ["b", "c"], "it was made in a second this time"
-    line = next(line for line in capsys.readouterr().err.splitlines() if "the new one" in line and "0.0005" in line)
-    assert line.startswith("b: the new one is finished (lr: 0.0001 → 0.0005); the earlier b is now b.before-2")
     make_long(house, "b")
     assert house.go(lr=3e-4, restart="b") == ["b", "c"]
+    before = everything(house)
+    make_long(house, "b")
+    assert house.go() == house.go(lr=5e-4) == house.go(lr=3e-4) == [], "whatever was made once is there"
+    assert everything(house) == before
     house.did.clear()
     (house.run / "logs" / "timing.jsonl").unlink()
     house.refused("lr: 0.0003 → 0.0002", lr=2e-4)  # work of unknown length counts as long
@@ -107,7 +117,7 @@ def test_finished_work_is_not_replaced_unasked(house: House, capsys: pytest.Capt
 @pytest.mark.parametrize("stage", ["a", "b"])
 def test_a_long_stage_that_lost_a_file_is_not_done_again_unasked(stage: str, house: House) -> None:
     """The file may lie elsewhere still, and what is there of the others would go."""
-    lost = finished(house, stage).run / stage / "result"
+    lost = (finished(house, stage).run / stage).resolve() / "result"
     lost.rename(house.folder / "result")
     house.refused("output missing or cut short: result")
     assert (lost.parent / "piece").exists()
@@ -116,8 +126,11 @@ def test_a_long_stage_that_lost_a_file_is_not_done_again_unasked(stage: str, hou
 
 
 def test_a_quick_stage_made_again_to_the_same_bytes_costs_nothing(house: House) -> None:
-    (finished(house, "b").run / "a" / "result").unlink()
-    assert house.go() == ["a"]
+    damaged = (finished(house, "b").run / "a").resolve()
+    (damaged / "result").unlink()
+    assert house.go() == ["a"], "beside the damaged one"
+    assert (damaged / "manifest.json").exists() and (house.run / "a").resolve() != damaged
+    assert house.go() == [], "the one that lacks nothing counts"
 
 
 def test_hours_of_work_begun_by_older_rules_are_not_replaced_unasked(
@@ -133,14 +146,6 @@ def test_what_was_given_up_once_is_not_asked_again(house: House) -> None:
     """A second attempt that was stopped continues without --restart, though the first output is still there."""
     unfinished(finished(house, "b"), "b", seconds=600, lr=5e-4, restart="b")
     assert house.go(lr=5e-4) == ["b+", "c"]
-
-
-def test_the_earlier_training_is_named_by_its_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for step in (400, 4500):
-        (tmp_path / "pretrain" / "checkpoints" / f"step-{step:08d}").mkdir(parents=True)
-    set_aside(stage_named("pretrain"), tmp_path / "pretrain", tmp_path / "pretrain", "the new one is finished")
-    said = " ".join(capsys.readouterr().err.split())
-    assert "the earlier pretrain (4,500 steps) is now pretrain.before-1" in said
 
 
 def test_work_in_a_copied_run_is_as_long_as_it_was(house: House) -> None:
@@ -162,24 +167,8 @@ def test_work_under_a_clock_that_was_set_back_is_not_replaced_unasked(later: int
     os.utime(partial / "first", (begun + later, begun + later))
     os.utime(partial / "piece", (begun + later - 3600 + 50,) * 2)
     before = tree(partial)
-    house.refused("b.partial", "lr: 0.0001 → 0.0003", lr=3e-4)
+    house.refused(partial.resolve().name, "lr: 0.0001 → 0.0003", lr=3e-4)
     assert tree(partial) == before
-
-
-def test_what_was_taken_over_is_no_work_of_the_attempt(house: House) -> None:
-    """A stage that grows begins with the files of its finished output, which are still there."""
-
-    def take_over(final: Path, partial: Path) -> None:
-        shutil.copytree(final, partial, ignore=shutil.ignore_patterns("manifest.json"))
-
-    house.go()
-    for path in (house.run / "b").glob("*"):
-        os.utime(path, (1e9, 1e9))
-    house.change("b", includes=lambda recipe, earlier: True, take_over=take_over)
-    partial = house.stop("b", lr=3e-4)
-    stage = next(stage for stage in stages.STAGES if stage.name == "b")
-    seconds = work_seconds(RunFolder(house.run), stage, partial)
-    assert (partial / "result").stat().st_mtime == 1e9 and seconds is not None and seconds < 60
 
 
 # --- files that are not the run's own
@@ -190,7 +179,7 @@ def test_what_was_taken_over_is_no_work_of_the_attempt(house: House) -> None:
 def test_a_folder_of_the_users_own_is_left_alone(house: House, stage: str, kind: str) -> None:
     mine = house.run / stage
     house.go(last="c" if kind == "another stage's folder" else "a")
-    shutil.rmtree(mine, ignore_errors=True)
+    mine.unlink(missing_ok=True)
     if kind == "file":
         mine.write_text("only copy")
     elif kind == "link":  # to an empty folder: a folder does not take a link's name
@@ -214,49 +203,40 @@ def test_an_empty_folder_may_be_there(house: House) -> None:
     assert house.go() == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("later", [60, -3600], ids=["later", "clock-set-back"])
-def test_what_a_user_adds_or_edits_in_a_finished_folder_is_kept(
-    later: int, house: House, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("change", [{"seed": 7}, {"restart": "a"}, {"lr": 5e-4}], ids=["settings", "anew", "later"])
+@pytest.mark.parametrize("state", ["finished", "unfinished"])
+@pytest.mark.parametrize("name", ["notes.txt", ".notes.md", ".git/config", "logs/notes.txt", "checkpoints/x", "result"])
+def test_what_a_user_adds_or_edits_stays_where_it_is(
+    name: str, state: str, change: dict[str, Any], house: House
 ) -> None:
-    house.go()
-    (house.run / "a" / "notes.txt").write_text("only copy")
-    mine = house.run / "c" / "result"  # a model card that was worked on, say
-    mine.write_text("C")
-    os.utime(mine, (mine.stat().st_mtime + later,) * 2)
-    assert house.go(seed=7) == ["a", "b", "c"]
-    said = capsys.readouterr().err
-    assert (house.run / "a.before-1" / "notes.txt").read_text() == "only copy" and "notes.txt" in said
-    assert (house.run / "c.before-1" / "result").read_text() == "C" and "c/result has been edited" in said
-    assert not (house.run / "a" / "notes.txt").exists()
-
-
-@pytest.mark.parametrize("name", [".notes.md", ".git/config", "logs/notes.txt", "logs/other.log", "checkpoints/x"])
-def test_hidden_files_and_those_among_logs_are_the_users_too(name: str, house: House) -> None:
-    house.go()
-    mine = house.run / "a" / name
+    """The last one is an output that was worked on: a model card, say."""
+    if state == "finished":
+        house.go()
+    else:
+        house.stop("a")
+    mine = (house.run / ("a" if state == "finished" else "a.partial")).resolve() / name
     mine.parent.mkdir(exist_ok=True)
-    mine.write_text("only copy")
-    assert house.go(seed=7) == ["a", "b", "c"]
-    assert (house.run / "a.before-1" / name).read_text() == "only copy"
-
-
-@pytest.mark.parametrize("name", [".lock", "logs/result.log", "logs/metrics.jsonl"])
-def test_the_log_of_what_a_stage_made_is_its_own(name: str, house: House) -> None:
-    house.go()
-    log = house.run / "a" / name
-    log.parent.mkdir(exist_ok=True)
-    log.write_text("its own")
-    assert house.go(seed=7) == ["a", "b", "c"] and not list(house.run.glob("a.before-*"))
+    mine.write_text("only copy" if name != "result" else "ONLY")
+    before = everything(house)
+    if name == "result" and "seed" not in change and state == "finished" and change != {"restart": "a"}:
+        house.did.clear()
+        house.refused("result", **change)
+    else:
+        house.go(**change)
+    after = everything(house)
+    rewritten = {str(mine.relative_to(house.run / "made"))} if state == "unfinished" and name == "result" else set()
+    assert {key: after.get(key) for key in before if key not in rewritten} == {
+        key: content for key, content in before.items() if key not in rewritten
+    }
 
 
 @pytest.mark.parametrize("content", ["", "not json", "[]", '{"settings": {}}'])
-def test_an_unfinished_folder_without_a_mark_is_moved_aside(content: str, house: House) -> None:
-    partial = house.run / "b.partial"
-    partial.mkdir(parents=True)
-    (partial / "step-40").write_text("hours of work")
-    (partial / ".work.json").write_text(content) if content else None
-    house.go(last="b")
-    assert (house.run / "b.before-1" / "step-40").read_text() == "hours of work"
+def test_an_unfinished_folder_without_a_mark_is_left_alone(content: str, house: House) -> None:
+    damaged = house.stop("b").resolve()
+    (damaged / "step-40").write_text("hours of work")
+    (damaged / ".work.json").write_text(content) if content else (damaged / ".work.json").unlink()
+    assert house.go(last="b") == ["b"]
+    assert (damaged / "step-40").read_text() == "hours of work" and (house.run / "b").resolve() != damaged
 
 
 def test_a_recipe_of_the_users_own_in_the_run_folder_is_left_alone(house: House) -> None:
@@ -287,17 +267,17 @@ def test_a_page_of_the_users_own_is_left_alone(house: House) -> None:
     assert mine.read_text() == "<html>my notes</html>"
 
 
-# --- what earlier versions have left
+# --- what is no difference
 
 
-def test_work_of_a_version_with_fewer_settings_continues(house: House) -> None:
-    stage = dataclasses.replace(stage_named("a"), section="klue")
+def test_work_of_a_version_with_fewer_settings_continues(tmp_path: Path) -> None:
+    work = RunFolder(tmp_path).work(stage_named("klue"))
     settings = dump_settings(KlueSettings(data="y"))
-    before = begun_with(stage, dump_settings(KlueSettings(data="y")), {"input.txt": "1"})
+    before = Facts(dump_settings(KlueSettings(data="y")), {"input.txt": "1"}, 1)
     del before.settings["keep_head"], before.settings["training"]["epochs"]
-    assert differences(stage, before, begun_with(stage, settings, {"input.txt": "1"})) == {}
-    found = differences(stage, before, begun_with(stage, settings | {"keep_head": True}, {}))
-    assert found == {"setting changed": ["klue.keep_head: null → true"], "input changed": ["input.txt (gone)"]}
+    assert not work.differences(before, Facts(settings, {"input.txt": "1"}, 1)).any
+    found = work.differences(before, Facts(settings | {"keep_head": True}, {}, 1))
+    assert (found.settings, found.inputs) == (("klue.keep_head: null → true",), ("input.txt (gone)",))
 
 
 def test_a_run_does_not_read_what_it_writes(tmp_path: Path) -> None:
@@ -322,64 +302,18 @@ def test_a_run_does_not_read_what_it_writes(tmp_path: Path) -> None:
 # --- finished work that is part of the new one
 
 
-def test_finished_work_that_the_new_settings_include_is_taken_over(
-    house: House, capsys: pytest.CaptureFixture[str]
-) -> None:
-    finished(house, "a").change(
-        "a",
-        includes=lambda recipe, earlier: recipe.seed > earlier["x"],
-        take_over=lambda final, partial: shutil.copytree(final, partial),
-    )
+def test_finished_work_that_the_new_settings_include_is_no_reason_to_ask(house: House) -> None:
+    """KLUE with more seeds: the jobs of those that are there count (`tests/klue/test_finished.py`)."""
+
+    def grows(old: Facts, new: Facts, finished: bool) -> bool:
+        return old.inputs == new.inputs and bool(old.settings["x"] < new.settings["x"])
+
+    finished(house, "a").change("a", includes=grows)
     house.refused("x: 42 → 7", "--restart a", seed=7)
-    assert house.go(seed=43, last="a") == ["a+"]  # nothing was asked
-    assert "setting changed: x: 42 → 43; what is finished is kept" in capsys.readouterr().err
-    assert (house.run / "a" / "result").read_text() == "a 43"
+    assert house.go(seed=43, last="a") == ["a"]
     make_long(house, "a")
-    assert house.go(seed=44, last="a", restart="a") == ["a"]  # asked for from its beginning
-    make_long(house, "a")
-    flip(house.run / "a" / "result")
-    house.refused("make it again with --from a", seed=45)
-    assert house.go(seed=45, last="a", first="a") == ["a"]
-
-
-def test_work_that_lost_a_file_is_made_again_not_taken_over(house: House) -> None:
-    house.go()
-    house.change("a", includes=lambda recipe, earlier: True, take_over=lambda final, partial: None)
-    (house.run / "a" / "result").unlink()
-    assert house.go(last="a") == ["a"] and (house.run / "a" / "result").read_text() == "a 42"
-
-
-def test_taken_over_work_of_other_inputs_is_none(house: House) -> None:
-    finished(house, "a").change("a", includes=lambda recipe, earlier: True)
     (house.folder / "input.txt").write_text("other")
-    house.refused("input.txt", "--restart a", seed=43)
-    assert (house.run / "a" / "result").read_text() == "a 42"
-
-
-# --- elements of an array
-
-ARRAY: dict[str, Any] = {"corpus": {"inputs": ["x"], "executor": "slurm-array"}, "last": "a"}
-
-
-def test_elements_of_an_array_do_not_replace_work_unasked(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hunmin.preflight.SHARED_STAGE", "a")
-    partial = unfinished(house, "a", seconds=61, **ARRAY)
-    house.refused("x: 42 → 7", f"move {partial} away", **ARRAY, seed=7)
-    assert house.go(**ARRAY) == ["a+"], "the whole array began, not this element"
-    make_long(house, "a")
-    house.did.clear()
-    house.refused("x: 42 → 7", **ARRAY, seed=7)
-    house.refused("do the stage 'a' alone", **ARRAY, restart="a")
-
-
-def test_what_an_array_began_is_ended_here(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hunmin.preflight.SHARED_STAGE", "a")
-    unfinished(house, "a", seconds=61, **ARRAY)
-    (house.folder / "input.txt").write_text("other")  # known by the parts of the corpus themselves
-    reopened: list[Path] = []
-    house.change("a", reopen=reopened.append)
-    assert house.go(last="a") == ["a+"] and len(reopened) == 1
-    assert json.loads((house.run / "a" / "manifest.json").read_bytes())["inputs"]
+    house.refused("input.txt", "--restart a", seed=44)
 
 
 # --- the ways on
@@ -387,7 +321,7 @@ def test_what_an_array_began_is_ended_here(house: House, monkeypatch: pytest.Mon
 
 def test_a_branch_is_offered_from_the_newest_checkpoint_where_one_can_be(tmp_path: Path) -> None:
     def loss(*changes: str) -> str:
-        return str(_loss(stage_named("pretrain"), tmp_path, 600, changes))
+        return str(_refusal(stage_named("pretrain"), tmp_path, 600, changes))
 
     batch, steps = "pretrain.global_batch: 8 → 32", [tmp_path / f"checkpoints/step-{n:08d}" for n in (5, 20)]
     assert "branch_from" not in loss(batch), "there is no checkpoint"
@@ -402,7 +336,7 @@ def test_a_branch_is_offered_from_the_newest_checkpoint_where_one_can_be(tmp_pat
 
 def test_every_branch_gives_the_training_up_that_it_replaces(house: House) -> None:
     def given(change: str) -> set[str]:
-        return given_up([Verdict(stages.STAGES[1], False, "", changes=(change,))], None, stages.STAGES)
+        return given_up([Verdict(stages.STAGES[1], False, "", earlier={Path(): (change,)})], None, stages.STAGES)
 
     assert given('pretrain.branch_from: null → "x"') == given('pretrain.branch_from: "x" → "y"') == {"b", "c"}
     assert given('pretrain.branch_from: "x" → null') == set(), "the branch's own work is not given up by that"
@@ -466,24 +400,23 @@ def test_a_file_that_no_stage_reads_is_no_input(tmp_path: Path) -> None:
     assert len(corpus_files) == 4 and klue_files == before[1], "read to decontaminate, but no task of this run"
 
 
-def test_pseudonyms_that_are_turned_on_are_no_other_key(house: House) -> None:
+@pytest.mark.parametrize("on", [True, False])
+def test_pseudonyms_that_are_turned_on_or_off_are_no_other_key(on: bool, house: House) -> None:
     """The fingerprint comes and goes with `pii.enabled`, which says it."""
-    pii: dict[str, Any] = {"enabled": False}
-    house.change("a", settings=lambda recipe: {"pii": pii}, section="corpus")
+    states: list[dict[str, Any]] = [{"enabled": False}, {"enabled": True, "key_fingerprint": "0011aabb"}]
+    before, after = states if on else states[::-1]
+    house.change("a", settings=lambda recipe: {"pii": before}, model=CorpusSettings)
     house.go()
-    for changed, told in (
-        ({"enabled": True, "key_fingerprint": "0011aabb"}, "corpus.pii.enabled: false → true"),
-        ({"enabled": False}, "corpus.pii.enabled: true → false"),
-    ):
-        pii = changed
-        assert judge_all(house.recipe())[0].why == f"setting changed: {told}" and house.go() == ["a"]
+    house.change("a", settings=lambda recipe: {"pii": after})
+    told = f"a.pii.enabled: {str(not on).lower()} → {str(on).lower()}"
+    assert judge_all(house.recipe())[0].why == f"setting changed: {told}" and house.go() == ["a"]
 
 
 @pytest.mark.parametrize("long", [True, False], ids=["long", "short"])
 def test_another_key_of_the_pseudonyms_is_told_as_one(long: bool, house: House) -> None:
     """Its fingerprint says nothing to a person; and the work is continued by the run's own key."""
     key = ["0011aabb"]
-    house.change("a", settings=lambda recipe: {"pii": {"key_fingerprint": key[0]}}, section="corpus")
+    house.change("a", settings=lambda recipe: {"pii": {"key_fingerprint": key[0]}}, model=CorpusSettings)
     if long:
         finished(house, "a")
     else:

@@ -1,0 +1,94 @@
+"""What counts in a run's folder: `current.json` says it, and links with the stages' names show it to people."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from common.errors import HunminError, UserError
+from common.files import atomic_write, sha256_file
+from common.manifest import MANIFEST, WORK_MARK, made_by, read_manifest
+from common.progress import say
+from common.stage_folders import AT_WORK, COUNTS, CURRENT, MADE, MANIFESTS, links_of, read_current
+
+
+def begin_work(run: Path, stage: str, folder: Path) -> None:
+    """Note the folder of `MADE` in which a stage works from now on, and link STAGE.partial to it."""
+    tree = read_current(run)
+    tree[AT_WORK][stage] = folder.name
+    _write(run, tree)
+    _link(links_of(run, stage)[1], folder)
+
+
+def make_current(run: Path, stage: str, folder: Path) -> None:
+    """Let a whole folder of `MADE` count for a stage from now on, and link its name to it; the stage is at work no
+    more."""
+    tree = read_current(run)
+    tree[COUNTS][stage] = folder.name
+    tree[AT_WORK].pop(stage, None)
+    if folder.name not in tree[MANIFESTS]:  # else one that was edited since would pass for the stage's
+        tree[MANIFESTS][folder.name] = sha256_file(folder / MANIFEST)
+    _write(run, tree)
+    (folder / WORK_MARK).unlink(missing_ok=True)  # of a command that was killed as it ended
+    whole, at_work = links_of(run, stage)
+    _link(whole, folder)
+    if at_work.is_symlink():
+        at_work.unlink()
+
+
+def with_lineage(run: Path, names: Iterable[str]) -> list[str]:
+    """Return names of folders of `MADE`, and of all that they were made of, as far as their manifests can be read."""
+    reached: dict[str, None] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop(0)
+        if name in reached:
+            continue
+        reached[name] = None
+        with suppress(HunminError):
+            manifest = read_manifest(run / MADE / name)
+            waiting += manifest.lineage.values() if manifest else ()
+    return list(reached)
+
+
+def _write(run: Path, tree: dict[str, dict[str, str]]) -> None:
+    if tree != read_current(run):
+        with atomic_write(run / CURRENT) as stream:
+            json.dump(tree, stream, indent=1, sort_keys=True)
+
+
+def _link(link: Path, folder: Path) -> None:
+    target = Path(MADE) / folder.name
+    if link.is_symlink() and link.readlink() == target:
+        return
+    fresh = link.with_name(f".{link.name}.tmp")
+    try:
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(target)
+        with suppress(OSError):  # an empty folder may have the name
+            link.rmdir()
+        fresh.replace(link)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        say(f"no link {link}: {error.strerror}; the folder is {folder}", style="yellow")
+
+
+def refuse_taken_name(link: Path, stage: str) -> None:
+    """Raise a UserError where something of the user's has the name of a link; a copy of a run in which links became
+    folders may hold one of ours there.
+
+    Args:
+        link: one of `links_of`.
+        stage: in the manifest of what it links to.
+    """
+    ours = link.is_symlink() and link.readlink().parent == Path(MADE)
+    empty = link.is_dir() and not link.is_symlink() and not link.is_mount() and not any(link.iterdir())
+    if os.path.lexists(link) and not ours and not empty and not made_by(link, stage):
+        raise UserError(
+            f"{link} was not made by a run: the link to what '{stage}' makes has that name",
+            "a run replaces only what it has made itself",
+            "give another run folder (out=…), or move it away",
+        )
