@@ -10,7 +10,7 @@ import pyarrow as pa
 import xxhash
 
 from common.errors import UserError
-from common.files import atomic_write
+from common.files import write_text
 from common.progress import ProgressBar
 from data.deduplicate import DeduplicateSettings
 from data.deduplicate.decide import decide
@@ -31,6 +31,9 @@ from data.shards import (
 )
 from data.statistics import Counters, merge, shard_statistics, sort_counters, total
 
+WORK, PLAN = ".work", "plan"
+"""Folder of what an unfinished corpus alone needs, and its file that names the folder of the parts, and what of them
+the shards hold, by a hash."""
 DUPLICATES = "duplicates.jsonl"
 """Dropped documents, each with the one that stays in its stead; ids only."""
 
@@ -70,37 +73,22 @@ class ShardTask:
         """Return the shard's name."""
         return shard_name(self.index)
 
-    def fingerprint(self) -> str:
-        """Return 32 hex digits that change when a part was written anew or other rows of it are taken."""
-        digest = xxhash.xxh3_128()
-        for piece in self.pieces:
-            facts = piece.part.stat()
-            digest.update(f"{piece.part.name} {facts.st_size} {facts.st_mtime_ns} {piece.first}\n".encode())
-            digest.update(np.packbits(piece.documents))
-            digest.update(b"" if piece.sentences is None else np.packbits(piece.sentences))
-        return digest.hexdigest()
-
 
 @dataclass(frozen=True)
 class ShardWork:
-    """The function of a shard; a note beside the parts says what a finished shard was made from."""
+    """The function of a shard."""
 
     out: Path
-    work: Path
     schema: pa.Schema = SCHEMA
 
     def __call__(self, task: ShardTask) -> Counters:
-        """Write one shard and its manifest, unless they are there from the same pieces, and return its statistics."""
-        shard, note = self.out / SHARDS / task.name, self.work / f"{task.name}.plan"
-        plan = f"{task.fingerprint()} {task.copies} {' '.join(self.schema.names)}"
-        if not (note.exists() and note.read_text() == plan and shard.exists() and manifest_path(shard).exists()):
-            note.unlink(missing_ok=True)
+        """Write one shard and its manifest, unless they are there, and return its statistics."""
+        shard = self.out / SHARDS / task.name
+        if not (shard.exists() and manifest_path(shard).exists()):
             write_shard(shard, (_rows(piece, self.schema.names) for piece in task.pieces), self.schema)
             counts = sort_counters(shard_statistics(shard))
             mixed = {} if task.copies == 1 else {COPIES: task.copies}
             write_shard_manifest(shard, {**mixed, "total": total(counts["sources"]), **counts})
-            with atomic_write(note) as stream:
-                stream.write(plan)
         facts = read_shard_manifest(shard)
         return {name: facts[name] for name in ("sources", "lengths")}
 
@@ -122,7 +110,7 @@ def assemble(
     Args:
         parts: part files in input order.
         out: folder that gets shards/ and duplicates.jsonl.
-        work: folder of the parts.
+        work: folder of the parts, in which their names stand for what they hold.
         settings: which duplicates go.
         shard_mb: text in a shard, 10^6 bytes.
         execute: runs the tasks.
@@ -139,10 +127,10 @@ def assemble(
         tasks = _plan(parts, decision.documents, decision.sentences, shard_bytes)
     else:
         tasks = _plan_mixed(parts, mixed.copies, decision.sentences, shard_bytes)
-    _remove_strangers(out / SHARDS, tasks)
+    _keep_to(f"{work.name} {_hash(tasks, schema)}", out)
     statistics: Counters = {"sources": {}, "lengths": {}}
     with ProgressBar("shards", len(tasks), "shards") as bar:
-        for one in execute(ShardWork(out, work, schema), tasks, lambda _: bar.advance()):
+        for one in execute(ShardWork(out, schema), tasks, lambda _: bar.advance()):
             merge(statistics, one)
     return Assembly(len(tasks), decision.counts, sort_counters(statistics), mixed and mixed.counts)
 
@@ -164,12 +152,26 @@ def _plan_mixed(
     return tasks
 
 
-def _remove_strangers(folder: Path, tasks: list[ShardTask]) -> None:
-    """Remove shards of an earlier plan that this one does not have."""
-    names = {name for task in tasks for name in (task.name, manifest_path(Path(task.name)).name)}
-    for path in folder.glob("shard-*"):
-        if path.name not in names:
-            path.unlink()
+def _hash(tasks: list[ShardTask], schema: pa.Schema) -> str:
+    """Return 32 hex digits of what shards are made of: the columns, and which rows of which parts."""
+    digest = xxhash.xxh3_128(" ".join(schema.names).encode())
+    for task in tasks:
+        digest.update(f"\n{task.copies}".encode())
+        for piece in task.pieces:
+            digest.update(f"\n{piece.part.name} {piece.first} {len(piece.documents)}\n".encode())
+            digest.update(np.packbits(piece.documents))
+            digest.update(b"" if piece.sentences is None else np.packbits(piece.sentences))
+    return digest.hexdigest()
+
+
+def _keep_to(plan: str, out: Path) -> None:
+    """Note the plan of the shards, and remove those of another: of inputs whose change nobody could tell."""
+    note = out / WORK / PLAN
+    if note.exists() and note.read_text(encoding="utf-8") == plan:
+        return
+    for path in (out / SHARDS).glob("shard-*"):
+        path.unlink()
+    write_text(note, plan)
 
 
 def _plan(

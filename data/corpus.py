@@ -1,10 +1,12 @@
 """The corpus stage: input files to shards of clean, pseudonymised, decontaminated, distinct documents.
 
     files ─► blocks ─► units (any worker, any order) ─► parts ─► survivors of duplicates ─► shards ─► statistics
+                                               (units-3f9a1c2e21/)                            (the corpus's folder)
 
 Parts and shards are each one rename, so a killed run continues with the units that are missing, by their content (see
-`catalog`). What is written depends on the inputs and the settings alone, never on the executor, the number of workers
-or on how often the run was stopped.
+`catalog`). Parts of other settings have a folder of their own beside them, and wait there for those settings to come
+back. What is written depends on the inputs and the settings alone, never on the executor, the number of workers or on
+how often the run was stopped.
 """
 
 from __future__ import annotations
@@ -14,28 +16,27 @@ import shutil
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import NoReturn
 
 import orjson
 import pyarrow as pa
 import xxhash
 
-from common.errors import HunminError, UserError
+from common.errors import UserError
 from common.files import atomic_write, remove_leftovers
 from common.process import available_cores
 from common.progress import say
 from common.settings import dump_settings, settings_hash
 from common.slurm_array import ArrayElement, ShareDone
-from data.assemble import Assembly, assemble
+from data.assemble import PLAN, WORK, assemble
 from data.benchmark import BenchmarkSentence, load_benchmark
-from data.card import write_card
 from data.cleaning import clean_sentences, require_old_hangul
 from data.decontaminate import NOT_DECONTAMINATED, Decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.deduplicate.limits import memory_here, refuse_beyond
-from data.executors import open_executor
+from data.executors import Executor, open_executor
 from data.filters import build_filters
 from data.nfc import nfc
 from data.pii import (
@@ -49,9 +50,9 @@ from data.readers import InputFile, list_files
 from data.rules import part_rules
 from data.settings import CorpusSettings
 from data.shards import SCHEMA
-from data.statistics import Counters, histograms, merge, sort_counters, total
-from data.statistics.emptied import Inputs, sources_without_document
-from data.statistics.warnings import EMPTIED, WIKI_MARKUP, most_with_markup, warnings_of
+from data.statistics import Counters, merge, total
+from data.statistics.emptied import Inputs
+from data.statistics.report import STATISTICS, check_counts, whereabouts, write_reports
 from data.units.catalog import Catalog
 from data.units.fields import check_fields
 from data.units.runs import do_units
@@ -59,8 +60,8 @@ from data.units.set_aside import SetAside
 from data.units.survey import document_bytes, estimated_text
 from data.units.work import UnitWork, check_sources, check_unnamed, named
 
-WORK = ".work"
-STATISTICS = "statistics.json"
+UNITS = "units"
+"""Begins the name of a folder of parts; the hash of all that they depend on but for the inputs follows."""
 REJECTS = "rejects/rejects.jsonl"
 DAMAGED = "rejects/files.jsonl"
 FILTERED = "filtered.jsonl"
@@ -82,27 +83,74 @@ NOT_IN_PARTS = (
 what `FilterChain.identity` says, of decontamination the benchmark's sentences."""
 
 
-def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) -> Counters:
+def build_corpus(settings: CorpusSettings, out: Path, units: Path | None = None) -> Counters:
     """Write shards/, the card, the statistics and the lists of what was left out into `out` and return the main counts.
 
     Args:
         settings: what to read and how to treat it.
         out: a folder, empty or with what a killed run with the same settings and inputs left; it resumes.
-        units_only: end when the units are done, and leave duplicates and shards to a later call.
+        units: folder below which the parts are, in a folder for all settings that parts depend on; it goes when the
+            corpus is whole, others stay. None: below `out`.
 
     Raises:
         UserError: an input is missing; nothing was read, or nothing is left; no key.
         HunminError: too many lines were unreadable, or files damaged; or units failed or killed their workers: all
             others are done first.
-        ShareDone: this is an element of an array, or the units alone were asked for, and they are done.
+        ShareDone: this is an element of an array, and its units are done.
         DiskFullError: no space; what was finished stays.
     """
     out = Path(out)
-    element = ArrayElement.from_environment() if settings.executor == "slurm-array" else None
+    units = units or out / WORK
     if (out / STATISTICS).exists():
-        if element:
-            raise ShareDone(_what_follows(element))
-        return _finish(out)
+        if settings.executor == "slurm-array":
+            raise ShareDone(_what_follows(_element(settings)))
+        return _finish(out, units)
+    if settings.executor == "slurm-array":
+        build_units(settings, units)
+    with _finished_units(settings, units) as (catalog, function, execute):
+        catalog.refuse_unfit_inputs()
+        counts, damaged = _gather(catalog, out, bool(settings.filters))
+        check_counts(counts, settings.max_reject_share, out / REJECTS)
+        schema = pa.schema([*SCHEMA, *(function.filters.schema if settings.keep_scores else [])])
+        chosen = settings.deduplicate, settings.shard_mb
+        assembly = assemble(catalog.parts(), out, function.folder, *chosen, execute, schema, settings.mixture)
+    if not assembly.shards:
+        raise UserError(
+            "nothing is left of the corpus: " + whereabouts(counts, assembly),
+            "a corpus holds at least one document",
+            "look at the rule that took most, and change it in the recipe (corpus.clean, corpus.filters, …)",
+        )
+    write_reports(counts, damaged, assembly, out, function.key, bool(settings.filters))
+    return _finish(out, units)
+
+
+def build_units(settings: CorpusSettings, units: Path) -> NoReturn:
+    """Do the units of a corpus, or those of this element of an array; inputs may come and grow meanwhile.
+
+    Args:
+        settings: what to read and how to treat it.
+        units: folder below which the parts are; nothing else is written.
+
+    Raises:
+        ShareDone: they are done.
+        UserError, HunminError, DiskFullError: as `build_corpus`.
+    """
+    element = _element(settings)
+    with _finished_units(settings, units, element):
+        pass
+    raise ShareDone(_what_follows(element))
+
+
+def _element(settings: CorpusSettings) -> ArrayElement | None:
+    return ArrayElement.from_environment() if settings.executor == "slurm-array" else None
+
+
+@contextmanager
+def _finished_units(
+    settings: CorpusSettings, units: Path, element: ArrayElement | None = None
+) -> Iterator[tuple[Catalog, UnitWork, Executor]]:
+    """Do the units that are missing, of all or of an element's; yield their catalogue, their function, and what does
+    tasks."""
     files = corpus_files(settings)
     check_fields(files)
     check_unnamed(files)
@@ -114,30 +162,14 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
     key = resolve_key(settings.pii) if settings.pii.enabled else None
     if left_out := settings.pii.left_out:
         say(f"warning: {left_out}", style="yellow")
-    work = out / WORK
-    work.mkdir(parents=True, exist_ok=True)
-    with open_executor(settings.executor, settings.workers, settings.ray_address, work, ["data.units.warm"]) as execute:
-        function = _unit_work(settings, key, work)
+    units.mkdir(parents=True, exist_ok=True)
+    executor = settings.executor, settings.workers, settings.ray_address, units
+    with open_executor(*executor, ["data.units.warm"]) as execute:
+        function = _unit_work(settings, key, units)
         set_aside = SetAside(len(files), settings.max_bad_file_share)
         catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6), set_aside, element)
         do_units(catalog, function, execute)
-        if element or units_only:
-            raise ShareDone(_what_follows(element))
-        catalog.refuse_unfit_inputs()
-        units = catalog.parts()
-        counts, damaged = _gather(catalog, out, bool(settings.filters))
-        _check(counts, settings, out)
-        schema = pa.schema([*SCHEMA, *(function.filters.schema if settings.keep_scores else [])])
-        chosen = settings.deduplicate, settings.shard_mb
-        assembly = assemble(units, out, function.folder, *chosen, execute, schema, settings.mixture)
-    if not assembly.shards:
-        raise UserError(
-            "nothing is left of the corpus: " + _whereabouts(counts, assembly),
-            "a corpus holds at least one document",
-            "look at the rule that took most, and change it in the recipe (corpus.clean, corpus.filters, …)",
-        )
-    _write_reports(counts, damaged, assembly, out, key, bool(settings.filters))
-    return _finish(out)
+        yield catalog, function, execute
 
 
 def _what_follows(element: ArrayElement | None) -> str:
@@ -174,12 +206,7 @@ def corpus_files(settings: CorpusSettings) -> list[InputFile]:
     return files
 
 
-def reopen_corpus(out: Path) -> None:
-    """Make an unfinished folder fit to continue with other inputs or settings: nothing in it says that it is whole."""
-    (out / STATISTICS).unlink(missing_ok=True)
-
-
-def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitWork:
+def _unit_work(settings: CorpusSettings, key: bytes | None, units: Path) -> UnitWork:
     """Return the function of a unit; its folder of parts is named after all settings that parts depend on."""
     benchmark = _benchmark(settings, key)
     filters = build_filters(settings.filters)
@@ -191,10 +218,7 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitW
         "benchmark": _fingerprint(benchmark),
         "filters": filters.identity,
     }
-    folder = work / settings_hash(identity)
-    for other in work.iterdir():
-        if other.is_dir() and other != folder:
-            shutil.rmtree(other, ignore_errors=True)
+    folder = units / f"{UNITS}-{settings_hash(identity)[:10]}"
     folder.mkdir(exist_ok=True)
     decontaminator = None
     if settings.decontaminate.applies:
@@ -278,82 +302,10 @@ def _gather(catalog: Catalog, out: Path, filtered: bool) -> tuple[Counters, Coun
     return counts, dict(Counter(item["reason"] for item in damaged))
 
 
-def _check(counts: Counters, settings: CorpusSettings, out: Path) -> None:
-    rejects = sum(counts.get("rejects", {}).values())
-    documents = total(counts.get("read", {})).get("documents", 0)
-    reasons = _told(counts.get("rejects", {}))
-    if rejects and rejects > settings.max_reject_share * (rejects + documents):
-        raise HunminError(
-            f"{rejects} of {rejects + documents} lines hold no document ({reasons})",
-            f"at most max_reject_share = {settings.max_reject_share:.1%} of the lines may be rejected",
-            f"see {out / REJECTS}; fix the input, its text_field or its format, or raise corpus.max_reject_share",
-        )
-    if not documents:
-        skipped = _told(counts.get("skipped", {}))
-        reasons = "; ".join(filter(None, [reasons, skipped and f"passed over: {skipped}"]))
-        raise UserError(
-            "the corpus is empty: no document was read" + (f" ({reasons})" if reasons else ""),
-            "the inputs hold at least one document",
-            "check corpus.inputs",
-        )
-
-
-def _told(reasons: Counters) -> str:
-    return ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
-
-
-def _whereabouts(counts: Counters, assembly: Assembly) -> str:
-    documents = total(counts["read"])["documents"]
-    dropped = [f"{reason}: {count}" for reason, count in sorted(counts["dropped"].items())]
-    dropped += [
-        f"filter {name}: {total(total(measures))['documents']}" for name, measures in sorted(counts["filters"].items())
-    ]
-    dropped += [f"duplicate {kind}: {count}" for kind, count in assembly.duplicates.items() if count]
-    left_out = sum(of_source["left_out"]["documents"] for of_source in (assembly.mixture or {}).values())
-    dropped += [f"mixture: {left_out}"] if left_out else []
-    rules = [f"{rule}: {facts['hits']}" for rule, facts in sorted(counts["cleaning"].items())]
-    return f"{documents} documents read; {', '.join(dropped)}" + (f"; cleaning {', '.join(rules)}" if rules else "")
-
-
-def _write_reports(
-    counts: Counters, damaged: Counters, assembly: Assembly, out: Path, key: bytes | None, filtered: bool
-) -> None:
-    """Write pii.json, the card and, last of all, statistics.json: it says that the folder is whole."""
-    kept = assembly.statistics["sources"]
-    statistics: dict[str, Any] = {
-        "total": {"read": total(counts["read"]), "kept": total(kept)},
-        "sources": {name: {"read": read, "kept": kept.get(name, {})} for name, read in sorted(counts["read"].items())},
-        "lengths": histograms(assembly.statistics["lengths"]),
-        "split": counts["split"],
-        "cleaning": sort_counters(counts["cleaning"]),
-        "dropped": sort_counters(counts["dropped"]),
-        **({"filters": sort_counters(counts["filters"])} if filtered else {}),
-        "pii": sort_counters(counts["pii"]),
-        "pii_key_fingerprint": key_fingerprint(key) if key else None,
-        "decontamination": sort_counters(counts["decontamination"]),
-        "duplicates": assembly.duplicates,
-        **({"mixture": assembly.mixture} if assembly.mixture is not None else {}),
-        "rejects": sort_counters(counts["rejects"]),
-        "skipped": sort_counters(counts["skipped"]),
-        "damaged": sort_counters(damaged),
-        EMPTIED: sort_counters(counts["empty_inputs"] | sources_without_document(counts, kept, assembly.mixture)),
-        WIKI_MARKUP: sort_counters(most_with_markup(counts)),
-        "shards": assembly.shards,
-    }
-    for line in warnings_of(statistics):
-        say(f"warning: {line}", style="yellow")
-    _write_json(out / "pii.json", statistics["pii"])
-    write_card(out)
-    _write_json(out / STATISTICS, statistics)
-
-
-def _write_json(path: Path, tree: Any) -> None:
-    with atomic_write(path, "wb") as stream:
-        stream.write(orjson.dumps(tree, option=orjson.OPT_INDENT_2) + b"\n")
-
-
-def _finish(out: Path) -> Counters:
+def _finish(out: Path, units: Path) -> Counters:
     """Remove what only a running stage needs and return the main counts of a whole folder."""
+    with suppress(FileNotFoundError):  # else a command was killed after these lines
+        _remove_units(units / (out / WORK / PLAN).read_text(encoding="utf-8").split()[0])
     shutil.rmtree(out / WORK, ignore_errors=True)
     remove_leftovers(out)
     statistics = orjson.loads((out / STATISTICS).read_bytes())
@@ -368,3 +320,15 @@ def _finish(out: Path) -> Counters:
         "rejects": sum(statistics["rejects"].values()),
         "quarantined_files": sum(statistics["damaged"].values()),
     }
+
+
+def _remove_units(folder: Path) -> None:
+    """Remove a folder of parts, by another name: what a kill leaves of it must not pass for whole parts."""
+    gone = folder.with_name(f".{folder.name}.tmp")
+    shutil.rmtree(gone, ignore_errors=True)
+    try:
+        if folder.exists():
+            folder.rename(gone)
+    except OSError as error:
+        say(f"{folder} stays, though nothing needs it any more: {error.strerror}", style="yellow")
+    shutil.rmtree(gone, ignore_errors=True)

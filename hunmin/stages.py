@@ -302,7 +302,7 @@ def _report(recipe: Recipe, run: Path, out: Path) -> Counts:
 
 STAGES: tuple[Stage, ...] = (
     Stage(
-        "corpus", (), _corpus_settings, lambda recipe, run, out: build_corpus(recipe.corpus, out),
+        "corpus", (), _corpus_settings, lambda recipe, run, out: build_corpus(recipe.corpus, out, run / MADE),
         _corpus_inputs, ("pyarrow", "numba", *LIBRARIES), CorpusSettings, includes=_corpus_includes,
         check=_check_inputs,
     ),

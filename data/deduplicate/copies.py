@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from common.arrays import map_array
 from data.deduplicate.cluster import COPY
-from data.deduplicate.tables import numbered, read_slice, write_table_of
+from data.deduplicate.tables import numbered, once_table, read_slice
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,21 @@ class Copies:
             yield read_slice(path, COPY, 0, int(map_array(path)[-1]))
 
 
-def write_copies(folder: Path, number: int, copies: np.ndarray, firsts: np.ndarray) -> None:
-    """Write a file of copies, and one of what they are copies of.
+def once_copies(folder: Path, number: int, firsts: np.ndarray, find: Callable[[], np.ndarray]) -> None:
+    """Write a file of copies, and one of what they are copies of, unless they are there.
 
     Args:
         folder: for the files.
         number: of the files.
-        copies: `COPY`.
         firsts: place of each group's first document, and of the end, int64 [groups + 1].
+        find: returns the copies, as `COPY`.
     """
-    copies = copies[np.argsort(copies["dropped"])]
-    wanted = np.unique(copies["kept"])
-    write_table_of(numbered("wanted", folder, number), np.searchsorted(wanted, firsts), wanted)
-    write_table_of(numbered("copies", folder, number), np.searchsorted(copies["dropped"], firsts), copies)
+
+    def make() -> tuple[np.ndarray, np.ndarray]:
+        copies = find()
+        copies = copies[np.argsort(copies["dropped"])]
+        wanted = np.unique(copies["kept"])
+        once_table(numbered("wanted", folder, number), lambda: (np.searchsorted(wanted, firsts), wanted))
+        return np.searchsorted(copies["dropped"], firsts), copies
+
+    once_table(numbered("copies", folder, number), make)

@@ -17,11 +17,11 @@ import numpy as np
 
 from common.arrays import map_array
 from data.deduplicate.cluster import COPY
-from data.deduplicate.copies import Copies, write_copies
+from data.deduplicate.copies import Copies, once_copies
 from data.deduplicate.exact import KEY, repeated
 from data.deduplicate.groups import Group, Range, firsts_of, groups_of, work_folder
 from data.deduplicate.near import PERMUTATIONS
-from data.deduplicate.tables import numbered, read_slice, write_table_of
+from data.deduplicate.tables import numbered, once_table, read_slice
 from data.executors import Executor
 from data.shards import read_numbers
 
@@ -56,15 +56,17 @@ def find_equal_documents(
 
 def gather_keys(folder: Path, group: Group) -> np.ndarray:
     """Return the number of documents of each part of a group, int64 [parts]; its keys are written by slice."""
-    path = numbered("keys", folder, group.number)
-    if not path.exists():
+
+    def gather() -> tuple[np.ndarray, np.ndarray]:
         high, low = ([read_numbers(part, half) for part in group.parts] for half in ("high", "low"))
         keys = np.empty(sum(map(len, high)), PLACED)
         keys["high"], keys["low"], keys["row"] = np.concatenate(high), np.concatenate(low), np.arange(len(keys))
         slice_of = (keys["high"] >> _SHIFT).astype(np.uint16)
         borders = np.concatenate(([0], np.cumsum(np.bincount(slice_of, minlength=SLICES))))
-        counts = np.concatenate((borders, [len(one) for one in high]))
-        write_table_of(path, counts, keys[np.argsort(slice_of, kind="stable")])
+        return np.concatenate((borders, [len(one) for one in high])), keys[np.argsort(slice_of, kind="stable")]
+
+    path = numbered("keys", folder, group.number)
+    once_table(path, gather)
     return np.array(map_array(path)[SLICES + 1 :])
 
 
@@ -77,9 +79,11 @@ def find_twins(folder: Path, firsts: np.ndarray, count: int, partition: Range) -
         count: of the partitions.
         partition: some slices of the hashes.
     """
-    if numbered("copies", folder, partition.number).exists():
-        return
-    slices = [number * SLICES // count for number in (partition.number, partition.number + 1)]
+    once_copies(folder, partition.number, firsts, partial(_twins, folder, firsts, count, partition.number))
+
+
+def _twins(folder: Path, firsts: np.ndarray, count: int, partition: int) -> np.ndarray:
+    slices = [number * SLICES // count for number in (partition, partition + 1)]
     found, places = [np.empty(0, KEY)], [np.empty(0, np.int64)]
     for group, first in enumerate(firsts[:-1]):
         path = numbered("keys", folder, group)
@@ -92,7 +96,7 @@ def find_twins(folder: Path, firsts: np.ndarray, count: int, partition: Range) -
     dropped, kept = repeated(np.concatenate(found), np.concatenate(places))
     twins = np.empty(len(dropped), COPY)
     twins["dropped"], twins["kept"], twins["equal"] = dropped, kept, PERMUTATIONS
-    write_copies(folder, partition.number, twins, firsts)
+    return twins
 
 
 def partitions_of(documents: float) -> int:

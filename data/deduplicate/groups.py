@@ -1,12 +1,12 @@
 """Groups of parts, what tasks that look at a whole corpus work through, and the folder of what they leave.
 
 A group is some parts in a row; its documents are told by their row in it, or by their place in the whole corpus. Every
-task reads and writes files of one folder, each by one rename, so a killed run resumes with the missing tasks.
+task reads and writes files of one folder, each once (`common.once.once_file`), so a killed run resumes with the missing
+tasks.
 """
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,22 +65,16 @@ def firsts_of(rows: np.ndarray) -> np.ndarray:
 
 
 def work_folder(work: Path, name: str, parts: list[Path], *facts: object) -> Path:
-    """Return the folder of tasks over these parts, made, and remove those of other parts or facts.
+    """Return the folder of tasks over these parts, made; its name says what they work through.
 
     Args:
         work: where it stands.
         name: of what the tasks do.
-        parts: part files in input order.
+        parts: part files in input order, whose names are keys of their content.
         facts: what else the files depend on.
     """
-    digest = xxhash.xxh3_128(f"{GROUP_PARTS} {facts}\n".encode())
-    for part in parts:
-        found = part.stat()
-        digest.update(f"{part.name} {found.st_size} {found.st_mtime_ns}\n".encode())
-    folder = work / f"{name}-{digest.hexdigest()}"
-    for other in work.glob(f"{name}-*"):
-        if other != folder:
-            shutil.rmtree(other, ignore_errors=True)
+    over = "\n".join([f"{GROUP_PARTS} {facts}", *(part.name for part in parts)])
+    folder = work / f"{name}-{xxhash.xxh3_128_hexdigest(over.encode())}"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -10,12 +10,14 @@ import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import orjson
 import pyarrow as pa
 
 from common.files import atomic_write
+from common.once import once_file
 from data.deduplicate.cluster import COPY
 from data.deduplicate.copies import Copies
 from data.deduplicate.groups import Group, firsts_of, groups_of, ids_of, work_folder
@@ -66,14 +68,15 @@ def write_names(folder: Path, firsts: np.ndarray, twins: Copies | None, near: Co
         near: documents that go as near copies; None where those stay.
         group: the parts.
     """
-    path = numbered("names", folder, group.number)
-    if path.exists():
-        return
-    wanted = [found.wanted_of_group(group.number) for found in (twins, near) if found]
-    places = np.unique(np.concatenate([np.empty(0, np.int64), *wanted]))
-    table = pa.table({"place": pa.array(places), "id": ids_of(group, places - firsts[group.number])})
-    with atomic_write(path, "wb") as stream, pa.ipc.new_file(stream, table.schema) as writer:
-        writer.write_table(table)
+
+    def write(stream: IO[bytes]) -> None:
+        wanted = [found.wanted_of_group(group.number) for found in (twins, near) if found]
+        places = np.unique(np.concatenate([np.empty(0, np.int64), *wanted]))
+        table = pa.table({"place": pa.array(places), "id": ids_of(group, places - firsts[group.number])})
+        with pa.ipc.new_file(stream, table.schema) as writer:
+            writer.write_table(table)
+
+    once_file(numbered("names", folder, group.number), write)
 
 
 def write_lines(folder: Path, firsts: np.ndarray, twins: Copies | None, near: Copies | None, group: Group) -> None:
@@ -81,22 +84,22 @@ def write_lines(folder: Path, firsts: np.ndarray, twins: Copies | None, near: Co
 
     Arguments as for `write_names`.
     """
-    path = numbered("lines", folder, group.number)
-    if path.exists():
-        return
-    gone, is_near = _gone(firsts, twins, near, group.number)
-    kept = np.empty(len(gone), object)
-    for other, here in _by_group(firsts, gone["kept"]):
-        with pa.memory_map(str(numbered("names", folder, other))) as source:
-            names = pa.ipc.open_file(source).read_all()
-            at = np.searchsorted(names.column("place").to_numpy(), gone["kept"][here])
-            kept[here] = names.column("id").take(pa.array(at)).to_pylist()
-    dropped = ids_of(group, gone["dropped"] - firsts[group.number]).to_pylist()
-    rules = np.where(is_near, "near", "documents").tolist()
-    with atomic_write(path, "wb") as stream:
+
+    def write(stream: IO[bytes]) -> None:
+        gone, is_near = _gone(firsts, twins, near, group.number)
+        kept = np.empty(len(gone), object)
+        for other, here in _by_group(firsts, gone["kept"]):
+            with pa.memory_map(str(numbered("names", folder, other))) as source:
+                names = pa.ipc.open_file(source).read_all()
+                at = np.searchsorted(names.column("place").to_numpy(), gone["kept"][here])
+                kept[here] = names.column("id").take(pa.array(at)).to_pylist()
+        dropped = ids_of(group, gone["dropped"] - firsts[group.number]).to_pylist()
+        rules = np.where(is_near, "near", "documents").tolist()
         for id, other_id, rule, equal in zip(dropped, kept, rules, gone["equal"].tolist(), strict=True):
             line = {"id": id, "kept": other_id, "rule": rule, "similarity": round(equal / PERMUTATIONS, 4)}
             stream.write(orjson.dumps(line) + b"\n")
+
+    once_file(numbered("lines", folder, group.number), write)
 
 
 def _gone(firsts: np.ndarray, twins: Copies | None, near: Copies | None, group: int) -> tuple[np.ndarray, np.ndarray]:

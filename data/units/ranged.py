@@ -8,7 +8,7 @@ from pathlib import Path
 
 import orjson
 
-from common.files import atomic_write
+from common.once import once_file
 from common.progress import ProgressBar
 from common.settings import settings_hash
 from common.slurm_array import ArrayElement
@@ -55,15 +55,15 @@ class LookThrough:
 
     def __call__(self, task: LookTask) -> list[Lines]:
         """Return what the ranges hold."""
+        if not task.version.settled:
+            return self._look(task)
         facts = (task.path, task.version.facts, repr(task.sought), self.unit_bytes, task.first, task.last)
         note = self.folder / f"lines-{settings_hash(facts)}.json"
-        if task.version.settled and note.exists():
-            return [Lines(*line) for line in orjson.loads(note.read_bytes())]
-        found = look_through(task.path, task.sought, self.unit_bytes, task.first, task.last)
-        if task.version.settled:
-            with atomic_write(note, "wb") as stream:
-                stream.write(orjson.dumps([list(line) for line in found]))
-        return found
+        once_file(note, lambda stream: stream.writelines([orjson.dumps([list(line) for line in self._look(task)])]))
+        return [Lines(*line) for line in orjson.loads(note.read_bytes())]
+
+    def _look(self, task: LookTask) -> list[Lines]:
+        return look_through(task.path, task.sought, self.unit_bytes, task.first, task.last)
 
 
 @dataclass(frozen=True)

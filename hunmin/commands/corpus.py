@@ -52,7 +52,8 @@ def build(
 ) -> None:
     """Build the corpus of a recipe; resumes."""
     from common.slurm_array import ShareDone
-    from data.corpus import build_corpus
+    from common.stage_folders import MADE
+    from data.corpus import build_units
     from data.statistics.table import load_statistics
     from hunmin.preflight import refuse_moved
     from hunmin.recipe import load_recipe
@@ -63,7 +64,7 @@ def build(
     loaded = load_recipe(recipe, [*(overrides or []), *options], fetch=True, section="corpus")
     refuse_moved(loaded, recipe, overrides or [])
     try:
-        works = {"corpus": lambda recipe, _, out: build_corpus(recipe.corpus, out, units_only=True)}
+        works = {"corpus": lambda recipe, run, _: build_units(recipe.corpus, run / MADE)}
         run(loaded, last="corpus", works=works if units_only else None)
     except ShareDone as done:
         say(str(done), style="yellow")

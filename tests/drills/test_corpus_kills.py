@@ -88,6 +88,7 @@ def manifest(out: Path) -> dict[str, Any]:
     assert sum(name.endswith(".parquet") for name in found["outputs"]) > 5
     assert found["counts"]["duplicates"]["near"] > 200, found["counts"]
     assert not list(out.glob("*.partial")) and not (out / "corpus" / ".work").exists()
+    assert not [*out.glob("made/units-*"), *out.glob("made/.units-*")]
     return found
 
 
@@ -105,7 +106,7 @@ def gone(processes: list[psutil.Process]) -> None:
 
 
 def parts(out: Path) -> int:
-    return len(list(out.glob("corpus.partial/.work/*/part-*.parquet")))
+    return len(list(out.glob("made/units-*/part-*.parquet")))
 
 
 def until_parts(process: subprocess.Popen[bytes], out: Path, count: int) -> None:
@@ -204,6 +205,7 @@ def test_a_slurm_array_whose_elements_and_end_are_killed(
     requeued.communicate()
     for process in [element(recipe, tmp_path, rank, 2) for rank in range(2)]:  # the array in another size
         finish(process)
+    assert not list(tmp_path.glob("corpus.partial/[!.]*")), "elements write units alone"
     done = parts(tmp_path)
     end = command(recipe, tmp_path, "--executor", "local")
     while end.poll() is None and not list(tmp_path.glob("corpus.partial/shards/shard-*.parquet")):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from common.errors import UserError
 from common.manifest import describe_outputs
 from common.slurm_array import ArrayElement, ShareDone
-from data.corpus import build_corpus
+from data.corpus import build_corpus, build_units
 from data.readers import Sought, damage, ranges
 from data.readers.records import InputFile
 from data.readers.volume import FileVersion
@@ -20,7 +20,7 @@ from data.units.catalog import Catalog
 from data.units.ranged import LookTask, LookThrough
 from data.units.set_aside import SetAside
 
-from ..building import OFF, parts
+from ..building import OFF, parts, rows, stop_before_the_shards
 from ..building import settings as settings_of
 
 
@@ -93,10 +93,30 @@ def test_a_killed_element_leaves_its_units_to_whoever_comes(inputs, tmp_path, mo
         assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
 
 
+def test_inputs_that_grow_between_elements_lose_nothing(inputs, tmp_path, monkeypatch):
+    """A file comes first, so that all units have other numbers, and another grows: the ending job has them all."""
+    out = tmp_path / "out"
+    element(monkeypatch, inputs, out, 0, 2)
+    first = parts(out)
+    (inputs / "0.txt").write_text("\n".join(f"{n}번 문장이 새 문서에 있다." for n in range(4_000)), encoding="utf-8")
+    with (inputs / "d.txt").open("a", encoding="utf-8") as stream:
+        stream.write("\n뒤에 온 문장이 하나 더 있다.")
+    element(monkeypatch, inputs, out, 1, 2)
+    second = parts(out)
+    assert first.items() < second.items()
+    ended = stop_before_the_shards(settings(inputs), out, monkeypatch)
+    assert second.items() < ended.items()
+    build_corpus(settings(inputs), out)
+    build_corpus(settings(inputs), tmp_path / "whole")
+    assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
+    texts = [text for row in rows(out) for text in row["sentences"]]
+    assert "3999번 문장이 새 문서에 있다." in texts and "뒤에 온 문장이 하나 더 있다." in texts
+
+
 def test_units_only_on_one_machine(inputs, tmp_path):
     build_corpus(settings(inputs), tmp_path / "whole")
     with pytest.raises(ShareDone, match="all units are done; run the same command without --units-only"):
-        build_corpus(settings(inputs), tmp_path / "out", units_only=True)
+        build_units(settings(inputs), tmp_path / "out/.work")
     build_corpus(settings(inputs), tmp_path / "out")
     assert describe_outputs(tmp_path / "out") == describe_outputs(tmp_path / "whole")
 
