@@ -11,11 +11,13 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from common.errors import UserError
 from common.files import HUB, is_remote
+from common.once import once_file
 from common.process import available_cores
 from common.progress import ProgressBar, say
 from common.settings import dump_settings, settings_hash
@@ -70,9 +72,6 @@ def count_corpus(settings: TokenizerSettings, corpus: str | Path, work: Path) ->
     pieces = corpus_pieces(corpus)
     content = _content_hash(pieces)
     folder = work / settings_hash({"corpus": content, **{k: dump_settings(settings)[k] for k in COUNTED_SETTINGS}})
-    for other in work.glob("*"):
-        if other != folder:
-            shutil.rmtree(other, ignore_errors=True)
     if content is None:
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
@@ -174,9 +173,9 @@ class CutWork:
 
     def __call__(self, task: CutTask) -> None:
         """Cut every word of the partition once."""
-        path = task.file(self.folder)
-        if path.exists():
-            return
+        once_file(task.file(self.folder), partial(self._cut, task))
+
+    def _cut(self, task: CutTask, stream: IO[bytes]) -> None:
         words = Counts(self.words, self.partitions).partition(task.partition)
         facts = {"distinct_words": len(words), "characters": count_characters(words)}
-        write_counts(path, count_pieces(words, CUTTERS[self.pretokenizer]), self.partitions, facts)
+        write_counts(stream, count_pieces(words, CUTTERS[self.pretokenizer]), self.partitions, facts)

@@ -1,7 +1,7 @@
 """Counts on the disk: written in partitions by hash, read back a partition at a time, so that memory stays bounded.
 
 Every file of a set has the same number of partitions, and a key is in the partition of its hash, so the sum of a key's
-counts over all files needs one partition of each. A file is one rename: it is there whole or not at all.
+counts over all files needs one partition of each.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
-
-from common.files import atomic_write
 
 SCHEMA = pa.schema([pa.field("key", pa.string()), pa.field("count", pa.int64())])
 _FACTS = b"facts"
@@ -40,11 +38,11 @@ class Counts:
         return dict(sorted(total.items()))
 
 
-def write_counts(path: Path, counts: Mapping[str, int], partitions: int, facts: Mapping[str, Any]) -> None:
-    """Write counts and some facts about them, atomically: a row group for each partition.
+def write_counts(stream: IO[bytes], counts: Mapping[str, int], partitions: int, facts: Mapping[str, Any]) -> None:
+    """Write counts and some facts about them: a row group for each partition.
 
     Args:
-        path: the file.
+        stream: of the file.
         counts: key → count; keys hold no lone surrogate.
         partitions: number of partitions, at least 1.
         facts: what JSON can hold.
@@ -53,7 +51,7 @@ def write_counts(path: Path, counts: Mapping[str, int], partitions: int, facts: 
     for key in counts:
         keys[xxhash.xxh3_64_intdigest(key.encode()) % partitions].append(key)
     schema = SCHEMA.with_metadata({_FACTS: json.dumps(facts).encode()})
-    with atomic_write(path, "wb") as stream, pq.ParquetWriter(stream, schema, compression="zstd") as writer:
+    with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
         for group in keys:
             table = pa.table([group, [counts[key] for key in group]], schema=schema)
             writer.write_table(table, row_group_size=max(len(group), 1))

@@ -8,12 +8,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from common.compressed import compression_of, decompression_errors
-from common.files import HUB, atomic_write, is_remote, open_bytes, suffix_of
+from common.files import HUB, is_remote, open_bytes, suffix_of
 from common.globs import expand
+from common.once import once_file
 from data.nfc import nfc
 from data.readers import Reject, Skipped, list_files, parse_block, read_blocks
 from data.readers.registry import BY_SUFFIX
@@ -248,18 +250,20 @@ class WordsWork:
 
     def __call__(self, task: WordsTask) -> tuple[Tally, list[Path]]:
         """Return what was counted in the piece, and the files of the counts."""
-        mark = task.mark(self.folder)
-        if not mark.exists():
-            seen, words, parts = Seen(), 0, 0
-            for part in count_words(task.piece, self.sample, self.split, self.user_tokens, seen):
-                write_counts(task.file(self.folder, parts), part, self.partitions, {})
-                words, parts = words + sum(part.values()), parts + 1
-            with atomic_write(task.held_out(self.folder), as_given=True) as stream:
-                stream.writelines(text.rstrip("\n") + "\n" for text in seen.held_out)
-            with atomic_write(mark) as stream:
-                json.dump([parts, Tally(words, seen.sampled_bytes, seen.lines, seen.broken_lines)], stream)
+        mark = once_file(task.mark(self.folder), partial(self._count, task))
         parts, tally = json.loads(mark.read_bytes())
         return Tally(*tally), [task.file(self.folder, part) for part in range(parts)]
+
+    def _count(self, task: WordsTask, mark: IO[bytes]) -> None:
+        seen, words, parts = Seen(), 0, 0
+        for part in count_words(task.piece, self.sample, self.split, self.user_tokens, seen):
+            write = partial(write_counts, counts=part, partitions=self.partitions, facts={})
+            once_file(task.file(self.folder, parts), write)
+            words, parts = words + sum(part.values()), parts + 1
+        held_out = [(text.rstrip("\n") + "\n").encode() for text in seen.held_out]
+        once_file(task.held_out(self.folder), lambda stream: stream.writelines(held_out))
+        tally = Tally(words, seen.sampled_bytes, seen.lines, seen.broken_lines)
+        mark.write(json.dumps([parts, tally]).encode())
 
 
 def count_characters(words: dict[str, int]) -> Counter[str]:

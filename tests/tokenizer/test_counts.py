@@ -1,12 +1,14 @@
 """Counts on the disk add up, whatever the number of files and partitions."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from common.once import once_file
 from tokenizer.counts import Counts, read_facts, write_counts
 
 COUNTS = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), st.integers(1, 10**12))
@@ -18,7 +20,8 @@ def test_the_sums_are_those_of_all_files(tmp_path_factory, parts, partitions):
     folder = tmp_path_factory.mktemp("counts")
     files = [folder / f"{number}.parquet" for number in range(len(parts))]
     for file, counts in zip(files, parts, strict=True):
-        write_counts(file, counts, partitions, {"keys": len(counts)})
+        with file.open("wb") as stream:
+            write_counts(stream, counts, partitions, {"keys": len(counts)})
         assert read_facts(file) == {"keys": len(counts)}
     read = list(Counts(files, partitions))
     assert len(read) == partitions
@@ -33,5 +36,5 @@ def test_the_sums_are_those_of_all_files(tmp_path_factory, parts, partitions):
 def test_a_file_is_whole_or_not_there(tmp_path: Path, monkeypatch):
     monkeypatch.setattr("tokenizer.counts.pa.table", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        write_counts(tmp_path / "c.parquet", {"a": 1}, 2, {})
+        once_file(tmp_path / "c.parquet", partial(write_counts, counts={"a": 1}, partitions=2, facts={}))
     assert list(tmp_path.iterdir()) == []

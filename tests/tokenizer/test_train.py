@@ -14,6 +14,7 @@ import tokenizer.words as words_module
 from common.errors import UserError
 from common.settings import parse_settings
 from data.shards import read_shards
+from tokenizer.counting import count_corpus
 from tokenizer.save import load_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS, TokenizerSettings
 from tokenizer.train import train_tokenizer
@@ -179,6 +180,21 @@ def test_what_was_counted_of_another_text_is_not_used(text_file: Path, tmp_path:
     text.write_text("바다 나라 바다 나라 " * 50, encoding="utf-8")
     train_tokenizer(SMALL.model_copy(update={"vocab_size": 15}), text, tmp_path)
     assert set(entries(tmp_path)[13:]) == {"바다", "나라"}
+
+
+def test_what_was_counted_waits_for_its_settings_to_come_back(
+    text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = SMALL.model_copy(update={"seed": 9, "sample_mb": 0.01})
+    before = count_corpus(SMALL, text_file, tmp_path)
+    second = count_corpus(other, text_file, tmp_path)
+    assert before.facts["sampled_bytes"] > second.facts["sampled_bytes"] > 0
+    monkeypatch.setattr(words_module, "count_words", None)  # nothing is counted, and nothing cut again
+    monkeypatch.setattr(counting_module, "count_pieces", None)
+    for settings, counted in ((SMALL, before), (other, second)):
+        found = count_corpus(settings, text_file, tmp_path)
+        assert (found.facts, found.characters, found.corpus) == (counted.facts, counted.characters, counted.corpus)
+        assert list(found.pieces) == list(counted.pieces) and found.held_out == counted.held_out
 
 
 def test_user_tokens_are_never_cut(text_file: Path, tmp_path: Path) -> None:
