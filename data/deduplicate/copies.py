@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 from common.arrays import map_array
+from common.files import atomic_write
 from data.deduplicate.cluster import COPY
-from data.deduplicate.tables import numbered, once_table, read_slice
+from data.deduplicate.tables import numbered, read_slice, write_table_of
 
 
 @dataclass(frozen=True)
@@ -48,21 +50,18 @@ class Copies:
             yield read_slice(path, COPY, 0, int(map_array(path)[-1]))
 
 
-def once_copies(folder: Path, number: int, firsts: np.ndarray, find: Callable[[], np.ndarray]) -> None:
-    """Write a file of copies, and one of what they are copies of, unless they are there.
+def write_copies(stream: IO[bytes], folder: Path, number: int, copies: np.ndarray, firsts: np.ndarray) -> None:
+    """Write a file of copies; and before it is whole, one of what they are copies of.
 
     Args:
-        folder: for the files.
+        stream: of the file of copies.
+        folder: for the other.
         number: of the files.
+        copies: `COPY`.
         firsts: place of each group's first document, and of the end, int64 [groups + 1].
-        find: returns the copies, as `COPY`.
     """
-
-    def make() -> tuple[np.ndarray, np.ndarray]:
-        copies = find()
-        copies = copies[np.argsort(copies["dropped"])]
-        wanted = np.unique(copies["kept"])
-        once_table(numbered("wanted", folder, number), lambda: (np.searchsorted(wanted, firsts), wanted))
-        return np.searchsorted(copies["dropped"], firsts), copies
-
-    once_table(numbered("copies", folder, number), make)
+    copies = copies[np.argsort(copies["dropped"])]
+    wanted = np.unique(copies["kept"])
+    with atomic_write(numbered("wanted", folder, number), "wb") as other:
+        write_table_of(other, np.searchsorted(wanted, firsts), wanted)
+    write_table_of(stream, np.searchsorted(copies["dropped"], firsts), copies)

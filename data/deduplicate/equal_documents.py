@@ -12,16 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 from common.arrays import map_array
 from data.deduplicate.cluster import COPY
-from data.deduplicate.copies import Copies, once_copies
+from data.deduplicate.copies import Copies, write_copies
 from data.deduplicate.exact import KEY, repeated
 from data.deduplicate.groups import Group, Range, firsts_of, groups_of, work_folder
 from data.deduplicate.near import PERMUTATIONS
-from data.deduplicate.tables import numbered, once_table, read_slice
+from data.deduplicate.tables import FileOfTask, numbered, read_slice, write_table_of
 from data.executors import Executor
 from data.shards import read_numbers
 
@@ -45,45 +46,39 @@ def find_equal_documents(
         execute: runs the tasks.
         progress: called after each task.
     """
-    folder = work_folder(work, "exact", parts, SLICES, PARTITION)
-    found = execute(partial(gather_keys, folder), groups_of(parts), progress)
-    rows = np.concatenate([np.empty(0, np.int64), *found])
+    folder, groups = work_folder(work, "exact", parts, SLICES, PARTITION), groups_of(parts)
+    execute(FileOfTask("keys", folder, gather_keys), groups, progress)
+    counts = [map_array(numbered("keys", folder, group.number))[SLICES + 1 :] for group in groups]
+    rows = np.concatenate([np.empty(0, np.int64), *counts])
     count = partitions_of(int(rows.sum()))
     partitions = [Range(number, "keys") for number in range(count)]
-    execute(partial(find_twins, folder, firsts_of(rows), count), partitions, progress)
+    find = partial(find_twins, folder, firsts_of(rows), count)
+    execute(FileOfTask("copies", folder, find), partitions, progress)
     return rows, Copies(folder, count)
 
 
-def gather_keys(folder: Path, group: Group) -> np.ndarray:
-    """Return the number of documents of each part of a group, int64 [parts]; its keys are written by slice."""
-
-    def gather() -> tuple[np.ndarray, np.ndarray]:
-        high, low = ([read_numbers(part, half) for part in group.parts] for half in ("high", "low"))
-        keys = np.empty(sum(map(len, high)), PLACED)
-        keys["high"], keys["low"], keys["row"] = np.concatenate(high), np.concatenate(low), np.arange(len(keys))
-        slice_of = (keys["high"] >> _SHIFT).astype(np.uint16)
-        borders = np.concatenate(([0], np.cumsum(np.bincount(slice_of, minlength=SLICES))))
-        return np.concatenate((borders, [len(one) for one in high])), keys[np.argsort(slice_of, kind="stable")]
-
-    path = numbered("keys", folder, group.number)
-    once_table(path, gather)
-    return np.array(map_array(path)[SLICES + 1 :])
+def gather_keys(group: Group, stream: IO[bytes]) -> None:
+    """Write where each slice of a group's keys begins, the number of documents of each part, and the keys by slice."""
+    high, low = ([read_numbers(part, half) for part in group.parts] for half in ("high", "low"))
+    keys = np.empty(sum(map(len, high)), PLACED)
+    keys["high"], keys["low"], keys["row"] = np.concatenate(high), np.concatenate(low), np.arange(len(keys))
+    slice_of = (keys["high"] >> _SHIFT).astype(np.uint16)
+    borders = np.concatenate(([0], np.cumsum(np.bincount(slice_of, minlength=SLICES))))
+    counts = np.concatenate((borders, [len(one) for one in high]))
+    write_table_of(stream, counts, keys[np.argsort(slice_of, kind="stable")])
 
 
-def find_twins(folder: Path, firsts: np.ndarray, count: int, partition: Range) -> None:
-    """Write which keys of a partition repeat, unless the files are there.
+def find_twins(folder: Path, firsts: np.ndarray, count: int, partition: Range, stream: IO[bytes]) -> None:
+    """Write which keys of a partition repeat.
 
     Args:
         folder: of the groups' keys.
         firsts: place of each group's first document, and of the end, int64 [groups + 1].
         count: of the partitions.
         partition: some slices of the hashes.
+        stream: of the file of copies.
     """
-    once_copies(folder, partition.number, firsts, partial(_twins, folder, firsts, count, partition.number))
-
-
-def _twins(folder: Path, firsts: np.ndarray, count: int, partition: int) -> np.ndarray:
-    slices = [number * SLICES // count for number in (partition, partition + 1)]
+    slices = [number * SLICES // count for number in (partition.number, partition.number + 1)]
     found, places = [np.empty(0, KEY)], [np.empty(0, np.int64)]
     for group, first in enumerate(firsts[:-1]):
         path = numbered("keys", folder, group)
@@ -96,7 +91,7 @@ def _twins(folder: Path, firsts: np.ndarray, count: int, partition: int) -> np.n
     dropped, kept = repeated(np.concatenate(found), np.concatenate(places))
     twins = np.empty(len(dropped), COPY)
     twins["dropped"], twins["kept"], twins["equal"] = dropped, kept, PERMUTATIONS
-    return twins
+    write_copies(stream, folder, partition.number, twins, firsts)
 
 
 def partitions_of(documents: float) -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -21,11 +22,11 @@ from common.arrays import map_array
 from common.files import atomic_write
 from common.once import once_file
 from data.deduplicate.cluster import CLUSTERED, COPY, Compare, clusters, copies, least_equal, like_pairs
-from data.deduplicate.copies import Copies, once_copies
+from data.deduplicate.copies import Copies, write_copies
 from data.deduplicate.groups import Group, Range, firsts_of, groups_of, work_folder
 from data.deduplicate.near import PERMUTATIONS, band_keys, choose_bands
 from data.deduplicate.sides import SIGNATURES, load_side
-from data.deduplicate.tables import bytes_of, numbered, once_array, once_table, read_slice
+from data.deduplicate.tables import FileOfTask, numbered, read_slice, write_table_of
 from data.executors import Executor
 
 PARTITION = 1 << 22
@@ -61,20 +62,27 @@ def find_near_copies(
     """
     folder, firsts = work_folder(work, "near", parts, threshold, bool(twins), PARTITION, CLUSTERS), firsts_of(rows)
     ranges, least = ranges_of(int(rows.sum())), least_equal(threshold)
-    execute(partial(gather_bands, folder, threshold, ranges, twins, firsts), groups_of(parts), progress)
+    gather = partial(gather_bands, folder, threshold, ranges, twins, firsts)
+    execute(FileOfTask("borders", folder, gather), groups_of(parts), progress)
     partitions = [Range(number, "band keys") for number in range(choose_bands(threshold)[0] * ranges)]
-    execute(partial(find_like, folder, firsts, least), partitions, progress)
-    cut = _cluster(folder, len(partitions), int(firsts[-1]))
-    execute(partial(find_copies, folder, firsts, least), [Range(number, "clusters") for number in range(cut)], progress)
-    found = [numbered("found", folder, number) for number in range(cut)]
-    once_copies(folder, 0, firsts, lambda: np.concatenate([np.empty(0, COPY), *map(map_array, found)]))
+    execute(FileOfTask("pairs", folder, partial(find_like, folder, firsts, least)), partitions, progress)
+    clustered = once_file(folder / "clusters", partial(write_clusters, folder, len(partitions), int(firsts[-1])))
+    cuts = [Range(number, "clusters") for number in range(len(map_array(clustered)) - 1)]
+    execute(FileOfTask("found", folder, partial(find_copies, folder, firsts, least)), cuts, progress)
+    once_file(numbered("copies", folder, 0), partial(join_copies, folder, len(cuts), firsts))
     return Copies(folder, 1)
 
 
 def gather_bands(
-    folder: Path, threshold: float, ranges: int, twins: Copies | None, firsts: np.ndarray, group: Group
+    folder: Path,
+    threshold: float,
+    ranges: int,
+    twins: Copies | None,
+    firsts: np.ndarray,
+    group: Group,
+    stream: IO[bytes],
 ) -> None:
-    """Write the signatures of a group, and its band keys by partition, unless the files are there.
+    """Write the signatures of a group, its band keys by partition and, last of all, where each partition begins.
 
     Args:
         folder: for the files.
@@ -83,27 +91,20 @@ def gather_bands(
         twins: documents that are gone already; None where none are.
         firsts: place of each group's first document, and of the end, int64 [groups + 1].
         group: the parts.
+        stream: of the last file.
     """
-
-    def write() -> np.ndarray:
-        loaded = [load_side(part, SIGNATURES) for part in group.parts]
-        signatures = numbered("signatures", folder, group.number)
-        once_file(signatures, lambda stream: stream.writelines(map(bytes_of, loaded)))
-        stays = np.ones(sum(map(len, loaded)), bool)
-        if twins:
-            stays[twins.of_group(group.number)["dropped"] - firsts[group.number]] = False
-        return _write_bands(numbered("bands", folder, group.number), loaded, stays, threshold, ranges)
-
-    once_array(numbered("borders", folder, group.number), write)
-
-
-def _write_bands(path: Path, loaded: list[np.ndarray], stays: np.ndarray, threshold: float, ranges: int) -> np.ndarray:
-    """Write the band keys of the documents that stay, by partition, and return where each partition begins."""
+    loaded = [load_side(part, SIGNATURES) for part in group.parts]
+    with atomic_write(numbered("signatures", folder, group.number), "wb") as other:
+        for signatures in loaded:
+            other.write(np.ascontiguousarray(signatures).view(np.uint8).data)
+    stays = np.ones(sum(map(len, loaded)), bool)
+    if twins:
+        stays[twins.of_group(group.number)["dropped"] - firsts[group.number]] = False
     rows = np.flatnonzero(stays).astype(np.uint32)
     bands = choose_bands(threshold)[0]
     at_once = max(1, GATHERED // max(1, len(stays)))
     borders = [np.zeros(1, np.int64)]
-    with atomic_write(path, "wb") as stream:
+    with atomic_write(numbered("bands", folder, group.number), "wb") as other:
         for first in range(0, bands, at_once):
             chosen = range(first, min(first + at_once, bands))
             keys = np.concatenate([band_keys(one, threshold, chosen) for one in loaded], axis=1)[:, rows]
@@ -112,64 +113,53 @@ def _write_bands(path: Path, loaded: list[np.ndarray], stays: np.ndarray, thresh
             order = np.argsort(partition, axis=None, kind="stable")
             banded = np.empty(keys.size, BANDED)
             banded["key"], banded["row"] = keys.ravel()[order], rows[order % max(len(rows), 1)]
-            stream.write(bytes_of(banded))
+            other.write(banded.view(np.uint8).data)
             sizes = np.bincount(partition.ravel().astype(np.int64), minlength=len(keys) * ranges)
             borders.append(borders[-1][-1] + np.cumsum(sizes))
-    return np.concatenate(borders)
+    np.save(stream, np.concatenate(borders))
 
 
-def find_like(folder: Path, firsts: np.ndarray, least: int, partition: Range) -> None:
-    """Write the pairs of like documents that share a key of a partition, unless the file is there.
+def find_like(folder: Path, firsts: np.ndarray, least: int, partition: Range, stream: IO[bytes]) -> None:
+    """Write the pairs of like documents that share a key of a partition.
 
     Args:
         folder: of the groups' files.
         firsts: place of each group's first document, and of the end, int64 [groups + 1].
         least: equal numbers in the signatures of like documents.
         partition: a range of the keys of one band.
+        stream: of the file.
     """
-
-    def find() -> np.ndarray:
-        return like_pairs(*_banded(folder, firsts, partition.number), comparer(folder, firsts), least)
-
-    once_array(numbered("pairs", folder, partition.number), find)
-
-
-def _banded(folder: Path, firsts: np.ndarray, partition: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the keys of a partition, and the places of their documents."""
     keys, places = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
     for group, first in enumerate(firsts[:-1]):
-        begin, end = map_array(numbered("borders", folder, group))[partition:][:2].tolist()
+        begin, end = map_array(numbered("borders", folder, group))[partition.number :][:2].tolist()
         offset = begin * BANDED.itemsize
         banded = np.fromfile(numbered("bands", folder, group), BANDED, end - begin, offset=offset)
         keys.append(banded["key"])
         places.append(banded["row"].astype(np.int64) + first)
     # within a partition of a group rows ascend, and groups do: so do the places of a key
-    return np.concatenate(keys), np.concatenate(places)
+    np.save(stream, like_pairs(np.concatenate(keys), np.concatenate(places), comparer(folder, firsts), least))
 
 
-def _cluster(folder: Path, partitions: int, documents: int) -> int:
-    """Write the clusters unless they are there, and return into how many ranges they are cut."""
-
-    def find() -> tuple[np.ndarray, np.ndarray]:
-        pairs = [numbered("pairs", folder, number) for number in range(partitions)]
-        found = clusters(lambda: map(map_array, pairs), documents)
-        starts = np.flatnonzero(np.concatenate(([True], found["root"][1:] != found["root"][:-1]))[: len(found)])
-        at = np.searchsorted(starts, np.arange(0, len(found), CLUSTERS))
-        return np.unique(np.append(starts[at[at < len(starts)]], len(found))), found
-
-    path = folder / "clusters"
-    once_table(path, find)
-    return len(map_array(path)) - 1
+def write_clusters(folder: Path, partitions: int, documents: int, stream: IO[bytes]) -> None:
+    """Write the clusters that so many files of pairs make of so many documents, cut into ranges."""
+    pairs = [numbered("pairs", folder, number) for number in range(partitions)]
+    found = clusters(lambda: map(map_array, pairs), documents)
+    starts = np.flatnonzero(np.concatenate(([True], found["root"][1:] != found["root"][:-1]))[: len(found)])
+    at = np.searchsorted(starts, np.arange(0, len(found), CLUSTERS))
+    write_table_of(stream, np.unique(np.append(starts[at[at < len(starts)]], len(found))), found)
 
 
-def find_copies(folder: Path, firsts: np.ndarray, least: int, chosen: Range) -> None:
-    """Write which documents of a range of clusters go, unless the file is there. Arguments as for `find_like`."""
+def find_copies(folder: Path, firsts: np.ndarray, least: int, chosen: Range, stream: IO[bytes]) -> None:
+    """Write which documents of a range of clusters go. Arguments as for `find_like`."""
+    span = map_array(folder / "clusters")[chosen.number :][:2].tolist()
+    clustered = read_slice(folder / "clusters", CLUSTERED, *span)
+    np.save(stream, copies(clustered, comparer(folder, firsts), least))
 
-    def find() -> np.ndarray:
-        span = map_array(folder / "clusters")[chosen.number :][:2].tolist()
-        return copies(read_slice(folder / "clusters", CLUSTERED, *span), comparer(folder, firsts), least)
 
-    once_array(numbered("found", folder, chosen.number), find)
+def join_copies(folder: Path, files: int, firsts: np.ndarray, stream: IO[bytes]) -> None:
+    """Write the copies of so many files of `find_copies` as one."""
+    found = [map_array(numbered("found", folder, number)) for number in range(files)]
+    write_copies(stream, folder, 0, np.concatenate([np.empty(0, COPY), *found]), firsts)
 
 
 def comparer(folder: Path, firsts: np.ndarray) -> Compare:

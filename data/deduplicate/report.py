@@ -17,12 +17,11 @@ import orjson
 import pyarrow as pa
 
 from common.files import atomic_write
-from common.once import once_file
 from data.deduplicate.cluster import COPY
 from data.deduplicate.copies import Copies
 from data.deduplicate.groups import Group, firsts_of, groups_of, ids_of, work_folder
 from data.deduplicate.near import PERMUTATIONS
-from data.deduplicate.tables import numbered
+from data.deduplicate.tables import FileOfTask, numbered
 from data.executors import Executor
 
 
@@ -50,56 +49,50 @@ def write_report(
     """
     found = [one.folder.name for one in (twins, near) if one]
     folder, groups, firsts = work_folder(work, "report", parts, *found), groups_of(parts), firsts_of(rows)
-    for function in (write_names, write_lines):
-        execute(partial(function, folder, firsts, twins, near), groups, progress)
+    execute(FileOfTask("names", folder, partial(write_names, firsts, twins, near)), groups, progress)
+    execute(FileOfTask("lines", folder, partial(write_lines, folder, firsts, twins, near)), groups, progress)
     with atomic_write(path, "wb") as stream:
         for group in groups:
             with numbered("lines", folder, group.number).open("rb") as lines:
                 shutil.copyfileobj(lines, stream, 1 << 20)
 
 
-def write_names(folder: Path, firsts: np.ndarray, twins: Copies | None, near: Copies | None, group: Group) -> None:
-    """Write places and ids of the documents of a group that others are copies of, unless the file is there.
+def write_names(firsts: np.ndarray, twins: Copies | None, near: Copies | None, group: Group, stream: IO[bytes]) -> None:
+    """Write places and ids of the documents of a group that others are copies of.
 
     Args:
-        folder: for the files.
         firsts: place of each group's first document, and of the end, int64 [groups + 1].
         twins: documents that go as equal to an earlier one; None where those stay.
         near: documents that go as near copies; None where those stay.
         group: the parts.
+        stream: of the file.
     """
-
-    def write(stream: IO[bytes]) -> None:
-        wanted = [found.wanted_of_group(group.number) for found in (twins, near) if found]
-        places = np.unique(np.concatenate([np.empty(0, np.int64), *wanted]))
-        table = pa.table({"place": pa.array(places), "id": ids_of(group, places - firsts[group.number])})
-        with pa.ipc.new_file(stream, table.schema) as writer:
-            writer.write_table(table)
-
-    once_file(numbered("names", folder, group.number), write)
+    wanted = [found.wanted_of_group(group.number) for found in (twins, near) if found]
+    places = np.unique(np.concatenate([np.empty(0, np.int64), *wanted]))
+    table = pa.table({"place": pa.array(places), "id": ids_of(group, places - firsts[group.number])})
+    with pa.ipc.new_file(stream, table.schema) as writer:
+        writer.write_table(table)
 
 
-def write_lines(folder: Path, firsts: np.ndarray, twins: Copies | None, near: Copies | None, group: Group) -> None:
-    """Write a line for each document of a group that goes, in order, unless the file is there.
+def write_lines(
+    folder: Path, firsts: np.ndarray, twins: Copies | None, near: Copies | None, group: Group, stream: IO[bytes]
+) -> None:
+    """Write a line for each document of a group that goes, in order; the files of names are in the folder.
 
     Arguments as for `write_names`.
     """
-
-    def write(stream: IO[bytes]) -> None:
-        gone, is_near = _gone(firsts, twins, near, group.number)
-        kept = np.empty(len(gone), object)
-        for other, here in _by_group(firsts, gone["kept"]):
-            with pa.memory_map(str(numbered("names", folder, other))) as source:
-                names = pa.ipc.open_file(source).read_all()
-                at = np.searchsorted(names.column("place").to_numpy(), gone["kept"][here])
-                kept[here] = names.column("id").take(pa.array(at)).to_pylist()
-        dropped = ids_of(group, gone["dropped"] - firsts[group.number]).to_pylist()
-        rules = np.where(is_near, "near", "documents").tolist()
-        for id, other_id, rule, equal in zip(dropped, kept, rules, gone["equal"].tolist(), strict=True):
-            line = {"id": id, "kept": other_id, "rule": rule, "similarity": round(equal / PERMUTATIONS, 4)}
-            stream.write(orjson.dumps(line) + b"\n")
-
-    once_file(numbered("lines", folder, group.number), write)
+    gone, is_near = _gone(firsts, twins, near, group.number)
+    kept = np.empty(len(gone), object)
+    for other, here in _by_group(firsts, gone["kept"]):
+        with pa.memory_map(str(numbered("names", folder, other))) as source:
+            names = pa.ipc.open_file(source).read_all()
+            at = np.searchsorted(names.column("place").to_numpy(), gone["kept"][here])
+            kept[here] = names.column("id").take(pa.array(at)).to_pylist()
+    dropped = ids_of(group, gone["dropped"] - firsts[group.number]).to_pylist()
+    rules = np.where(is_near, "near", "documents").tolist()
+    for id, other_id, rule, equal in zip(dropped, kept, rules, gone["equal"].tolist(), strict=True):
+        line = {"id": id, "kept": other_id, "rule": rule, "similarity": round(equal / PERMUTATIONS, 4)}
+        stream.write(orjson.dumps(line) + b"\n")
 
 
 def _gone(firsts: np.ndarray, twins: Copies | None, near: Copies | None, group: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,10 +1,12 @@
-"""Files that tasks leave: arrays; and tables, where what begins, then the rows. `map_array` reads the first array."""
+"""Files that tasks leave, each once; most are tables: where what begins, then the rows. `map_array` reads the first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -17,28 +19,32 @@ def numbered(name: str, folder: Path, number: int) -> Path:
     return folder / f"{name}-{number:06d}"
 
 
-def once_array(path: Path, make: Callable[[], np.ndarray]) -> None:
-    """Write what `make` returns as a NumPy file, unless it is there."""
-    once_file(path, lambda stream: np.save(stream, make()))
+@dataclass(frozen=True)
+class FileOfTask:
+    """A function of tasks: it writes the file of a task's number, unless that is there.
+
+    Args:
+        name: of the files.
+        folder: for the files.
+        write: takes a task, and the stream of its file.
+    """
+
+    name: str
+    folder: Path
+    write: Callable[[Any, IO[bytes]], None]
+
+    def __call__(self, task: Any) -> None:
+        """Write the file of a task."""
+        once_file(numbered(self.name, self.folder, task.number), partial(self.write, task))
 
 
-def once_table(path: Path, make: Callable[[], tuple[np.ndarray, np.ndarray]]) -> None:
-    """Write numbers (int64) that say where in an array what begins, and the array, unless the file is there."""
-
-    def write(stream: IO[bytes]) -> None:
-        counts, rows = make()
-        np.save(stream, counts.astype("<i8"))
-        stream.write(bytes_of(rows))
-
-    once_file(path, write)
-
-
-def bytes_of(rows: np.ndarray) -> memoryview:
-    """Return the bytes of an array, row after row."""
-    return np.ascontiguousarray(rows).view(np.uint8).data
+def write_table_of(stream: IO[bytes], counts: np.ndarray, rows: np.ndarray) -> None:
+    """Write numbers (int64) that say where in an array what begins, and the array."""
+    np.save(stream, counts.astype("<i8"))
+    stream.write(np.ascontiguousarray(rows).view(np.uint8).data)
 
 
 def read_slice(path: Path, kind: np.dtype, first: int, last: int) -> np.ndarray:
-    """Return rows first … last - 1 of the array in a file that `once_table` wrote with rows of that kind."""
+    """Return rows first … last - 1 of the array in a file that `write_table_of` wrote with rows of that kind."""
     counts = map_array(path)
     return np.fromfile(path, kind, last - first, offset=counts.offset + counts.nbytes + first * kind.itemsize)
