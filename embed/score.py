@@ -6,10 +6,11 @@ import json
 import math
 import os
 import re
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from common.errors import HunminError, UserError, nearest
@@ -25,7 +26,8 @@ from embed.base import load_model, model_like, quiet_libraries
 from embed.card import FACTS
 from embed.onnx import graph_of, use_graph
 from embed.scored import SCORED, Folders, scored_files
-from embed.settings import require_mteb
+from embed.settings import TABLE, require_mteb
+from leaderboard.result_file import encoded, read_result, result_once
 
 BENCHMARK = "MTEB(kor, v2)"
 PART = "{count} of {all} tasks of {name}"
@@ -56,8 +58,7 @@ def score_models(
     "trained_on", "truncate", "revision", "results"}], "absent": {task: why}, "heading", "messages":
     {title or difference: as `common.message.as_tree` writes it}}.
 
-    Writes mteb's JSON below `out/mteb`, by name and hash of the weights, and `out/table.json`. A finished task is kept
-    until weights, data, code or versions change.
+    Writes mteb's JSON below `out/mteb`, by name and a hash of weights, data, code and versions, and `out/table.json`.
 
     Args:
         model: folder of a model of sentence embeddings.
@@ -74,6 +75,7 @@ def score_models(
 
     Raises:
         UserError: no model, no data, or mteb is missing.
+        HunminError: a result is damaged or was edited, or a score is not finite.
     """
     require_mteb()
     if not hub:
@@ -102,9 +104,14 @@ def score_models(
         texts = [table["heading"], *(row["model"] for row in table["rows"])]
         texts += [line for one in table["tasks"].values() for line in one["differs"]]
         table["messages"] = {text: as_tree(text) for text in texts if isinstance(text, Message)}
-        with atomic_write(out / "table.json") as stream:
-            json.dump(table, stream, ensure_ascii=False, indent=1)
+        with atomic_write(out / TABLE, "wb") as stream:
+            stream.write(encoded(table))
     return table
+
+
+def read_table(scores: Path) -> dict[str, Any]:
+    """Return the table that `score_models` left in a folder; HunminError where it is damaged or was edited."""
+    return read_result(scores / TABLE)
 
 
 def heading(scored: Iterable[str]) -> str:
@@ -190,13 +197,9 @@ def model_revision(folder: Path, truncate: int | None = None) -> str:
 def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: Path) -> dict[str, Any]:
     """Return a model's {"scores": task → main score in percent, "results": task → mteb's file below `out`}."""
     from mteb.cache import ResultCache
-    from mteb.models import SentenceTransformerEncoderWrapper
+    from mteb.results import TaskResult
 
-    from embed.ngrams import CharacterNgrams
-    from embed.tasks import evaluate, task_texts
-
-    cache, model = ResultCache(out / "mteb"), "hunmin/" + "-".join(re.findall(r"[^\W_]+", row.title))
-    encoder: Any = None
+    title, encoder = "hunmin/" + "-".join(re.findall(r"[^\W_]+", row.title)), cache(partial(_encoder, row))
     common = {
         "revision": row.revision, "rules": rules_number("embed"),
         "trained": sorted(row.trained),
@@ -204,31 +207,46 @@ def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: P
     }  # fmt: skip
     told: dict[str, Any] = {"scores": {}, "results": {}}
     for name, task in tasks.items():
-        data = [sha256_file(path) for path in files[name]] or task.metadata.dataset
-        revision = settings_hash([common, data])
-        result: Any = None
-        with suppress(ValueError):  # a file that a kill cut short
-            result = cache.load_task_result(name, model, revision)
-        if result is None:
-            say(f"embed: {row.title}: {name}")
-            if not row.load:
-                encoder = CharacterNgrams(task_texts(task))
-            elif encoder is None:
-                encoder = SentenceTransformerEncoderWrapper(row.load())
-            facts = {"name": model, "revision": revision, "training_datasets": {*row.trained}, "adapted_from": None}
-            encoder.mteb_model_meta = encoder.mteb_model_meta.model_copy(update=facts)  # or two models' results are one
-            evaluate(encoder, task, cache=cache, overwrite_strategy="always")
-            # rounded, as in a later run
-            result = cache.load_task_result(name, model, revision, raise_if_not_found=True)
-        score = float(result.get_score())
-        if not math.isfinite(score):
+        facts = {**common, "task": name, "data": [sha256_file(path) for path in files[name]] or task.metadata.dataset}
+        revision = settings_hash(facts)
+        model = {"name": title, "revision": revision, "training_datasets": {*row.trained}, "adapted_from": None}
+        path = ResultCache(out / "mteb").get_task_result_path(name, title, revision)
+        result_once(path, facts, partial(_evaluated, row, task, model, encoder, path))
+        told["scores"][name] = 100 * float(TaskResult.from_disk(path).get_score())  # rounded, as in a later run
+        told["results"][name] = str(path.relative_to(out))
+    return told
+
+
+def _encoder(row: Row) -> Any:
+    from mteb.models import SentenceTransformerEncoderWrapper
+
+    assert row.load
+    return SentenceTransformerEncoderWrapper(row.load())
+
+
+def _evaluated(row: Row, task: Any, model: dict[str, Any], encoder: Callable[[], Any], path: Path) -> dict[str, Any]:
+    """Return mteb's result of a task, and leave what mteb writes beside it beside `path`.
+
+    mteb writes in place, and again after each subset: after a kill a part of a task would pass for the whole.
+    """
+    from mteb.cache import ResultCache
+
+    from embed.ngrams import CharacterNgrams
+    from embed.tasks import evaluate, task_texts
+
+    say(f"embed: {row.title}: {path.stem}")
+    scored: Any = encoder() if row.load else CharacterNgrams(task_texts(task))
+    scored.mteb_model_meta = scored.mteb_model_meta.model_copy(update=model)  # or two models' results are one
+    with TemporaryDirectory() as folder:
+        (result,) = evaluate(scored, task, cache=ResultCache(folder), overwrite_strategy="always").task_results
+        if not math.isfinite(score := float(result.get_score())):
             raise HunminError(
-                f"{row.title}: {name} has the score {score}", "vectors of different texts differ",
+                f"{row.title}: {path.stem} has the score {score}", "vectors of different texts differ",
                 "look at the model's vectors; scored tasks are kept",
             )  # fmt: skip
-        told["scores"][name] = 100 * score
-        told["results"][name] = str(cache.get_task_result_path(name, model, revision).relative_to(out))
-    return told
+        (written,) = Path(folder).rglob(path.name)
+        shutil.copytree(written.parent, path.parent, ignore=shutil.ignore_patterns(path.name), dirs_exist_ok=True)
+        return dict(json.loads(written.read_bytes()))
 
 
 def published() -> dict[str, Any]:

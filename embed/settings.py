@@ -201,6 +201,8 @@ class EmbedSettings(Settings):
         return next((one.prompts for one in self.data if one.prompts != PromptSettings()), PromptSettings())
 
 
+TABLE = "table.json"
+"""File in a folder of scores: the table of the last command; results of other settings stand beside."""
 GRAPHS = {"onnx": "onnx/encoder.onnx", "onnx-int8": "onnx/encoder_qint8.onnx"}
 """Back end → its graph in a model's folder, as `hunmin export MODEL --onnx --int8` writes it."""
 MEASURED = "onnx/measured.json"

@@ -11,10 +11,11 @@ from common.differing import differing, unequal_note
 from common.errors import UserError
 from common.settings import load_yaml
 from klue.grid import Best, latex_grid, markdown_grid, md, tex
+from leaderboard.result_file import BOARD, FACTS, counted_results, read_result
 from leaderboard.rows import read_rows
 from leaderboard.suites import SUITES, TASKS, BoardTask, scale_of
 
-FACTS = ["95% interval", "n", "best constant", "prompts cut", "settings", "rows (SHA-256)", "versions"]
+COLUMNS = ["95% interval", "n", "best constant", "prompts cut", "settings", "rows (SHA-256)", "versions"]
 USUAL = ["acc_norm,none", "acc,none", "exact_match,none"]  # of other files, the first that is there
 
 
@@ -32,17 +33,9 @@ class Score:
 
 
 def read_results(paths: Sequence[Path]) -> list[Score]:
-    """Return the scores in files, or in folders' JSON files; UserError for a damaged file, or none at all."""
-    scores: list[Score] = []
-    for path in [file for given in paths for file in (sorted(given.rglob("*.json")) if given.is_dir() else [given])]:
-        try:
-            if path.suffix == ".csv":
-                scores += [Score(row["model"], row["task"], "score", float(row["score"])) for row in read_rows(path)]
-            else:
-                scores += _tree(json.loads(path.read_bytes()))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            rule = "results are JSON of lm-eval or the board, or CSV with model,task,score"
-            raise UserError(f"cannot read {path}: {error!r}", rule, "fix it, or leave it out") from None
+    """Return the scores in files, or in folders' JSON files, of a folder of scores those that count; UserError for a
+    damaged file, or none at all."""
+    scores = [score for given in paths for score in _scores(given)]
     if not scores:
         raise UserError(f"no scores in {', '.join(map(str, paths))}", "", "name result files or their folders")
     models = {(score.model, score.facts.get("model", "")) for score in scores}
@@ -52,9 +45,28 @@ def read_results(paths: Sequence[Path]) -> list[Score]:
     return scores
 
 
+def _scores(given: Path) -> Iterator[Score]:
+    given = given.parent if given.is_dir() and (given.parent / BOARD).is_file() else given
+    boards = sorted(path.parent for path in given.rglob(BOARD))
+    for board in boards:
+        for tree in counted_results(board):
+            yield from _tree(tree)
+    files = sorted(given.rglob("*.json")) if given.is_dir() else [given]
+    for path in [file for file in files if not {*boards} & {*file.parents}]:
+        try:
+            if path.suffix == ".csv":
+                yield from (Score(r["model"], r["task"], "score", float(r["score"])) for r in read_rows(path))
+            else:
+                tree = json.loads(path.read_bytes())
+                yield from _tree(read_result(path) if isinstance(tree, dict) and FACTS in tree else tree)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            rule = "results are JSON of lm-eval or the board, or CSV with model,task,score"
+            raise UserError(f"cannot read {path}: {error!r}", rule, "fix it, or leave it out") from None
+
+
 def _tree(tree: Any) -> Iterator[Score]:
     tree = tree if isinstance(tree, dict) else {}
-    facts, general = tree.get("hunmin") or {}, tree.get("config_general") or tree.get("config") or {}
+    facts, general = tree.get(FACTS) or {}, tree.get("config_general") or tree.get("config") or {}
     model = general.get("model_name") or tree.get("model_name") or general.get("model") or "?"
     for name, values in (tree.get("results") or {}).items():
         scores = {k: float(v) for k, v in values.items() if "," in k and "_stderr" not in k and v != "N/A"}
@@ -106,7 +118,7 @@ def report(paths: Sequence[Path], form: str = "markdown") -> str:
         notes = [published["notes"][suite], *unequal_note(differs)]
         parts += [draw((suite, head, body)), *(escape(note) + "\n" for note in notes)]
     facts = [[one.model, one.task, one.metric, f"{one.value:.2f}", *_facts(one)] for one in scores]
-    return "\n".join([*parts, draw(("scores", ["model", "task", "metric", "score", *FACTS], facts))])
+    return "\n".join([*parts, draw(("scores", ["model", "task", "metric", "score", *COLUMNS], facts))])
 
 
 def means(own: dict[str, Score]) -> dict[str, float | str]:
@@ -165,7 +177,7 @@ def _marked(values: Sequence[float], constants: Sequence[Sequence[float]] = ()) 
 
 def _facts(score: Score) -> list[str]:
     if not (facts := score.facts):
-        return ["–"] * len(FACTS)
+        return ["–"] * len(COLUMNS)
     low, high, best = (end * 100 / scale_of(score.metric) for end in (*facts["intervals"][score.metric], facts["best"]))
     hashes = {name: digest[:16] for name, digest in facts["data"].items()}  # 40 digits would be masked as a secret
     told = (_settings(facts), hashes, facts["versions"])

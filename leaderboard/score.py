@@ -1,16 +1,18 @@
 """Scoring a model: a job a task, whose finished result is kept; a result holds what it takes to trust it."""
 
 import json
+import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, redirect_stderr, redirect_stdout, suppress
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from common.errors import UserError, nearest
+from common.errors import HunminError, UserError, nearest
 from common.extras import require
 from common.files import atomic_write, sha256_file
 from common.lock import locked
@@ -21,6 +23,7 @@ from common.progress import say
 from common.rules import rules_number
 from common.settings import dump_settings, settings_hash
 from data.instruct.layout import CHAT_TEMPLATE
+from leaderboard.result_file import FACTS, name_results, result_once
 from leaderboard.settings import LeaderboardSettings
 from leaderboard.suites import SUITES, TASKS, BoardTask, held_out_tasks, task_files, tasks_folder
 
@@ -37,20 +40,23 @@ def score_model(
 
     Args:
         model: folder or name of a decoder.
-        out: gets results/TASK.json, kept until model, rows, settings or code change, samples (answers only) and logs.
+        out: gets results/TASK-HASH.json, by the hash of model, rows, settings and versions, samples (answers only) and
+            logs of the same names, and board.json, which names the results that count.
         held_out: an instruction build, for the suite instruct.
         name: of the model in reports; "" is its folder's.
 
     Raises:
         UserError: model, rows or settings do not fit.
+        HunminError: a result is damaged or was edited, or a score is not finite.
     """
     require("lm_eval", "hunmin leaderboard score", "llm")
     from leaderboard.models import load_model
     from pretrain.decoders.load import check_decoder
 
     tasks, absent = _chosen(settings, held_out)
-    folder, lm, results = find(model, "model"), None, {}
+    folder, results = find(model, "model"), {}
     check_decoder(folder)
+    load = cache(partial(load_model, folder, settings))
     name = name or shown_name(folder)
     common = {
         "settings": {k: v for k, v in dump_settings(settings).items() if k not in ("suites", "tasks", "data", "shots")},
@@ -58,30 +64,18 @@ def score_model(
         "rules": rules_number("leaderboard"),
         "versions": package_versions("lm-eval", "transformers", "torch", "tokenizers"),
     }
+    facts = {
+        task.name: {
+            **common, "task": task.name, "data": {f.name: sha256_file(f) for f in paths},
+            "shots": settings.shots.get(task.name, 0),
+        } for task, paths in tasks
+    }  # fmt: skip
     with locked(out):
+        files = name_results(out, name, facts)
         for task, paths in tasks:
-            shots, path = settings.shots.get(task.name, 0), out / "results" / f"{task.name}.json"
-            facts = {**common, "task": task.name, "data": {f.name: sha256_file(f) for f in paths}, "shots": shots}
-            with suppress(OSError, ValueError, KeyError, TypeError):
-                finished = json.loads(path.read_bytes())
-                if finished["hunmin"]["fingerprint"] == settings_hash(facts):
-                    results[task.name] = finished
-                    continue
-            say(f"leaderboard: {name}, {task.name}")
-            log = out / "logs" / f"{task.name}.log"
-            log.parent.mkdir(exist_ok=True)
-            with (
-                open_log(log) as to,
-                redirect_stdout(to),
-                nullcontext() if sys.stderr.isatty() else redirect_stderr(to),
-            ):
-                lm = lm or load_model(folder, settings)
-                scores, told = _score(lm, task, settings, paths[0], out)
-            told |= {**facts, "fingerprint": settings_hash(facts)}
-            results[task.name] = {"model_name": name, "results": {task.name: scores}, "hunmin": told}
-            with atomic_write(path) as stream:
-                json.dump(results[task.name], stream, ensure_ascii=False, indent=1)
-            say(f"leaderboard: {name}, {task.name}: {task.metric} {scores[task.metric]:.4f} of {told['n']:,} rows")
+            path = files[task.name]
+            compute = partial(_result, load, task, settings, paths[0], out, path.stem, name)
+            results[task.name] = result_once(path, facts[task.name], compute) | {"model_name": name}
     return {"model": name, "tasks": results, "absent": absent}
 
 
@@ -107,8 +101,21 @@ def _chosen(settings: LeaderboardSettings, held_out: Path | None) -> tuple[list[
     return tasks, absent
 
 
-def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, out: Path) -> list[dict[str, Any]]:
-    """Return the scores of a task, and the facts beside them."""
+def _result(
+    load: Callable[[], Any], task: BoardTask, settings: LeaderboardSettings, rows: Path, out: Path, key: str, name: str
+) -> dict[str, Any]:
+    """Return the result of a task, whose answers and log get the name `key`."""
+    say(f"leaderboard: {name}, {task.name}")
+    log = out / "logs" / f"{key}.log"
+    log.parent.mkdir(exist_ok=True)
+    with open_log(log) as to, redirect_stdout(to), nullcontext() if sys.stderr.isatty() else redirect_stderr(to):
+        scores, told = _score(load(), task, settings, rows, out / "samples" / f"{key}.jsonl")
+    say(f"leaderboard: {name}, {task.name}: {task.metric} {scores[task.metric]:.4f} of {told['n']:,} rows")
+    return {"model_name": name, "results": {task.name: scores}, FACTS: told}
+
+
+def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, answers: Path) -> list[dict[str, Any]]:
+    """Return the scores of a task, and the facts beside them; write the answers."""
     from lm_eval import tasks as shipped
     from lm_eval.evaluator import evaluate
 
@@ -142,13 +149,15 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
     lm.cut.clear()
     lm.chat = chat
     scores, samples = run(lm, apply_chat_template=chat, fewshot_as_multiturn=chat)
+    if bad := [f"{key} {value}" for key, value in scores.items() if not math.isfinite(value)]:
+        raise HunminError(f"{task.name} has {', '.join(bad)}", "a score is a number", "look at the model's answers")
     constants = [{"answer": text, **run(other, log_samples=False)[0]} for text, other in _constants(task, loaded_task)]
     samples, intervals = samples[loaded_task.task_name], {}
     for key in scores:
         name, by = key.split(",")
         values = [sample[name] for sample in samples if sample["filter"] == by]
         intervals[key] = interval(values, loaded_task.aggregation()[name], RESAMPLES, SEED)
-    with atomic_write(out / "samples" / f"{task.name}.jsonl", as_given=True) as stream:
+    with atomic_write(answers, as_given=True) as stream:
         for sample in samples:
             facts = {key: sample[key] for key in ("doc_id", "filter", "filtered_resps", *sample["metrics"])}
             stream.write(json.dumps(facts, ensure_ascii=False, default=str) + "\n")

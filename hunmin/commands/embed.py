@@ -186,9 +186,12 @@ def _print(rows: Any, as_json: bool) -> None:
 
 def print_scores(run: str, as_json: bool = False) -> None:
     """Print the table that the stage of a run has left, if it has scored, on stdout."""
-    table = folder_of(Path(run), "embed") / "scores" / "table.json"
-    if table.is_file():
-        _print_table(json.loads(table.read_bytes()), as_json)
+    from embed.score import read_table
+    from embed.settings import TABLE
+
+    scores = folder_of(Path(run), "embed") / "scores"
+    if (scores / TABLE).is_file():
+        _print_table(read_table(scores), as_json)
 
 
 def _print_table(table: dict[str, Any], as_json: bool) -> None:

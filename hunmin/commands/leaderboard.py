@@ -70,7 +70,7 @@ def report(
     form: Annotated[Form, typer.Option("--format", help="Output format.")] = "markdown",
 ) -> None:
     """Print scores of models beside constant answers and published scores."""
-    print_board(paths, form)
+    print_board([str(of_run_or_itself(Path(path), "leaderboard")) for path in paths], form)
 
 
 @app.command(epilog="Example: hunmin leaderboard correlate scores/a scores/b published.csv --plot correlation.png")
@@ -88,7 +88,7 @@ def correlate(
 
     if plot:
         refuse_plot(Path(plot))
-    found = correlations([Path(file) for file in files])
+    found = correlations([of_run_or_itself(Path(file), "leaderboard") for file in files])
     if plot:
         heat_map(found, Path(plot))
     if as_json:

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from embed.settings import MEASURED
+from embed.settings import MEASURED, TABLE
+from leaderboard.result_file import read_result
 from pretrain.callbacks.metrics import read_metrics
 
 
@@ -24,6 +25,7 @@ class EmbedFacts(NamedTuple):
 def read_embed(folder: Path) -> EmbedFacts:
     """Return what a folder of the stage holds: `RUN/embed`, or `RUN/embed.partial` while it is under way."""
     rows = read_metrics(folder / "logs" / "metrics.jsonl")
-    files = (folder / "scores" / "table.json", folder / "model" / MEASURED)
-    scores, graphs = (json.loads(path.read_bytes()) if path.is_file() else {} for path in files)
-    return EmbedFacts([(row["step"], row["loss"]) for row in rows if "loss" in row], scores, graphs)
+    table, graphs = folder / "scores" / TABLE, folder / "model" / MEASURED
+    scores = read_result(table) if table.is_file() else {}
+    measured = json.loads(graphs.read_bytes()) if graphs.is_file() else {}
+    return EmbedFacts([(row["step"], row["loss"]) for row in rows if "loss" in row], scores, measured)

@@ -10,13 +10,14 @@ from huggingface_hub import EvalResult
 
 from common.errors import UserError
 from embed.card import FACTS, write_card
-from embed.score import as_markdown, model_revision, published
+from embed.score import as_markdown, model_revision, published, read_table
 from embed.settings import GGUF, GRAPHS
 from hunmin.hub.card import Language
 from hunmin.hub.publish import CARD, send, there
 from hunmin.hub.push import check_name
 from klue.model_folder import BESIDE_TOKENIZER
 from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
+from leaderboard.result_file import read_result
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 
 MODEL = ("config.json", "model*.safetensors*", *ANY_TOKENIZER, *BESIDE_TOKENIZER, *EMBEDDING_FILES,
@@ -51,7 +52,7 @@ def publish_embeddings(
             raise UserError(f"{folder} holds no {name}", rule, "name RUN/embed/model")
     name, table, index, files = repository.partition("/")[2], "", [], there(folder, MODEL)
     if scores:
-        table = as_markdown(json.loads((scores / "table.json").read_bytes()), language)
+        table = as_markdown(read_table(scores), language)
         for path, content, results in hub_scores(folder, scores):
             files[path] = content
             index += results
@@ -72,17 +73,19 @@ def hub_scores(model: Path, scores: Path) -> Iterator[tuple[str, str, list[EvalR
 
     Raises:
         UserError: the scores are of another model.
+        HunminError: they are damaged or were edited.
     """
     from mteb.results import TaskResult
 
-    table = json.loads((scores / "table.json").read_bytes())
+    table = read_table(scores)
     row, truncate = table["rows"][0], table["rows"][0]["truncate"]
     for name, told in table["tasks"].items():
         if row["revision"] != model_revision(model, truncate):
             raise UserError(f"{scores} holds no scores of {model}", remedy=f"hunmin embed score {model} --out {scores}")
         if truncate or told["differs"] or name not in published()["tasks"]:
             continue
-        result = TaskResult.from_disk(scores / row["results"][name])
+        read_result(path := scores / row["results"][name])  # refuses one that is damaged
+        result = TaskResult.from_disk(path)
         data = result.task.metadata
         yield f".eval_results/{name}.yaml", result._to_hf_benchmark_result().to_yaml(), [
             EvalResult(

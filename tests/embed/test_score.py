@@ -19,10 +19,12 @@ from common.message import Message, as_tree
 pytest.importorskip("mteb")
 pytest.importorskip("sentence_transformers")
 import mteb
+from mteb.abstasks.retrieval import AbsTaskRetrieval
+from mteb.results import TaskResult
 from tiny_encoders import PLACES, THINGS, embedding_folder, write_lines, write_sts
 
 from embed.base import load_model
-from embed.score import NGRAMS, as_markdown, heading, model_revision, published, score_models
+from embed.score import NGRAMS, as_markdown, heading, model_revision, published, read_table, score_models
 from embed.scored import SCORED, read_scored
 from embed.sets import Leaks
 from embed.settings import EmbedSettings
@@ -81,13 +83,78 @@ def test_the_table_holds_mtebs_own_scores(model: Path, base: Path, sets: Path, t
     before = results()
     assert score_models(tmp_path / "tuned", [sets], tmp_path / "out", base=base)["rows"] == table["rows"]
     assert results() == before
-    cut = tmp_path / "out" / table["rows"][0]["results"]["KLUE-STS"]
-    cut.write_bytes(cut.read_bytes()[:40])  # as a kill leaves it
-    assert score_models(tmp_path / "tuned", [sets], tmp_path / "out", base=base)["rows"] == table["rows"]
-    assert len([path for path, time in results().items() if before[path] != time and path.name == "KLUE-STS.json"]) == 1
+    path = tmp_path / "out" / table["rows"][0]["results"]["KLUE-STS"]
+    assert TaskResult.from_disk(path).get_score() == table["rows"][0]["scores"]["KLUE-STS"] / 100
+    models = mteb.ResultCache(tmp_path / "out" / "mteb").load_results()
+    assert len(models.model_results) == 8  # a folder for each row and task, which mteb's own tools read
     short = score_models(tmp_path / "tuned", [sets], tmp_path / "out", ["KLUE-STS"], truncate=4)
     assert short["rows"][0]["scores"]["KLUE-STS"] != tuned["KLUE-STS"]
     assert "| tuned, 4 entries |" in as_markdown(short) and "| tuned |" not in as_markdown(short)
+    assert {*before.items()} <= {*results().items()}  # others stand beside, and count again
+    again = results()
+    assert (
+        score_models(tmp_path / "tuned", [sets], tmp_path / "out", base=base) == read_table(tmp_path / "out") == table
+    )
+    assert results() == again
+
+
+@pytest.fixture(scope="module")
+def scores(model: Path, sets: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("scores")
+    score_models(model, [sets], out, ["KLUE-STS"])
+    return out
+
+
+@pytest.mark.parametrize("damage", ["cut", "score", "of another task", "no score"])
+def test_a_damaged_result_is_refused_and_stays(
+    damage: str, scores: Path, model: Path, sets: Path, tmp_path: Path
+) -> None:
+    out = Path(shutil.copytree(scores, tmp_path / "out"))
+    path = out / read_table(out)["rows"][0]["results"]["KLUE-STS"]
+    text = path.read_text()
+    score = f'"main_score": {json.loads(text)["scores"]["validation"][0]["main_score"]}'
+    other = out / read_table(out)["rows"][1]["results"]["KLUE-STS"]
+    held = {"cut": text[:40], "score": text.replace(score, '"main_score": 0.99'), "of another task": other.read_text(),
+            "no score": text.replace(score, '"main_score": NaN')}[damage]  # fmt: skip
+    assert held != text
+    path.write_text(held)
+    with pytest.raises(HunminError, match=r"KLUE-STS\.json is"):
+        score_models(model, [sets], out, ["KLUE-STS"])
+    assert path.read_text() == held
+    path.unlink()
+    score_models(model, [sets], out, ["KLUE-STS"])
+    assert read_table(out) == read_table(scores)
+
+
+def test_an_edited_table_is_told(scores: Path, tmp_path: Path) -> None:
+    out = Path(shutil.copytree(scores, tmp_path / "out"))
+    text = (out / "table.json").read_text()
+    (out / "table.json").write_text(re.sub(r'("KLUE-STS": -?)(\d)', r"\g<1>9\g<2>", text, count=1))
+    with pytest.raises(HunminError, match=r"table\.json is damaged or was edited"):
+        read_table(out)
+
+
+def test_a_part_of_a_task_is_never_taken_for_the_whole(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """mteb writes its result after each of the task's three subsets; the command is killed within the second."""
+    name, subsets = "BelebeleRetrieval", []
+    folders, evaluate = [write_own(tmp_path, name)], AbsTaskRetrieval._evaluate_subset
+
+    def stopped(self: Any, *given: Any, hf_subset: str, **more: Any) -> Any:
+        subsets.append(hf_subset)
+        if len(subsets) == 2:
+            raise KeyboardInterrupt
+        return evaluate(self, *given, hf_subset=hf_subset, **more)
+
+    monkeypatch.setattr(AbsTaskRetrieval, "_evaluate_subset", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        score_models(model, folders, tmp_path / "out", [name])
+    assert not [*(tmp_path / "out").rglob(f"{name}.json")]
+    found = score_models(model, folders, tmp_path / "out", [name])["rows"][0]
+    assert len(subsets) == 2 + 3 * 3
+    result = TaskResult.from_disk(tmp_path / "out" / found["results"][name])
+    assert len(result.scores["test"]) == 3 and result.get_score() == found["scores"][name] / 100
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
 from common.secrets import masked
 from leaderboard.report import means, read_results, report
+from leaderboard.result_file import encoded
 from leaderboard.suites import SUITES, TASKS
 
 NINE = SUITES["leaderboard2"]
@@ -33,7 +34,7 @@ def ours(folder: Path, task: str, scores: list[float], name: str = "m", **facts:
     }  # fmt: skip
     path = folder / name / f"{task}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(tree))
+    path.write_bytes(encoded(tree))
 
 
 def cells(text: str, start: str) -> list[str]:
@@ -209,8 +210,21 @@ def test_bad_files(tmp_path: Path) -> None:
     (tmp_path / "words.csv").write_text("model,task,score\nm,t,good\n")
     ours(tmp_path, "kornat_common", [0.25])
     partial = json.loads((tmp_path / "m" / "kornat_common.json").read_bytes())
-    del partial["hunmin"]["intervals"]
-    (tmp_path / "partial.json").write_text(json.dumps(partial))
+    del partial["hunmin"]["intervals"], partial["digest"]
+    (tmp_path / "partial.json").write_bytes(encoded(partial))
     for name in ("cut.json", "wrong.csv", "words.csv", "none.json", "partial.json"):
         with pytest.raises(UserError, match="cannot read"):
             read_results([tmp_path / name])
+
+
+def test_an_edited_score_is_told(tmp_path: Path) -> None:
+    ours(tmp_path, "kornat_common", [0.25])
+    path = tmp_path / "m" / "kornat_common.json"
+    for old, new in (("0.25", "0.85"), ('"shots": 5', '"shots": 0'), ('"digest"', '"checked"')):
+        content = path.read_text()
+        path.write_text(content.replace(old, new))
+        for given in (path, tmp_path):
+            with pytest.raises(HunminError, match=r"kornat_common\.json is damaged"):
+                read_results([given])
+        path.write_text(content)
+    assert len(read_results([tmp_path])) == 1

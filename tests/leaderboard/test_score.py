@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
+from leaderboard import score
 from leaderboard.models import ConstantLM, load_model
+from leaderboard.report import read_results
 from leaderboard.score import interval, score_model
 from leaderboard.settings import LeaderboardSettings
 from tests.leaderboard.invented import nine_rows, write
@@ -65,8 +67,8 @@ def test_constants_by_hand(scored: dict[str, Any]) -> None:
 def test_results_hold_what_it_takes_to_trust_them(scored: dict[str, Any], nine: Path) -> None:
     import hashlib
 
-    result = json.loads((scored["out"] / "results/ko_gsm8k.json").read_text(encoding="utf-8"))
-    assert result == json.loads(json.dumps(scored["ko_gsm8k"]))
+    result = json.loads(only(scored["out"], "results", "ko_gsm8k").read_text(encoding="utf-8"))
+    assert result.pop("digest") and result == json.loads(json.dumps(scored["ko_gsm8k"]))
     facts = result["hunmin"]
     rows = hashlib.sha256((nine / "ko_gsm8k.jsonl").read_bytes()).hexdigest()
     assert facts["data"] == {"ko_gsm8k.jsonl": rows} and facts["n"] == 4 and facts["limit"] is None
@@ -74,27 +76,119 @@ def test_results_hold_what_it_takes_to_trust_them(scored: dict[str, Any], nine: 
     assert facts["generation"]["max_gen_toks"] == 8
     low, high = facts["intervals"]["exact_match,strict-match"]
     assert low <= result["results"]["ko_gsm8k"]["exact_match,strict-match"] <= high
-    answers = (scored["out"] / "samples/ko_gsm8k.jsonl").read_text(encoding="utf-8").splitlines()
+    answers = only(scored["out"], "samples", "ko_gsm8k").read_text(encoding="utf-8").splitlines()
     assert len(answers) == 8 and "사과" not in "".join(answers)  # two filters; no prompts
     assert facts["best"] == 0.5
 
 
-def test_finished_jobs_are_kept(scored: dict[str, Any], tiny: Path, nine: Path, tmp_path: Path) -> None:
-    shutil.copytree(scored["out"], tmp_path / "out")
+def only(out: Path, folder: str, task: str) -> Path:
+    """Return the one file that a task has in a folder of its scores."""
+    (path,) = (out / folder).glob(f"{task}-*")
+    return path
+
+
+def test_results_of_other_settings_stand_beside(scored: dict[str, Any], tiny: Path, nine: Path, tmp_path: Path) -> None:
+    out = Path(shutil.copytree(scored["out"], tmp_path / "out"))
     shutil.copytree(nine, tmp_path / "rows")
     data = {"data": str(tmp_path / "rows"), "tasks": ("ko_winogrande", "kornat_common")}
 
-    def changed(**changes: Any) -> list[str]:
-        before = {name: (tmp_path / f"out/results/{name}.json").stat().st_mtime_ns for name in data["tasks"]}
-        score_model(settings(**{**data, **changes}), tiny, tmp_path / "out")
-        return [name for name, t in before.items() if (tmp_path / f"out/results/{name}.json").stat().st_mtime_ns != t]
+    def files() -> dict[Path, int]:
+        kinds = ("results", "samples", "logs")
+        return {path: path.stat().st_mtime_ns for kind in kinds for path in sorted((out / kind).iterdir())}
 
-    assert changed(batch_size=2) == []
-    assert changed(max_gen_toks=4) == ["ko_winogrande", "kornat_common"]
+    def new(**changes: Any) -> list[str]:
+        before = files()
+        score_model(settings(**{**data, **changes}), tiny, out)
+        after = files()
+        assert {path: after[path] for path in before} == before  # nothing is written again
+        made = [path.relative_to(out).as_posix().rpartition("-")[0] for path in after if path not in before]
+        assert [made.count(f"{kind}/{path}") for kind in ("samples", "logs") for path in data["tasks"]] == [
+            made.count(f"results/{path}") for path in data["tasks"]
+        ] * 2
+        return [path.removeprefix("results/") for path in made if path.startswith("results/")]
+
+    def n() -> dict[str, Any]:
+        return {one.task: one.facts["n"] for one in read_results([out]) if one.task in data["tasks"]}
+
+    assert new(batch_size=2) == [] and len(read_results([out])) == 15
+    assert new(limit=2) == ["ko_winogrande", "kornat_common"] and n() == {"ko_winogrande": 2, "kornat_common": 2}
+    before = n()
+    assert new() == [] and n() != before and len(read_results([out])) == 15  # going back costs nothing
     write(tmp_path / "rows/kornat_common.jsonl", nine_rows()["kornat_common"][:3])
-    assert changed(max_gen_toks=4) == ["kornat_common"]
-    (tmp_path / "out/results/ko_winogrande.json").write_text('{"hunmin": ')  # a cut file
-    assert changed(max_gen_toks=4) == ["ko_winogrande"]
+    assert new() == ["kornat_common"] and n()["kornat_common"] == 3
+    assert {*n()} == {one.task for one in read_results([out / "results"]) if one.task in data["tasks"]}
+    renamed = score_model(settings(**data), tiny, out, name="renamed")["tasks"]
+    assert {one["model_name"] for one in renamed.values()} == {one.model for one in read_results([out])} == {"renamed"}
+
+
+def test_a_board_of_another_model_does_not_count(
+    scored: dict[str, Any], tiny: Path, nine: Path, tmp_path: Path
+) -> None:
+    out = Path(shutil.copytree(scored["out"], tmp_path / "out"))
+    other = Path(shutil.copytree(tiny, tmp_path / "other"))
+    (other / "notes.txt").write_text("another vocabulary, say")
+    score_model(settings(data=str(nine), tasks=("kornat_common",)), other, out)
+    assert [(one.model, one.task) for one in read_results([out])] == [("other", "kornat_common")]
+
+
+@pytest.mark.parametrize("damage", ["cut", "score", "fact", "file of another", "not finite"])
+def test_a_damaged_result_is_refused_and_stays(
+    damage: str, scored: dict[str, Any], tiny: Path, nine: Path, tmp_path: Path
+) -> None:
+    out = Path(shutil.copytree(scored["out"], tmp_path / "out"))
+    path, other = only(out, "results", "ko_winogrande"), only(out, "results", "kornat_common")
+    text, score = path.read_text(), scored["ko_winogrande"]["results"]["ko_winogrande"]["acc,none"]
+    held = {
+        "cut": text[:100], "score": text.replace(f'"acc,none": {score}', '"acc,none": 0.987', 1),
+        "fact": text.replace('"shots": 0', '"shots": 5'), "file of another": other.read_text(),
+        "not finite": text.replace(f'"acc,none": {score}', '"acc,none": NaN', 1),
+    }[damage]  # fmt: skip
+    assert held != text
+    path.write_text(held)
+    with pytest.raises(HunminError, match=f"{path.name} is"):
+        score_model(settings(data=str(nine), tasks=("ko_winogrande",)), tiny, out)
+    assert path.read_text() == held
+    if damage != "file of another":
+        with pytest.raises(HunminError, match=f"{path.name} is damaged"):
+            read_results([out])
+    path.unlink()
+    found = score_model(settings(data=str(nine), tasks=("ko_winogrande",)), tiny, out)["tasks"]["ko_winogrande"]
+    assert found["results"] == scored["ko_winogrande"]["results"] and len(read_results([out])) == 15
+
+
+def test_a_kill_leaves_no_half_of_a_result(tiny: Path, nine: Path, tmp_path: Path) -> None:
+    """The answers are there, the result is not: what is there of the board counts."""
+    given = settings(data=str(nine), tasks=("ko_winogrande", "kornat_common"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("leaderboard.score._result", stopping(score._result, after=1))
+        with pytest.raises(KeyboardInterrupt):
+            score_model(given, tiny, tmp_path)
+    assert [one.task for one in read_results([tmp_path])] == ["ko_winogrande"]
+    assert only(tmp_path, "samples", "kornat_common").is_file()
+    assert not [*(tmp_path / "results").glob("*kornat_common*")]
+    score_model(given, tiny, tmp_path)
+    assert [one.task for one in read_results([tmp_path])] == ["ko_winogrande", "kornat_common"]
+
+
+def stopping(function: Any, after: int) -> Any:
+    """Return a function that does all of its work, but is stopped before it can return, after some calls."""
+    calls = []
+
+    def stopped(*given: Any) -> Any:
+        calls.append(function(*given))
+        if len(calls) > after:
+            raise KeyboardInterrupt
+        return calls[-1]
+
+    return stopped
+
+
+def test_a_score_that_is_no_number_is_an_error(tiny: Path, nine: Path, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lm_eval.api.task.get_aggregation", lambda name: lambda values: float("nan"))
+        with pytest.raises(HunminError, match="kornat_common has acc,none nan"):
+            score_model(settings(data=str(nine), tasks=("kornat_common",)), tiny, tmp_path)
+    assert not [*(tmp_path / "results").glob("*")]
 
 
 def test_shots_and_limits(tiny: Path, tmp_path: Path) -> None:

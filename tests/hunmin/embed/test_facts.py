@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hunmin.embed.facts import EmbedFacts, read_embed
+from leaderboard.result_file import encoded
 
 
 def test_a_folder_tells_as_much_as_it_holds(tmp_path: Path) -> None:
@@ -22,6 +23,6 @@ def test_a_folder_tells_as_much_as_it_holds(tmp_path: Path) -> None:
     }  # fmt: skip
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_text(json.dumps(content) + "\n")
+        (tmp_path / name).write_bytes(encoded(content) if content is table else json.dumps(content).encode() + b"\n")
     found = read_embed(tmp_path)
     assert found.losses == [(10, 2.5)] and found.scores == table and found.graphs == graphs

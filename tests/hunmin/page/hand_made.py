@@ -14,6 +14,7 @@ from hunmin.stages import stage_named
 from klue.examples import SPLIT_TO_SCORE
 from klue.results import metrics_of
 from klue.tasks import TASKS
+from leaderboard.result_file import encoded
 from tokenizer.save import build_tokenizer, save_tokenizer
 
 ENTRIES = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", "인공", "##지능", "연구", "##자", "A", "##b", "7", "漢", "!"]
@@ -186,9 +187,8 @@ class HandMade:
             for model, score in (("tuned", 70.125), ("untuned", 12.5))
         ]
         heading = Message("{count} of {all} tasks of {name}", count=1, all=20, name="MTEB(kor, v2)")
-        self.write(
-            "embed/scores/table.json", {"heading": heading, "messages": {heading: as_tree(heading)}, "rows": rows}
-        )
+        table = {"heading": heading, "messages": {heading: as_tree(heading)}, "rows": rows}
+        self.write("embed/scores/table.json", encoded(table).decode())
         graph = {"bytes": 1_670_000, "sentences_per_second": 2345, "cosine": 0.99934}
         self.write("embed/model/onnx/measured.json", {"onnx-int8": graph})
 
