@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from common.current import with_lineage
-from common.errors import HunminError, UserError
+from common.errors import DiskFullError, HunminError, UserError
 from common.facts import Facts
 from common.files import human_size
 from common.lock import locked
 from common.manifest import MANIFEST, WORK_MARK, Manifest, added_files, read_manifest
 from common.once import Work, read_mark
-from common.progress import console, duration
+from common.progress import console, duration, say
 from common.stage_folders import AT_WORK, COUNTS, MADE, folder_of, read_current
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
@@ -151,6 +152,23 @@ def _own_files(folder: Path) -> list[Path]:
         return name not in others if manifest else path.suffix in DATA or path.name in (WORK_MARK, MANIFEST)
 
     return [path for path in files if path.name != REMOVED and is_own(path)]
+
+
+@contextmanager
+def told_what_nothing_needs(run: Path) -> Iterator[None]:
+    """Say at the end of a `with` block, and where it fills the disk, how much of a run could be removed."""
+
+    def say_it() -> None:
+        if (run / MADE).is_dir() and (rows := unneeded(run)):
+            size = human_size(sum(row["bytes"] for row in rows))
+            say(f"{size} in {len(rows)} folders that nothing needs: hunmin clean {shlex.quote(str(run))}")
+
+    try:
+        yield
+    except DiskFullError:
+        say_it()
+        raise
+    say_it()
 
 
 def print_unneeded(run: Path, rows: list[dict[str, Any]], removed: bool) -> None:

@@ -216,9 +216,9 @@ def run(
     share, given = _refuse_early(recipe, first, last, restart, folder)
     if isinstance(recipe, Recipe) and "klue" not in works:
         refuse_unscored(recipe, stages, folder)
+    verdicts: list[Verdict] = []
     with locked(root, share):
         save_recipe(recipe, root / "recipe.yaml")
-        verdicts: list[Verdict] = []
         for stage in stages:
             if share and read_manifest(folder.final(stage)) is None:
                 # nothing to compare the inputs with: not every element has to hash them all

@@ -18,16 +18,18 @@ def run_whole(
     Raises:
         HunminError, Interrupted: as `run` and `publish_run`.
     """
+    from hunmin.clean import told_what_nothing_needs
     from hunmin.hub.follow import following
     from hunmin.hub.publish_run import publish_run
     from hunmin.page.page import PAGE, write_page
     from hunmin.run import run
 
-    if not isinstance(recipe, Recipe):
-        return run(recipe, first, last, restart=restart)
-    whole = last in (None, "report")
     folder = Path(recipe.out)
-    with following(recipe, folder, last=not whole):
+    if not isinstance(recipe, Recipe):
+        with told_what_nothing_needs(folder):
+            return run(recipe, first, last, restart=restart)
+    whole = last in (None, "report")
+    with told_what_nothing_needs(folder), following(recipe, folder, last=not whole):
         verdicts = run(recipe, first, last, restart=restart)
     if whole:
         if not (folder / PAGE).exists() or not all(verdict.done for verdict in verdicts):

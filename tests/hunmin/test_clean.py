@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.errors import UserError
+from common.errors import DiskFullError, UserError
 from common.lock import locked
-from hunmin.clean import clean, unneeded
+from hunmin.clean import clean, told_what_nothing_needs, unneeded
 from hunmin.main import run_command
 from hunmin.verify import verify_run
 from tests.hunmin.house import House
@@ -169,3 +169,16 @@ def test_after_any_history_all_that_counts_is_whole_and_resumes(
         assert not [row for row in verify_run(house.run) if row["damaged"]]
         assert house.go(**last) == [] and unneeded(house.run) == []
         assert before == house.results(house.recipe(**last))
+
+
+def test_a_run_says_what_could_be_removed_also_where_the_disk_is_full(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house.go()
+    with told_what_nothing_needs(house.run):
+        pass
+    assert "hunmin clean" not in capsys.readouterr().err
+    house.go(lr=5e-4)
+    with pytest.raises(DiskFullError), told_what_nothing_needs(house.run):
+        raise DiskFullError("no space")
+    assert f"in 2 folders that nothing needs: hunmin clean {house.run}" in " ".join(capsys.readouterr().err.split())
