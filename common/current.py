@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
-from common.errors import HunminError, UserError
+from common.errors import UserError
 from common.files import atomic_write, sha256_file
-from common.manifest import MANIFEST, WORK_MARK, made_by, read_manifest
+from common.manifest import MANIFEST, WORK_MARK, made_by
 from common.progress import say
 from common.stage_folders import AT_WORK, COUNTS, CURRENT, MADE, MANIFESTS, links_of, read_current
 
@@ -39,21 +39,6 @@ def make_current(run: Path, stage: str, folder: Path) -> None:
         at_work.unlink()
 
 
-def with_lineage(run: Path, names: Iterable[str]) -> list[str]:
-    """Return names of folders of `MADE`, and of all that they were made of, as far as their manifests can be read."""
-    reached: dict[str, None] = {}
-    waiting = list(names)
-    while waiting:
-        name = waiting.pop(0)
-        if name in reached:
-            continue
-        reached[name] = None
-        with suppress(HunminError):
-            manifest = read_manifest(run / MADE / name)
-            waiting += manifest.lineage.values() if manifest else ()
-    return list(reached)
-
-
 def _write(run: Path, tree: dict[str, dict[str, str]]) -> None:
     if tree != read_current(run):
         with atomic_write(run / CURRENT) as stream:
@@ -73,7 +58,12 @@ def _link(link: Path, folder: Path) -> None:
         fresh.replace(link)
     except OSError as error:
         fresh.unlink(missing_ok=True)
-        say(f"no link {link}: {error.strerror}; the folder is {folder}", style="yellow")
+        _say_without_links(link.parent, str(error.strerror))
+
+
+@cache
+def _say_without_links(run: Path, why: str) -> None:
+    say(f"no links to the stages' folders in {run} ({why}): {run / CURRENT} names them", style="yellow")
 
 
 def refuse_taken_name(link: Path, stage: str) -> None:

@@ -21,7 +21,7 @@ from common.errors import HunminError, UserError
 from common.files import HUB, atomic_write, other_locale, stored
 from common.hub_limits import limit_calls
 from common.progress import say
-from common.stage_folders import folder_of
+from common.stage_folders import folder_of, run_and_stage
 
 Part = Literal["model", "tokenizer", "dataset"]
 Commits = MutableMapping[str, str]
@@ -150,10 +150,10 @@ def shown_name(folder: str | Path) -> str:
     whole = Path(folder).resolve()
     if whole.parent.name == "snapshots":  # models--OWNER--NAME/snapshots/COMMIT
         return re.sub(r"^(models|datasets)--", "", whole.parent.parent.name).replace("--", "/")
-    if whole.parts[-2:] == ("embed", "model"):
-        whole = whole.parent.parent
-    elif whole.name == "export":
-        whole = whole.parent
+    if whole.name == "model" and run_and_stage(whole.parent)[1] == "embed":
+        whole = run_and_stage(whole.parent)[0]
+    elif run_and_stage(whole)[1] == "export":
+        whole = run_and_stage(whole)[0]
     return normalize("NFC", whole.name)
 
 

@@ -141,7 +141,7 @@ class Work:
             folder: an unfinished one to continue; None begins a new one.
             lineage: stage → name of its folder that is read.
         """
-        folder = folder or self._begun(facts)
+        folder = folder or self._begun(facts, dict(lineage or {}))
         counts = make(folder)
         remove_leftovers(folder)
         manifest = Manifest(
@@ -168,7 +168,7 @@ class Work:
         changed = self.differences(before, now)
         return not (changed.settings or changed.inputs)
 
-    def _begun(self, facts: Facts) -> Path:
+    def _begun(self, facts: Facts, lineage: dict[str, str]) -> Path:
         """Return a new folder with its mark; one without anything but a kill's leftovers is taken."""
         digest = settings_hash(asdict(facts))[:10]
         number = 1
@@ -182,7 +182,8 @@ class Work:
                     continue
                 remove_leftovers(folder)
             with atomic_write(folder / WORK_MARK) as stream:
-                json.dump({**asdict(facts), BEGUN: time.time()}, stream, ensure_ascii=False, indent=1)
+                mark = {**asdict(facts), "lineage": lineage, BEGUN: time.time()}
+                json.dump(mark, stream, ensure_ascii=False, indent=1)
             return folder
 
 
@@ -195,6 +196,25 @@ def read_mark(folder: Path) -> Facts | None:
         return Facts(mark["settings"], mark["inputs"], mark["rules"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def with_lineage(folder: Path) -> dict[str, Path]:
+    """Return name → folder of a folder that is done once, unfinished or whole, and of all that it was made of."""
+    reached: dict[str, Path] = {}
+    waiting = [folder]
+    while waiting:
+        folder = waiting.pop()
+        if folder.name not in reached:
+            reached[folder.name] = folder
+            waiting += [folder.with_name(Path(name).name) for name in _lineage(folder)]
+    return reached
+
+
+def _lineage(folder: Path) -> list[str]:
+    for name in (MANIFEST, WORK_MARK):
+        with suppress(OSError, ValueError, KeyError, AttributeError):
+            return [str(one) for one in json.loads((folder / name).read_bytes())["lineage"].values()]
+    return []
 
 
 def once_file(path: Path, make: Callable[[IO[bytes]], None]) -> Path:

@@ -49,6 +49,15 @@ def links_of(run: Path, stage: str) -> tuple[Path, Path]:
     return run / stage, run / f"{stage}.partial"
 
 
+def run_and_stage(folder: Path) -> tuple[Path, str]:
+    """Return the run that a stage's folder stands in, and the name of the stage's folder; of another folder that above
+    it, and its name."""
+    whole = folder.resolve()
+    if whole.parent.name == MADE:
+        return whole.parent.parent, whole.name.partition("-")[0]
+    return whole.parent, whole.name
+
+
 def folders_of(run: Path, stage: str) -> tuple[Path, Path]:
     """Return the folder in which a stage works, and that of what it has made."""
     return work_folder_of(run, stage), folder_of(run, stage)

@@ -13,13 +13,12 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from common.current import with_lineage
 from common.errors import DiskFullError, HunminError, UserError
 from common.facts import Facts
 from common.files import human_size
 from common.lock import locked
 from common.manifest import MANIFEST, WORK_MARK, Manifest, added_files, read_manifest
-from common.once import Work, read_mark
+from common.once import Work, read_mark, with_lineage
 from common.progress import console, duration, say
 from common.stage_folders import AT_WORK, COUNTS, MADE, folder_of, read_current
 from hunmin.embed.stages import ALONE
@@ -57,7 +56,7 @@ def _unneeded_names(run: Path) -> Iterator[str]:
     unfinished = [path for path in made.iterdir() if NAME.fullmatch(path.name) and read_mark(path)]
     unfinished.sort(key=lambda path: (path / WORK_MARK).stat().st_mtime)
     newest = {path.name.partition("-")[0]: path.name for path in unfinished}
-    needed = set(with_lineage(run, [*roots, *newest.values()]))
+    needed = {name for root in (*roots, *newest.values()) for name in with_lineage(made / root)}
     corpus = folder_of(run, "corpus") / MANIFEST
     finished = corpus.stat().st_mtime if corpus.is_file() and "corpus" not in newest else 0.0
     for path in made.iterdir():

@@ -9,10 +9,10 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from common.current import with_lineage
 from common.errors import HunminError, UserError
 from common.files import human_size, sha256_file
 from common.manifest import MANIFEST, WORK_MARK, Manifest, damaged_outputs, read_manifest
+from common.once import with_lineage
 from common.progress import ProgressBar, console
 from common.stage_folders import COUNTS, MADE, MANIFESTS, folder_of, folders_of, read_current
 from hunmin.clean import REMOVED, SHARED
@@ -56,8 +56,8 @@ def _stages(run: Path) -> Iterator[dict[str, Any]]:
     current = read_current(run)
     names = dict.fromkeys([*(stage.folder for stage in (*STAGES, *INSTRUCT_STAGES, ALONE)), *current[COUNTS]])
     folders = {folder_of(run, name): name for name in names}
-    for name in with_lineage(run, current[COUNTS].values()):
-        folders.setdefault(run / MADE / name, f"{MADE}/{name}")
+    for folder in [one for root in current[COUNTS].values() for one in with_lineage(run / MADE / root).values()]:
+        folders.setdefault(folder, f"{MADE}/{folder.name}")
     for path in sorted((run / MADE).glob("*")):  # only the damaged ones among them have a row
         folders.setdefault(path, "")
     for folder, name in folders.items():

@@ -11,7 +11,7 @@ from rich.table import Table
 from common.files import PNG, refuse_other_kind
 from common.names import find, read_commits, write_commits
 from common.progress import console, print_json, say, show
-from common.stage_folders import folder_of, of_run_or_itself
+from common.stage_folders import folder_of, of_run_or_itself, run_and_stage
 from hunmin import completion
 from hunmin.commands.run import AsJson
 
@@ -245,11 +245,9 @@ def report(
     if plot:
         refuse_other_kind(plot, PNG)
     found = [(given, klue_folder(Path(given))) for given in folders]
-    runs = {given: path.resolve().parent for given, path in found}
+    runs = {given: run_and_stage(path)[0] for given, path in found}
     recipes = {  # of what `klue finetune` wrote there are none
-        path: load_recipe(recipe, [])
-        for _, path in found
-        if (recipe := path.resolve().parent / "recipe.yaml").is_file()
+        path: load_recipe(recipe, []) for given, path in found if (recipe := runs[given] / "recipe.yaml").is_file()
     }
     if published is None:
         published = all(recipe.published for recipe in recipes.values())

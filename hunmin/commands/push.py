@@ -45,6 +45,7 @@ def push(
 ) -> None:
     """Upload a model, tokenizer or run to the model hub with its card; files are scanned for secrets first."""
     from common.settings import load_yaml
+    from common.stage_folders import run_and_stage
     from hunmin.hub.licenses import check_license
     from hunmin.hub.publish import publish_finetuned, publish_tokenizer
     from hunmin.hub.publish_run import checkpoint_in, publish_checkpoint
@@ -72,7 +73,9 @@ def push(
 
         beside = Path(scores) if scores else folder.resolve().parent / "scores"
         table = beside if scores or beside.is_dir() else None
-        own = folder.resolve().parents[1] / "recipe.yaml"  # of a whole run, which says it for all of its cards
+        own = (
+            run_and_stage(folder.resolve().parent)[0] / "recipe.yaml"
+        )  # of a whole run, which says it for all of its cards
         stated = (load_yaml(own).get("hub") or {}).get("language") if own.is_file() else None
         url = publish_embeddings(folder, name, table, not public, language or stated or "en", dry_run, license)
     elif (folder / FACTS).is_file():

@@ -9,8 +9,9 @@ from typing import Any
 
 from common.errors import UserError
 from common.manifest import read_manifest
+from common.once import with_lineage
 from common.settings import load_yaml
-from common.stage_folders import folder_of
+from common.stage_folders import MADE, folder_of, run_and_stage
 from hunmin.hub.scrub import hub_base
 from hunmin.hub.work import Work, work_of
 from hunmin.preflight import parent_of
@@ -20,6 +21,9 @@ from hunmin.scores import score_rows
 from hunmin.watch import training_folder
 from pretrain.callbacks.metrics import STARTS, read_metrics
 from tokenizer.show import show
+
+STAGES = ("corpus", "tokenizer", "tokens", "pretrain", "export", "klue")
+"""Folders of the stages that a card tells of."""
 
 
 @dataclass(frozen=True)
@@ -83,19 +87,20 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
             "a card is of a model that has been trained",
             "train first: hunmin run RECIPE",
         )
-    counts: dict[str, dict[str, Any]] = {}
+    counts: dict[str, dict[str, Any]] = {name: {} for name in STAGES}
     versions: dict[str, str] = {}
-    for name in ("corpus", "tokenizer", "tokens", "pretrain", "export", "klue"):
-        manifest = read_manifest(folder_of(run, name))
+    folders = _folders(run, training)
+    for name, folder in folders.items():
+        manifest = read_manifest(folder)
         counts[name] = manifest.counts if manifest else {}
         versions |= manifest.versions if manifest else {}
-    statistics, tokenizer = folder_of(run, "corpus") / "statistics.json", folder_of(run, "tokenizer")
+    statistics, tokenizer = folders["corpus"] / "statistics.json", folders["tokenizer"]
     return Facts(
         recipe=recipe,
         counts=counts,
         versions=versions,
         statistics=json.loads(statistics.read_bytes()) if statistics.is_file() else {},
-        contamination=contamination(folder_of(run, "corpus") / "hits.jsonl"),
+        contamination=contamination(folders["corpus"] / "hits.jsonl"),
         example=show([tokenizer])[-1]["line"] if (tokenizer / "tokenizer.json").is_file() else "",
         # scores of the end are not those of an earlier checkpoint
         scores=score_rows(run, recipe.name)
@@ -107,6 +112,21 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         work=_work(training, saved),
         parent=_parent(saved, run),
     )
+
+
+def _folders(run: Path, training: Path) -> dict[str, Path]:
+    """Return stage → folder: of those before a training what it was made of, of those after it what was made of it. A
+    run of which some stages were done again holds others."""
+    folders = {name: folder_of(run, name) for name in STAGES}
+    if training.parent.name != MADE:
+        return folders
+    before = {name.partition("-")[0]: folder for name, folder in with_lineage(training).items()}
+    after = {
+        name: folder
+        for name, folder in folders.items()
+        if folder.parent.name != MADE or training.name in with_lineage(folder)
+    }
+    return {**{name: folders[name] for name in ("corpus", "tokenizer")}, **after, **before}
 
 
 def _work(training: Path, saved: dict[str, Any]) -> Work:
@@ -129,7 +149,8 @@ def _parent(saved: dict[str, Any], run: Path) -> Parent | None:
     if not stated:
         return None
     step, checkpoint = int(stated["step"]), Path(parent_of(stated["checkpoint"], run) or "").absolute()
-    training, home = checkpoint.parent.parent, checkpoint.parent.parent.parent
+    training = checkpoint.parent.parent
+    home, _ = run_and_stage(training)
     before = read_metadata(checkpoint) if (home / "recipe.yaml").is_file() else None
     if before is None or before["fingerprint"] != stated["fingerprint"]:
         return Parent(home.name, step, None, None)

@@ -8,6 +8,7 @@ from pathlib import Path
 from common.errors import UserError
 from common.files import write_text
 from common.progress import say, show
+from common.stage_folders import run_and_stage
 from hunmin.hub.card import Language, metadata, states_license, with_license, write_card
 from hunmin.hub.facts import read_facts
 from hunmin.hub.private import refuse_private
@@ -41,7 +42,7 @@ FINETUNED = ("config.json", REST, FACTS, *ANY_TOKENIZER, *BESIDE_TOKENIZER, "mod
 
 def run_of(checkpoint: Path) -> Path | None:
     """Return the run folder that a checkpoint stands in, None where it stands alone."""
-    run = checkpoint.resolve().parent.parent.parent
+    run, _ = run_and_stage(checkpoint.resolve().parents[1])
     return run if (run / "recipe.yaml").is_file() else None
 
 

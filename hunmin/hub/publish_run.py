@@ -8,7 +8,7 @@ from pathlib import Path
 from common.errors import UserError
 from common.progress import say
 from common.settings import load_yaml
-from common.stage_folders import folder_of, work_folder_of
+from common.stage_folders import folder_of, run_and_stage, work_folder_of
 from hunmin.hub.card import Language
 from hunmin.hub.publish import publish, refuse_no_encoder, run_of
 from hunmin.hub.push import check_name, prepare
@@ -29,7 +29,8 @@ def checkpoint_in(folder: Path) -> tuple[Path, Path] | None:
     """
     if read_metadata(folder) and (run := run_of(folder)):
         return folder, run
-    run = folder.resolve().parent if folder.resolve().name == "export" else folder
+    above, stage = run_and_stage(folder)
+    run = above if stage == "export" else folder
     if not (run / "recipe.yaml").is_file():
         return None
     refuse_instructions(load_yaml(run / "recipe.yaml"), run / "recipe.yaml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import shutil
@@ -12,6 +13,7 @@ import pytest
 from common.current import begin_work, make_current
 from common.manifest import WORK_MARK, read_manifest
 from common.rules import RULES
+from common.stage_folders import folder_of
 from data.readers.volume import FileVersion
 from hunmin import preflight, state
 from hunmin import run as engine
@@ -20,6 +22,7 @@ from hunmin.main import run_command
 from hunmin.preflight import parent_of
 from hunmin.recipe import Recipe
 from hunmin.stages import Interrupted
+from hunmin.verify import verify_run
 from tests.hunmin.house import House
 
 ALL = ["a", "b", "c"]
@@ -126,6 +129,21 @@ def test_elements_of_an_array_share_the_folder_and_keep_others_out(
     assert house.go(last="a") == ["a"]
     assert house.go(corpus=array, last="a") == [], "an element that comes late has nothing to do"
     assert house.go(corpus=array, last="a", seed=7) == ["unit"]
+
+
+def test_a_file_system_without_links_is_told_once_and_all_else_works(
+    house: House, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr(Path, "symlink_to", refuse)
+    house.stop("b")
+    assert " ".join(capsys.readouterr().err.split()).count("Operation not supported") == 1
+    assert house.go() == ["b+", "c"] and house.go() == []
+    assert {path.name for path in house.run.iterdir()} == {".lock", "current.json", "logs", "made", "recipe.yaml"}
+    assert folder_of(house.run, "b").joinpath("result").read_text() == "b 0.0001"
+    assert not [row for row in verify_run(house.run) if row["damaged"]]
 
 
 def test_from_and_until(house: House) -> None:

@@ -231,6 +231,26 @@ def branched(scored: Path, tmp_path: Path) -> Path:
     return scored
 
 
+def test_a_card_is_of_what_the_model_was_made_of(scored: Path) -> None:
+    """A corpus of other settings counts in the run, and an export of another training: neither is the model's."""
+    before = read_facts(scored)
+    made, current = scored / "made", json.loads((scored / "current.json").read_bytes())
+    for stage in ("corpus", "tokenizer", "export"):
+        other = made / f"{stage}-0123456789"
+        shutil.copytree(scored / stage, other)
+        manifest = json.loads((other / "manifest.json").read_bytes())
+        counts = {key: value + 1 for key, value in manifest["counts"].items() if isinstance(value, int)}
+        (other / "manifest.json").write_text(json.dumps({**manifest, "counts": counts, "lineage": {}}))
+        current["current"][stage] = other.name
+    (made / "corpus-0123456789" / "statistics.json").write_text('{"total": {}, "sources": {}}')
+    (scored / "current.json").write_text(json.dumps(current))
+    after = read_facts(scored)
+    assert after.statistics == before.statistics and after.counts["export"] == {} != before.counts["export"]
+    assert {name: after.counts[name] for name in ("corpus", "tokenizer")} == {
+        name: before.counts[name] for name in ("corpus", "tokenizer")
+    }
+
+
 def test_less_than_an_hour_is_told_in_minutes(scored: Path) -> None:
     """252 s on one device are 0.07 h."""
     log(scored, 0, (20, 7200, 7200 / 252, 1.0))
