@@ -14,7 +14,7 @@ from hunmin.hub.publish import publish, refuse_no_encoder, run_of
 from hunmin.hub.push import check_name, prepare
 from hunmin.recipe import Recipe, load_recipe, refuse_instructions
 from hunmin.watch import training_folder
-from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
+from pretrain.callbacks.checkpoint import complete_checkpoints, last_checkpoint, read_metadata
 from pretrain.export import Dtype, export_checkpoint
 
 
@@ -26,6 +26,7 @@ def checkpoint_in(folder: Path) -> tuple[Path, Path] | None:
 
     Raises:
         UserError: the run has no checkpoint yet, or tunes a decoder.
+        HunminError: the last checkpoint is damaged.
     """
     if read_metadata(folder) and (run := run_of(folder)):
         return folder, run
@@ -35,13 +36,13 @@ def checkpoint_in(folder: Path) -> tuple[Path, Path] | None:
         return None
     refuse_instructions(load_yaml(run / "recipe.yaml"), run / "recipe.yaml")
     training = training_folder(run)
-    found = complete_checkpoints(training / "checkpoints") if training else []
+    if training is None:
+        raise UserError(
+            f"{run} has no finished checkpoint", remedy=f"hunmin run {run / 'recipe.yaml'} --until pretrain"
+        )
     if training != work_folder_of(run, "pretrain"):
-        if not found:
-            raise UserError(
-                f"{run} has no finished checkpoint", remedy=f"hunmin run {run / 'recipe.yaml'} --until pretrain"
-            )
-        return found[-1][1], run
+        return last_checkpoint(training / "checkpoints")[1], run
+    found = complete_checkpoints(training / "checkpoints")
     settings = load_recipe(run / "recipe.yaml").pretrain
     if not found:
         raise UserError(
@@ -108,6 +109,6 @@ def publish_run(recipe: Recipe) -> None:
     hub, run = recipe.hub, Path(recipe.out)
     if not hub.repository:
         return
-    step, checkpoint = complete_checkpoints(folder_of(run, "pretrain") / "checkpoints")[-1]
+    step, checkpoint = last_checkpoint(folder_of(run, "pretrain") / "checkpoints")
     url = publish_checkpoint(checkpoint, run, hub.repository, hub.private, hub.dtype)
     say(f"{url}: step {step:,} pushed", style="green")

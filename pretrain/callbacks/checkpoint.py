@@ -24,12 +24,15 @@ from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors, follow_umask, fsync_folder, publish_folder, xxh3_file
 from common.manifest import read_manifest
 from common.progress import say
+from common.secrets import masked_urls
 from common.settings import changed_keys, settings_hash
+from pretrain.callbacks.damaged import newest_sound
 from pretrain.optim.optimizer import OptimizerState
 from pretrain.parallel.engine import Engine
 from pretrain.settings import PretrainSettings
 
-METADATA = "complete.json"
+METADATA, DIGEST = "complete.json", "digest"
+"""File that ends a checkpoint; key in it: hash of all else that it says."""
 WEIGHTS, OPTIMIZER = "weights.safetensors", "optimizer.safetensors"
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json")
 
@@ -42,29 +45,79 @@ def step_folder(folder: Path, step: int) -> Path:
 def complete_checkpoints(folder: Path) -> list[tuple[int, Path]]:
     """Return (step, folder) of every whole checkpoint, ascending; what is damaged is passed over with a warning."""
     found = []
-    for path in sorted(folder.glob("step-*")):
-        saved = read_metadata(path)
-        if saved is None:
-            say(f"warning: checkpoint {path.name} is not whole; it is passed over", style="yellow")
+    for path in _numbered(folder):
+        saved = _metadata(path)
+        if missing := _missing_files(path, saved):
+            say(f"warning: checkpoint {path.name} is passed over: {missing[0]} is damaged or missing", style="yellow")
             continue
         found.append((int(saved["step"]), path))
     return found
 
 
-def read_metadata(path: Path) -> dict[str, Any] | None:
-    """Return the metadata of a checkpoint, or None if there is none or a file is missing or has another size."""
+def last_checkpoint(folder: Path) -> tuple[int, Path]:
+    """Return (step, folder) of the last checkpoint of training that is finished.
+
+    Raises:
+        HunminError: it is not whole: the one before is not what training left.
+    """
+    numbered = _numbered(folder)
+    missing = _missing_files(numbered[-1], _metadata(numbered[-1])) if numbered else ["step-*"]
+    if missing:
+        raise HunminError(
+            f"{numbered[-1] if numbered else folder}/{missing[0]} is damaged or missing",
+            "finished training is exported from its last checkpoint", "restore the file from a copy",
+        )  # fmt: skip
+    return int(_metadata(numbered[-1])["step"]), numbered[-1]
+
+
+def _numbered(folder: Path) -> list[Path]:
+    steps = {path: path.name.removeprefix("step-") for path in folder.glob("step-*")}
+    return sorted((path for path in steps if steps[path].isdigit()), key=lambda path: int(steps[path]))
+
+
+def _metadata(path: Path) -> dict[str, Any]:
+    """Return the metadata of a checkpoint, {} where they are missing, damaged or edited."""
     try:
-        saved = json.loads((path / METADATA).read_bytes())
-        for name, (size, _) in saved["files"].items():
-            if (path / name).stat().st_size != size:
-                return None
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
-        return None
-    return dict(saved)
+        saved = dict(json.loads((path / METADATA).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return {}
+    return saved if saved.pop(DIGEST, None) == settings_hash(saved) else {}
 
 
-def damaged_files(path: Path, saved: dict[str, Any]) -> list[str]:
-    """Return the files of a checkpoint that do not hold what its metadata says: they are read for it, all of them."""
+def _missing_files(path: Path, saved: dict[str, Any]) -> list[str]:
+    """Return the files that are gone or have another size, the metadata where they say nothing; no bytes are read."""
+    if not saved:
+        return [METADATA]
+    return [
+        name for name, (size, _) in saved["files"].items()
+        if not (path / name).is_file() or (path / name).stat().st_size != size
+    ]  # fmt: skip
+
+
+def read_metadata(path: Path) -> dict[str, Any] | None:
+    """Return the metadata of a checkpoint, or None if there are none, or a file is missing or has another size."""
+    saved = _metadata(path)
+    return None if _missing_files(path, saved) else saved
+
+
+def write_metadata(path: Path, metadata: dict[str, Any]) -> None:
+    """Write the metadata of a checkpoint, which ends it, with a hash of themselves."""
+    text = json.dumps({name: value for name, value in metadata.items() if name != DIGEST})
+    metadata = json.loads(masked_urls(text))  # as it is read again
+    with atomic_write(path / METADATA) as stream:
+        json.dump({**metadata, DIGEST: settings_hash(metadata)}, stream, indent=1, sort_keys=True)
+
+
+def damaged_files(path: Path, saved: dict[str, Any] | None = None) -> list[str]:
+    """Return the files of a checkpoint that do not hold what its metadata says: all of them are read.
+
+    Args:
+        path: the checkpoint.
+        saved: its metadata, which are read where they are not given; they are a file of it, too.
+    """
+    saved = _metadata(path) if saved is None else saved
+    if not saved:
+        return [METADATA]
     return [name for name, (_, content) in saved["files"].items() if not _holds(path / name, content)]
 
 
@@ -125,12 +178,9 @@ def save_checkpoint(
             shutil.copyfile(path, temporary / path.name)
         names = (WEIGHTS, OPTIMIZER, *(path.name for path in beside))
         files = {name: ((temporary / name).stat().st_size, xxh3_file(temporary / name)) for name in names}
-        with atomic_write(temporary / METADATA) as stream:
-            json.dump({"step": step, "files": files, **metadata}, stream, indent=1, sort_keys=True)
-        publish_folder(temporary, final, replace=True)  # a damaged one of this step
-        # those of later steps are damaged ones that this run was resumed before: they must not count
-        upto = [(done, path) for done, path in complete_checkpoints(folder) if done <= step]
-        for done, path in upto[:-keep_last]:
+        write_metadata(temporary, {"step": step, "files": files, **metadata})
+        publish_folder(temporary, final)
+        for done, path in complete_checkpoints(folder)[:-keep_last]:
             if not keep_every or done % keep_every:
                 leaving = path.with_name(f".{path.name}.old")  # half removed it would look like a damaged one
                 path.rename(leaving)
@@ -193,22 +243,10 @@ def library_disk_errors(path: Path) -> Iterator[None]:
 
 
 def newest_checkpoint(folder: Path) -> tuple[Path | None, dict[str, Any]]:
-    """Return the newest checkpoint that is whole and sound, and its metadata: (None, {}) when there is no checkpoint.
-
-    Raises:
-        UserError: there are checkpoints, and all of them are damaged.
-    """
-    for _, path in reversed(complete_checkpoints(folder)):
-        if (saved := read_metadata(path)) and not damaged_files(path, saved):
-            return path, saved
-        say(f"warning: checkpoint {path.name} is damaged; it is passed over", style="yellow")
-    if any(folder.glob("step-*")):
-        raise UserError(
-            f"none of the checkpoints in {folder} is whole",
-            "a run that has been trained does not begin anew unasked",
-            f"restore one of them from a copy; to begin anew, move {folder} away",
-        )
-    return None, {}
+    """Return the checkpoint that a run resumes from and its metadata, (None, {}) where there is none; see
+    `newest_sound`."""
+    path = newest_sound(_numbered(folder), damaged_files)
+    return (path, _metadata(path)) if path else (None, {})
 
 
 def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) -> None:

@@ -6,39 +6,29 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from common.errors import HunminError, UserError
+from common.errors import HunminError
 from common.manifest import MANIFEST, Manifest, damaged_outputs, describe_outputs, read_manifest, write_manifest
-from common.progress import say
+from common.settings import settings_hash
+from pretrain.callbacks.damaged import newest_sound
 
 PREFIX = "checkpoint-"
 """Of the names that the Trainer gives its checkpoints: checkpoint-STEP."""
+STAGE, DIGEST = "checkpoint", "digest"
+"""Name in a checkpoint's manifest, and the count that is a hash of all else in it."""
 
 
 def finish_checkpoint(path: Path) -> None:
     """Write the manifest of a checkpoint, whose files are all there: until then it is unfinished."""
-    write_manifest(path, Manifest(stage="checkpoint", settings={}, inputs={}, outputs=describe_outputs(path)))
+    manifest = Manifest(stage=STAGE, settings={}, inputs={}, outputs=describe_outputs(path))
+    write_manifest(path, manifest.model_copy(update={"counts": {DIGEST: _digest(manifest)}}))
 
 
 def newest_checkpoint(folder: Path) -> tuple[int, Path | None]:
-    """Return steps and folder of the newest checkpoint whose bytes are those that were written, (0, None) where none
-    was finished; unfinished ones are removed, damaged ones stay, and a warning names them.
-
-    Raises:
-        UserError: all of them are damaged.
-    """
-    finished = finished_checkpoints(folder)
-    for step, path in reversed(finished):
-        damaged = damaged_files(path)
-        if not damaged:
-            return step, path
-        say(f"{path} is passed over: {damaged[0]} is damaged or was changed", style="yellow")
-    if finished:
-        raise UserError(
-            f"none of the checkpoints in {folder} is whole",
-            "a run that has been trained does not begin anew unasked",
-            f"restore one of them from a copy; to begin anew, move {folder} away",
-        )
-    return 0, None
+    """Return steps and folder of the checkpoint that a run resumes from, (0, None) where none was finished; unfinished
+    ones are removed. See `newest_sound`."""
+    finished = {path: step for step, path in finished_checkpoints(folder)}
+    path = newest_sound([*finished], damaged_files)
+    return (finished[path], path) if path else (0, None)
 
 
 def damaged_files(path: Path) -> list[str]:
@@ -47,7 +37,13 @@ def damaged_files(path: Path) -> list[str]:
         manifest = read_manifest(path)
     except HunminError:
         return [MANIFEST]
-    return damaged_outputs(path, manifest) if manifest else [MANIFEST]
+    if manifest is None or manifest.counts != {DIGEST: _digest(manifest)}:
+        return [MANIFEST]
+    return damaged_outputs(path, manifest)
+
+
+def _digest(manifest: Manifest) -> str:
+    return settings_hash(manifest.model_dump(mode="json", exclude={"counts"}))
 
 
 def finished_checkpoints(folder: Path) -> list[tuple[int, Path]]:

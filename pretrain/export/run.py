@@ -8,7 +8,7 @@ from typing import Any
 
 from common.errors import HunminError
 from common.files import xxh3_file
-from pretrain.callbacks.checkpoint import complete_checkpoints
+from pretrain.callbacks.checkpoint import last_checkpoint
 from pretrain.export.checkpoint import export_checkpoint
 
 
@@ -18,10 +18,10 @@ def export_run(training: Path, out: Path) -> dict[str, Any]:
     The newest checkpoint is exported anew; its weights must be those that training left, byte for byte.
 
     Raises:
-        HunminError: the export is not what training left.
+        HunminError: the last checkpoint is damaged, or the export is not what training left.
     """
     folder = out / ".export"
-    step, checkpoint = complete_checkpoints(training / "checkpoints")[-1]
+    step, checkpoint = last_checkpoint(training / "checkpoints")
     model = export_checkpoint(checkpoint, folder)
     one, two = (xxh3_file(path / "model.safetensors") for path in (folder, training / "model"))
     if one != two:

@@ -15,6 +15,7 @@ from hunmin import watch as module
 from hunmin.main import run_command
 from hunmin.recipe import Recipe, save_recipe
 from klue.results import metrics_of
+from pretrain.callbacks.checkpoint import write_metadata
 from pretrain.callbacks.metrics import read_metrics
 
 
@@ -43,7 +44,7 @@ class Run:
             checkpoint = self.folder / folder / "checkpoints" / f"step-{step:08d}"
             checkpoint.mkdir(parents=True)
             mark = {"step": step, "tokens": 100 * step, "fingerprint": fingerprint, "files": {}}
-            (checkpoint / "complete.json").write_text(json.dumps(mark))
+            write_metadata(checkpoint, mark)
         return self.folder / folder
 
     def _export(self, checkpoint: Path, *rest: Any) -> None:

@@ -26,6 +26,7 @@ from klue.report import markdown
 from klue.results import metrics_of
 from klue.tables import published_rows
 from klue.tasks import TASKS
+from pretrain.callbacks.checkpoint import write_metadata
 from pretrain.callbacks.metrics import read_metrics
 from tests.runs import copy_run
 
@@ -182,7 +183,7 @@ def test_hours_and_energy_by_hand(scored: Path) -> None:
 
     def devices(first: str, second: str) -> Work:
         for step, found, device in ((10, early, first), (20, mark, second)):
-            (checkpoint(scored, step) / "complete.json").write_text(json.dumps({**found, "device": device}))
+            write_metadata(checkpoint(scored, step), {**found, "device": device})
         return read_facts(scored, {**mark, "device": second, "world": 8}).work
 
     work = devices(h100, h100)  # no version before wrote down its starts: all by the checkpoint's own number
@@ -217,7 +218,7 @@ def branch(run: Path, parent: Path, step: int, tokens: int) -> None:
     before = json.loads((checkpoint(parent, step) / "complete.json").read_bytes())
     file = checkpoint(run, 20) / "complete.json"
     stated = {"checkpoint": str(checkpoint(parent, step)), "step": step, "fingerprint": before["fingerprint"]}
-    file.write_text(json.dumps(json.loads(file.read_bytes()) | {"parent": stated | {"tokens": tokens}}))
+    write_metadata(file.parent, json.loads(file.read_bytes()) | {"parent": stated | {"tokens": tokens}})
 
 
 @pytest.fixture
@@ -310,7 +311,7 @@ def test_of_a_parent_that_is_gone_the_branch_alone_is_counted(branched: Path, tm
 
 def test_another_training_in_the_parents_folder_is_not_counted(branched: Path, tmp_path: Path) -> None:
     file = checkpoint(tmp_path / "first", 10) / "complete.json"
-    file.write_text(json.dumps(json.loads(file.read_bytes()) | {"fingerprint": "of another"}))
+    write_metadata(file.parent, json.loads(file.read_bytes()) | {"fingerprint": "of another"})
     assert "| with the parent run | not known" in write_card(read_facts(branched), None)
 
 
@@ -318,7 +319,7 @@ def test_a_branch_is_based_on_the_published_model_that_its_parent_began_from(bra
     file = checkpoint(tmp_path / "first", 10) / "complete.json"
     saved = json.loads(file.read_bytes())
     saved["settings"]["init_from"] = "hf:klue/roberta-base@" + "0" * 40
-    file.write_text(json.dumps(saved))
+    write_metadata(file.parent, saved)
     card = ModelCard(write_card(read_facts(branched), None), ignore_metadata_errors=False)
     assert card.data.base_model == "klue/roberta-base"
 

@@ -24,6 +24,7 @@ from hunmin.hub.private import refuse_private
 from hunmin.hub.publish_run import publish_run
 from hunmin.main import run_command
 from hunmin.recipe import Recipe, load_recipe
+from pretrain.callbacks.checkpoint import write_metadata
 from tests.runs import copy_run, forget, set_at_work
 
 LOAD = """
@@ -153,7 +154,7 @@ class Live:
     def appear(self, step: int) -> None:
         other = shutil.copytree(self.source, self.checkpoints / f".{step}")
         mark = json.loads((other / "complete.json").read_bytes())
-        (other / "complete.json").write_text(json.dumps({**mark, "step": step}))
+        write_metadata(other, {**mark, "step": step})
         other.rename(self.checkpoints / f"step-{step:08d}")
 
     def recipe(self, *changes: str) -> Recipe:

@@ -15,6 +15,7 @@ from klue.examples import SPLIT_TO_SCORE
 from klue.results import metrics_of
 from klue.tasks import TASKS
 from leaderboard.result_file import encoded
+from pretrain.callbacks.checkpoint import write_metadata
 from tokenizer.save import build_tokenizer, save_tokenizer
 
 ENTRIES = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", "인공", "##지능", "연구", "##자", "A", "##b", "7", "漢", "!"]
@@ -144,8 +145,8 @@ class HandMade:
             path = f"{folder}/checkpoints/step-{step:08d}"
             self.write(f"{path}/weights.safetensors", "0123456789")
             guard = {"faults": 2, "overflows": 0, "skipped": [17, 33]}
-            self.write(
-                f"{path}/complete.json",
+            write_metadata(
+                self.path / path,
                 {"step": step, "tokens": 60_000, "dtype": "bf16", "guard": guard, "world": 8,
                  "device": "NVIDIA H100 80GB HBM3",
                  "files": {"weights.safetensors": [size, "0"]}},

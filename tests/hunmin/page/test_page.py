@@ -19,6 +19,7 @@ from hunmin.main import run_command
 from hunmin.page.facts import read_facts
 from hunmin.page.page import render, write_page
 from hunmin.page.words import ENGLISH
+from pretrain.callbacks.checkpoint import write_metadata
 from tests.runs import copy_run
 
 NOW = 2_000_000_000.0
@@ -253,7 +254,7 @@ def test_equal_scores_are_dots_one_above_another(made: HandMade, whole: Path) ->
 
 def test_utilisation_is_shown_where_the_peak_is_published(whole: Path) -> None:
     for path in (whole / "pretrain" / "checkpoints").glob("*/complete.json"):
-        path.write_text(json.dumps({**json.loads(path.read_bytes()), "device": "AMD EPYC", "world": 1}), "utf-8")
+        write_metadata(path.parent, {**json.loads(path.read_bytes()), "device": "AMD EPYC", "world": 1})
     page = page_of(whole)
     assert named(page, ".cards > div")["Hardware"] == "AMD EPYC"
     assert "Throughput" in charts(page) and not [title for title in charts(page) if "MFU" in title]
@@ -479,7 +480,7 @@ def test_a_run_that_trains(tmp_path: Path) -> None:
     assert "last written" in pairs
     run.write("pretrain.partial/logs/stopped", "")
     checkpoint = "pretrain.partial/checkpoints/step-00000060/complete.json"
-    run.write(checkpoint, {**json.loads((run.path / checkpoint).read_bytes()), "step": 64})
+    write_metadata((run.path / checkpoint).parent, {**json.loads((run.path / checkpoint).read_bytes()), "step": 64})
     assert headline(run) == "stopped: Pretraining, step 64 of 100"
 
 

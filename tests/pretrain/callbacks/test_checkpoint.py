@@ -33,7 +33,7 @@ def write(folder: Path, step: int, **changed: Any) -> Path:
     state = path / "state.bin"
     state.write_bytes(bytes([step]) * 100)
     files = {state.name: [100, xxh3_file(state)]}
-    (path / METADATA).write_text(json.dumps({"step": step, "files": files, **FACTS, **changed}), encoding="utf-8")
+    checkpoint.write_metadata(path, {"step": step, "files": files, **FACTS, **changed})
     return state
 
 
@@ -63,11 +63,14 @@ def test_what_is_damaged_gives_way_to_the_one_before(tmp_path: Path, capfd: pyte
     second.write_bytes(second.read_bytes()[:-1] + b"?")  # the size is right
     assert chosen(tmp_path) == "step-00000001"
     (first.parent / METADATA).write_text("{")
-    with pytest.raises(UserError, match="none of the checkpoints"):  # it would begin at step 0, after all that work
+    # it would begin at step 0, after all that work
+    with pytest.raises(UserError, match=r"(?s)none of the checkpoints.*step-00000001/complete\.json is damaged"):
         chosen(tmp_path)
     said = capfd.readouterr().err
-    assert "step-00000002 is damaged" in said
-    assert "step-00000001 is not whole" in said
+    for step in (2, 3, 4):
+        assert f"step-0000000{step} is passed over: state.bin is damaged" in said
+    apart = sorted(path.name for path in (tmp_path / "damaged").iterdir())
+    assert apart == ["step-00000002", "step-00000003", "step-00000004"] and first.is_file()
 
 
 def test_what_cannot_be_read_gives_way_to_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,10 +150,28 @@ def test_a_damaged_later_checkpoint_never_costs_the_new_one(keep_last: int, tmp_
     assert chosen(tmp_path) == "step-00000010"
     for step in (12, 13):
         save(tmp_path, step, keep_last, keep_every=10)
-    assert steps(tmp_path) == ([10, 13, 14] if keep_last == 1 else [10, 12, 13, 14])
+    assert steps(tmp_path) == ([10, 13] if keep_last == 1 else [10, 12, 13])
     assert chosen(tmp_path) == "step-00000013"
     save(tmp_path, 14, keep_last, keep_every=10)
     assert chosen(tmp_path) == "step-00000014"
+    assert (tmp_path / "damaged" / later.parent.name / later.name).read_bytes()[-1:] == b"?"
+
+
+def test_metadata_with_a_secret_are_whole(tmp_path: Path) -> None:
+    path = write(tmp_path, 1, parent={"checkpoint": "s3://me:pw-of-mine@host/runs/x?X-Amz-Signature=12ab"}).parent
+    assert "pw-of-mine" not in (path / METADATA).read_text() and checkpoint.damaged_files(path) == []
+
+
+def test_each_byte_of_the_metadata_counts(tmp_path: Path) -> None:
+    write(tmp_path, 1, tokens=123, guard={"average": 1.25e-7})
+    path = step_folder(tmp_path, 1) / METADATA
+    whole = path.read_bytes()
+    assert checkpoint.damaged_files(path.parent) == []
+    for place, byte in enumerate(whole):
+        path.write_bytes(whole[:place] + bytes([byte ^ 1 << place % 8]) + whole[place + 1 :])
+        assert checkpoint.damaged_files(path.parent) or json.loads(path.read_bytes()) == json.loads(whole)
+    path.write_bytes(whole.replace(b'"digest"', b'"checked"'))
+    assert checkpoint.damaged_files(path.parent) == [METADATA]
 
 
 def test_a_checkpoint_killed_amid_its_removal_is_none(

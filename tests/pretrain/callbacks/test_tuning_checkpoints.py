@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from common.errors import UserError
-from pretrain.callbacks.tuning_checkpoints import finish_checkpoint, finished_checkpoints, newest_checkpoint
+from pretrain.callbacks.tuning_checkpoints import (
+    damaged_files,
+    finish_checkpoint,
+    finished_checkpoints,
+    newest_checkpoint,
+)
 
 FILES = ("model.safetensors", "optimizer.pt", "rng_state.pth", "scheduler.pt", "trainer_state.json", "code.json")
 
@@ -33,9 +38,24 @@ def test_a_damaged_one_is_passed_over_and_stays(
     (second / name).write_bytes(content if damage == "flipped" else content[:3])
     if damage == "gone" and name != "manifest.json":
         (second / name).unlink()
-    assert newest_checkpoint(tmp_path) == (9, first) and second.is_dir()
+    held = {path.name: path.read_bytes() for path in second.iterdir()}
+    assert newest_checkpoint(tmp_path) == (9, first)
     told = " ".join(capsys.readouterr().err.split())
     assert f"checkpoint-10 is passed over: {name} is damaged" in told
+    assert {path.name: path.read_bytes() for path in (tmp_path / "damaged" / second.name).iterdir()} == held
+    assert finished_checkpoints(tmp_path) == [(9, first)]
+
+
+def test_each_byte_of_the_manifest_counts(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint-1").mkdir()
+    (tmp_path / "checkpoint-1" / "model.safetensors").write_bytes(b"weights")
+    finish_checkpoint(tmp_path / "checkpoint-1")
+    path = tmp_path / "checkpoint-1" / "manifest.json"
+    whole = path.read_bytes()
+    assert damaged_files(path.parent) == []
+    for place, byte in enumerate(whole):
+        path.write_bytes(whole[:place] + bytes([byte ^ 1 << place % 8]) + whole[place + 1 :])
+        assert damaged_files(path.parent), place
 
 
 def test_training_does_not_begin_anew_where_all_are_damaged(tmp_path: Path) -> None:

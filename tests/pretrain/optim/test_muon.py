@@ -6,7 +6,6 @@ Shapes: N matrices, R rows, C columns.
 from __future__ import annotations
 
 import importlib
-import json
 import re
 import shutil
 import signal
@@ -24,7 +23,7 @@ from safetensors.torch import load_file
 from common.errors import UserError
 from common.settings import dump_settings, parse_settings
 from pretrain.callbacks.branch import read_parent
-from pretrain.callbacks.checkpoint import complete_checkpoints, load_optimizer, read_metadata
+from pretrain.callbacks.checkpoint import complete_checkpoints, load_optimizer, read_metadata, write_metadata
 from pretrain.cost.disk import disk
 from pretrain.cost.memory import Arithmetic, memory
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
@@ -370,7 +369,7 @@ def test_a_branch_keeps_the_optimizer_and_may_change_the_rest(whole: Path, tmp_p
     older = shutil.copytree(parent, tmp_path / parent.name)
     saved = read_metadata(older) or {}
     del saved["settings"]["optimizer"]["type"]
-    (older / "complete.json").write_text(json.dumps(saved))
+    write_metadata(older, saved)
     assert branch(older, type="adamw")["step"] == 10
     with pytest.raises(UserError, match=r"optimizer\.type"):
         branch(older)
