@@ -163,8 +163,10 @@ def export(
 def _export_served(model: Path, onnx: bool, int8: bool, gguf: bool, as_json: bool) -> None:
     """Add to an encoder's folder what other programs serve, and print the size of each file, and of a graph its speed
     and smallest cosine."""
+    from hunmin.hub.publish import refuse_damaged_model
     from hunmin.instruct.plan import print_rows
 
+    refuse_damaged_model(model)
     found: dict[str, dict[str, Any]] = {}
     if gguf:
         from embed.gguf import export_gguf

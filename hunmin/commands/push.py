@@ -47,7 +47,7 @@ def push(
     from common.settings import load_yaml
     from common.stage_folders import run_and_stage
     from hunmin.hub.licenses import check_license
-    from hunmin.hub.publish import publish_finetuned, publish_tokenizer
+    from hunmin.hub.publish import publish_finetuned, publish_tokenizer, refuse_damaged_model
     from hunmin.hub.publish_run import checkpoint_in, publish_checkpoint
     from hunmin.recipe import load_recipe
     from klue.saved import FACTS
@@ -66,6 +66,8 @@ def push(
         raise UserError(f"--scores {scores}", "it names the scores of an embedder", "leave it out")
     if language == "ko" and not (found or embeds) and (folder / "tokenizer.json").is_file():
         raise UserError(f"--language {language}", "this kind of card is in English alone", "leave it out")
+    if not found:
+        refuse_damaged_model(folder)
     if found:
         url = publish_checkpoint(*found, name, not public, dtype, language, dry_run, license=license)
     elif embeds:

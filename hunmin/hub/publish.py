@@ -7,6 +7,7 @@ from pathlib import Path
 
 from common.errors import UserError
 from common.files import write_text
+from common.manifest import refuse_damaged
 from common.progress import say, show
 from common.stage_folders import run_and_stage
 from hunmin.hub.card import Language, metadata, states_license, with_license, write_card
@@ -67,6 +68,17 @@ def refuse_no_encoder(checkpoint: Path) -> None:
             "a pushed model is loaded as a masked language model",
             f"continue with pretrain.branch_from={checkpoint} pretrain.objective=mlm, then push that run",
         )
+
+
+def refuse_damaged_model(folder: Path) -> None:
+    """Refuse a folder of a run whose files are not those that the run wrote: a stage's, or `model` in one.
+
+    Raises:
+        HunminError: a file is damaged or was changed, or the manifest is.
+    """
+    folder = folder.resolve()
+    for home in (folder, *([folder.parent] if folder.name == "model" else [])):
+        refuse_damaged(home, "make it again")
 
 
 def publish(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
 from common.progress import say
 from common.settings import load_yaml
 from common.stage_folders import folder_of, run_and_stage, work_folder_of
@@ -14,7 +14,7 @@ from hunmin.hub.publish import publish, refuse_no_encoder, run_of
 from hunmin.hub.push import check_name, prepare
 from hunmin.recipe import Recipe, load_recipe, refuse_instructions
 from hunmin.watch import training_folder
-from pretrain.callbacks.checkpoint import complete_checkpoints, last_checkpoint, read_metadata
+from pretrain.callbacks.checkpoint import METADATA, complete_checkpoints, damaged_files, last_checkpoint
 from pretrain.export import Dtype, export_checkpoint
 
 
@@ -26,9 +26,14 @@ def checkpoint_in(folder: Path) -> tuple[Path, Path] | None:
 
     Raises:
         UserError: the run has no checkpoint yet, or tunes a decoder.
-        HunminError: the last checkpoint is damaged.
+        HunminError: the checkpoint is damaged.
     """
-    if read_metadata(folder) and (run := run_of(folder)):
+    if (folder / METADATA).is_file() and (run := run_of(folder)):
+        if damaged := damaged_files(folder):
+            raise HunminError(
+                f"{folder / damaged[0]} is damaged or was changed", "a checkpoint is pushed as it was written",
+                "restore the file from a copy, or name another checkpoint",
+            )  # fmt: skip
         return folder, run
     above, stage = run_and_stage(folder)
     run = above if stage == "export" else folder

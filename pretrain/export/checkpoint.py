@@ -121,9 +121,9 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
             "a checkpoint folder holds complete.json and the files it lists",
             f"choose another step-* folder{': ' if whole else ''}{', '.join(whole)}",
         )
-    if damaged_files(checkpoint, saved):
+    if damaged := damaged_files(checkpoint, saved):
         raise HunminError(
-            f"{checkpoint} is damaged: its bytes are not those that were written",
+            f"{checkpoint} is damaged: the bytes of {damaged[0]} are not those that were written",
             "the files of a checkpoint are those that its complete.json describes",
             "restore it from a copy, or choose another step-* folder",
         )
