@@ -272,12 +272,13 @@ def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
 
 def _klue(recipe: Recipe, run: Path, out: Path) -> Counts:
     from hunmin.scores import NOT_SCORED, log_scores
+    from klue.plan import jobs_of
     from klue.runner import run_klue
 
     if recipe.klue is None:
         say(f"klue       {NOT_SCORED}", style="yellow")
         return {"skipped": True}
-    counts = run_klue(recipe.klue, folder_of(run, "export"), out)
+    counts = run_klue(recipe.klue, folder_of(run, "export"), out, jobs_of(run / MADE))
     trained = read_manifest(folder_of(run, "pretrain"))
     tokens = trained.counts.get("tokens") if trained else None
     log_scores(recipe, out / "logs", recipe.pretrain.steps, tokens, counts["scores"])

@@ -77,8 +77,8 @@ def finetune(job: Job) -> Outcome:
     last: dict[str, Any] = {}
     predictions: list[Any] = []
     kept: dict[str, torch.Tensor] = {}
-    Path(job.history).parent.mkdir(parents=True, exist_ok=True)
-    with Path(job.history).open("w", encoding="utf-8") as history:
+    job.history.parent.mkdir(parents=True, exist_ok=True)
+    with job.history.open("w", encoding="utf-8") as history:
         for step, (batch, epoch) in enumerate(_scheduled(job, train.lengths), start=1):
             rate = training.learning_rate * learning_rate_share(step - 1, total, training.warmup_share)
             inputs = batch_tensors(train, batch, task, job, device)

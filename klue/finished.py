@@ -1,94 +1,116 @@
-"""What finished jobs left in a stage's folder: their result rows, and the files that gather them."""
+"""Result rows of finished jobs, and the files that gather them."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
-from common.files import atomic_write
+from common.files import atomic_write, disk_errors
+from common.manifest import described_files
 from common.progress import say
 from klue.gold import with_test_scores
 from klue.model_folder import ModelFacts
-from klue.plan import Job
+from klue.plan import Job, jobs_of
 from klue.results import sort_rows, summarize
 from pretrain.callbacks.metrics import read_metrics
 
+RESULT = "result.json"
+"""Of a job, the last file that it writes."""
+RESULTS = "results.jsonl"
+LINKED_BYTES = 1 << 24
+"""Size above which a file of a job is linked, not copied."""
+PLANNED = Path("logs") / "jobs.jsonl"
+"""Beside it: names of the folders of the jobs that it is to hold, written before they are done."""
+
 
 def finished_row(job: Job) -> dict[str, Any] | None:
-    """Return the result row of a job that finished with the same settings, model and data, else None."""
-    row = _read(Path(job.out) / "result.json")
-    if row is None or row.get("fingerprint") != job.fingerprint:
-        return None
+    """Return the result row of a job, with the name of its folder; None where it is not finished."""
+    row = _read_row(job.folder, job.fingerprint)
     # one that is to leave its model and has not is done again
-    return row if not job.save_model or (Path(job.out) / "model" / "klue.json").is_file() else None
+    if row is None or (job.save_model and not (job.folder / "model" / "klue.json").is_file()):
+        return None
+    return {**row, "model": job.model_name}
 
 
-def take_over(earlier: Path, out: Path) -> None:
-    """Copy the finished jobs of an earlier stage's folder into a new one, which appears whole or not at all."""
-    copy = out.with_name(f".{out.name}.tmp")
-    shutil.rmtree(copy, ignore_errors=True)
-    for name in ("jobs", "logs"):
-        if (earlier / name).is_dir():
-            shutil.copytree(earlier / name, copy / name)
-    copy.rename(out)
+def _read_row(folder: Path, fingerprint: str) -> dict[str, Any] | None:
+    """Return the row in a job's folder; None where there is none, one that is cut short, or one of another job."""
+    try:
+        row = json.loads((folder / RESULT).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return {**row, "job": folder.name} if isinstance(row, dict) and row.get("fingerprint") == fingerprint else None
 
 
-def write_results(
-    jobs: Sequence[Job], model: ModelFacts, data: Mapping[str, str], out: Path, test: bool = True
-) -> None:
-    """Write results.jsonl and summary.json of all jobs in the folder that finished with a model, of any command.
+def gather(jobs: Sequence[Job], model: ModelFacts, out: Path, test: bool) -> list[dict[str, Any]]:
+    """Write results.jsonl and summary.json of the jobs that are finished, and return their rows.
+
+    Jobs whose folders are elsewhere are brought into `out`. Where they are there already, what earlier commands left in
+    results.jsonl counts, too.
 
     Args:
-        jobs: those of the command at hand; what an earlier one left under their names, or of their tasks by other
-            settings, does not count.
-        model: facts about the model; rows of others are left out, and counted on stderr.
-        data: task → what identifies its files, for the command's tasks; of another task what the results so far are
-            of, else the newest row's counts.
+        jobs: those of the command at hand.
+        model: what they fine-tune.
+        out: folder with the gold labels; processes that write to it at once write the same bytes.
+        test: whether test sets are scored.
     """
-    planned = {job.name: job for job in jobs}
-    found = []
-    for path in sorted(out.glob("jobs/*/result.json"), key=lambda path: path.stat().st_mtime_ns):
-        job = planned.get(path.parent.name)
-        row = finished_row(job) if job else _read(path)
-        if row:
-            found.append({**row, "job": path.parent.name})
-    mine = [row for row in found if row.get("model_hash") == model.hash_for(row.get("init", ""))]
-    # the files' times come last: the clock may have been set back between two commands
-    before = read_metrics(out / "results.jsonl")
-    known = [row for row in before if row.get("model_hash") == model.hash_for(row.get("init", ""))]
-    data = {row["task"]: row["data_hash"] for row in [*mine, *known]} | dict(data)
-    mine = [{**row, "model": model.name} for row in mine if row["data_hash"] == data[row["task"]]]
-    # of what the command at hand asks for, an earlier one's jobs count only where they were trained alike: a seed that
-    # is left over of other settings must not pass for a choice
-    asked = {(job.task, job.init) for job in jobs}
-    values = {_trained(row) for row in mine if row["fingerprint"] in {job.fingerprint for job in jobs}}
-    mine = [row for row in mine if (row["task"], row["init"]) not in asked or _trained(row) in values]
-    if len(mine) < len(found):
-        left_out = f"{len(found) - len(mine):,} finished jobs in {out} are of another model, other data or settings"
-        say(f"klue: {left_out}: they are not in the results", style="yellow")
-    # one of a search and one by itself may have been the same
-    rows = sort_rows({row["fingerprint"]: row for row in mine}.values())
-    rows = with_test_scores(rows, out) if test else rows
-    with atomic_write(out / "results.jsonl") as stream:
+    finished = {job.folder.name: (job, row) for job in jobs if (row := finished_row(job)) is not None}
+    rows = [row for _, row in finished.values()]
+    if Path(jobs[0].root) == jobs_of(out).resolve():
+        rows += _earlier_rows(jobs, model, out)
+    else:
+        for job, _ in finished.values():
+            _bring(job, jobs_of(out))
+    rows = with_test_scores(sort_rows(rows), out) if test else sort_rows(rows)
+    with atomic_write(out / RESULTS) as stream:
         for row in rows:
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
     with atomic_write(out / "summary.json") as stream:
         json.dump(summarize(rows), stream, ensure_ascii=False, indent=1)
         stream.write("\n")
+    return [row for row in rows if row["job"] in finished]
 
 
-def _trained(row: dict[str, Any]) -> tuple[str, str, str]:
-    """Return a row's task, initialisation and settings."""
-    return row["task"], row["init"], json.dumps(row["settings"], sort_keys=True)
+def _earlier_rows(jobs: Sequence[Job], model: ModelFacts, out: Path) -> list[dict[str, Any]]:
+    """Return the results of earlier commands that count beside those of the jobs at hand: of the same model other tasks
+    and, trained alike, more seeds. A seed that is left over of other settings must not pass for a choice."""
+    planned, data = {job.fingerprint for job in jobs}, {job.task: job.data_hash for job in jobs}
+    alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for job in jobs:
+        alike.setdefault((job.task, job.init), []).append(job.settings)
+    listed = [(str(row.get("job")), str(row.get("fingerprint"))) for row in read_metrics(out / RESULTS)]
+    there = (_read_row(jobs_of(out) / name, fingerprint) for name, fingerprint in listed)
+    earlier = [row for row in there if row and row["fingerprint"] not in planned]
+    counted = [
+        {**row, "model": model.name}
+        for row in earlier
+        if row["model_hash"] == model.hash_for(row["init"])
+        and row["data_hash"] == data.get(row["task"], row["data_hash"])
+        and row["settings"] in alike.get((row["task"], row["init"]), [row["settings"]])
+    ]
+    if left_out := len(earlier) - len(counted):
+        what = f"{left_out:,} earlier results in {out} are of another model, other data or settings"
+        say(f"klue: {what}: they are not in {RESULTS} any more", style="yellow")
+    return counted
 
 
-def _read(path: Path) -> dict[str, Any] | None:
-    """Return a job's result row, or None where there is none, or one that is damaged."""
-    try:
-        row = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return row if isinstance(row, dict) and "fingerprint" in row else None
+def _bring(job: Job, place: Path) -> None:
+    """Copy the files of a finished job, without its logs, below another folder, its result last. Weights are linked:
+    nobody edits them, and they are large."""
+    for name, path in described_files(job.folder):
+        if name.startswith("model/") and not job.save_model:
+            continue
+        target = place / job.folder.name / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        fresh = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
+        with disk_errors(target):
+            try:
+                (os.link if path.stat().st_size > LINKED_BYTES else shutil.copyfile)(path, fresh)
+            except OSError:  # another file system, or one that knows no such links
+                shutil.copyfile(path, fresh)
+            fresh.replace(target)
+        fresh.unlink(missing_ok=True)  # it is left where the target is the same file

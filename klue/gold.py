@@ -9,6 +9,7 @@ from typing import Any
 
 from common.files import atomic_write
 from klue.examples import Splits
+from klue.plan import jobs_of
 from klue.results import chosen
 from klue.score import defined
 from klue.tasks import TASKS
@@ -42,7 +43,7 @@ def read_gold(out: Path, row: dict[str, Any], split: str) -> dict[str, Any] | No
 
 def read_job_predictions(out: Path, job: str, split: str) -> dict[str, Any] | None:
     """Return guid → prediction of a job; None where it left none."""
-    lines = _lines(out / "jobs" / job / PREDICTIONS[split])
+    lines = _lines(jobs_of(out) / job / PREDICTIONS[split])
     return None if lines is None else {line["guid"]: line["prediction"] for line in lines}
 
 

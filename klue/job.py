@@ -2,50 +2,70 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from common.files import atomic_write
+from common.files import atomic_write, remove_leftovers
+from common.lock import LOCK
 from common.message import as_tree
+from klue.finished import RESULT, finished_row
+from klue.gold import PREDICTIONS
 from klue.plan import Job
 from klue.score import write_predictions
 
 
 def run_job(job: Job) -> dict[str, Any]:
-    """Fine-tune, write predictions.jsonl and then result.json into the job's folder, and return the result row.
+    """Fine-tune, write predictions and then result.json into the job's folder, and return the result row.
 
-    Predictions for the test set go to predictions-test.jsonl: they are scored when it is known which jobs count.
-
-    The presence of result.json means that the job is finished.
+    Predictions for the test set are scored when it is known which jobs count. A job that another command finishes
+    meanwhile is not done again.
     """
     from klue.finetune import finetune
 
-    outcome, out = finetune(job), Path(job.out)
-    row = {
-        "model": job.model_name,
-        "task": job.task,
-        "init": job.init,
-        "seed": job.seed,
-        "metric": job.metric,
-        "best": outcome.best,
-        "last": outcome.last,
-        "data_note": job.data_note,
-        "data_message": as_tree(job.data_note),
-        "examples": job.examples,
-        "settings": {**job.training.values, "threads": job.threads, "precision": job.precision},
-        "model_hash": job.model_hash,
-        "data_hash": job.data_hash,
-        "fingerprint": job.fingerprint,
-    }
-    if outcome.one_answer is not None:
-        row["one_answer"], row["one_answer_share"] = outcome.one_answer
-    with atomic_write(out / "predictions.jsonl", as_given=True) as stream:
-        write_predictions(stream, outcome.guids, outcome.predictions)
-    if outcome.test_guids:
-        with atomic_write(out / "predictions-test.jsonl", as_given=True) as stream:
-            write_predictions(stream, outcome.test_guids, outcome.test_predictions)
-    with atomic_write(out / "result.json") as stream:
-        json.dump(row, stream, ensure_ascii=False, indent=1)
-        stream.write("\n")
-    return row
+    with _alone(job.folder):
+        if row := finished_row(job):
+            return row
+        remove_leftovers(job.folder)
+        (job.folder / RESULT).unlink(missing_ok=True)  # its model is asked for now: both are to be of one training
+        outcome = finetune(job)
+        row = {
+            "model": job.model_name,
+            "task": job.task,
+            "init": job.init,
+            "seed": job.seed,
+            "metric": job.metric,
+            "best": outcome.best,
+            "last": outcome.last,
+            "data_note": job.data_note,
+            "data_message": as_tree(job.data_note),
+            "examples": job.examples,
+            "settings": job.settings,
+            "model_hash": job.model_hash,
+            "data_hash": job.data_hash,
+            "fingerprint": job.fingerprint,
+        }
+        if outcome.one_answer is not None:
+            row["one_answer"], row["one_answer_share"] = outcome.one_answer
+        with atomic_write(job.folder / PREDICTIONS["dev"], as_given=True) as stream:
+            write_predictions(stream, outcome.guids, outcome.predictions)
+        if outcome.test_guids:
+            with atomic_write(job.folder / PREDICTIONS["test"], as_given=True) as stream:
+                write_predictions(stream, outcome.test_guids, outcome.test_predictions)
+        with atomic_write(job.folder / RESULT) as stream:  # the last: with it the job is finished
+            json.dump(row, stream, ensure_ascii=False, indent=1)
+            stream.write("\n")
+    return {**row, "job": job.folder.name}
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep a job's folder for a `with` block, after other commands that are at the same job."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK).open("a+b") as stream:
+        with suppress(OSError):  # the file system knows no locks
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import SkipValidation
 
 from common.errors import UserError
 from common.progress import say
+from common.rules import rules_number
 from common.settings import Settings, settings_hash
 from klue.examples import Splits
 from klue.model_folder import ModelFacts
@@ -20,6 +21,11 @@ from klue.tasks.base import Task
 
 Init = Literal["pretrained", "random"]
 INITS: tuple[Init, ...] = ("pretrained", "random")
+
+
+def jobs_of(folder: Path) -> Path:
+    """Return where jobs have their folders: below the one that `klue finetune` writes, or what a run has made."""
+    return folder / "jobs"
 
 
 class Job(Settings):
@@ -47,10 +53,8 @@ class Job(Settings):
     """Id that inputs are padded with."""
     features: str = ""
     """Folder of the task's features, with splits train and dev; known when they are made."""
-    out: str
-    """Folder for result.json and predictions.jsonl."""
-    history: str
-    """File for the scores of every evaluation, JSON Lines."""
+    root: str
+    """Folder in which each job has a folder of its own."""
     threads: int
     """CPU threads."""
     device: str = "cpu"
@@ -77,10 +81,26 @@ class Job(Settings):
         return "bfloat16" if self.device.startswith("cuda") else "float32"
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """Return how it is fine-tuned, as its result says."""
+        return {**self.training.values, "threads": self.threads, "precision": self.precision}
+
+    @property
     def fingerprint(self) -> str:
         """Return what identifies all that the result depends on: a finished job with the same one is not redone."""
         how = [self.training.values, self.threads, self.precision, *(["keep_head"] if self.keep_head else [])]
-        return settings_hash([self.task, self.init, self.seed, *how, self.data_hash, self.model_hash])
+        of = [self.data_hash, self.model_hash, rules_number("klue")]
+        return settings_hash([self.task, self.init, self.seed, *how, *of])
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder for its result, which no job of other settings, data or model writes to."""
+        return Path(self.root) / f"{self.task}-{self.init}-{self.seed}-{self.fingerprint[:10]}"
+
+    @property
+    def history(self) -> Path:
+        """Return the file for the scores of every evaluation, JSON Lines."""
+        return self.folder / "logs" / "history.jsonl"
 
 
 def not_served(family: str, title: str, reason: str) -> UserError:
@@ -107,12 +127,13 @@ def _check_family(model: ModelFacts, task: Task) -> None:
 
 
 def plan_jobs(
-    settings: KlueSettings, model: ModelFacts, splits: dict[str, Splits], device: str, out: Path
+    settings: KlueSettings, model: ModelFacts, splits: dict[str, Splits], device: str, root: Path
 ) -> list[Job]:
     """Return all jobs, those with the most work first, so that the last ones to end are short.
 
     Args:
         device: "cpu" or "cuda", where the jobs will run: they compute in another precision there.
+        root: where the jobs' folders are, or will be.
 
     Raises:
         UserError: a task has no such metric to choose by, or is not served with the model's family.
@@ -136,21 +157,19 @@ def plan_jobs(
         inits = INITS if settings.baseline_random else INITS[:1]
         for init, training, seed in product(inits, choices, settings.seed_list):
             values = "" if settings.search == "none" else f"{values_name(training.values)}-"
-            job_name = f"{name}-{init}-{values}{seed}"
             jobs.append(
                 Job(
                     task=name,
                     init=init,
                     seed=seed,
-                    name=job_name,
+                    name=f"{name}-{init}-{values}{seed}",
                     training=training,
                     model=str(model.folder.resolve()),
                     model_name=model.name,
                     model_hash=model.hash_for(init),
                     data_hash=splits[name].data_hash,
                     pad_id=model.pad_id,
-                    out=str((out / "jobs" / job_name).resolve()),
-                    history=str((out / "logs" / f"{job_name}.jsonl").resolve()),
+                    root=str(root.resolve()),
                     threads=settings.threads,
                     device=device,
                     data_note=splits[name].note,

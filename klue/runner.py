@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from common.errors import HunminError, UserError
-from common.files import remove_leftovers
-from common.lock import LOCK, locked
+from common.files import remove_leftovers, write_text
+from common.lock import LOCK, is_locked, locked
 from common.manifest import WORK_MARK
 from common.message import Message
 from common.names import RECORD
@@ -24,19 +24,21 @@ from klue.collapse import in_words
 from klue.devices import find_devices, kind_of_device, memory_needed
 from klue.examples import Splits, load_splits
 from klue.features import check_reading, cut_note, load_tokenizer, make_features, save_features
-from klue.finished import finished_row, write_results
-from klue.gold import with_test_scores, write_gold
+from klue.finished import PLANNED, finished_row, gather
+from klue.gold import write_gold
 from klue.job import run_job
 from klue.model_folder import ModelFacts, check_weights, is_finetuned, read_model_folder
-from klue.plan import Job, plan_jobs, steps_of
+from klue.plan import Job, jobs_of, plan_jobs, steps_of
 from klue.results import summarize
 from klue.settings import KlueSettings, resolve_training
 from klue.tasks import get_task
 
-FEATURES = re.compile(r"features(-\w+-\d+)?")
-"""Names of folders with features, of a whole command or an element of an array."""
+LOG = "output.log"
+"""Beside a job's history, what its process prints."""
 LOG_TAIL = 12
 """Lines of a failed job's log that are shown."""
+FEATURES = ".features-"
+"""What names of folders with features begin with."""
 ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
 """Of the processes of jobs."""
 POLL = 0.5
@@ -44,15 +46,20 @@ POLL = 0.5
 
 
 def run_klue(
-    settings: KlueSettings, model: Path, out: Path, share: ArrayElement | None = None, test: bool = True
-) -> dict[str, Any]:
+    settings: KlueSettings, model: Path, out: Path, jobs: Path | None = None, share: ArrayElement | None = None,
+    test: bool = True,
+) -> dict[str, Any]:  # fmt: skip
     """Fine-tune and score a model on the tasks of the settings; write results.jsonl and summary.json.
 
-    Each job leaves jobs/<name>/result.json and predictions.jsonl, and its output under logs/. Jobs that are finished
-    already, with the same settings, model and data, are not redone. The results are of all jobs in the folder that
-    finished with this model, those of earlier commands too.
+    Each job leaves result.json and predictions.jsonl in a folder of its own, and its output in `logs` there. Jobs that
+    are finished already, with the same settings, model and data, are not redone.
 
     Args:
+        settings: tasks, seeds and values.
+        model: folder of an encoder.
+        out: folder of the results, whole by itself.
+        jobs: folder of the jobs' folders, which several folders of results may share. None: `out`/jobs, and results of
+            earlier commands there, of the same model, count beside those of the settings.
         share: do these jobs, while others do theirs in the same folder; the last one to end writes the results. None:
             do all.
         test: whether test sets are scored, once, of the settings and evaluations that are best on dev.
@@ -66,30 +73,21 @@ def run_klue(
         ShareDone: the jobs of the share are finished, and others' are not.
     """
     _refuse_foreign(out)
-    plan = plan_stage(settings, model, out)
+    plan = plan_stage(settings, model, jobs or jobs_of(out))
     say(str(plan))
     with locked(out, share=share is not None):
         failures = _do(plan, settings, out, share)
-        if failures and share:
-            raise failed(failures, len(plan.jobs))
-        rows = [{**row, "job": job.name} for job in plan.jobs if (row := finished_row(job)) is not None]
-        if share and len(rows) < len(plan.jobs):
-            raise ShareDone(
-                f"element {share.rank} is done; {len(plan.jobs) - len(rows):,} of {len(plan.jobs):,} jobs, of other "
-                "elements, are not\n  the last one writes the results; should none be left, the same command with "
-                "--executor local does the rest"
-            )
-        data = {name: split.data_hash for name, split in plan.splits.items()}
+        if share:
+            _leave_to_others(plan, share, failures, out)
         write_gold(plan.splits, out)
-        write_results(plan.jobs, plan.model, data, out, test)  # two elements that end at once write the same bytes
-        if failures:  # what is there can be looked at
-            raise failed(failures, len(plan.jobs))
-        for left in out.iterdir():  # by what was killed
-            if FEATURES.fullmatch(left.name):
-                shutil.rmtree(left, ignore_errors=True)
-        rows = with_test_scores(rows, out) if test else rows
-    scores = summarize(rows)
-    return {"jobs": len(rows), "examples": {n: s.counts for n, s in plan.splits.items()}, "scores": scores}
+        rows = gather(plan.jobs, plan.model, out, test)
+    if failures:  # what is there can be looked at
+        raise failed(failures, len(plan.jobs))
+    return {
+        "jobs": len(rows),
+        "examples": {name: split.counts for name, split in plan.splits.items()},
+        "scores": summarize(rows),
+    }
 
 
 def _refuse_foreign(out: Path) -> None:
@@ -122,9 +120,9 @@ class Plan:
         return text + (f"; {done} of {len(self.jobs)} jobs are finished already" if done else "")
 
 
-def plan_stage(settings: KlueSettings, model: Path, out: Path) -> Plan:
-    """Return what `run_klue` would do; nothing is written. Raises UserError where model, data or settings do not
-    fit."""
+def plan_stage(settings: KlueSettings, model: Path, root: Path) -> Plan:
+    """Return what `run_klue` would do with jobs' folders in `root`; nothing is written. Raises UserError where model,
+    data or settings do not fit."""
     facts = read_model_folder(model)
     check_weights(model)
     if settings.keep_head:
@@ -139,39 +137,47 @@ def plan_stage(settings: KlueSettings, model: Path, out: Path) -> Plan:
         cut = resolve_training(settings, task, facts.hidden_size).max_train_examples
         found = splits[name] = load_splits(task, settings.folder_of(name), cut, settings.source_of(name))
         check_reading(task, [*found.train, *found.dev, *found.test], tokenizer, model)
-    jobs = plan_jobs(settings, facts, splits, kind_of_device(settings), out)
+    jobs = plan_jobs(settings, facts, splits, kind_of_device(settings), root)
     return Plan(facts, splits, jobs, [job for job in jobs if finished_row(job) is None])
 
 
 def _do(plan: Plan, settings: KlueSettings, out: Path, share: ArrayElement | None) -> dict[str, str]:
     """Run the jobs that wait, of an element those of its share, and return what went wrong with which."""
-    waiting, mark = plan.waiting, ""
+    waiting = plan.waiting
     if share:
         # of all jobs, so that it does not depend on which are finished as an element begins
         mine = {job.name for job in plan.jobs[share.rank :: share.count]}
-        waiting, mark = [job for job in waiting if job.name in mine], f"-{share.job}-{share.rank}"
+        waiting = [job for job in waiting if job.name in mine]
         say(f"klue: element {share.rank} of {share.count} has {len(mine):,} jobs, {len(waiting):,} to do")
     else:
         remove_leftovers(out)
+        write_text(out / PLANNED, "".join(json.dumps({"job": job.folder.name}) + "\n" for job in plan.jobs))
     if not waiting:
         return {}
-    features, logs = out / f"features{mark}", out / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
-    waiting = write_features(waiting, plan.splits, plan.model, features)
-    begun = time.monotonic()
-    failures = run_jobs(waiting, settings, plan.model, logs)
+    with TemporaryDirectory(prefix=FEATURES, suffix=".tmp", dir=out) as features, locked(Path(features)):
+        waiting = write_features(waiting, plan.splits, plan.model, Path(features))
+        begun = time.monotonic()
+        failures = run_jobs(waiting, settings, plan.model)
     say(f"klue: {len(waiting) - len(failures):,} of {len(waiting):,} jobs done in {duration(time.monotonic() - begun)}")
-    shutil.rmtree(features, ignore_errors=True)  # another element may be at it, too: the last one clears up
     return failures
 
 
-def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts, folder: Path) -> list[Job]:
-    """Write the features of the jobs' tasks and return the jobs with their features and counts of inputs.
+def _leave_to_others(plan: Plan, share: ArrayElement, failures: dict[str, str], out: Path) -> None:
+    """Raise where this element of an array is not the last one to end, or its jobs failed; the last one clears up."""
+    if failures:
+        raise failed(failures, len(plan.jobs))
+    if left := sum(finished_row(job) is None for job in plan.jobs):
+        raise ShareDone(
+            f"element {share.rank} is done; {left:,} of {len(plan.jobs):,} jobs, of other elements, are not\n  the "
+            "last one writes the results; should none be left, the same command with --executor local does the rest"
+        )
+    for path in out.glob(f"{FEATURES}*"):  # of elements that were killed
+        if not is_locked(path):  # another array is at work on its own
+            shutil.rmtree(path, ignore_errors=True)
 
-    Features are made anew: leftovers of an earlier attempt may stem from other settings.
-    """
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+
+def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts, folder: Path) -> list[Job]:
+    """Write the features of the jobs' tasks and return the jobs with their features and counts of inputs."""
     made: dict[str, dict[str, Any]] = {}
     for name, job in {job.task: job for job in jobs}.items():
         task, split, length = get_task(name), splits[name], job.training.max_seq_len
@@ -186,7 +192,7 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
     return [job.model_copy(update=made[job.task]) for job in jobs]
 
 
-def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts, logs: Path) -> dict[str, str]:
+def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts) -> dict[str, str]:
     """Run jobs, as many at once as the devices hold, and return {job name: what went wrong} of those that failed.
 
     With `workers` 0 they run one after another in this process, and what goes wrong by a fault of the code is raised.
@@ -214,9 +220,9 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts, logs: P
                     continue
                 queue.remove(job)
                 running[job.name] = job.model_copy(update={"device": device})
-                log = logs / f"{job.name}.log"
-                for old in (Path(job.history), log):
-                    old.unlink(missing_ok=True)
+                log = job.history.with_name(LOG)
+                shutil.rmtree(log.parent, ignore_errors=True)
+                log.parent.mkdir(parents=True, exist_ok=True)
                 pool.start(job.name, run_job, running[job.name], log=log)
             for name, code in pool.ended(POLL):
                 job = running.pop(name)
@@ -224,7 +230,7 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts, logs: P
                 settled += steps_of(job)
                 row = finished_row(job)
                 if row is None:  # whatever became of a process after it had written its result, the job is done
-                    failures[name] = _failure(code, logs / f"{name}.log")
+                    failures[name] = _failure(code, job.history.with_name(LOG))
                     say(f"klue: {name} failed: {failures[name]}", style="red")
                 else:
                     _say_score(job, row)
@@ -286,6 +292,6 @@ def _failure(code: int, log: Path) -> str:
 
 def _steps_done(job: Job) -> int:
     try:
-        return int(json.loads(Path(job.history).read_bytes().splitlines()[-1])["step"])
+        return int(json.loads(job.history.read_bytes().splitlines()[-1])["step"])
     except (OSError, ValueError, IndexError):
         return 0

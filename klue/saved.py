@@ -16,14 +16,14 @@ from common.files import follow_umask, publish_folder, write_text
 from common.names import pinned_name
 from klue.heads import Head, build_head
 from klue.model_folder import BESIDE_TOKENIZER, HEAD_FILE, TOKENIZER_FILES
-from klue.plan import Job
+from klue.plan import Job, jobs_of
 from klue.tasks import get_task
 from klue.tasks.base import Task
 from klue.usage import usage
 from pretrain.export.old_names import add_old_names
 
 FACTS, REST = "klue.json", HEAD_FILE
-_PLACES = ("model", "features", "out", "history")
+_PLACES = ("model", "features", "root")
 FOLDER = "model"
 """Name of the folder among a job's files."""
 RULE = "a fine-tuned model is a folder jobs/NAME/model of `hunmin klue finetune --save-model best`"
@@ -36,7 +36,7 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
     if labels := task.labels:
         inner.config.id2label = dict(enumerate(labels))
         inner.config.label2id = {label: number for number, label in enumerate(labels)}
-    folder = Path(job.out) / f".{FOLDER}.tmp"
+    folder = job.folder / f".{FOLDER}.tmp"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     inner.save_pretrained(folder)
@@ -58,7 +58,7 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
     }
     write_text(folder / FACTS, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     write_text(folder / "README.md", _card(task, job, scores))
-    publish_folder(folder, Path(job.out) / FOLDER, replace=True)  # of an earlier attempt at this job
+    publish_folder(folder, job.folder / FOLDER, replace=True)  # of an earlier attempt at this job
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _tensors(model: Head) -> dict[str, torch.Tensor]:
 
 def place_of(job: Job) -> str:
     """Return where a job's saved model lies, from the folder that fine-tuning wrote."""
-    return f"jobs/{job.name}/{FOLDER}"
+    return (jobs_of(Path()) / job.folder.name / FOLDER).as_posix()
 
 
 def _card(task: Task, job: Job, scores: dict[str, Any]) -> str:

@@ -105,6 +105,7 @@ def finetune(
     """
     from common.settings import apply_overrides, inside, parse_settings
     from common.slurm_array import ArrayElement, ShareDone
+    from klue.plan import jobs_of
     from klue.report import read_rows, results_table
     from klue.runner import plan_stage, run_klue
     from klue.settings import KlueSettings
@@ -121,11 +122,12 @@ def finetune(
     if settings.benchmarks:
         settings = settings.model_copy(update={"benchmarks": str(find(settings.benchmarks, "dataset", commits))})
     if dry_run:
-        show(f"{plan_stage(settings, folder, Path(out))}\n")
+        show(f"{plan_stage(settings, folder, jobs_of(Path(out)))}\n")
         return
     write_commits(Path(out), commits)
     try:
-        run_klue(settings, folder, Path(out), ArrayElement.from_environment() if executor == "slurm-array" else None)
+        share = ArrayElement.from_environment() if executor == "slurm-array" else None
+        run_klue(settings, folder, Path(out), share=share)
     except ShareDone as done:
         say(str(done), style="yellow")
         return
@@ -168,7 +170,7 @@ def score(
     console(stderr=False).print(table)
 
 
-@app.command(epilog="Example: hunmin klue predict scores/jobs/ynat-pretrained-42/model ynat --in t.jsonl --out p.jsonl")
+@app.command(epilog="Example: hunmin klue predict scores/jobs/ynat-*/model ynat --in t.jsonl --out p.jsonl")
 def predict(
     model: Annotated[
         str,

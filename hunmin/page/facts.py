@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from common.lock import is_locked
-from common.settings import load_yaml, parse_settings
-from common.stage_folders import folder_of, latest_folder_of, work_folder_of
+from common.settings import load_yaml
+from common.stage_folders import MADE, folder_of, latest_folder_of, work_folder_of
 from data.corpus import DAMAGED
 from data.statistics.table import load_statistics
 from hunmin.embed.facts import EmbedFacts, read_embed
@@ -19,11 +19,10 @@ from hunmin.recipe import recipe_of
 from hunmin.report import contamination
 from hunmin.scores import renamed
 from hunmin.stages import TIMING
+from klue.finished import PLANNED, RESULT
+from klue.plan import jobs_of
 from klue.report import read_rows, with_message
-from klue.search import tried_values
-from klue.settings import KlueSettings
 from klue.tables import published_for
-from klue.tasks import get_task
 from pretrain.callbacks.metrics import STARTS, read_metrics
 from pretrain.parallel.monitor import HEARTBEAT
 from pretrain.train import STOPPED_MARK
@@ -182,12 +181,10 @@ def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
     """Return the scores of a run: of the stage under way, or else of the finished one."""
     tree = recipe.get("klue") or {}
     rows, jobs = [], None
-    partial = work_folder_of(run, "klue")
-    if partial.is_dir():
-        settings = parse_settings(KlueSettings, tree, str(run / "recipe.yaml"))
-        values = sum(len(tried_values(settings, get_task(name), 0)) for name in settings.tasks)
-        jobs = values * len(settings.seed_list) * (2 if settings.baseline_random else 1)
-        rows = [with_message(row) for path in sorted(partial.glob("jobs/*/result.json")) if (row := _json(path))]
+    if (partial := work_folder_of(run, "klue")).is_dir():
+        planned = [str(row.get("job")) for row in read_metrics(partial / PLANNED)]
+        found = (_json(jobs_of(run / MADE) / name / RESULT) for name in planned)
+        rows, jobs = [with_message(row) for row in found if row], len(planned) or None
     elif (folder_of(run, "klue") / "results.jsonl").is_file():
         rows = read_rows(folder_of(run, "klue"))
     return Klue(

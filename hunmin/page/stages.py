@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from common.manifest import Manifest, read_manifest
-from common.stage_folders import folder_of, work_folder_of
+from common.stage_folders import MADE, folder_of, work_folder_of
 from hunmin.stages import encoder_stages, stage_times
+from klue.plan import jobs_of
 
 StageState = Literal["done", "outdated", "under way", "unfinished", "waiting"]
 RunState = Literal["finished", "running", "stopped", "failed", "not running"]
@@ -68,10 +69,12 @@ def last_written(run: Path, now: float) -> float | None:
         run: run folder.
         now: seconds since 1970; a file of a later time shows nothing: the clock has been set back since.
     """
+    folders = [work_folder_of(run, stage.folder) for stage in encoder_stages(embeds=True)]
+    if work_folder_of(run, "klue").is_dir():
+        folders += jobs_of(run / MADE).glob("*")
     times = []
-    for stage in encoder_stages(embeds=True):
-        folder = work_folder_of(run, stage.folder)
-        for path in (path for pattern in ("*", "logs/*", "jobs/*") for path in folder.glob(pattern)):
+    for folder in folders:
+        for path in (path for pattern in ("*", "logs/*") for path in folder.glob(pattern)):
             with suppress(OSError):  # it has just been renamed
                 times.append(path.stat().st_mtime)
     return max((time for time in times if time < now + FRESH), default=None)

@@ -55,14 +55,14 @@ class Command:
         )[0]
 
     def running(self) -> dict[str, int]:
-        """Return {job: process} of the jobs that run now, by the logs they write to."""
+        """Return {folder of the job: process} of the jobs that run now, by the logs they write to."""
         found = {}
         for server in children(self.process.pid):
             for job in children(server):
                 with suppress(OSError):
                     log = Path(f"/proc/{job}/fd/1").readlink()
                     if log.suffix == ".log":
-                        found[log.stem] = job
+                        found[log.parents[1].name] = job
         return found
 
     def end(self) -> tuple[int, str]:
@@ -100,6 +100,11 @@ def writings(out: Path) -> dict[str, tuple[int, int]]:
     """Return, of each job that is done, what tells one writing of its result from another: time, place on the disk."""
     found = {path.parent.name: path.stat() for path in out.glob("jobs/*/result.json")}
     return {name: (stat.st_mtime_ns, stat.st_ino) for name, stat in found.items()}
+
+
+def job_of(folder: str) -> str:
+    """Return what messages call the job of a folder."""
+    return folder.rpartition("-")[0]
 
 
 def outputs(out: Path) -> dict[str, bytes]:
@@ -155,7 +160,7 @@ def test_a_kill_of_the_process_that_jobs_are_forked_from(
     code, errors = command.end()
     lost = set(writings(straight)) - set(writings(out))
     assert code == 1 and "Traceback" not in errors and 1 <= len(lost) <= 2, errors
-    assert all(f"{name} failed" in errors for name in lost)
+    assert all(f"{job_of(name)} failed" in errors for name in lost)
     code, errors = begin(out).end()
     assert code == 0 and outputs(out) == outputs(straight), errors
 
@@ -176,7 +181,7 @@ def test_kills_of_single_jobs(begin: Callable[..., Command], straight: Path, tmp
     assert code == 1 and "Traceback" not in errors, errors
     assert f"{JOB_KILLS} of {len(everything)} fine-tuning jobs failed" in errors, errors
     for name in killed:
-        assert f"{name} failed: killed by signal 9; the end of" in errors, errors
+        assert f"{job_of(name)} failed: killed by signal 9; the end of" in errors, errors
     assert set(done) == everything - killed
     assert len((out / "results.jsonl").read_text("utf-8").splitlines()) == len(done)  # what finished can be looked at
     code, errors = begin(out).end()

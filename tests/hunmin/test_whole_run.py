@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -145,6 +146,8 @@ def test_watch_scores_each_checkpoint_once(mini_run: Path, capfd: pytest.Capture
     assert len(rows) > 1 and all(0 <= row["step"] * 16 * 32 - row["tokens"] < 32 for row in rows)
     assert (run / "watch" / "scores.png").stat().st_size > 5000
     assert not list((run / "watch").glob("step-*/model"))
+    # the last one's export is the run's: its job was done already
+    assert len(list(run.glob("made/jobs/ynat-pretrained-42-*"))) == len(rows)
     capfd.readouterr()
     assert run_command(command) == 0
     assert "scoring" not in (err := capfd.readouterr().err) and "0 newly scored" in err
@@ -155,27 +158,31 @@ def test_watch_scores_each_checkpoint_once(mini_run: Path, capfd: pytest.Capture
     assert run_command(["klue", "watch", str(mini_run / "sample")]) == 2 and "no run folder" in capfd.readouterr().err
 
 
-def test_a_further_task_keeps_the_finished_jobs(
+def test_a_further_task_keeps_the_finished_jobs_and_going_back_trains_none(
     mini_run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hunmin.redo.LONG_SECONDS", 60.0)
-    run, tasks = tmp_path / "run", json.dumps([*TASKS, "klue-sts"])
-    copy_run(mini_run / "run", run)
-    with (run / "logs" / "timing.jsonl").open("a") as stream:
-        stream.write(json.dumps({"stage": "klue", "seconds": 600, "since_begin": 600}) + "\n")
-    before = {path: path.stat().st_mtime_ns for path in (run / "klue").glob("jobs/*/result.json")}
-    command = ["run", str(mini_run / "recipe.yaml"), f"out={run}", f"klue.tasks={tasks}", "klue.workers=0"]
+    monkeypatch.setattr("hunmin.redo.LONG_SECONDS", 1e9)
+    run = copy_run(mini_run / "run", tmp_path / "run")
+    rows = (run / "klue" / "results.jsonl").read_bytes()
+    for folder in {*run.glob("made/jobs/*")} - {
+        run / "made/jobs" / json.loads(row)["job"] for row in rows.splitlines()
+    }:
+        shutil.rmtree(folder)  # of `klue watch`
+    before = {path: path.stat().st_mtime_ns for path in run.glob("made/jobs/*/result.json")}
+    assert len(before) == 2 * len(TASKS)
+    command = ["run", str(mini_run / "recipe.yaml"), f"out={run}", "klue.workers=0"]
+    assert run_command([*command, f"klue.tasks={json.dumps([*TASKS, 'klue-sts'])}"]) == 0
+    assert f"{len(before)} of 8 jobs are finished already" in capfd.readouterr().err
+    after = {path: path.stat().st_mtime_ns for path in run.glob("made/jobs/*/result.json")}
+    assert len(after) == 8 and before.items() <= after.items()
+    shown = json.loads((run / "report" / "report.json").read_bytes())["klue"]
+    assert {row["task"] for row in shown} == {*TASKS, "klue-sts"}
+    assert rows.splitlines() == [line for line in (run / "klue" / "results.jsonl").read_bytes().splitlines()
+                                 if json.loads(line)["task"] in TASKS]  # fmt: skip
     assert run_command(command) == 0
-    said = capfd.readouterr().err
-    assert "what is finished is kept" in said and f"{2 * len(TASKS)} of 8 jobs are finished already" in said
-    after = {path: path.stat().st_mtime_ns for path in (run / "klue").glob("jobs/*/result.json")}
-    assert len(after) == 8 and before.items() <= after.items()  # copied, not made again
-    rows = json.loads((run / "report" / "report.json").read_bytes())["klue"]
-    assert {row["task"] for row in rows} == {*TASKS, "klue-sts"}
-    with (run / "logs" / "timing.jsonl").open("a") as stream:
-        stream.write(json.dumps({"stage": "klue", "seconds": 600, "since_begin": 600}) + "\n")
-    fewer = [*command[:3], "klue.tasks=[ynat]"]
-    assert run_command(fewer) == 2 and "klue.tasks" in capfd.readouterr().err
+    assert f"{len(before)} of {len(before)} jobs are finished already" in capfd.readouterr().err
+    assert (run / "klue" / "results.jsonl").read_bytes() == rows
+    assert after == {path: path.stat().st_mtime_ns for path in run.glob("made/jobs/*/result.json")}
 
 
 def test_other_runtime_settings_redo_nothing(mini_run: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -208,7 +215,7 @@ def test_saved_predictions_score_what_the_report_says(
 ) -> None:
     row = next(r for r in json.loads((mini_run / "run/report/report.json").read_bytes())["klue"] if r["task"] == task)
     gold = mini_run / "sample" / "klue" / f"{task}-v1.1" / f"{task}-v1.1_dev.json"
-    predictions = mini_run / "run" / "klue" / "jobs" / f"{task}-{row['init']}-{row['seed']}" / "predictions.jsonl"
+    predictions = mini_run / "run" / "klue" / "jobs" / row["job"] / "predictions.jsonl"
     command = ["klue", "score", task, "--gold", str(gold), "--predictions", str(predictions), "--json"]
     assert run_command(command) == 0
     scores = json.loads(capfd.readouterr().out)

@@ -16,8 +16,8 @@ def pretend(job: Any) -> Any:
     from klue.finetune import Outcome
     from klue.results import metrics_of
 
-    Path(job.history).parent.mkdir(parents=True, exist_ok=True)
-    Path(job.history).write_text('{"step": 1}\n')
+    job.history.parent.mkdir(parents=True, exist_ok=True)
+    job.history.write_text('{"step": 1}\n')
     dev = load_features(Path(job.features), "dev").examples
     test = load_features(Path(job.features), "test").examples if job.examples.get("test") else []
     number = int(job.fingerprint[:6], 16) % 9000 / 100
@@ -37,7 +37,7 @@ def one_dies(job: Any) -> None:
     scores = {"macro_f1": float(job.seed), "step": 1}
     row |= {"best": scores, "last": scores, "examples": job.examples, "fingerprint": job.fingerprint}
     row |= {"settings": job.training.values, "model_hash": job.model_hash, "data_hash": job.data_hash}
-    Path(job.out).mkdir(parents=True)
-    (Path(job.out) / "result.json").write_text(json.dumps(row))
+    job.folder.mkdir(parents=True, exist_ok=True)
+    (job.folder / "result.json").write_text(json.dumps(row))
     if job.seed == 44:
         os.kill(os.getpid(), signal.SIGKILL)

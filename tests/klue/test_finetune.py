@@ -1,7 +1,6 @@
 import json
 import shutil
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 import torch
@@ -31,7 +30,7 @@ def test_learns_headlines(benchmark, tiny_roberta, tmp_path):
     (job,) = make_jobs(benchmark, tiny_roberta, tmp_path, tasks=["ynat"], training=training)
     outcome = finetune(job)
     assert outcome.best["macro_f1"] > 60
-    lines = [json.loads(line) for line in Path(job.history).read_text().splitlines()]
+    lines = [json.loads(line) for line in job.history.read_text().splitlines()]
     assert [entry["step"] for entry in lines] == sorted(entry["step"] for entry in lines)
     history = [entry for entry in lines if "epoch" in entry]
     assert [entry["epoch"] for entry in history] == list(range(1, 13))
@@ -109,7 +108,7 @@ def test_training_ends_when_scores_have_not_risen(
     training = {"max_seq_len": 64, "epochs": 4, "evaluations_per_epoch": 2, "patience": patience}
     (job,) = make_jobs(benchmark, tiny_roberta, tmp_path, tasks=["ynat"], training=training)
     outcome = finetune(job)
-    history = [json.loads(line) for line in Path(job.history).read_text().splitlines()]
+    history = [json.loads(line) for line in job.history.read_text().splitlines()]
     assert len([entry for entry in history if "epoch" in entry]) == evaluations
     assert outcome.best["macro_f1"] == (5.0 if evaluations == 8 else 3.0)
 

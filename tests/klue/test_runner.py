@@ -7,15 +7,13 @@ import pytest
 import torch
 
 from common.errors import HunminError, UserError
-from common.manifest import WORK_MARK
 from common.slurm_array import ArrayElement, ShareDone
 from hunmin.main import run_command
 from klue import runner
-from klue.finished import take_over
 from klue.runner import plan_stage, run_klue
 from klue.score import score
 from klue.settings import KlueSettings
-from tests.klue.names import SENTENCE_TASKS
+from tests.klue.names import SENTENCE_TASKS, job_folder
 from tests.klue.stand_in import one_dies, pretend
 
 
@@ -61,11 +59,12 @@ def test_what_a_stage_leaves(finetuned, benchmark, tiny_roberta):
     assert counts["scores"] == json.loads((out / "summary.json").read_text())
     assert {row["model"] for row in rows} == {tiny_roberta.name}
     assert rows[0]["settings"]["precision"] == "float32" and rows[0]["last"]["epoch"] == 1
-    assert not (out / "features").exists()
     kept = {"results.jsonl", "summary.json", ".lock"}
     for row in rows:
-        name = f"jobs/{row['task']}-{row['init']}-{row['seed']}"
-        kept |= {f"{name}/result.json", f"{name}/predictions.jsonl"}
+        assert re.fullmatch(f"{row['task']}-{row['init']}-{row['seed']}-[0-9a-f]{{10}}", row["job"])
+        name = f"jobs/{row['job']}"
+        kept |= {f"{name}/result.json", f"{name}/predictions.jsonl", f"{name}/.lock"}
+        assert sorted(path.name for path in (out / name / "logs").iterdir()) == ["history.jsonl", "output.log"]
         kept.add(f"gold/{row['task']}-{row['data_hash'][:12]}/dev.jsonl")
         gold = benchmark / f"{row['task']}-v1.1" / f"{row['task']}-v1.1_dev.json"
         again = score(row["task"], gold, out / name / "predictions.jsonl")
@@ -79,8 +78,8 @@ def test_without_workers_jobs_run_in_this_process_with_the_same_bytes(
 ):
     monkeypatch.delattr("klue.runner.LocalPool")
     out = shutil.copytree(finetuned[0], tmp_path / "klue")
-    for job in ("ynat-random-42", "klue-sts-pretrained-42"):
-        shutil.rmtree(out / "jobs" / job)
+    for task, init in (("ynat", "random"), ("klue-sts", "pretrained")):
+        shutil.rmtree(job_folder(out, task, init))
     threads, processes, real = torch.get_num_threads(), [], runner.run_job
     monkeypatch.setattr(runner, "run_job", lambda job: processes.append(os.getpid()) or real(job))
     run_klue(settings(benchmark, tasks=["ynat", "klue-sts"], baseline_random=True), tiny_roberta, out)
@@ -112,7 +111,7 @@ def test_a_job_that_a_signal_kills_is_named_and_the_others_go_on(benchmark, tiny
     assert "ynat-pretrained-45 failed: exit code 1; the end of" in said and "      | it cannot be" in said
     # of one that had written its result before it died, the work is done; and what is there can be looked at
     assert results(out) == [("ynat", "pretrained", 42), ("ynat", "pretrained", 44)]
-    assert "2 of 4 jobs are finished already" in str(plan_stage(four, tiny_roberta, out))
+    assert "2 of 4 jobs are finished already" in str(plan_stage(four, tiny_roberta, out / "jobs"))
 
 
 @pytest.fixture
@@ -128,10 +127,10 @@ def test_restart_redoes_only_what_is_missing(finished, benchmark, tiny_roberta, 
     before = contents(out)
     run_klue(settings(benchmark, baseline_random=True), tiny_roberta, out)
     assert did == []
-    (out / "jobs" / "klue-sts-random-42" / "result.json").unlink()
+    (job_folder(out, "klue-sts", "random") / "result.json").unlink()
     (out / "results.jsonl").unlink()
-    (out / "features" / "ynat").mkdir(parents=True)
-    (out / "jobs" / "ynat-random-42" / ".result.json.x.tmp").touch()  # a kill left it
+    (out / ".features-x.tmp" / "ynat").mkdir(parents=True)
+    (job_folder(out, "ynat", "random") / ".result.json.x.tmp").touch()  # a kill left it
     assert run_klue(settings(benchmark, baseline_random=True), tiny_roberta, out) == counts
     assert did == ["klue-sts-random-42"]
     assert contents(out) == before
@@ -149,7 +148,7 @@ def test_another_task_redoes_nothing_and_results_are_of_all_commands(benchmark, 
     out = tmp_path / "klue"
     first = run_klue(settings(benchmark, tasks=["ynat"]), tiny_roberta, out)
     both = settings(benchmark, tasks=["ynat", "klue-sts"])
-    assert "1 of 2 jobs are finished already" in str(plan_stage(both, tiny_roberta, out))
+    assert "1 of 2 jobs are finished already" in str(plan_stage(both, tiny_roberta, out / "jobs"))
     run_klue(both, tiny_roberta, out)
     counts = run_klue(settings(benchmark, tasks=["klue-sts"], seeds=[43]), tiny_roberta, out)
     assert did == ["ynat-pretrained-42", "klue-sts-pretrained-42", "klue-sts-pretrained-43"]
@@ -160,50 +159,36 @@ def test_another_task_redoes_nothing_and_results_are_of_all_commands(benchmark, 
     assert "not in the results" not in capfd.readouterr().err
 
 
-def test_a_stage_with_more_seeds_takes_the_finished_jobs_over(benchmark, tiny_roberta, tmp_path, did):
-    earlier, later, anew = (tmp_path / name for name in ("earlier", "later", "anew"))
-    run_klue(settings(benchmark), tiny_roberta, earlier)
-    later.mkdir()  # as a run leaves it
-    (tmp_path / ".later.tmp" / "jobs").mkdir(parents=True)  # of one that was killed
-    take_over(earlier, later)
-    (later / WORK_MARK).touch()
-    more = settings(benchmark, seeds=2)
-    did.clear()
-    run_klue(more, tiny_roberta, later)
-    assert did == [f"{name}-pretrained-43" for name in SENTENCE_TASKS]
-    run_klue(more, tiny_roberta, anew)
-    assert contents(later) == {**contents(anew), WORK_MARK: b""}
-    names = sorted(path.name for path in later.glob("logs/*"))
-    assert names == sorted(path.name for path in anew.glob("logs/*"))
-
-
 def test_results_of_another_model_or_of_other_data_are_counted_and_left_out(
     pretended, benchmark, tiny_roberta, tiny_bert, tmp_path, capfd
 ):
     out, data = tmp_path / "klue", shutil.copytree(benchmark, tmp_path / "data")
     run_klue(settings(data, tasks=["ynat", "klue-sts"]), tiny_roberta, out)
-    run_klue(settings(data, tasks=["ynat"]), tiny_bert, out)  # in the place of the other model's
+    run_klue(settings(data, tasks=["ynat"]), tiny_bert, out)
     assert results(out) == [("ynat", "pretrained", 42)]
     assert (
-        "1 finished jobs in" in (said := capfd.readouterr().err) and "of another model, other data or settings" in said
+        "2 earlier results in" in (said := capfd.readouterr().err)
+        and "of another model, other data or settings" in said
     )
     (file,) = data.glob("ynat-v1.1/*_dev.json")
     file.write_text(json.dumps(json.loads(file.read_text())[:20]))
     run_klue(settings(data, tasks=["ynat"], seeds=[43]), tiny_bert, out)
     assert results(out) == [("ynat", "pretrained", 43)]
-    assert "2 finished jobs in" in capfd.readouterr().err
-    # of a task that the command has not, the newest data count
+    assert "1 earlier results in" in capfd.readouterr().err
+    # of a task that the command has not, the data of the results so far count
     run_klue(settings(data, tasks=["klue-nli"]), tiny_bert, out)
     assert results(out) == [("ynat", "pretrained", 43), ("klue-nli", "pretrained", 42)]
+    assert len(list(out.glob("jobs/*/result.json"))) == 5  # none has taken the place of another
 
 
-def test_the_same_job_by_itself_and_in_a_search_counts_once(pretended, benchmark, tiny_roberta, tmp_path):
+def test_the_same_job_by_itself_and_in_a_search_is_done_once(benchmark, tiny_roberta, tmp_path, did):
     out = tmp_path / "klue"
     once = settings(benchmark, tasks=["ynat"], training={"max_seq_len": 64, "epochs": 1})
     run_klue(once, tiny_roberta, out)
     run_klue(once.model_copy(update={"search": "small"}), tiny_roberta, out)
     (entry,) = json.loads((out / "summary.json").read_text())
     assert (entry["n"], entry["tried"], len(results(out))) == (1, 4, 4)
+    assert len(did) == 4
 
 
 def test_two_commands_do_not_work_in_one_folder(pretended, benchmark, tiny_roberta, tmp_path, monkeypatch, capfd):
@@ -211,15 +196,16 @@ def test_two_commands_do_not_work_in_one_folder(pretended, benchmark, tiny_rober
     real = runner.run_jobs
 
     def meanwhile(*arguments):
-        features = contents(out / "features")
+        [folder] = out.glob(".features-*")
+        features = contents(folder)
         for element in (None, ArrayElement(0, 2, "7")):
             with pytest.raises(UserError, match=r"another command is at work in .*klue"):
-                run_klue(one, tiny_roberta, out, element)
+                run_klue(one, tiny_roberta, out, share=element)
         line = (
             f"klue finetune {tiny_roberta} --data {benchmark} --out {out} --task ynat training.max_seq_len=64 workers=0"
         )
         assert run_command(line.split()) == 2
-        assert contents(out / "features") == features
+        assert contents(folder) == features
         return real(*arguments)
 
     monkeypatch.setattr(runner, "run_jobs", meanwhile)
@@ -232,19 +218,36 @@ def test_an_element_survives_that_another_one_clears_up_before_it(
 ):
     out, both = tmp_path / "klue", settings(benchmark, tasks=["ynat", "klue-nli"])
     with pytest.raises(ShareDone):
-        run_klue(both, tiny_roberta, out, ArrayElement(1, 2, "7"))
+        run_klue(both, tiny_roberta, out, share=ArrayElement(1, 2, "7"))
     real = runner.run_jobs
 
     def slow(*arguments):
         failures = real(*arguments)
         monkeypatch.setattr(runner, "run_jobs", real)
+        monkeypatch.setattr(runner, "is_locked", lambda folder: False)  # the file system knows no locks
         # all jobs are done: the other one, started again, is the last to end
-        assert run_klue(both, tiny_roberta, out, ArrayElement(1, 2, "7"))["jobs"] == 2
-        assert not list(out.glob("features*"))
+        assert run_klue(both, tiny_roberta, out, share=ArrayElement(1, 2, "7"))["jobs"] == 2
+        assert not list(out.glob(".features*"))
         return failures
 
     monkeypatch.setattr(runner, "run_jobs", slow)
-    assert run_klue(both, tiny_roberta, out, ArrayElement(0, 2, "7"))["jobs"] == 2
+    assert run_klue(both, tiny_roberta, out, share=ArrayElement(0, 2, "7"))["jobs"] == 2
+
+
+def test_an_array_that_ends_leaves_the_features_of_another_one(
+    pretended, benchmark, tiny_roberta, tmp_path, monkeypatch
+):
+    out, one, other = tmp_path / "klue", settings(benchmark, tasks=["ynat"]), settings(benchmark, tasks=["klue-nli"])
+    real = runner.run_jobs
+
+    def slow(*arguments):
+        monkeypatch.setattr(runner, "run_jobs", real)
+        assert run_klue(other, tiny_roberta, out, share=ArrayElement(0, 1, "8"))["jobs"] == 1
+        return real(*arguments)
+
+    monkeypatch.setattr(runner, "run_jobs", slow)
+    assert run_klue(one, tiny_roberta, out, share=ArrayElement(0, 1, "7"))["jobs"] == 1
+    assert results(out) == [("ynat", "pretrained", 42), ("klue-nli", "pretrained", 42)]
 
 
 def test_arrays_that_overlap_keep_their_features_apart(pretended, benchmark, tiny_roberta, tmp_path, monkeypatch):
@@ -252,28 +255,28 @@ def test_arrays_that_overlap_keep_their_features_apart(pretended, benchmark, tin
     real = runner.run_jobs
 
     def slow(jobs, *rest):
-        monkeypatch.setattr(runner, "write_features", lambda jobs, splits, model, folder: folder.mkdir() or jobs)
+        monkeypatch.setattr(runner, "write_features", lambda jobs, *_: jobs)
         monkeypatch.setattr(runner, "run_jobs", lambda *_: {"ynat-pretrained-42": "stopped"})
         with pytest.raises(HunminError):
-            run_klue(one, tiny_roberta, out, ArrayElement(0, 1, "8"))
+            run_klue(one, tiny_roberta, out, share=ArrayElement(0, 1, "8"))
         return real(jobs, *rest)
 
     monkeypatch.setattr(runner, "run_jobs", slow)
-    assert run_klue(one, tiny_roberta, out, ArrayElement(0, 1, "7"))["jobs"] == 1
+    assert run_klue(one, tiny_roberta, out, share=ArrayElement(0, 1, "7"))["jobs"] == 1
 
 
 def test_elements_of_an_array_do_their_shares(finished, benchmark, tiny_roberta, tmp_path, capfd):
     out, both = tmp_path / "klue", settings(benchmark, baseline_random=True)
     with pytest.raises(ShareDone, match=r"element 1 is done; 3 of 6 jobs, of other elements, are not"):
-        run_klue(both, tiny_roberta, out, ArrayElement(1, 2, "7"))
-    assert not (out / "results.jsonl").exists() and not list(out.glob("features*"))
+        run_klue(both, tiny_roberta, out, share=ArrayElement(1, 2, "7"))
+    assert not (out / "results.jsonl").exists() and not list(out.glob(".features*"))
     done = {path: path.stat().st_mtime_ns for path in out.glob("jobs/*/result.json")}
-    (out / "features-5" / "ynat").mkdir(parents=True)  # a killed element left it
+    (out / ".features-5.tmp" / "ynat").mkdir(parents=True)  # a killed element left it
     # the same element again, and one of another array: what is finished is not done again
     with pytest.raises(ShareDone, match="element 1 is done"):
-        run_klue(both, tiny_roberta, out, ArrayElement(1, 2, "7"))
+        run_klue(both, tiny_roberta, out, share=ArrayElement(1, 2, "7"))
     assert "element 1 of 2 has 3 jobs, 0 to do" in capfd.readouterr().err
-    assert run_klue(both, tiny_roberta, out, ArrayElement(0, 2, "8")) == finished[1]
+    assert run_klue(both, tiny_roberta, out, share=ArrayElement(0, 2, "8")) == finished[1]
     assert {path: path.stat().st_mtime_ns for path in done} == done and len(done) == 3
     assert contents(out) == contents(finished[0])
 
@@ -305,7 +308,7 @@ def test_dry_run_says_how_many_jobs(benchmark, tiny_roberta, tmp_path, capfd):
 def test_search_reports_the_best_and_keeps_every_row(pretended, benchmark, tiny_roberta, tmp_path, capfd):
     tried = settings(benchmark, tasks=["ynat"], search="small", training={"max_seq_len": 64, "epochs": 1})
     out = tmp_path / "klue"
-    assert str(plan_stage(tried, tiny_roberta, out)) == "klue: 4 jobs (ynat 4)" and not out.exists()
+    assert str(plan_stage(tried, tiny_roberta, out / "jobs")) == "klue: 4 jobs (ynat 4)" and not out.exists()
     (entry,) = run_klue(tried, tiny_roberta, out)["scores"]
     assert "klue: 4 jobs (ynat 4)" in capfd.readouterr().err
     rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
@@ -328,11 +331,8 @@ def test_wrong_input_before_anything_runs(benchmark, tiny_roberta, tmp_path):
 
 def test_a_folder_of_the_users_own_is_left_alone(benchmark, tiny_roberta, tmp_path):
     mine = tmp_path / "mine"
-    (mine / "features-of-mine").mkdir(parents=True)
+    (mine / ".features-of-mine").mkdir(parents=True)
     (mine / "results.jsonl").write_text("my results")
     with pytest.raises(UserError, match="holds other files"):
         run_klue(settings(benchmark), tiny_roberta, mine)
-    assert (mine / "results.jsonl").read_text() == "my results" and (mine / "features-of-mine").is_dir()
-    assert [bool(runner.FEATURES.fullmatch(name)) for name in ("features", "features-77-3", "features_of_mine")] == [
-        True, True, False
-    ]  # fmt: skip
+    assert (mine / "results.jsonl").read_text() == "my results" and (mine / ".features-of-mine").is_dir()

@@ -52,9 +52,9 @@ def test_a_saved_models_predictions_are_its_jobs(name, sample_benchmark, sample_
     )
     job = job.model_copy(update={"save_model": True})
     run_job(job)
-    modes = {stat.S_IMODE(path.stat().st_mode) for path in Path(job.out).rglob("*") if path.is_file()}
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in job.folder.rglob("*") if path.is_file()}
     assert len(modes) == 1 and modes.pop() & 0o044  # none is the owner's alone, as safetensors makes its files
-    folder, wanted = Path(job.out) / "model", lines(Path(job.out) / "predictions.jsonl")
+    folder, wanted = job.folder / "model", lines(job.folder / "predictions.jsonl")
     predict_file(folder, name, find_file(task, sample_benchmark, "dev"), tmp_path / "all.jsonl")
     if name != "wos":  # batches are of other inputs there, and rounding may decide
         found = {record["guid"]: record for record in lines(tmp_path / "all.jsonl")}
@@ -91,14 +91,14 @@ def test_the_model_is_that_of_the_best_evaluation(benchmark, tiny_roberta, tmp_p
     monkeypatch.setattr(TASKS["ynat"], "score", lambda gold, found: {"macro_f1": next(values)})
     outcome = finetune(job.model_copy(update={"save_model": True}))
     assert outcome.best["step"] < outcome.last["step"]
-    predict_file(Path(job.out) / "model", "ynat", find_file(TASKS["ynat"], benchmark, "dev"), tmp_path / "out.jsonl")
+    predict_file(job.folder / "model", "ynat", find_file(TASKS["ynat"], benchmark, "dev"), tmp_path / "out.jsonl")
     found = {record["guid"]: record["prediction"] for record in lines(tmp_path / "out.jsonl")}
     assert [found[guid] for guid in outcome.guids] == outcome.predictions
-    config = AutoModelForSequenceClassification.from_pretrained(Path(job.out) / "model").config
+    config = AutoModelForSequenceClassification.from_pretrained(job.folder / "model").config
     assert tuple(config.id2label[i] for i in range(7)) == TASKS["ynat"].labels
-    card = (Path(job.out) / "model" / "README.md").read_text(encoding="utf-8")
+    card = (job.folder / "model" / "README.md").read_text(encoding="utf-8")
     assert "fine-tuned for YNAT" in card and "| macro F1 | 3.00 |" in card
-    assert not [path for path in (Path(job.out) / "model").glob("*.*") if str(tmp_path).encode() in path.read_bytes()]
+    assert not [path for path in (job.folder / "model").glob("*.*") if str(tmp_path).encode() in path.read_bytes()]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_folders_that_hold_no_such_model(benchmark, tiny_roberta, tmp_path):
     job, _, _ = make_job("ynat", benchmark, tiny_roberta, tmp_path, train=8, dev=8)
     run_job(job.model_copy(update={"save_model": True}))
     with pytest.raises(UserError, match="fine-tuned for ynat, not klue-nli"):
-        predict_file(Path(job.out) / "model", "klue-nli", given, tmp_path / "out")
+        predict_file(job.folder / "model", "klue-nli", given, tmp_path / "out")
 
 
 def test_a_parser_of_gold_parts_of_speech_asks_for_them(sample_benchmark, sample_bert, tmp_path):
@@ -137,8 +137,9 @@ def test_a_parser_of_gold_parts_of_speech_asks_for_them(sample_benchmark, sample
     for number, tags in enumerate((True, False)):
         job, _, _ = make_job("klue-dp", sample_benchmark, sample_bert, tmp_path / str(number), train=4, dev=4)
         training = job.training.model_copy(update={"pos_tags": tags})
-        run_job(job.model_copy(update={"save_model": True, "training": training}))
-        folder = Path(job.out) / "model"
+        job = job.model_copy(update={"save_model": True, "training": training})
+        run_job(job)
+        folder = job.folder / "model"
         if tags:
             with pytest.raises(UserError, match="words without a part of speech"):
                 predict_file(folder, "klue-dp", given, tmp_path / "out")
@@ -152,7 +153,7 @@ def finetuned(benchmark, tiny_roberta, tmp_path_factory):
     out = tmp_path_factory.mktemp("finetuned")
     job, _, _ = make_job("klue-nli", benchmark, tiny_roberta, out, train=12, dev=8, learning_rate=1e-2, epochs=2)
     run_job(job.model_copy(update={"save_model": True}))
-    return Path(job.out) / "model"
+    return job.folder / "model"
 
 
 @pytest.mark.parametrize("name", ["klue-nli", "klue-mrc", "klue-dp"])

@@ -80,28 +80,3 @@ def test_seeds_as_list_or_count(seeds, expected):
 def test_wrong_settings(tree, message):
     with pytest.raises(UserError, match=message):
         parse_settings(KlueSettings, {"data": "d", **tree}, "recipe.yaml")
-
-
-@pytest.mark.parametrize(
-    ("changes", "kept"),
-    [
-        ({}, True),
-        ({"seeds": [7, 42], "published": False, "workers": 3}, True),
-        ({"tasks": ["ynat", "nli", "sts"], "sts": {"epochs": 9}, "baseline_random": True}, True),
-        ({"tasks": ["ynat", "nli", "copa"], "benchmarks": "b", "copa": {"epochs": 9}}, True),
-        ({"seeds": [7]}, False),
-        ({"tasks": ["ynat"]}, False),
-        ({"nli": {"epochs": 9}}, False),
-        ({"training": {"epochs": 9}}, False),
-        ({"threads": 2}, False),
-        ({"data": "b"}, True),
-    ],
-)
-def test_more_seeds_and_tasks_include_the_earlier_jobs(changes, kept):
-    given = {"data": "d", "tasks": ["ynat", "nli"]}
-    assert KlueSettings(**given | changes).includes(KlueSettings(**given)) is kept
-
-
-def test_settings_include_no_jobs_of_a_baseline_they_lack():
-    random = KlueSettings(data="d", baseline_random=True)
-    assert not KlueSettings(data="d").includes(random)

@@ -23,6 +23,7 @@ from klue.settings import KlueSettings
 from klue.tables import published_rows, tables
 from klue.tasks import SUITE_OF, TASKS
 from tests.klue.faultless import ceilings
+from tests.klue.names import job_folder
 from tests.klue.stand_in import pretend
 from tests.klue.suite_files import write_suites
 
@@ -94,9 +95,9 @@ def test_labels_of_test_decide_nothing(suites: Path, tiny_reader: Path, finished
     path.write_text("\n".join([head, *changed]) + "\n", "utf-8")
     out = tmp_path / "klue"
     run_klue(settings(root, tasks=["korsts"]), tiny_reader, out)
-    name = "jobs/korsts-pretrained-42"
     for file in ("predictions.jsonl", "predictions-test.jsonl"):
-        assert (out / name / file).read_bytes() == (finished / name / file).read_bytes()
+        mine, before = (job_folder(folder, "korsts") / file for folder in (out, finished))
+        assert mine.read_bytes() == before.read_bytes()
     [ours], [theirs] = (
         [row for row in read_rows(folder) if row["task"] == "korsts"] for folder in (out, finished)
     )  # fmt: skip
@@ -167,7 +168,7 @@ def test_a_saved_model_predicts_what_its_job_did(suites: Path, tiny_reader: Path
     name = "kobest-copa"
     values = {"epochs": 1, "evaluations_per_epoch": 1, "learning_rate": 3e-3, "global_batch": 8, "max_seq_len": 48}
     run_klue(settings(suites, tasks=[name], save_model="best", training=values), tiny_reader, tmp_path / "klue")
-    job, out = tmp_path / "klue" / "jobs" / f"{name}-pretrained-42", tmp_path / "out.jsonl"
+    job, out = job_folder(tmp_path / "klue", name), tmp_path / "out.jsonl"
     predict_file(job / "model", name, suites / "kobest" / "COPA" / "test.tsv", out)
     assert out.read_text("utf-8") == (job / "predictions-test.jsonl").read_text("utf-8")
 

@@ -44,7 +44,7 @@ def test_fine_tuning_prediction_and_ceilings_say_so(benchmark, tiny_roberta, tmp
     assert row["data_note"].endswith(told)
     given = tmp_path / "given.jsonl"
     given.write_text(json.dumps({"premise": "서울에 책 있다." * 9, "hypothesis": "책 있다."}) + "\n", "utf-8")
-    model = f"{job.out}/model"
+    model = f"{job.folder}/model"
     assert (
         run_command(["klue", "predict", model, "nli", "--in", str(given), "--out", str(tmp_path / "o"), "--json"]) == 0
     )

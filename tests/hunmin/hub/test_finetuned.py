@@ -17,6 +17,7 @@ from safetensors.torch import load_file, save_file
 
 from hunmin.main import run_command
 from klue.tasks import TASKS
+from tests.klue.names import job_folder
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +49,7 @@ def jobs(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_fine_tuned_model_goes_with_its_scores_and_predicts_the_same(
     hub: Hub, jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = jobs / "ynat-pretrained-42" / "model"
+    folder = job_folder(jobs.parent, "ynat") / "model"
     assert run_command(["push", str(folder), "me/headlines", "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "model.safetensors" in said and "me/headlines (private)" in said
@@ -81,7 +82,8 @@ def test_a_fine_tuned_model_goes_with_its_scores_and_predicts_the_same(
 )
 def test_the_card_s_lines_run_as_they_stand(task: str, shown: str | None, hub: Hub, jobs: Path, tmp_path: Path) -> None:
     """In the folder that fine-tuning wrote, and on the hub by the repository's name; a tagger prints entities."""
-    folder = jobs / f"{task}-pretrained-42" / "model"
+    folder = job_folder(jobs.parent, task) / "model"
+    name = folder.parent.name
     weights = load_file(folder / "model.safetensors")
     if task == "klue-ner":  # trained for a moment it finds none: as if the first label were all it knew
         weights["classifier.bias"][0] = 100.0
@@ -93,13 +95,13 @@ def test_the_card_s_lines_run_as_they_stand(task: str, shown: str | None, hub: H
     assert re.fullmatch(str(shown), said), said
     assert run_command(["push", str(folder), "me/tried"]) == 0
     pushed = snippet(hub.repositories["me/tried"].files["README.md"].decode())
-    assert 'model="me/tried"' in pushed and pushed.replace("me/tried", f"jobs/{task}-pretrained-42/model") == lines
+    assert 'model="me/tried"' in pushed and pushed.replace("me/tried", f"jobs/{name}/model") == lines
 
 
 def test_the_base_is_the_published_model_that_was_fine_tuned(
     jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = Path(shutil.copytree(jobs / "ynat-pretrained-42" / "model", tmp_path / "model"))
+    folder = Path(shutil.copytree(job_folder(jobs.parent, "ynat") / "model", tmp_path / "model"))
     for base, init, stated in (("", "pretrained", None), (f"hf:klue/x@{'a' * 40}", "pretrained", "klue/x"),
                                (f"hf:klue/x@{'a' * 40}", "random", None)):  # fmt: skip
         facts = json.loads((folder / "klue.json").read_bytes())
@@ -110,13 +112,15 @@ def test_the_base_is_the_published_model_that_was_fine_tuned(
 
 
 def test_scores_of_random_weights_are_no_models(jobs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["push", str(jobs / "ynat-random-42" / "model"), "me/random", "--dry-run"]) == 0
+    assert (
+        run_command(["push", str(job_folder(jobs.parent, "ynat", "random") / "model"), "me/random", "--dry-run"]) == 0
+    )
     said = capsys.readouterr().out
     assert "model-index" not in said and "from random initialisation" in said
 
 
 def test_a_model_of_another_suite(jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = Path(shutil.copytree(jobs / "ynat-pretrained-42" / "model", tmp_path / "model"))
+    folder = Path(shutil.copytree(job_folder(jobs.parent, "ynat") / "model", tmp_path / "model"))
     facts = json.loads((folder / "klue.json").read_bytes())
     facts["job"]["task"], facts["scores"] = "kobest-boolq", {"macro_f1": 61.5, "accuracy": 62.5}
     task = TASKS["kobest-boolq"]
@@ -131,7 +135,7 @@ def test_a_model_of_another_suite(jobs: Path, tmp_path: Path, capsys: pytest.Cap
 def test_what_is_none_is_refused(hub: Hub, run: Path, jobs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["push", str(run / "corpus"), "me/headlines"]) == 2
     assert "is not a run, checkpoint, tokenizer or fine-tuned model" in capsys.readouterr().err
-    assert run_command(["push", str(jobs / "ynat-pretrained-42" / "model"), "headlines"]) == 2
+    assert run_command(["push", str(job_folder(jobs.parent, "ynat") / "model"), "headlines"]) == 2
     assert "name of a repository" in capsys.readouterr().err
     assert not hub.calls
 
@@ -139,7 +143,7 @@ def test_what_is_none_is_refused(hub: Hub, run: Path, jobs: Path, capsys: pytest
 def test_a_secret_in_it_stays(
     hub: Hub, jobs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = jobs / "ynat-pretrained-42" / "model"
+    folder = job_folder(jobs.parent, "ynat") / "model"
     card = folder / "README.md"
     kept = card.read_text(encoding="utf-8")
     monkeypatch.setenv("MY_TOKEN", "correct-horse-battery")

@@ -227,7 +227,7 @@ def test_fine_tuning_records_commits_and_keeps_to_them(
     hub.repositories["datasets/klue/klue"] = Repository(False, {THIRD: {"ynat/train.parquet": b"1"}}, THIRD)
     met: list[tuple[str, str]] = []
 
-    def run_klue(settings: object, model: Path, *_: object) -> None:
+    def run_klue(settings: object, model: Path, *_: object, **share: object) -> None:
         met.append((model.name, Path(settings.data).name))  # type: ignore[attr-defined]
         raise UserError("enough")
 

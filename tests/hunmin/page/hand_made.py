@@ -162,8 +162,14 @@ class HandMade:
         if folder == "klue":
             self.write("klue/results.jsonl", rows)
             return
+        planned = [
+            {"job": f"{task}-{init}-{seed}-0123456789"}
+            for task in ("ynat", "klue-sts") for init in ("pretrained", "random") for seed in (42, 43)
+        ]  # fmt: skip
+        self.write(f"{folder}/logs/jobs.jsonl", planned)
         for row in rows[:3]:
-            self.write(f"{folder}/jobs/{row['task']}-{row['init']}-{row['seed']}/result.json", row)
+            self.write(f"made/jobs/{row['task']}-{row['init']}-{row['seed']}-0123456789/result.json", row)
+        self.write("made/jobs/ynat-pretrained-42-9876543210/result.json", rows[0] | {"seed": 7})  # other settings'
 
     def whole(self) -> None:
         """Finish all stages."""

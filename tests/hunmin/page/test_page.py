@@ -503,6 +503,12 @@ def test_a_run_that_fine_tunes(tmp_path: Path) -> None:
     assert words(page.css_first(".headline")) == "not running: Evaluation, 3 of 8 fine-tunings"
     assert "3 of 8 fine-tunings are done." in words(page.css_first("#scores"))
     assert cells(page, "KLUE scores")[1][1:3] == ["81.00 80.00 · 82.00", "20.00"]
+    log = run.path / "made/jobs/klue-sts-pretrained-42-0123456789/logs/history.jsonl"
+    run.write(str(log.relative_to(run.path)), [])  # of a job under way, on another machine
+    for path in (run.path / "klue.partial").rglob("*"):
+        os.utime(path, (1e9, 1e9))
+    assert read_facts(run.path, log.stat().st_mtime + 500).state == "running"
+    assert read_facts(run.path, log.stat().st_mtime + 700).state == "not running"
 
 
 def test_what_an_earlier_training_left_is_outdated(made: HandMade, whole: Path) -> None:

@@ -450,7 +450,7 @@ def test_it_is_fine_tuned_on_headlines(tmp_path: Path) -> None:
     jobs = plan_jobs(settings, facts, splits, "cpu", tmp_path / "out")
     (job,) = write_features(jobs, splits, facts, tmp_path / "features")
     outcome = finetune(job)
-    history = [json.loads(line) for line in Path(job.history).read_text().splitlines()]
+    history = [json.loads(line) for line in job.history.read_text().splitlines()]
     history = [entry for entry in history if "epoch" in entry]
     assert history[-1]["loss"] < history[0]["loss"] and outcome.best["macro_f1"] > 30
 
