@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import DiskFullError, HunminError, UserError
-from common.files import atomic_write
+from common.files import write_text
 from common.lock import locked
 from common.manifest import read_manifest
 from common.progress import say
-from common.stage_folders import folder_of, folders_of
+from common.stage_folders import MADE, folder_of, folders_of
 from hunmin.recipe import Recipe, load_recipe, recipe_of, save_recipe
 from hunmin.scores import log_scores
-from klue.watched import checkpoint_folder, collect, identity, scored, write_scores
+from klue.watched import checkpoint_folder, collect, identity, read_scores, scores_file, write_scores
 
 FOLDER = "watch"
 
@@ -58,25 +58,16 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
     from pretrain.callbacks.checkpoint import read_metadata
 
     assert recipe.klue is not None  # `watch` refuses a recipe without
-    out = run / FOLDER
-    missed: set[int] = set()
-    failed: dict[int, str] = {}
-    done = 0
+    out, failed, done = run / FOLDER, dict[int, str](), 0
     while True:
         training = training_folder(run)
         ended = training == folder_of(run, "pretrain") and read_manifest(training) is not None
-        there = checkpoints(run)
-        for step in sorted(missed - {step for step, _ in there}):
-            say(
-                f"watch: checkpoint {step:,} is gone before its turn; keep more with pretrain.keep_last or "
-                "pretrain.keep_every"
-            )
-        missed.clear()
+        there, missed = checkpoints(run), set[int]()
         # what other trainings in this folder, or other settings, have left does not count
         wanted = identity(recipe.klue, (read_metadata(there[-1][1]) or {}).get("fingerprint") if there else None)
         write_scores(out, collect(out, wanted))  # a kill may have come before it
         for step, path in there:
-            if step in failed or scored(out, step, wanted):
+            if step in failed or read_scores(scores_file(out, step, wanted)):
                 continue
             try:
                 if score_checkpoint(recipe, run, step, path):
@@ -90,6 +81,9 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
                 failed[step] = str(error)
                 say(f"watch: step {step:,} failed: {error}", style="red")
         if missed:  # removed; or training has ended meanwhile and its folder has its final name
+            for step in sorted(missed - {step for step, _ in checkpoints(run)}):
+                say(f"watch: checkpoint {step:,} is gone before its turn; keep more with pretrain.keep_last or "
+                    "pretrain.keep_every")  # fmt: skip
             continue
         if once or ended:
             say(f"watch: {len(there)} checkpoints, {done} newly scored")
@@ -131,6 +125,7 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
     Raises:
         HunminError: fine-tuning failed.
     """
+    from klue.plan import jobs_of
     from klue.runner import run_klue
     from pretrain.callbacks.checkpoint import read_metadata
     from pretrain.export import export_checkpoint
@@ -148,15 +143,12 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
         return False
     save_recipe(recipe, model / "hunmin-recipe.yaml", drop="runtime")  # with the model's name
     say(f"watch: scoring step {step:,}")
-    counts = run_klue(recipe.klue, model, folder / "klue", test=False)  # else it would be looked at for each checkpoint
+    # a test set would be looked at for each checkpoint
+    counts = run_klue(recipe.klue, model, folder / "klue", jobs_of(run / MADE), test=False)
     log_scores(recipe, run / FOLDER, step, saved.get("tokens"), counts["scores"])
     shutil.rmtree(model)  # it can be exported again
-    row = {
-        "step": step,
-        "tokens": saved.get("tokens"),
-        **identity(recipe.klue, saved.get("fingerprint")),
-        "scores": counts["scores"],
-    }
-    with atomic_write(folder / "scores.json") as stream:  # the last of all: with it the checkpoint is done
-        json.dump(row, stream, ensure_ascii=False, indent=1)
+    row = {"step": step, "tokens": saved.get("tokens"), "scores": counts["scores"]}
+    # the last of all: with it the checkpoint is done
+    path = scores_file(run / FOLDER, step, identity(recipe.klue, saved.get("fingerprint")))
+    write_text(path, json.dumps(row, ensure_ascii=False, indent=1))
     return True

@@ -1,4 +1,4 @@
-"""Scores of a model's checkpoints in a folder, one after the other: whose they are, their rows, their curve."""
+"""Scores of a model's checkpoints in a folder: a file a checkpoint, named by what it is of, their rows, their curve."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from common.files import atomic_write
+from common.files import write_text
 from common.plots import can_plot
 from common.progress import say
 from common.settings import dump_settings, settings_hash
@@ -21,34 +21,30 @@ def checkpoint_folder(out: Path, step: int) -> Path:
     return out / f"step-{step:08d}"
 
 
-def identity(settings: KlueSettings, fingerprint: str | None) -> dict[str, Any]:
-    """Return what scores are of: settings, their data, and the training that a checkpoint is of."""
-    tasks = [files_hash(get_task(name), settings.folder_of(name), settings.source_of(name)) for name in settings.tasks]
-    return {
-        "settings": settings_hash(dump_settings(settings)),
-        "data": settings_hash(tasks),
-        "fingerprint": fingerprint,
-    }
+def identity(settings: KlueSettings, fingerprint: str | None) -> str:
+    """Return what names scores: it stands for settings, their data, and the training that a checkpoint is of."""
+    data = [files_hash(get_task(name), settings.folder_of(name), settings.source_of(name)) for name in settings.tasks]
+    return settings_hash([dump_settings(settings), data, fingerprint])[:10]
 
 
-def scored(out: Path, step: int, wanted: dict[str, Any]) -> bool:
-    """Return whether a checkpoint has its scores, of the identity that is wanted."""
-    path = checkpoint_folder(out, step) / "scores.json"
-    return path.is_file() and wanted.items() <= json.loads(path.read_bytes()).items()
+def scores_file(out: Path, step: int, wanted: str) -> Path:
+    """Return the file of a checkpoint's scores of an identity."""
+    return checkpoint_folder(out, step) / f"scores-{wanted}.json"
 
 
-def collect(out: Path, wanted: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return one row a task and initialisation of each checkpoint that has scores of the identity that is wanted.
+def read_scores(path: Path) -> list[dict[str, Any]]:
+    """Return a row {"step", "tokens", "task", "init", "best", …} a task and initialisation of a checkpoint; none where
+    it has no scores, or their file is damaged."""
+    try:
+        scores = json.loads(path.read_bytes())
+        return [{"step": scores["step"], "tokens": scores["tokens"], **entry} for entry in scores["scores"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
 
-    Rows are {"step", "tokens", "task", "init", "best", …}; scores by other settings, or of an earlier training in the
-    same folder, are left out.
-    """
-    rows = []
-    for path in sorted(out.glob("step-*/scores.json")):
-        found = json.loads(path.read_bytes())
-        if wanted.items() <= found.items():
-            rows += [{"step": found["step"], "tokens": found["tokens"], **entry} for entry in found["scores"]]
-    return rows
+
+def collect(out: Path, wanted: str) -> list[dict[str, Any]]:
+    """Return the rows of all checkpoints that have scores of an identity, ascending."""
+    return [row for path in sorted(out.glob(f"step-*/scores-{wanted}.json")) for row in read_scores(path)]
 
 
 def write_scores(out: Path, rows: list[dict[str, Any]]) -> None:
@@ -59,6 +55,5 @@ def write_scores(out: Path, rows: list[dict[str, Any]]) -> None:
         return
     if plotted := can_plot(str(curve)):
         draw_curve(rows, curve)
-    with atomic_write(lines) as stream:  # the last: where it holds the rows, the picture shows them
-        stream.write(text)
+    write_text(lines, text)  # the last: where it holds the rows, the picture shows them
     say(f"watch: {curve if plotted else lines}")

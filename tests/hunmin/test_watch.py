@@ -52,7 +52,7 @@ class Run:
         rest[-1].mkdir(parents=True)  # nothing may be there
         (rest[-1] / "config.json").write_text(fingerprint)
 
-    def _score(self, settings: Any, model: Path, out: Path, test: bool) -> dict[str, Any]:
+    def _score(self, settings: Any, model: Path, out: Path, jobs: Path, test: bool) -> dict[str, Any]:
         assert not test  # a test set is not looked at for each checkpoint
         step = int(model.parent.name.removeprefix("step-"))
         self.meanwhile()
@@ -131,6 +131,26 @@ def test_scores_by_other_settings_are_left_out(run: Run) -> None:
     with pytest.raises(HunminError, match="step 30"):
         run.go(epochs=4)
     assert run.rows() == [(10, 64.0), (20, 74.0)]  # 30 has only the first settings' scores
+
+
+def test_going_back_to_earlier_settings_scores_nothing(run: Run) -> None:
+    run.broken.clear()
+    assert run.go() == [10, 20, 30] and run.go(epochs=4) == [10, 20, 30]
+    assert run.rows() == [(10, 64.0), (20, 74.0), (30, 84.0)]
+    assert run.go() == [] and run.rows() == [(10, 61.0), (20, 71.0), (30, 81.0)]
+
+
+@pytest.mark.parametrize("text", ["", '{"step": 20, "tok', "not JSON at all", "[]", '{"scores": 3}', "null"])
+def test_scores_that_are_damaged_are_made_again(text: str, run: Run, capfd: pytest.CaptureFixture[str]) -> None:
+    run.broken.clear()
+    run.go()
+    before = (run.out / "scores.jsonl").read_bytes()
+    [file] = (run.out / "step-00000020").glob("*.json")
+    whole = file.read_bytes()
+    file.write_text(text)
+    assert run_command(["klue", "watch", str(run.folder), "--once", "klue.training.epochs=1"]) == 0
+    assert run.did == [10, 20, 30, 20] and "Traceback" not in capfd.readouterr().err
+    assert file.read_bytes() == whole and (run.out / "scores.jsonl").read_bytes() == before
 
 
 def test_a_folder_whose_name_is_a_number(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
