@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import xxhash
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from common.errors import HunminError
 from common.files import atomic_write, hash_file, xxh3_file
@@ -44,6 +44,14 @@ class Manifest(BaseModel):
     """Number of the stage's rules (`common.rules`); 0 of what has none."""
     lineage: dict[str, str] = {}
     """Stage → name of its folder that was read (`common.stage_folders.MADE`)."""
+
+    @field_validator("outputs")
+    @classmethod
+    def _are_described(cls, outputs: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        if any(not isinstance(facts.get("bytes"), int) or not {"sha256", "xxh3"} <= set(facts)
+               for facts in outputs.values()):  # fmt: skip
+            raise ValueError("an output lacks its size or a hash")
+        return outputs
 
     @property
     def fingerprint(self) -> str:

@@ -20,6 +20,9 @@ from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.stages import STAGES, checkpoints_in
 
+TRAININGS = ("pretrain", "tune", "embed", "rerank")
+"""Folders of stages and results that keep checkpoints."""
+
 
 def verify_run(run: Path) -> list[dict[str, Any]]:
     """Read every output that counts in a run, and what it was made of, every checkpoint and every manifest; return a
@@ -63,9 +66,10 @@ def _stages(run: Path) -> Iterator[dict[str, Any]]:
     for folder, name in folders.items():
         manifest, damaged = _read(folder, current[MANIFESTS].get(folder.name))
         if damaged or (name and manifest):
-            outputs = manifest.outputs if manifest else {MANIFEST: {"bytes": 0}}
+            outputs = manifest.outputs if manifest else {}
             size = sum(facts["bytes"] for facts in outputs.values())
-            row = {"what": name or f"{MADE}/{folder.name}", "files": len(outputs), "bytes": size, "damaged": damaged}
+            files = len(outputs) if manifest else 1
+            row = {"what": name or f"{MADE}/{folder.name}", "files": files, "bytes": size, "damaged": damaged}
             yield {**row, "folder": folder, "manifest": manifest if name else None}
 
 
@@ -80,8 +84,9 @@ def _read(folder: Path, digest: str | None) -> tuple[Manifest | None, list[str]]
     except HunminError:
         return None, [MANIFEST]
     if manifest:
-        edited = digest is not None and sha256_file(folder / MANIFEST) != digest
-        return manifest, [f"{MANIFEST}: not as the run wrote it"] if edited else []
+        if digest is not None and sha256_file(folder / MANIFEST) != digest:
+            return None, [f"{MANIFEST}: not as the run wrote it"]
+        return manifest, []
     own = folder.is_dir() and any(folder.iterdir()) and not SHARED.fullmatch(folder.name)
     return None, [MANIFEST] if own and not any((folder / name).exists() for name in (WORK_MARK, REMOVED)) else []
 
@@ -89,7 +94,7 @@ def _read(folder: Path, digest: str | None) -> tuple[Manifest | None, list[str]]
 def _checkpoints(run: Path) -> Iterator[Path]:
     """Yield the checkpoints of every training, in its order."""
     made = sorted(path for path in (run / MADE).glob("*-*") if (path / "checkpoints").is_dir())
-    named = [folder for stage in ("pretrain", "tune", "embed") for folder in reversed(folders_of(run, stage))]
+    named = [folder for stage in TRAININGS for folder in reversed(folders_of(run, stage))]
     for folder in dict.fromkeys([*named, *made]):
         there = {steps: path for steps, path in checkpoints_in(folder).items() if path.is_dir()}
         yield from (there[steps] for steps in sorted(there))
@@ -98,7 +103,7 @@ def _checkpoints(run: Path) -> Iterator[Path]:
 def _shown(run: Path, checkpoint: Path) -> str:
     """Return a checkpoint's path in the run, by its stage's name where that stage counts or is at work."""
     training, within = checkpoint.parents[1], f"checkpoints/{checkpoint.name}"
-    for stage in ("pretrain", "tune", "embed"):
+    for stage in TRAININGS:
         at_work, final = folders_of(run, stage)
         if training in (at_work, final):
             return f"{stage}{'.partial' if training == at_work else ''}/{within}"
@@ -107,12 +112,11 @@ def _shown(run: Path, checkpoint: Path) -> str:
 
 def _damage(checkpoint: Path) -> list[str]:
     from pretrain.callbacks import tuning_checkpoints
-    from pretrain.callbacks.checkpoint import METADATA, damaged_files, read_metadata
+    from pretrain.callbacks.checkpoint import damaged_files
 
     if checkpoint.name.startswith(tuning_checkpoints.PREFIX):
         return tuning_checkpoints.damaged_files(checkpoint)
-    saved = read_metadata(checkpoint)
-    return [METADATA] if saved is None else damaged_files(checkpoint, saved)
+    return damaged_files(checkpoint)
 
 
 def print_verified(rows: list[dict[str, Any]]) -> None:

@@ -96,7 +96,7 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("hunmin/redo.py", "verdict.done or verdict.resumes or", "verdict.done or"),
     ("hunmin/run.py", "unfinished = None if anew else verdict.folder", "unfinished = verdict.folder"),
     ("common/current.py", "tree[AT_WORK].pop(stage, None)", "pass"),
-    ("hunmin/verify.py", "[METADATA] if saved is None else damaged_files(checkpoint, saved)", "[]"),
+    ("hunmin/verify.py", "    return damaged_files(checkpoint)", "    return []"),
     ("hunmin/preflight.py", "if share and (first or last != SHARED_STAGE):", "if False:"),
     ("hunmin/clean.py", "return name not in others if manifest else", "return True if manifest else"),
 ]  # fmt: skip

@@ -55,8 +55,8 @@ everything.""",
     """\
 *Free* settings change how the work is done but not the output: they may have another value when a run resumes. If
 any other setting changes, its stage and the stages that read its output run again; where that would replace more
-than a minute of work, only with `--restart STAGE`. The previous training is then moved to another folder, not
-deleted (`tests/hunmin/test_run.py`). *required* means that there is no default.""",
+than a minute of work, only with `--restart STAGE`. What was there stays in a folder of its own
+(`tests/hunmin/test_run.py`). *required* means that there is no default.""",
 )
 
 DECODER = """\

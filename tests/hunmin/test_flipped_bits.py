@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from common.current import make_current
 from common.manifest import MANIFEST, Manifest, describe_outputs, write_manifest
 from hunmin.hub.publish import refuse_damaged_model
 from hunmin.main import run_command
 from leaderboard.result_file import encoded
 from pretrain.callbacks.tuning_checkpoints import finish_checkpoint
 from tests.damage import flip
+from tests.runs import copy_run
 
 MODEL = ("config.json", "model.safetensors", "tokenizer.json", "README.md")
 EMBEDDER = (*MODEL, "modules.json", "1_Pooling/config.json", "hunmin-embed.json")
@@ -27,17 +28,18 @@ FOLDERS = {
 """Stage or result → what it leaves, beside checkpoints and a table of scores."""
 
 
-def finished(folder: Path, stage: str) -> Path:
-    """Write what a tuning leaves, with its manifest, and return its folder."""
+def finished(run: Path, stage: str) -> Path:
+    """Write what a tuning leaves in a run, with its manifest, and return its folder."""
+    folder = run / "made" / f"{stage}-0123456789"
     for name in (*FOLDERS[stage], "checkpoints/checkpoint-9/model.safetensors", "checkpoints/checkpoint-9/code.json"):
-        (folder / stage / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / stage / name).write_text(f"{name} of {stage}")
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"{name} of {stage}")
     if stage == "embed":
-        (folder / stage / "scores" / "table.json").write_bytes(encoded({"rows": [], "tasks": {}}))
-    finish_checkpoint(folder / stage / "checkpoints" / "checkpoint-9")
-    outputs = describe_outputs(folder / stage)
-    write_manifest(folder / stage, Manifest(stage=stage, settings={}, inputs={}, outputs=outputs))
-    return folder / stage
+        (folder / "scores" / "table.json").write_bytes(encoded({"rows": [], "tasks": {}}))
+    finish_checkpoint(folder / "checkpoints" / "checkpoint-9")
+    write_manifest(folder, Manifest(stage=stage, settings={}, inputs={}, outputs=describe_outputs(folder)))
+    make_current(run, stage, folder)
+    return folder
 
 
 def each_flipped(folder: Path) -> Iterator[str]:
@@ -71,19 +73,19 @@ def told(found: dict[str, list[str]], stage: str, name: str) -> bool:
     return found == {at: [file if at != stage else name]}
 
 
-@pytest.mark.parametrize("stage", ["tune", "embed"])
+@pytest.mark.parametrize("stage", ["tune", "embed", "rerank"])
 def test_verify_names_each_file_of_a_tuning(stage: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = finished(tmp_path, stage)
     assert damaged(tmp_path, capfd) == {}
     for name in each_flipped(folder):
-        assert name == MANIFEST or told(damaged(tmp_path, capfd), stage, name), name
+        assert told(damaged(tmp_path, capfd), stage, name), name
 
 
 @pytest.mark.parametrize("stage", ["pretrain", "export"])
 def test_verify_names_each_file_of_a_pretraining(
     stage: str, mini_run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    run = Path(shutil.copytree(mini_run / "run", tmp_path / "run", ignore=shutil.ignore_patterns("made", "klue")))
+    run = copy_run(mini_run / "run", tmp_path / "run")
     for name in each_flipped(run / stage):
         assert told(damaged(run, capfd), stage, name), name
 
@@ -118,7 +120,7 @@ def test_no_file_of_a_damaged_tuning_leaves(
 def test_no_damaged_checkpoint_leaves(
     words: list[str], mini_run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    run = Path(shutil.copytree(mini_run / "run", tmp_path / "run", ignore=shutil.ignore_patterns("corpus", "made")))
+    run = copy_run(mini_run / "run", tmp_path / "run")
     newest = sorted((run / "pretrain" / "checkpoints").glob("step-*"))[-1]
     places: dict[str, Any] = {"RUN": run, "STEP": newest, "OUT": tmp_path / "out"}
     for name in each_flipped(newest):

@@ -180,6 +180,10 @@ def test_a_further_task_keeps_the_finished_jobs_and_going_back_trains_none(
     assert rows.splitlines() == [line for line in (run / "klue" / "results.jsonl").read_bytes().splitlines()
                                  if json.loads(line)["task"] in TASKS]  # fmt: skip
     assert run_command(command) == 0
+    assert "klue       done" in capfd.readouterr().err, "the earlier results are there"
+    assert (run / "klue" / "results.jsonl").read_bytes() == rows
+    shutil.rmtree((run / "klue").resolve())
+    assert run_command(command) == 0
     assert f"{len(before)} of {len(before)} jobs are finished already" in capfd.readouterr().err
     assert (run / "klue" / "results.jsonl").read_bytes() == rows
     assert after == {path: path.stat().st_mtime_ns for path in run.glob("made/jobs/*/result.json")}

@@ -111,7 +111,7 @@ def test_what_is_edited_in_results_leaves_the_jobs_as_they_are(run: Run, trained
 def test_weights_are_linked_or_else_copied(
     run: Run, trained: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finished, "EDITED_BYTES", 10)
+    monkeypatch.setattr(finished, "LINKED_BYTES", 10)
     run("first", tasks=["ynat"])
     made = job_folder(tmp_path / "made", "ynat") / "predictions.jsonl"
     assert (job_folder(tmp_path / "first", "ynat") / made.name).samefile(made)
@@ -246,7 +246,7 @@ def test_a_kill_before_any_call_costs_no_finished_job_and_changes_no_byte(
     monkeypatch.setattr(runner, "plan_stage", lambda *_: runner.Plan(
         plan.model, plan.splits, plan.jobs, [job for job in plan.jobs if finished.finished_row(job) is None]
     ))  # fmt: skip
-    monkeypatch.setattr(finished, "EDITED_BYTES", 10_000)  # of both ways
+    monkeypatch.setattr(finished, "LINKED_BYTES", 10_000)  # of both ways
     work = partial(run_klue, one, tiny_roberta, out, root)
     work()
     whole = files(out)
