@@ -79,18 +79,21 @@ def _earlier_rows(jobs: Sequence[Job], model: ModelFacts, out: Path) -> list[dic
     """Return the results of earlier commands that count beside those of the jobs at hand: of the same model other tasks
     and, trained alike, more seeds. A seed that is left over of other settings must not pass for a choice."""
     planned, data = {job.fingerprint for job in jobs}, {job.task: job.data_hash for job in jobs}
-    alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for job in jobs:
-        alike.setdefault((job.task, job.init), []).append(job.settings)
+    asked = {(job.task, job.init) for job in jobs}
     listed = [(str(row.get("job")), str(row.get("fingerprint"))) for row in read_metrics(out / RESULTS)]
     there = (_read_row(jobs_of(out) / name, fingerprint) for name, fingerprint in listed)
     earlier = [row for row in there if row and row["fingerprint"] not in planned]
+    seeds = {row["seed"] for row in earlier}
+    alike = {job.model_copy(update={"seed": seed}).fingerprint for job in jobs for seed in seeds}
     counted = [
         {**row, "model": model.name}
         for row in earlier
-        if row["model_hash"] == model.hash_for(row["init"])
-        and row["data_hash"] == data.get(row["task"], row["data_hash"])
-        and row["settings"] in alike.get((row["task"], row["init"]), [row["settings"]])
+        if row["fingerprint"] in alike
+        or (
+            (row["task"], row["init"]) not in asked
+            and row["model_hash"] == model.hash_for(row["init"])
+            and row["data_hash"] == data.get(row["task"], row["data_hash"])
+        )
     ]
     if left_out := len(earlier) - len(counted):
         what = f"{left_out:,} earlier results in {out} are of another model, other data or settings"

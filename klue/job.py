@@ -43,7 +43,7 @@ def run_job(job: Job) -> dict[str, Any]:
             "data_note": job.data_note,
             "data_message": as_tree(job.data_note),
             "examples": job.examples,
-            "settings": job.settings,
+            "settings": {**job.training.values, "threads": job.threads, "precision": job.precision},
             "model_hash": job.model_hash,
             "data_hash": job.data_hash,
             "fingerprint": job.fingerprint,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import SkipValidation
 
@@ -79,11 +79,6 @@ class Job(Settings):
     def precision(self) -> str:
         """Return the type that the model computes in."""
         return "bfloat16" if self.device.startswith("cuda") else "float32"
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Return how it is fine-tuned, as its result says."""
-        return {**self.training.values, "threads": self.threads, "precision": self.precision}
 
     @property
     def fingerprint(self) -> str:

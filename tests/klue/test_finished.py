@@ -46,6 +46,7 @@ def command(tiny_roberta, tmp_path, monkeypatch):
         {"training": {"evaluations_per_epoch": 1}},
         {"training": {"max_train_examples": 5}},
         {"training": {"learning_rate": 1e-5}},
+        {"keep_head": True},
     ],
 )
 def test_a_lucky_seed_of_other_settings_is_no_choice(command, changed):
