@@ -153,8 +153,8 @@ class EmbedSettings(Settings):
     """CPU threads per process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
     checkpoint_every: int = runtime(200, ge=1)
     """Steps between checkpoints; a kill loses at most this many."""
-    keep_last: int = runtime(1, ge=1)
-    """Checkpoints kept."""
+    keep_last: int = runtime(2, ge=1)
+    """Checkpoints kept. With one, nothing is left to resume from where it is damaged."""
     log_every: int = runtime(10, ge=1)
     """Steps between two lines of metrics."""
     tracking: Tracking = runtime([])

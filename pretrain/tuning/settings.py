@@ -76,7 +76,7 @@ class TuneSettings(Settings):
     checkpoint_every: int = runtime(200, ge=1)
     """Steps between checkpoints; a kill loses at most this many."""
     keep_last: int = runtime(2, ge=1)
-    """Checkpoints kept."""
+    """Checkpoints kept. With one, nothing is left to resume from where it is damaged."""
     log_every: int = runtime(10, ge=1)
     """Steps between two lines of metrics."""
     tracking: Tracking = runtime([])
