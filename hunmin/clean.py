@@ -27,8 +27,9 @@ from hunmin.stages import STAGES, checkpoints_in
 
 NAME = re.compile(r"(?P<stage>[a-z]+)-[0-9a-f]{10}(\.\d+)?")
 """Of a folder that a stage has made, or works in: corpus-3f9a1c2e21, pretrain-77b20c11de.2."""
-SHARED = re.compile(r"units-[0-9a-f]+|jobs")
-"""Names of folders of pieces, which several works share: parts of corpora, KLUE's jobs."""
+SHARED = re.compile(r"units-[0-9a-f]+|\.units-.*|jobs")
+"""Names of folders of pieces, which several works share: parts of corpora (with a dot while they are removed), KLUE's
+jobs."""
 REMOVED = ".removed.json"
 """What the manifest or mark of a folder is called from the moment that its files go."""
 DATA = (".parquet", ".bin", ".safetensors", ".npy", ".jsonl", ".log", ".tmp")

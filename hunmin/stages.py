@@ -20,7 +20,7 @@ from common.process import available_cores, own_package, run_child
 from common.progress import say
 from common.settings import Settings, dump_settings
 from common.stage_folders import COUNTS, MADE, folder_of, links_of, read_current
-from data.corpus import NOT_IN_PARTS, build_corpus
+from data.corpus import build_corpus
 from data.pii import key_fingerprint, resolve_key
 from data.rules import LIBRARIES
 from data.settings import CorpusSettings
@@ -143,12 +143,11 @@ def _corpus_inputs(recipe: Recipe) -> list[Input]:
 def _corpus_includes(before: Facts, now: Facts, finished: bool) -> bool:
     """Parts of unfinished work are found by their content, whatever inputs come or go; finished work has none left."""
 
-    def of_parts(facts: Facts) -> tuple[dict[str, Any], dict[str, str]]:
-        rest = {*NOT_IN_PARTS} - {"filters", "decontaminate"}
-        benchmarks = {label: digest for label, digest in (facts.inputs or {}).items() if label.startswith("benchmark")}
-        return {key: value for key, value in facts.settings.items() if key not in rest}, benchmarks
+    def benchmarks(facts: Facts) -> dict[str, str]:
+        return {label: digest for label, digest in (facts.inputs or {}).items() if label.startswith("benchmark")}
 
-    return not finished and of_parts(before) == of_parts(now)
+    same = before.settings == now.settings | {"inputs": before.settings.get("inputs")}
+    return not finished and same and benchmarks(before) == benchmarks(now)
 
 
 def _check_inputs(recipe: Recipe, run: Path) -> None:

@@ -316,6 +316,23 @@ def test_finished_work_that_the_new_settings_include_is_no_reason_to_ask(house: 
     house.refused("input.txt", "--restart a", seed=44)
 
 
+def test_an_unfinished_corpus_takes_inputs_that_come_and_go() -> None:
+    """Its parts are found by their content; other settings, another benchmark make other parts."""
+    includes = stage_named("corpus").includes
+    before = Facts({"inputs": ["a"], "shard_mb": 1}, {"a.txt": "1", "benchmark/x": "9"}, 1)
+    grown = Facts({"inputs": ["a", "b"], "shard_mb": 1}, {"a.txt": "2", "b.txt": "1", "benchmark/x": "9"}, 1)
+    assert includes(before, grown, False) and not includes(before, grown, True)
+    assert not includes(before, Facts({**grown.settings, "shard_mb": 2}, grown.inputs, 1), False)
+    assert not includes(before, Facts(grown.settings, {**(grown.inputs or {}), "benchmark/x": "8"}, 1), False)
+
+
+def test_klue_takes_more_seeds_of_the_same_model_and_data() -> None:
+    includes = stage_named("klue").includes
+    one, five = (Facts(dump_settings(KlueSettings(data="y", seeds=n)), {"export": "1"}, 1) for n in (1, 5))
+    assert includes(one, five, True) and not includes(five, one, True)
+    assert not includes(one, Facts(five.settings, {"export": "2"}, 1), True)
+
+
 # --- the ways on
 
 
