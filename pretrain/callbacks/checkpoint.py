@@ -179,7 +179,7 @@ def save_checkpoint(
         names = (WEIGHTS, OPTIMIZER, *(path.name for path in beside))
         files = {name: ((temporary / name).stat().st_size, xxh3_file(temporary / name)) for name in names}
         write_metadata(temporary, {"step": step, "files": files, **metadata})
-        publish_folder(temporary, final)
+        publish_folder(temporary, final, replace=final.exists() and not damaged_files(final))
         for done, path in complete_checkpoints(folder)[:-keep_last]:
             if not keep_every or done % keep_every:
                 leaving = path.with_name(f".{path.name}.old")  # half removed it would look like a damaged one

@@ -106,11 +106,12 @@ def test_a_run_leaves_no_original_and_no_key(tmp_path: Path, capfd: pytest.Captu
     found["standard output and error"] = (shown.out + shown.err).encode()
     assert not leaks(found, [*originals, KEY])
 
-    statistics = json.loads(found["corpus/statistics.json"])
+    corpus, tokens = ((tmp_path / "run" / stage).readlink() for stage in ("corpus", "tokens"))
+    statistics = json.loads(found[f"{corpus}/statistics.json"])
     assert set(statistics["pii"]) == set(PII_TYPES)
     assert sum(statistics["rejects"].values()) == 3
-    assert b'"benchmark_guid":"g1"' in found["corpus/hits.jsonl"]
-    assert any(name.startswith("tokens/") for name in found)
+    assert b'"benchmark_guid":"g1"' in found[f"{corpus}/hits.jsonl"]
+    assert any(name.startswith(f"{tokens}/") for name in found)
     (shard,) = (tmp_path / "run/corpus/shards").glob("*.parquet")
     table = pq.read_table(shard).to_pydict()
     assert all("https://creativecommons.org/licenses/by/4.0/" in licence for licence in table["licence"] if licence)

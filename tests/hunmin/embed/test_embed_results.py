@@ -78,7 +78,7 @@ def test_negatives_are_mined_once(recipe: Path, tmp_path: Path, capsys: pytest.C
 
 def test_what_is_not_its_own_stays(recipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for folder, out, message in (
-        (tmp_path / "run" / "mined", [], "holds something else"),
+        (tmp_path / "run" / "mined", [], "was not made by a run"),
         (tmp_path / "own", ["--out", str(tmp_path / "own")], "is not empty"),
         (tmp_path / "new.partial", ["--out", str(tmp_path / "new")], "holds something else"),
     ):

@@ -28,7 +28,7 @@ from klue.tables import published_rows
 from klue.tasks import TASKS
 from pretrain.callbacks.checkpoint import write_metadata
 from pretrain.callbacks.metrics import read_metrics
-from tests.runs import copy_run
+from tests.runs import copy_run, forget
 
 ENGLISH = re.compile(
     r"\b(the|of|is|are|and|not|from|with|in|to|for|on|which|scores?|seeds?|model|metrics?|pretrained|published|random"
@@ -98,7 +98,7 @@ def test_a_licence_beside_an_input_stands_in_the_card(scored: Path) -> None:
 def test_the_size_is_told_before_the_export(scored: Path) -> None:
     """Of a checkpoint that is pushed amid training: the size that the exported model has."""
     before = write_card(read_facts(scored), None)
-    shutil.rmtree(scored / "export")
+    forget(scored, "export")
     after = write_card(read_facts(scored), None)
     size = re.compile(r"[0-9.]+[kM] parameters")
     assert size.findall(before) == size.findall(after) != []

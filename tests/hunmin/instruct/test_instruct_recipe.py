@@ -94,10 +94,10 @@ def test_stages_in_order(tmp_path: Path) -> None:
 
 def test_encoders_keep_their_stages_and_their_manifests_settings() -> None:
     """Names, folders and sections as before there were decoders; the tree of settings has no key more."""
-    assert [(stage.name, stage.folder, stage.section) for stage in STAGES] == [
-        ("corpus", "corpus", "corpus"), ("tokenizer", "tokenizer", "tokenizer"), ("encode", "tokens", "encode"),
-        ("pretrain", "pretrain", "pretrain"), ("export", "export", ""), ("klue", "klue", "klue"),
-        ("report", "report", ""),
+    assert [(stage.name, stage.folder, stage.model and stage.model.__name__) for stage in STAGES] == [
+        ("corpus", "corpus", "CorpusSettings"), ("tokenizer", "tokenizer", "TokenizerSettings"),
+        ("encode", "tokens", "EncodeSettings"), ("pretrain", "pretrain", "PretrainSettings"),
+        ("export", "export", None), ("klue", "klue", "KlueSettings"), ("report", "report", None),
     ]  # fmt: skip
     assert [*Recipe.model_fields] == [
         "name", "out", "seed", "corpus", "tokenizer", "encode", "pretrain", "klue", "embed", "hub",
