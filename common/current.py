@@ -43,6 +43,7 @@ def _write(run: Path, tree: dict[str, dict[str, str]]) -> None:
     if tree != read_current(run):
         with atomic_write(run / CURRENT) as stream:
             json.dump(tree, stream, indent=1, sort_keys=True)
+            stream.write("\n")
 
 
 def _link(link: Path, folder: Path) -> None:
