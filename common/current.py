@@ -77,7 +77,8 @@ def refuse_taken_name(link: Path, stage: str) -> None:
     """
     ours = link.is_symlink() and link.readlink().parent == Path(MADE)
     empty = link.is_dir() and not link.is_symlink() and not link.is_mount() and not any(link.iterdir())
-    if os.path.lexists(link) and not ours and not empty and not made_by(link, stage):
+    copied = made_by(link, stage) or (link / WORK_MARK).is_file()
+    if os.path.lexists(link) and not (ours or empty or copied):
         raise UserError(
             f"{link} was not made by a run: the link to what '{stage}' makes has that name",
             "a run replaces only what it has made itself",

@@ -115,10 +115,12 @@ class Work:
             fitting, key=lambda one: (not one.missing, one.folder == current, _written(one.folder)), default=None
         )
 
-    def unfinished(self, facts: Facts) -> Path | None:
-        """Return the newest unfinished folder that was begun with these facts, by today's rules."""
-        marks = [(folder, mark) for folder in self.folders() if (mark := read_mark(folder))]
-        return next((folder for folder, mark in reversed(marks) if not self.differences(mark, facts).any), None)
+    def unfinished(self, facts: Facts, at_work: Path | None = None) -> Path | None:
+        """Return the unfinished folder that was begun with these facts, by today's rules; of several the one at work,
+        or the newest."""
+        marks = {folder: mark for folder in self.folders() if (mark := read_mark(folder))}
+        same = [folder for folder, mark in marks.items() if not self.differences(mark, facts).any]
+        return at_work if at_work in same else same[-1] if same else None
 
     def folders(self) -> list[Path]:
         """Return the folders of this kind, the oldest first; one without mark and manifest is damaged, and not one."""

@@ -20,6 +20,7 @@ from common.stage_folders import MADE, folder_of, work_folder_of
 from data.readers import HUB
 from data.readers.volume import file_version
 from hunmin.inputs import Input
+from hunmin.preflight import parent_of
 from hunmin.recipe import RunSettings
 from hunmin.stages import Stage, stage_named
 
@@ -118,8 +119,12 @@ class RunFolder:
         return Facts(stage.settings(recipe), inputs, rules_number(stage.name))
 
     def lineage(self, recipe: RunSettings, stage: Stage) -> dict[str, str]:
-        """Return stage → name of its folder, of the stages whose output a stage reads."""
-        return {name: self.final(stage_named(name, recipe)).name for name in stage.after}
+        """Return stage → name of its folder, of the stages whose output a stage reads, and of a branch's parent in this
+        run."""
+        names = {name: self.final(stage_named(name, recipe)).name for name in stage.after}
+        branch = getattr(getattr(recipe, stage.name, None), "branch_from", None)
+        parent = Path(parent_of(branch, self.path) or "").resolve().parent.parent
+        return {**names, "branch_from": parent.name} if branch and parent.parent.name == MADE else names
 
     def check_outputs(self, stage: Stage, unread: tuple[str, ...] = ()) -> None:
         """Read a finished stage's outputs, once, and compare them with its manifest.
@@ -159,7 +164,7 @@ def judge(
     work, final, partial = folder.work(stage), folder.final(stage), folder.partial(stage)
     upstream = [redone[name] for name in stage.after if name in redone]
     facts = None if upstream else folder.facts(recipe, stage)
-    unfinished = work.unfinished(facts) if facts else None
+    unfinished = work.unfinished(facts, partial) if facts else None
     # work begun anew (--from, --restart) continues, though what it is to succeed is there
     whole = work.whole(facts, final) if facts and not (unfinished and unfinished == partial) else None
     if whole and not force and not whole.missing:

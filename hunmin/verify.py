@@ -65,6 +65,8 @@ def _stages(run: Path) -> Iterator[dict[str, Any]]:
         folders.setdefault(path, "")
     for folder, name in folders.items():
         manifest, damaged = _read(folder, current[MANIFESTS].get(folder.name))
+        if name in current[COUNTS] and not manifest:
+            damaged = damaged or [MANIFEST]
         if damaged or (name and manifest):
             outputs = manifest.outputs if manifest else {}
             size = sum(facts["bytes"] for facts in outputs.values())

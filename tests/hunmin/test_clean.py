@@ -97,6 +97,28 @@ def test_a_folder_of_unknown_content_is_told_by_verify_and_never_removed(house: 
     assert [row["what"] for row in verify_run(house.run) if row["damaged"]] == ["made/b-0123456789"]
 
 
+def test_a_folder_that_counts_and_is_gone_is_told(house: House) -> None:
+    house.go()
+    shutil.rmtree((house.run / "b").resolve())
+    assert [(row["what"], row["damaged"]) for row in verify_run(house.run) if row["damaged"]] == [
+        ("b", ["manifest.json"])
+    ]
+    assert house.go() == ["b"] and not [row for row in verify_run(house.run) if row["damaged"]]
+
+
+def test_the_parent_of_a_branch_stays(house: House) -> None:
+    house.change("b", name="pretrain", settings=lambda recipe: {"from": recipe.pretrain.branch_from})
+    house.change("c", after=("a", "pretrain"))
+    house.go()
+    first = (house.run / "pretrain").resolve()
+    (checkpoint := first / "checkpoints" / "step-00000010").mkdir(parents=True)
+    branch = {"branch_from": str(house.run / "pretrain" / "checkpoints" / checkpoint.name)}
+    house.patch.setattr("hunmin.run.refuse_training", lambda recipe, here: None)  # it would read the checkpoint
+    house.go(pretrain=branch)
+    assert (house.run / "pretrain").resolve() != first
+    assert first.name not in {row["folder"] for row in unneeded(house.run)}
+
+
 def test_pieces_go_when_the_corpus_is_newer(house: House) -> None:
     house.change("a", name="corpus")
     house.change("b", after=("corpus",))

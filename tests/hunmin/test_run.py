@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -144,6 +145,22 @@ def test_a_file_system_without_links_is_told_once_and_all_else_works(
     assert {path.name for path in house.run.iterdir()} == {".lock", "current.json", "logs", "made", "recipe.yaml"}
     assert folder_of(house.run, "b").joinpath("result").read_text() == "b 0.0001"
     assert not [row for row in verify_run(house.run) if row["damaged"]]
+
+
+def test_a_copy_in_which_links_became_folders_continues(house: House) -> None:
+    house.go(last="a")
+    house.stop("b")
+    copy = shutil.copytree(house.run, house.folder / "copy")
+    house.run = Path(copy)
+    assert house.go() == ["b+", "c"] and house.go() == []
+
+
+def test_of_two_attempts_the_one_at_work_continues(house: House) -> None:
+    """Also where the clock was set back between them."""
+    first = house.stop("b").resolve()
+    second = house.stop("b", restart="b").resolve()
+    os.utime(first / WORK_MARK, (2e9, 2e9))
+    assert house.go() == ["b+", "c"] and (house.run / "b").resolve() == second != first
 
 
 def test_from_and_until(house: House) -> None:
