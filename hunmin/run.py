@@ -230,7 +230,8 @@ def run(
                 make_current(root, stage.folder, verdict.folder)
                 say(f"{stage.name:<10} {verdict.why}", style="green" if verdict.why == "done" else "yellow")
                 continue
-            refuse_redoing(root, [verdict], given)
+            if not share:  # an element makes pieces alone; the command that ends the stage asks
+                refuse_redoing(root, [verdict], given)
             say(f"{stage.name:<10} begins ({verdict.why})", style="bold")
             if share:
                 stage.work(recipe, root, folder.partial(stage))
