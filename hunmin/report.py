@@ -49,7 +49,7 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
     """
     counts = {}
     for name in COUNTED:
-        manifest = read_manifest(run / name)
+        manifest = read_manifest(folder_of(run, name))
         counts[name] = manifest.counts if manifest else {}
     metrics = [row for row in metrics if row.get("objective") == metrics[-1].get("objective")]  # losses of one kind
     losses = [row for row in metrics if "loss" in row]

@@ -17,10 +17,11 @@ JOINS = ("joinpath", "glob", "rglob", "with_name")
 OF_NO_RUN = {
     ("hunmin/watch.py", "folder / 'klue'"),
     ("tokenizer/shards.py", "folder / name"),
+    ("common/code.py", "root / room"),
     ("hunmin/hub/card.py", "f'{(last_name(run) if Path(run).is_absolute() else run)}/export'"),
 }
-"""What is called like a stage, but is no place in a run: scores of a watched checkpoint, arrays of a token shard, and
-what a card shows."""
+"""What is called like a stage, but is no place in a run: scores of a watched checkpoint, arrays of a token shard, rooms
+of the code, and what a card shows."""
 
 
 def is_stage(node: ast.AST | None) -> bool:
@@ -33,10 +34,13 @@ def is_stage(node: ast.AST | None) -> bool:
     return isinstance(text, str) and text.split("/")[0].removesuffix(".partial") in NAMES
 
 
-def goes_through_stages(node: ast.AST) -> bool:
-    """Return whether a loop goes through stages' names: for name in ("pretrain.partial", "pretrain")."""
-    loop = isinstance(node, ast.For | ast.comprehension) and isinstance(node.iter, ast.Tuple)
-    return loop and any(map(is_stage, node.iter.elts))
+def goes_through_stages(node: ast.AST, tuples: dict[str, ast.AST]) -> bool:
+    """Return whether a loop goes through stages' names: for name in ("pretrain.partial", "pretrain"), or in a constant
+    of the file that holds such."""
+    if not isinstance(node, ast.For | ast.comprehension):
+        return False
+    names = tuples.get(ast.unparse(node.iter), node.iter)
+    return isinstance(names, ast.Tuple) and any(map(is_stage, names.elts))
 
 
 def ends_of(node: ast.AST) -> list[ast.AST]:
@@ -55,7 +59,9 @@ def ends_of(node: ast.AST) -> list[ast.AST]:
 
 def joined(tree: ast.AST) -> list[str]:
     """Return the expressions of a file that join a stage's name to a path."""
-    loops = [node.target for node in ast.walk(tree) if goes_through_stages(node)]
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Assign))
+    tuples = {ast.unparse(node.targets[0]): node.value for node in constants}
+    loops = [node.target for node in ast.walk(tree) if goes_through_stages(node, tuples)]
     names = {name.id for target in loops for name in ast.walk(target) if isinstance(name, ast.Name)}
     wrong = (
         node
@@ -87,6 +93,7 @@ def test_no_other_file_joins_a_stages_name_to_a_path() -> None:
         'run / f"{stage.folder}.partial"',
         'f"{run}/tune/model"',
         'for name in ("pretrain.partial", "pretrain"):\n    found = run / name',
+        'COUNTED = ("corpus", "export")\nfor name in COUNTED:\n    read_manifest(run / name)',
         '[run / where for where in ("encode", "embed")]',
     ],
 )

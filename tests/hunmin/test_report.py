@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from common.current import make_current
+from common.manifest import Manifest, write_manifest
 from hunmin.commands.run import differing_parts
 from hunmin.recipe import Recipe
+from hunmin.report import collect
 from hunmin.stages import stage_named
 
 
@@ -32,3 +37,14 @@ def test_another_seed_makes_the_report_again() -> None:
 )
 def test_of_lists_only_what_differs_is_shown(values: list[str | None], told: str) -> None:
     assert differing_parts(values) == told
+
+
+def test_counts_are_those_of_the_folders_that_count_on_a_file_system_without_links(tmp_path: Path) -> None:
+    for stage, counts in {"corpus": {"documents": 3}, "klue": {"skipped": True}}.items():
+        folder = tmp_path / "made" / f"{stage}-0123456789"
+        folder.mkdir(parents=True)
+        write_manifest(folder, Manifest(stage=stage, settings={}, inputs={}, outputs={}, counts=counts))
+        make_current(tmp_path, stage, folder)
+        (tmp_path / stage).unlink()
+    recipe = Recipe.model_validate({"name": "t", "out": str(tmp_path), "corpus": {"inputs": ["x"]}})
+    assert collect(recipe, tmp_path, [])["counts"]["corpus"] == {"documents": 3}
