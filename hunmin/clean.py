@@ -23,7 +23,8 @@ from common.progress import console, duration, say
 from common.stage_folders import AT_WORK, COUNTS, MADE, folder_of, read_current
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
-from hunmin.stages import STAGES, checkpoints_in
+from hunmin.stages import STAGES
+from pretrain.training_stage import checkpoints_in
 
 NAME = re.compile(r"(?P<stage>[a-z]+)-[0-9a-f]{10}(\.\d+)?")
 """Of a folder that a stage has made, or works in: corpus-3f9a1c2e21, pretrain-77b20c11de.2."""

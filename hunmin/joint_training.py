@@ -13,7 +13,8 @@ from common.settings import changed_keys, dump_settings
 from hunmin.hub.follow import following
 from hunmin.recipe import Recipe, RunSettings
 from hunmin.run import require_done, run
-from hunmin.stages import Counts, Interrupted, take_counts, training_job
+from hunmin.stages import Counts, training_job
+from pretrain.training_stage import Interrupted, take_counts
 
 if TYPE_CHECKING:
     from pretrain.parallel.processes import Process

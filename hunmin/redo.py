@@ -15,8 +15,9 @@ from common.progress import duration
 from common.stage_folders import links_of
 from hunmin.page.page import PAGE, is_page
 from hunmin.recipe import is_resolved_recipe
-from hunmin.stages import Stage, checkpoints_in, seconds_of
+from hunmin.stages import Stage, seconds_of
 from hunmin.state import KEY_DIFFERS, Verdict
+from pretrain.training_stage import checkpoints_in
 
 LONG_SECONDS = 60.0
 """Work that took longer is done again only when the user asks for it."""

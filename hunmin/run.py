@@ -78,27 +78,33 @@ def judge_all(
     for stage in stages:
         verdict = judge(folder, recipe, stage, redone, _asks(stage, first, restart))
         if stage.name == first:
-            _refuse_gap(verdicts, first)
+            _refuse_undone(verdicts, f"--from {first} needs every stage before it", "run without --from")
         if not verdict.done:
             redone[stage.name] = verdict
         verdicts.append(verdict)
     return verdicts
 
 
-def _refuse_gap(before: Sequence[Verdict], first: str) -> None:
-    """Raise a UserError where a stage before `--from` is not done."""
-    for verdict in before:
+def _refuse_undone(verdicts: Sequence[Verdict], rule: str, remedy: str) -> None:
+    for verdict in verdicts:
         if not verdict.done:
-            raise UserError(
-                f"stage '{verdict.stage.name}' is not done ({verdict.why})",
-                f"--from {first} needs every stage before it",
-                f"run without --from, or with --from {verdict.stage.name}",
-            )
+            raise UserError(f"stage '{verdict.stage.name}' is not done ({verdict.why})", rule, remedy)
 
 
 def _asks(stage: Stage, first: str | None, restart: str | None) -> str:
     """Return the option that asks for a stage even if it is done, or ""."""
     return "--restart" if stage.name == restart else "--from" if stage.name == first else ""
+
+
+def early_checks(recipe: RunSettings, stages: Sequence[Stage]) -> list[Callable[[Any], object]]:
+    """Return what refuses a recipe before anything is done, each thing for itself: files, settings, and, where its work
+    is not begun, what the first stage would refuse.
+    """
+    first, run = stages[0], Path(recipe.out)
+    checks: list[Callable[[Any], object]] = [check for stage in stages for check in (stage.inputs, stage.settings)]
+    if not any(folder.exists() for folder in folders_of(run, first.folder)):
+        checks.append(lambda recipe: first.check(recipe, run))
+    return checks
 
 
 def refuse_redoing_unasked(
@@ -107,83 +113,48 @@ def refuse_redoing_unasked(
     last: str | None = None,
     restart: str | None = None,
     folder: RunFolder | None = None,
-) -> set[str]:
-    """Return the stages that may be done again, unless the run would do others again, or replace what is not its own.
+) -> tuple[list[Verdict], set[str]]:
+    """Return the verdicts of the stages that a run would do, and the names of those that may be done again.
 
     Raises:
-        UserError: it would; see `hunmin.redo`; or as `judge_all`.
+        UserError: the run would do others again, or replace what is not its own (see `hunmin.redo`), or its first stage
+            would refuse to begin; or as `judge_all`.
     """
-    refuse_foreign(Path(recipe.out), selected(recipe, first, last))
+    run = Path(recipe.out)
+    refuse_foreign(run, selected(recipe, first, last))
     verdicts = judge_all(recipe, first, last, restart, folder=folder)
-    given = given_up(verdicts, restart or first, stages_of(recipe))
-    refuse_redoing(Path(recipe.out), verdicts, given)
-    return given
+    again = given_up(verdicts, restart or first, stages_of(recipe))
+    refuse_redoing(run, verdicts, again)
+    undone = [verdict for verdict in verdicts if not verdict.done]
+    if undone and (undone[0].stage.name == restart or not undone[0].resumes):
+        undone[0].stage.check(recipe, run)
+    return undone, again
 
 
-def early_checks(recipe: RunSettings, stages: Sequence[Stage]) -> list[Callable[[Any], object]]:
-    """Return what refuses a recipe before anything is done, each thing for itself: files, settings, and, where its work
-    is not begun, what the first stage would refuse.
-    """
-    first, run = stages[0], Path(recipe.out)
-    checks: list[Callable[[Any], object]] = [check for one in stages for check in (one.inputs, one.settings)]
-    if not any(folder.exists() for folder in folders_of(run, first.folder)):
-        checks.append(lambda recipe: first.check(recipe, run))
-    return checks
-
-
-def _refuse_early(
-    recipe: RunSettings, first: str | None, last: str | None, restart: str | None, folder: RunFolder
-) -> tuple[bool, set[str]]:
-    """Return whether several processes share the stage, and the stages that may be done again; raise a UserError
-    where a run is refused before it writes anything."""
-    share = refuse_shared_executor(recipe, first or restart, last)
-    # names that are personal data are refused before the recipe, which holds them, is written
-    refuse_missing(recipe, early_checks(recipe, selected(recipe, first, last)))
-    if share:
-        return True, set()
-    given = refuse_redoing_unasked(recipe, first, last, restart, folder)
-    undone = refuse_beginning(recipe, first, last, restart, folder)
-    for one in undone:
-        if one.stage.name in ("pretrain", "tune", "embed"):
-            require_trackers(getattr(recipe, one.stage.name))
-    if isinstance(recipe, Recipe) and any(one.stage.name == "pretrain" and not one.resumes for one in undone):
-        refuse_training(recipe, here=world_info(os.environ).world == 1)  # a launcher sets the number of processes
-    return False, given
-
-
-def refuse_unscored(recipe: Recipe, stages: Sequence[Stage], folder: RunFolder) -> None:
-    """Refuse a run that is to score tasks whose files are not there, before it trains; see `preflight`."""
-    if any(stage.name == "klue" and read_manifest(folder.final(stage)) is None for stage in stages):
-        refuse_tasks_without_files(recipe)
-
-
-def refuse_as_run(
-    recipe: RunSettings, first: str | None = None, last: str | None = None, restart: str | None = None
-) -> None:
-    """Refuse for a dry run what `run` refuses before its first stage does anything.
-
-    Raises:
-        UserError: as `run`, with the same arguments.
-    """
-    _refuse_early(recipe, first, last, restart, RunFolder(Path(recipe.out)))
-
-
-def refuse_beginning(
+def refuse_early(
     recipe: RunSettings,
     first: str | None = None,
     last: str | None = None,
     restart: str | None = None,
     folder: RunFolder | None = None,
-) -> list[Verdict]:
-    """Return the verdicts of the stages that a run would do; refuse what the first one would refuse (`Stage.check`).
+) -> set[str] | None:
+    """Return the stages that may be done again, None where several processes share the one that is done.
 
     Raises:
-        UserError: it would; or as `judge_all`.
+        UserError: a run with these arguments of `run` is refused before it writes anything.
     """
-    undone = [one for one in judge_all(recipe, first, last, restart, folder=folder) if not one.done]
-    if undone and (undone[0].stage.name == restart or not undone[0].resumes):
-        undone[0].stage.check(recipe, Path(recipe.out))
-    return undone
+    share = refuse_shared_executor(recipe, first or restart, last)
+    # names that are personal data are refused before the recipe, which holds them, is written
+    refuse_missing(recipe, early_checks(recipe, selected(recipe, first, last)))
+    if share:
+        return None
+    undone, again = refuse_redoing_unasked(recipe, first, last, restart, folder)
+    for verdict in undone:
+        if verdict.stage.name in ("pretrain", "tune", "embed"):
+            require_trackers(getattr(recipe, verdict.stage.name))
+        if isinstance(recipe, Recipe) and verdict.stage.name == "pretrain" and not verdict.resumes:
+            refuse_training(recipe, here=world_info(os.environ).world == 1)  # a launcher sets the number of processes
+    return again
 
 
 def run(
@@ -213,29 +184,28 @@ def run(
     stages = [replace(stage, work=works.get(stage.name, stage.work)) for stage in selected(recipe, first, last)]
     root = Path(recipe.out)
     folder = RunFolder(root)
-    share, given = _refuse_early(recipe, first, last, restart, folder)
-    if isinstance(recipe, Recipe) and "klue" not in works:
-        refuse_unscored(recipe, stages, folder)
+    again = refuse_early(recipe, first, last, restart, folder)
+    share = again is None
+    scores = any(stage.name == "klue" and read_manifest(folder.final(stage)) is None for stage in stages)
+    if isinstance(recipe, Recipe) and scores and "klue" not in works:
+        refuse_tasks_without_files(recipe)  # before it trains
     verdicts: list[Verdict] = []
     with locked(root, share):
         save_recipe(recipe, root / "recipe.yaml")
         for stage in stages:
-            if share and read_manifest(folder.final(stage)) is None:
-                # nothing to compare the inputs with: not every element has to hash them all
+            # an element of an array makes pieces alone: where nothing is finished, it need not hash all inputs
+            if not share or read_manifest(folder.final(stage)):
+                verdict = judge(folder, recipe, stage, {}, _asks(stage, first, restart))
+                verdicts.append(verdict)
+                if verdict.done and verdict.folder:
+                    make_current(root, stage.folder, verdict.folder)
+                    say(f"{stage.name:<10} {verdict.why}", style="green" if verdict.why == "done" else "yellow")
+                    continue
+            if again is None:
                 stage.work(recipe, root, folder.partial(stage))
                 continue
-            verdict = judge(folder, recipe, stage, {}, _asks(stage, first, restart))
-            verdicts.append(verdict)
-            if verdict.done and verdict.folder:
-                make_current(root, stage.folder, verdict.folder)
-                say(f"{stage.name:<10} {verdict.why}", style="green" if verdict.why == "done" else "yellow")
-                continue
-            if not share:  # an element makes pieces alone; the command that ends the stage asks
-                refuse_redoing(root, [verdict], given)
+            refuse_redoing(root, [verdict], again)
             say(f"{stage.name:<10} begins ({verdict.why})", style="bold")
-            if share:
-                stage.work(recipe, root, folder.partial(stage))
-                continue
             _do(folder, recipe, stage, verdict, anew=stage.name == restart)
         folder.save_cache()
     return verdicts
@@ -250,13 +220,8 @@ def require_done(recipe: RunSettings, last: str, given: Sequence[str]) -> None:
     Raises:
         UserError: one is not.
     """
-    for verdict in judge_all(recipe, last=last):
-        if not verdict.done:
-            raise UserError(
-                f"stage '{verdict.stage.name}' is not done ({verdict.why})",
-                f"the next one reads what the stages up to '{last}' have made",
-                f"hunmin run {shlex.join(masked_words(given))} --until {last}",
-            )
+    reads = f"the next one reads what the stages up to '{last}' have made"
+    _refuse_undone(judge_all(recipe, last=last), reads, f"hunmin run {shlex.join(masked_words(given))} --until {last}")
 
 
 def _do(folder: RunFolder, recipe: RunSettings, stage: Stage, verdict: Verdict, anew: bool) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,11 +10,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from common.errors import HunminError, UserError, nearest
+from common.errors import UserError, nearest
 from common.facts import Facts
 from common.files import atomic_write
 from common.manifest import read_manifest
-from common.process import available_cores, own_package, run_child
 from common.progress import say
 from common.settings import Settings, dump_settings
 from common.stage_folders import COUNTS, MADE, folder_of, links_of, read_current
@@ -32,7 +29,7 @@ from hunmin.recipe import Recipe, RunSettings
 from klue.settings import KlueSettings
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.settings import PretrainSettings
-from pretrain.train import JOB, STOPPED_MARK, UNTIL_SAVED
+from pretrain.training_stage import steps_done, train_in_processes, write_job
 from tokenizer.encode import encode_corpus
 from tokenizer.extend import continue_tokenizer
 from tokenizer.settings import EncodeSettings, TokenizerSettings
@@ -70,13 +67,6 @@ def seconds_of(run: Path, folder: Path) -> float | None:
 
 def _timing(run: Path) -> list[dict[str, Any]]:
     return [row for row in read_metrics(run / TIMING) if isinstance(row, dict) and "stage" in row]
-
-
-class Interrupted(KeyboardInterrupt):
-    """A stage received a stop signal and saved its state."""
-
-    def __init__(self) -> None:
-        super().__init__("stopped: the state is saved; the same command continues from there")
 
 
 @dataclass(frozen=True)
@@ -190,53 +180,11 @@ def training_job(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     return write_job(job | {name: str(path) for name, path in paths.items()}, out)
 
 
-def write_job(job: dict[str, Any], out: Path) -> dict[str, Any]:
-    """Write what training is told into its folder, where no mark of an earlier stop stays, and return it."""
-    with atomic_write(out / "logs" / JOB) as stream:
-        json.dump(job, stream, indent=1)
-    (out / "logs" / STOPPED_MARK).unlink(missing_ok=True)
-    return job
-
-
 def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
     training_job(recipe, run, out)
     processes = recipe.pretrain.processes
     module = ["pretrain.parallel.launch", str(processes)] if processes > 1 else ["pretrain.train"]
     return train_in_processes(module, out, recipe.pretrain)
-
-
-def train_in_processes(module: list[str], out: Path, settings: Any) -> Counts:
-    """Start a module, with its arguments before the job, on the job in a training stage's folder; return its counts.
-
-    Raises:
-        HunminError: training failed or was refused; its message is on stderr.
-        Interrupted: it received a stop signal; the state is saved.
-    """
-    command = [sys.executable, "-m", *module, str(out / "logs" / JOB)]
-    threads = settings.threads or max(1, available_cores() // settings.processes)
-    # threads that spin while they wait stand still for seconds when another program wants the same cores
-    environment = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false"}
-    code = run_child(command, {**environment, **own_package()}, until=UNTIL_SAVED, kill=True)
-    counts = out / "counts.json"
-    if not code and (out / "logs" / STOPPED_MARK).exists():
-        raise Interrupted
-    if code == UserError.exit_code:
-        raise UserError("training was refused; the message stands above")
-    if code or not counts.exists():
-        raise HunminError(
-            f"training ended with exit code {code}",
-            "the message above says why",
-            "where it names no other command, the same one continues from the last checkpoint",
-        )
-    return take_counts(out)
-
-
-def take_counts(out: Path) -> Counts:
-    """Return the counts that training has left in its folder, and remove their file: the manifest holds them."""
-    path = out / "counts.json"
-    loaded: Counts = json.loads(path.read_bytes())
-    path.unlink()
-    return loaded
 
 
 def _check_parent(recipe: Recipe, run: Path) -> None:
@@ -245,18 +193,6 @@ def _check_parent(recipe: Recipe, run: Path) -> None:
         from pretrain.callbacks.branch import read_parent
 
         read_parent(Path(parent), dump_settings(recipe.pretrain), recipe.pretrain, folder_of(run, "tokens"))
-
-
-def checkpoints_in(folder: Path) -> dict[int, Path]:
-    """Return step → checkpoint (step-N, checkpoint-N) in a folder of training."""
-    numbers = ((path.name.rpartition("-")[2], path) for path in folder.glob("checkpoints/*-*"))
-    return {int(number): path for number, path in numbers if number.isdigit()}
-
-
-def steps_done(folder: Path) -> str:
-    """Return how far a training has come, for messages."""
-    steps = checkpoints_in(folder)
-    return f"{max(steps):,} steps" if steps else "no checkpoint"
 
 
 def _export(recipe: Recipe, run: Path, out: Path) -> Counts:

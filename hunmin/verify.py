@@ -18,7 +18,8 @@ from common.stage_folders import COUNTS, MADE, MANIFESTS, folder_of, folders_of,
 from hunmin.clean import REMOVED, SHARED
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
-from hunmin.stages import STAGES, checkpoints_in
+from hunmin.stages import STAGES
+from pretrain.training_stage import checkpoints_in
 
 TRAININGS = ("pretrain", "tune", "embed", "rerank")
 """Folders of stages and results that keep checkpoints."""

@@ -50,7 +50,7 @@ def tune(
     from hunmin.instruct.recipe import load_instruct_recipe
     from hunmin.instruct.stages import TUNING
     from hunmin.joint_training import train_together
-    from hunmin.run import refuse_as_run, require_done
+    from hunmin.run import refuse_early, require_done
     from hunmin.run import run as run_recipe
     from pretrain.parallel.world import world_info
 
@@ -62,7 +62,7 @@ def tune(
     if dry_run:
         plan = planned(loaded.tune, folder_of(Path(loaded.out), "instruct"))
         print_json(plan) if as_json else print_tuning(plan)
-        refuse_as_run(loaded, None, "tune", "tune" if restart else None)
+        refuse_early(loaded, None, "tune", "tune" if restart else None)
         return
     run_recipe(loaded, last="tune", restart="tune" if restart else None)
 

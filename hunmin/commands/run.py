@@ -93,9 +93,9 @@ def run(
             described = dry_run_plan(loaded, *asked) if isinstance(loaded, Recipe) else dry_run_instruct(loaded, *asked)
         printing = print_plan if isinstance(loaded, Recipe) else print_instruct_plan
         print_json(described) if as_json else printing(described)
-        from hunmin.run import refuse_as_run
+        from hunmin.run import refuse_early
 
-        refuse_as_run(loaded, first, last, restart)  # the plan shows why
+        refuse_early(loaded, first, last, restart)  # the plan shows why
         return
     from hunmin.run_and_publish import run_whole
 

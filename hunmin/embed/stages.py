@@ -15,7 +15,8 @@ from common.stage_folders import folder_of
 from embed.settings import EmbedSettings, require_mteb
 from hunmin.embed.recipe import EmbedRecipe, WithEmbed
 from hunmin.inputs import Input, labelled, model_inputs
-from hunmin.stages import Counts, Stage, section_settings, steps_done, train_in_processes, write_job
+from hunmin.stages import Counts, Stage, section_settings
+from pretrain.training_stage import steps_done, train_in_processes, write_job
 
 
 def settings_of(recipe: WithEmbed) -> EmbedSettings:

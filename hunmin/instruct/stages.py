@@ -13,8 +13,9 @@ from common.stage_folders import folder_of
 from data.instruct.settings import InstructSettings
 from hunmin.inputs import Input, labelled, model_inputs
 from hunmin.joint_training import Training
-from hunmin.stages import Counts, Stage, section_settings, steps_done, train_in_processes, write_job
+from hunmin.stages import Counts, Stage, section_settings
 from leaderboard.settings import LeaderboardSettings
+from pretrain.training_stage import steps_done, train_in_processes, write_job
 from pretrain.tuning.settings import TuneSettings
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from hunmin.launch.cluster import Cluster, Job
 from hunmin.pins import refuse_unknown_names
 from hunmin.preflight import refuse_moved, refuse_other_model, refuse_repeated_validation, refuse_shared_executor
 from hunmin.recipe import Recipe
-from hunmin.run import refuse_beginning, refuse_redoing_unasked
+from hunmin.run import refuse_redoing_unasked
 from hunmin.stages import stages_of
 from hunmin.state import RunFolder
 
@@ -157,7 +157,6 @@ def _check_work(launcher: str, recipe: Recipe) -> None:
         return
     last = None if launcher == "local" else "pretrain"  # what comes after it every other launch does anew (--from)
     refuse_redoing_unasked(recipe, last=last, folder=folder)
-    refuse_beginning(recipe, last=last, folder=folder)
 
 
 def _key_is_here(pii: PiiSettings) -> bool:

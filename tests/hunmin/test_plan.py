@@ -14,7 +14,7 @@ from hunmin import plan
 from hunmin.cost import cost_plan
 from hunmin.main import run_command
 from hunmin.recipe import Recipe
-from hunmin.run import refuse_as_run, run
+from hunmin.run import refuse_early, run
 from tests.hunmin.house import House
 
 
@@ -174,7 +174,7 @@ def test_a_dry_run_refuses_what_the_run_refuses(text: dict[str, Any], monkeypatc
         monkeypatch.setenv(name, value)  # a launcher sets the number
     monkeypatch.setenv("MASTER_ADDR", "n0")
     monkeypatch.setenv("MASTER_PORT", "29500")
-    refuse_as_run(four)
+    refuse_early(four)
 
 
 @pytest.mark.parametrize(
@@ -210,12 +210,12 @@ def test_a_dry_run_makes_the_check_that_the_first_stage_begins_with(house: House
 
     house.go(last="a")
     house.change("b", check=check)
-    for ask in (refuse_as_run, run):
+    for ask in (refuse_early, run):
         with pytest.raises(UserError, match="no such parent"):
             ask(house.recipe())
     house.change("b", check=lambda recipe, run: None)
     house.stop("b")
     house.change("b", check=check)
-    refuse_as_run(house.recipe())
+    refuse_early(house.recipe())
     with pytest.raises(UserError, match="no such parent"):
-        refuse_as_run(house.recipe(), restart="b")
+        refuse_early(house.recipe(), restart="b")

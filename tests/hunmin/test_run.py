@@ -22,8 +22,8 @@ from hunmin.inputs import Input
 from hunmin.main import run_command
 from hunmin.preflight import parent_of
 from hunmin.recipe import Recipe
-from hunmin.stages import Interrupted
 from hunmin.verify import verify_run
+from pretrain.training_stage import Interrupted
 from tests.hunmin.house import House
 
 ALL = ["a", "b", "c"]
