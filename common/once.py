@@ -227,7 +227,6 @@ def once_file(path: Path, make: Callable[[IO[bytes]], None]) -> Path:
         make: writes into the stream that it is given; processes that do so at once write the same bytes.
     """
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path, "wb") as stream:
             make(stream)
     return path
