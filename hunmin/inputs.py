@@ -20,7 +20,7 @@ from hunmin.preflight import parent_of
 from hunmin.recipe import Recipe
 from klue.examples import task_files
 from klue.tasks import TASKS
-from pretrain.callbacks.checkpoint import METADATA
+from pretrain.callbacks.checkpoint_metadata import METADATA
 
 READ_SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".bin")
 """Of the files of a model's or tokenizer's folder that are read: weights, configuration, vocabulary."""

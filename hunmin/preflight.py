@@ -24,7 +24,7 @@ from hunmin.pins import MISSING, refuse_unknown_names
 from hunmin.recipe import Recipe, RunSettings, is_resolved_recipe, read_recipe
 from klue.examples import split_files
 from klue.tasks import TASKS
-from pretrain.callbacks.checkpoint import read_metadata
+from pretrain.callbacks.checkpoint_metadata import read_metadata
 from pretrain.cost.epochs import EPOCHS, MANY, epochs_of, fitting_steps
 from pretrain.settings import PretrainSettings
 from pretrain.train import JOB

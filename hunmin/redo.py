@@ -17,6 +17,7 @@ from hunmin.page.page import PAGE, is_page
 from hunmin.recipe import is_resolved_recipe
 from hunmin.stages import Stage, seconds_of
 from hunmin.state import KEY_DIFFERS, Verdict
+from pretrain.callbacks.branch import may_differ
 from pretrain.training_stage import checkpoints_in
 
 LONG_SECONDS = 60.0
@@ -124,7 +125,5 @@ def _refusal(stage: Stage, held: Path, seconds: float | None, changes: Sequence[
 
 def _may_branch(changes: Sequence[str]) -> bool:
     """Return whether a branch may differ from its parent in all that has changed."""
-    from pretrain.callbacks.branch import may_differ
-
     keys = [change.partition(":")[0] for change in changes]
     return all(key.startswith("pretrain.") and may_differ(key.removeprefix("pretrain.")) for key in keys)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hunmin.clean import told_what_nothing_needs
+from hunmin.hub.follow import following
+from hunmin.page.page import PAGE, write_page
 from hunmin.recipe import Recipe, RunSettings
+from hunmin.run import run
 from hunmin.state import Verdict
 
 
@@ -18,12 +22,6 @@ def run_whole(
     Raises:
         HunminError, Interrupted: as `run` and `publish_run`.
     """
-    from hunmin.clean import told_what_nothing_needs
-    from hunmin.hub.follow import following
-    from hunmin.hub.publish_run import publish_run
-    from hunmin.page.page import PAGE, write_page
-    from hunmin.run import run
-
     folder = Path(recipe.out)
     if not isinstance(recipe, Recipe):
         with told_what_nothing_needs(folder):
@@ -34,5 +32,8 @@ def run_whole(
     if whole:
         if not (folder / PAGE).exists() or not all(verdict.done for verdict in verdicts):
             write_page(folder)
-        publish_run(recipe)
+        if recipe.hub.repository:
+            from hunmin.hub.publish_run import publish_run  # brings torch along
+
+            publish_run(recipe, recipe.hub.repository)
     return verdicts

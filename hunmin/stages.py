@@ -27,6 +27,7 @@ from hunmin.inputs import Input, corpus_inputs, klue_inputs, model_inputs, train
 from hunmin.preflight import listed_files, parent_of, unfit_inputs
 from hunmin.recipe import Recipe, RunSettings
 from klue.settings import KlueSettings
+from pretrain.callbacks.branch import read_parent
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.settings import PretrainSettings
 from pretrain.training_stage import steps_done, train_in_processes, write_job
@@ -190,8 +191,6 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
 def _check_parent(recipe: Recipe, run: Path) -> None:
     parent = parent_of(recipe.pretrain.branch_from, run)
     if parent is not None:
-        from pretrain.callbacks.branch import read_parent
-
         read_parent(Path(parent), dump_settings(recipe.pretrain), recipe.pretrain, folder_of(run, "tokens"))
 
 

@@ -19,6 +19,7 @@ from hunmin.clean import REMOVED, SHARED
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.stages import STAGES
+from pretrain.callbacks.checkpoint_metadata import damaged_files
 from pretrain.training_stage import checkpoints_in
 
 TRAININGS = ("pretrain", "tune", "embed", "rerank")
@@ -115,7 +116,6 @@ def _shown(run: Path, checkpoint: Path) -> str:
 
 def _damage(checkpoint: Path) -> list[str]:
     from pretrain.callbacks import tuning_checkpoints
-    from pretrain.callbacks.checkpoint import damaged_files
 
     if checkpoint.name.startswith(tuning_checkpoints.PREFIX):
         return tuning_checkpoints.damaged_files(checkpoint)

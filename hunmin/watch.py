@@ -18,6 +18,7 @@ from common.stage_folders import MADE, folder_of, folders_of
 from hunmin.recipe import Recipe, load_recipe, recipe_of, save_recipe
 from hunmin.scores import log_scores
 from klue.watched import checkpoint_folder, collect, identity, read_scores, scores_file, write_scores
+from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata
 
 FOLDER = "watch"
 
@@ -55,8 +56,6 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
 
 def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str, Any]]:
     """Do what `watch` says, in a folder that is this command's alone."""
-    from pretrain.callbacks.checkpoint import read_metadata
-
     assert recipe.klue is not None  # `watch` refuses a recipe without
     out, failed, done = run / FOLDER, dict[int, str](), 0
     while True:
@@ -109,7 +108,6 @@ def training_folder(run: Path) -> Path | None:
 
 def checkpoints(run: Path) -> list[tuple[int, Path]]:
     """Return (step, folder) of the run's whole checkpoints that are encoders, ascending: none of a causal phase."""
-    from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
     from pretrain.objectives.registry import last_learned
 
     training = training_folder(run)
@@ -127,7 +125,6 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
     """
     from klue.plan import jobs_of
     from klue.runner import run_klue
-    from pretrain.callbacks.checkpoint import read_metadata
     from pretrain.export import export_checkpoint
 
     assert recipe.klue is not None  # `watch` refuses a recipe without

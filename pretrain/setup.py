@@ -17,12 +17,11 @@ from pretrain.batches.inputs import prepare
 from pretrain.batches.loader import Loader, plan_samples, read_vocabulary
 from pretrain.batches.samples import filled
 from pretrain.callbacks.branch import read_parent
-from pretrain.callbacks.checkpoint import (
+from pretrain.callbacks.checkpoint import load_optimizer, load_weights
+from pretrain.callbacks.checkpoint_metadata import (
     TOKENIZER_FILES,
     check_metadata,
     fingerprint,
-    load_optimizer,
-    load_weights,
     newest_checkpoint,
     read_metadata,
     remove_unfinished,

@@ -21,7 +21,8 @@ from common.progress import say
 from pretrain.batches.inputs import MicroBatch
 from pretrain.batches.loader import Loader
 from pretrain.batches.random_numbers import key_of
-from pretrain.callbacks.checkpoint import save_checkpoint, step_folder
+from pretrain.callbacks.checkpoint import save_checkpoint
+from pretrain.callbacks.checkpoint_metadata import step_folder
 from pretrain.callbacks.guard import GuardFigures, StepGuard, TooManySkippedError
 from pretrain.callbacks.log_window import LogWindow
 from pretrain.callbacks.training_log import Journal

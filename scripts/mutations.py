@@ -58,7 +58,7 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("pretrain/callbacks/guard.py", "torch.where(self._average.isnan(), loss,", "torch.where(sound, loss,"),
     ("pretrain/callbacks/guard.py", "fault = ~(accepted | overflow | empty)", "fault = ~accepted"),
     ("pretrain/kernels/cross_entropy.py", "counted_C1 / total_C1", "1.0 / total_C1"),
-    ("pretrain/callbacks/checkpoint.py", " or (path / name).stat().st_size != size", ""),
+    ("pretrain/callbacks/checkpoint_metadata.py", " or (path / name).stat().st_size != size", ""),
     ("pretrain/batches/packing.py", "left = size\n", "left = size + 1\n"),
     ("klue/metrics/dependencies.py", "kind if g == p else WRONG_HEAD", "kind"),
     ("klue/metrics/dependencies.py", "OTHERS_FROM = 15", "OTHERS_FROM = 16"),

@@ -19,6 +19,7 @@ from hunmin.recipe import Recipe, load_recipe, recipe_of
 from hunmin.report import contamination
 from hunmin.scores import score_rows
 from hunmin.watch import training_folder
+from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata
 from pretrain.callbacks.metrics import STARTS, read_metrics
 from tokenizer.show import show
 
@@ -75,8 +76,6 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
     Raises:
         UserError: it is no run folder, or has no checkpoint yet.
     """
-    from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
-
     recipe = load_recipe(recipe_of(run), [f"out={json.dumps(str(run), ensure_ascii=False)}"])
     training = training_folder(run)
     found = complete_checkpoints(training / "checkpoints") if training else []
@@ -131,8 +130,6 @@ def _folders(run: Path, training: Path) -> dict[str, Path]:
 
 def _work(training: Path, saved: dict[str, Any]) -> Work:
     """Return the work of the steps of a training up to a checkpoint with this metadata."""
-    from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
-
     logs, found = training / "logs", complete_checkpoints(training / "checkpoints")
     there = [kept for _, path in found if (kept := read_metadata(path))]
     return work_of(read_metrics(logs / "metrics.jsonl"), read_metrics(logs / STARTS), there, saved)
@@ -143,8 +140,6 @@ def _parent(saved: dict[str, Any], run: Path) -> Parent | None:
 
     Of a parent that was moved, replaced or removed since then only its name and the step are known.
     """
-    from pretrain.callbacks.checkpoint import read_metadata
-
     stated = saved.get("parent")
     if not stated:
         return None

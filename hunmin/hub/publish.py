@@ -24,7 +24,7 @@ from klue.saved import read_facts as read_job
 from klue.settings import Training
 from klue.tasks import get_task
 from klue.usage import usage
-from pretrain.callbacks.checkpoint import TOKENIZER_FILES, read_metadata
+from pretrain.callbacks.checkpoint_metadata import TOKENIZER_FILES, read_metadata
 from pretrain.export import EXPORT_FILES
 from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES

@@ -14,7 +14,7 @@ from hunmin.hub.publish import publish, refuse_no_encoder, run_of
 from hunmin.hub.push import check_name, prepare
 from hunmin.recipe import Recipe, load_recipe, refuse_instructions
 from hunmin.watch import training_folder
-from pretrain.callbacks.checkpoint import METADATA, complete_checkpoints, damaged_files, last_checkpoint
+from pretrain.callbacks.checkpoint_metadata import METADATA, complete_checkpoints, damaged_files, last_checkpoint
 from pretrain.export import Dtype, export_checkpoint
 
 
@@ -105,15 +105,13 @@ def publish_checkpoint(
         return publish(model, run, repository, private, language, dry_run, checkpoint, license)
 
 
-def publish_run(recipe: Recipe) -> None:
-    """Push a finished run's last checkpoint, with its scores, to the repository that the recipe names, if it does.
+def publish_run(recipe: Recipe, repository: str) -> None:
+    """Push a finished run's last checkpoint, with its scores, to the repository that the recipe names.
 
     Raises:
         HunminError: as `publish_checkpoint`.
     """
     hub, run = recipe.hub, Path(recipe.out)
-    if not hub.repository:
-        return
     step, checkpoint = last_checkpoint(folder_of(run, "pretrain") / "checkpoints")
-    url = publish_checkpoint(checkpoint, run, hub.repository, hub.private, hub.dtype)
+    url = publish_checkpoint(checkpoint, run, repository, hub.private, hub.dtype)
     say(f"{url}: step {step:,} pushed", style="green")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pretrain.cost.peak import known_device
+from pretrain.cost.devices import known_device
 
 WATTS = {
     "V100": 300, "V100-16GB": 300, "A100": 400, "A100-40GB": 400, "H100": 700, "H100 PCIe": 350, "H100 NVL": 400,

@@ -23,7 +23,9 @@ from klue.finished import PLANNED, RESULT
 from klue.plan import jobs_of
 from klue.report import read_rows, with_message
 from klue.tables import published_for
+from pretrain.callbacks.checkpoint_metadata import read_metadata
 from pretrain.callbacks.metrics import STARTS, read_metrics
+from pretrain.cost.devices import known_device
 from pretrain.parallel.monitor import HEARTBEAT
 from pretrain.train import STOPPED_MARK
 
@@ -149,9 +151,6 @@ def read_facts(run: Path, now: float) -> Facts:
 
 def read_training(folder: Path) -> Training:
     """Return what a folder of training holds."""
-    from pretrain.callbacks.checkpoint import read_metadata
-    from pretrain.cost.peak import known_device
-
     checkpoints, guard, hardware, device = [], {}, None, ""
     for path in sorted((folder / "checkpoints").glob("step-*")):
         if saved := read_metadata(path):

@@ -8,7 +8,7 @@ from typing import Any
 
 from common.errors import UserError
 from common.settings import changed_keys
-from pretrain.callbacks.checkpoint import damaged_files, read_metadata, tokens_fingerprint
+from pretrain.callbacks.checkpoint_metadata import damaged_files, read_metadata, tokens_fingerprint
 from pretrain.objectives.registry import OBJECTIVES, last_learned
 from pretrain.settings import PretrainSettings
 

@@ -9,7 +9,6 @@ files, which are never looked for.
 from __future__ import annotations
 
 import errno
-import json
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,123 +19,18 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from common.errors import HunminError, UserError
-from common.files import atomic_write, disk_errors, follow_umask, fsync_folder, publish_folder, xxh3_file
-from common.manifest import read_manifest
-from common.progress import say
-from common.secrets import masked_urls
-from common.settings import changed_keys, settings_hash
-from pretrain.callbacks.damaged import newest_sound
+from common.errors import HunminError
+from common.files import disk_errors, follow_umask, publish_folder, xxh3_file
+from pretrain.callbacks.checkpoint_metadata import (
+    OPTIMIZER,
+    WEIGHTS,
+    complete_checkpoints,
+    damaged_files,
+    step_folder,
+    write_metadata,
+)
 from pretrain.optim.optimizer import OptimizerState
 from pretrain.parallel.engine import Engine
-from pretrain.settings import PretrainSettings
-
-METADATA, DIGEST = "complete.json", "digest"
-"""File that ends a checkpoint; key in it: hash of all else that it says."""
-WEIGHTS, OPTIMIZER = "weights.safetensors", "optimizer.safetensors"
-TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json")
-
-
-def step_folder(folder: Path, step: int) -> Path:
-    """Return the folder of the checkpoint after `step` optimizer steps."""
-    return folder / f"step-{step:08d}"
-
-
-def complete_checkpoints(folder: Path) -> list[tuple[int, Path]]:
-    """Return (step, folder) of every whole checkpoint, ascending; what is damaged is passed over with a warning."""
-    found = []
-    for path in _numbered(folder):
-        saved = _metadata(path)
-        if missing := _missing_files(path, saved):
-            say(f"warning: checkpoint {path.name} is passed over: {missing[0]} is damaged or missing", style="yellow")
-            continue
-        found.append((int(saved["step"]), path))
-    return found
-
-
-def last_checkpoint(folder: Path) -> tuple[int, Path]:
-    """Return (step, folder) of the last checkpoint of training that is finished.
-
-    Raises:
-        HunminError: it is not whole: the one before is not what training left.
-    """
-    numbered = _numbered(folder)
-    missing = _missing_files(numbered[-1], _metadata(numbered[-1])) if numbered else ["step-*"]
-    if missing:
-        raise HunminError(
-            f"{numbered[-1] if numbered else folder}/{missing[0]} is damaged or missing",
-            "finished training is exported from its last checkpoint", "restore the file from a copy",
-        )  # fmt: skip
-    return int(_metadata(numbered[-1])["step"]), numbered[-1]
-
-
-def _numbered(folder: Path) -> list[Path]:
-    steps = {path: path.name.removeprefix("step-") for path in folder.glob("step-*")}
-    return sorted((path for path in steps if steps[path].isdigit()), key=lambda path: int(steps[path]))
-
-
-def _metadata(path: Path) -> dict[str, Any]:
-    """Return the metadata of a checkpoint, {} where they are missing, damaged or edited."""
-    try:
-        saved = dict(json.loads((path / METADATA).read_bytes()))
-    except (OSError, ValueError, TypeError):
-        return {}
-    return saved if saved.pop(DIGEST, None) == settings_hash(saved) else {}
-
-
-def _missing_files(path: Path, saved: dict[str, Any]) -> list[str]:
-    """Return the files that are gone or have another size, the metadata where they say nothing; no bytes are read."""
-    if not saved:
-        return [METADATA]
-    return [
-        name for name, (size, _) in saved["files"].items()
-        if not (path / name).is_file() or (path / name).stat().st_size != size
-    ]  # fmt: skip
-
-
-def read_metadata(path: Path) -> dict[str, Any] | None:
-    """Return the metadata of a checkpoint, or None if there are none, or a file is missing or has another size."""
-    saved = _metadata(path)
-    return None if _missing_files(path, saved) else saved
-
-
-def write_metadata(path: Path, metadata: dict[str, Any]) -> None:
-    """Write the metadata of a checkpoint, which ends it, with a hash of themselves."""
-    text = json.dumps({name: value for name, value in metadata.items() if name != DIGEST})
-    metadata = json.loads(masked_urls(text))  # as it is read again
-    with atomic_write(path / METADATA) as stream:
-        json.dump({**metadata, DIGEST: settings_hash(metadata)}, stream, indent=1, sort_keys=True)
-
-
-def damaged_files(path: Path, saved: dict[str, Any] | None = None) -> list[str]:
-    """Return the files of a checkpoint that do not hold what its metadata says: all of them are read.
-
-    Args:
-        path: the checkpoint.
-        saved: its metadata, which are read where they are not given; they are a file of it, too.
-    """
-    saved = _metadata(path) if saved is None else saved
-    if not saved:
-        return [METADATA]
-    return [name for name, (_, content) in saved["files"].items() if not _holds(path / name, content)]
-
-
-def _holds(path: Path, content: str) -> bool:
-    try:
-        return xxh3_file(path) == content
-    except OSError:  # a bad sector, say
-        return False
-
-
-def fingerprint(tree: dict[str, Any], tokens: Path) -> str:
-    """Return what identifies a run's course: every setting that matters (`dump_settings`), and the corpus."""
-    return settings_hash({"settings": tree, "tokens": tokens_fingerprint(tokens)})
-
-
-def tokens_fingerprint(tokens: Path) -> str:
-    """Return what identifies the content of a token folder."""
-    manifest = read_manifest(tokens)
-    return manifest.fingerprint if manifest else settings_hash(json.loads((tokens / "tokens.json").read_bytes()))
 
 
 def save_checkpoint(
@@ -240,51 +134,3 @@ def library_disk_errors(path: Path) -> Iterator[None]:
         if any(sign in text for sign in signs):
             raise OSError(errno.ENOSPC, "no space left", str(path)) from None
         raise
-
-
-def newest_checkpoint(folder: Path) -> tuple[Path | None, dict[str, Any]]:
-    """Return the checkpoint that a run resumes from and its metadata, (None, {}) where there is none; see
-    `newest_sound`."""
-    path = newest_sound(_numbered(folder), damaged_files)
-    return (path, _metadata(path)) if path else (None, {})
-
-
-def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) -> None:
-    """Refuse a checkpoint that is not of the run that continues.
-
-    Args:
-        path: the checkpoint.
-        saved: its metadata.
-        metadata: of the run: `fingerprint`, `settings`, `tokens_fingerprint` and `dtype`, the type that it computes in
-            here.
-
-    Raises:
-        UserError: it was made by other settings or another corpus, or in another numeric type.
-    """
-    same = saved.get("fingerprint") == metadata["fingerprint"]
-    changed = changed_keys(saved.get("settings", {}), metadata["settings"], model=PretrainSettings)
-    data = saved.get("tokens_fingerprint")
-    if not same and (changed or data is None or data != metadata.get("tokens_fingerprint")):
-        raise UserError(
-            f"{path.name} was made with other settings or another corpus: {', '.join(changed) or 'the corpus'}",
-            "a run resumes with what it began with; else batches would repeat or be left out",
-            f"restore the recipe and the corpus; or begin a new run from it: pretrain.branch_from={path} (learning "
-            "rate, schedule, steps and batch may differ), or anew in another `out` folder",
-        )
-    if saved.get("dtype") != metadata["dtype"]:
-        raise UserError(
-            f"{path.name} was computed in {saved.get('dtype')}, and on this device the run would continue in "
-            f"{metadata['dtype']}",
-            "a run is computed in one numeric type from its first step to its last (pretrain.dtype=auto takes bf16 "
-            "where the device has it)",
-            f"continue where it began; or begin a new run from it: pretrain.branch_from={path}",
-        )
-
-
-def remove_unfinished(folder: Path) -> None:
-    """Remove temporary folders that a killed run left behind; nobody may be writing there."""
-    for ending in ("tmp", "old*"):
-        for path in folder.glob(f".step-*.{ending}"):
-            shutil.rmtree(path, ignore_errors=True)
-    if folder.is_dir():
-        fsync_folder(folder)

@@ -133,3 +133,13 @@ def named_device(name: str) -> Named:
 
 def _plain(name: str) -> str:
     return re.sub(r"nvidia|geforce|[\s_-]", "", name.lower())
+
+
+def known_device(name: str) -> str | None:
+    """Return the key in `DEVICES` of a GPU by the name that its driver gives, None where there is none.
+
+    >>> known_device("NVIDIA H100 80GB HBM3"), known_device("Tesla V100-SXM2-32GB"), known_device("NVIDIA RTX A1000")
+    ('H100', 'V100', None)
+    """
+    gpus = (known for known, device in DEVICES.items() if device.kind == "gpu")
+    return next((known for known in gpus if re.search(rf"\b{known}\b", name)), None)

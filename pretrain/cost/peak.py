@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -11,10 +10,8 @@ from pathlib import Path
 
 import torch
 
-from pretrain.cost.devices import DEVICES, Device
+from pretrain.cost.devices import DEVICES, Device, known_device
 
-PEAKS = {name: device.peak for name, device in DEVICES.items() if device.kind == "gpu"}
-"""GPU → published dense bf16 or fp16 peak, FLOP/s; the first that its name holds, as whole words, counts."""
 CPU_SHARE = 0.65
 """Share of this machine's measured matrix product that a training step is assumed to reach on a CPU."""
 UNKNOWN_SHARE = 0.30
@@ -28,7 +25,7 @@ def device_peak(device: torch.device) -> float:
     if device.type == "cuda":
         known = known_device(torch.cuda.get_device_name(device))
         if known:
-            return PEAKS[known]
+            return DEVICES[known].peak
     return measured_rate(device)
 
 
@@ -42,15 +39,6 @@ def device_name(device: torch.device) -> str:
                 if line.startswith("model name"):
                     return line.partition(":")[2].strip()
     return device.type.upper()
-
-
-def known_device(name: str) -> str | None:
-    """Return the key in `PEAKS` of a GPU by the name that its driver gives, None where there is none.
-
-    >>> known_device("NVIDIA H100 80GB HBM3"), known_device("Tesla V100-SXM2-32GB"), known_device("NVIDIA RTX A1000")
-    ('H100', 'V100', None)
-    """
-    return next((known for known in PEAKS if re.search(rf"\b{known}\b", name)), None)
 
 
 def measured_rate(device: torch.device | None = None) -> float:

@@ -16,14 +16,8 @@ from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors, follow_umask, publish_folder
-from pretrain.callbacks.checkpoint import (
-    TOKENIZER_FILES,
-    damaged_files,
-    library_disk_errors,
-    load_weights,
-    put_weights,
-    read_metadata,
-)
+from pretrain.callbacks.checkpoint import library_disk_errors, load_weights, put_weights
+from pretrain.callbacks.checkpoint_metadata import TOKENIZER_FILES, damaged_files, read_metadata
 from pretrain.export.check import check_folder
 from pretrain.export.old_names import add_old_names
 from pretrain.export.onnx import FILE as ONNX_FILE

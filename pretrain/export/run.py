@@ -8,7 +8,7 @@ from typing import Any
 
 from common.errors import HunminError
 from common.files import xxh3_file
-from pretrain.callbacks.checkpoint import last_checkpoint
+from pretrain.callbacks.checkpoint_metadata import last_checkpoint
 from pretrain.export.checkpoint import export_checkpoint
 
 

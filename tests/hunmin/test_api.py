@@ -122,10 +122,12 @@ def test_a_run_is_as_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         yield
         done.append("ends")
 
-    monkeypatch.setattr("hunmin.hub.follow.following", following)
-    monkeypatch.setattr("hunmin.run.run", lambda recipe, first, last, restart=None: done.append((first, last)) or [])
-    monkeypatch.setattr("hunmin.page.page.write_page", lambda run: done.append(f"page of {run.name}"))
-    monkeypatch.setattr("hunmin.hub.publish_run.publish_run", lambda recipe: done.append("pushed"))
+    monkeypatch.setattr("hunmin.run_and_publish.following", following)
+    monkeypatch.setattr(
+        "hunmin.run_and_publish.run", lambda recipe, first, last, restart=None: done.append((first, last)) or []
+    )
+    monkeypatch.setattr("hunmin.run_and_publish.write_page", lambda run: done.append(f"page of {run.name}"))
+    monkeypatch.setattr("hunmin.hub.publish_run.publish_run", lambda *_: done.append("pushed"))
     monkeypatch.setattr("hunmin.report.print_report", lambda run, page: None)
     given = ("quickstart", f"out={tmp_path / 'run'}", "hub.repository=me/x")
     whole = [("follows", "me/x", False), ("export", None), "ends", "page of run", "pushed"]

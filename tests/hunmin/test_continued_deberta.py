@@ -12,7 +12,7 @@ from torch.nn import functional
 from transformers import AutoModelForMaskedLM, AutoTokenizer, BertTokenizer, DebertaV2Config, DebertaV2ForMaskedLM
 
 from hunmin.main import run_command
-from pretrain.callbacks.checkpoint import complete_checkpoints
+from pretrain.callbacks.checkpoint_metadata import complete_checkpoints
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.export.checkpoint import load_checkpoint
 from pretrain.models.encoder import MaskedRowsModel

@@ -15,7 +15,7 @@ from hunmin import watch as module
 from hunmin.main import run_command
 from hunmin.recipe import Recipe, save_recipe
 from klue.results import metrics_of
-from pretrain.callbacks.checkpoint import write_metadata
+from pretrain.callbacks.checkpoint_metadata import write_metadata
 from pretrain.callbacks.metrics import read_metrics
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pretrain.callbacks.checkpoint import step_folder
+from pretrain.callbacks.checkpoint_metadata import step_folder
 from tests.damage import flip, tree
 
 sys.path.insert(0, str(Path(__file__).parent))

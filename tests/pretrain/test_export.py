@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedModel, pipeline
 
 from common.errors import DiskFullError, HunminError, UserError
-from pretrain.callbacks.checkpoint import complete_checkpoints
+from pretrain.callbacks.checkpoint_metadata import complete_checkpoints
 from pretrain.export import Dtype, export_checkpoint, is_export_of, load_checkpoint, save_hf_model, sentence_embeddings
 from pretrain.export import check as export_check
 from pretrain.export import checkpoint as checkpoint_module

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pretrain.callbacks.checkpoint import complete_checkpoints
+from pretrain.callbacks.checkpoint_metadata import complete_checkpoints
 from pretrain.callbacks.metrics import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pretrain.callbacks.checkpoint import complete_checkpoints
+from pretrain.callbacks.checkpoint_metadata import complete_checkpoints
 from pretrain.export import export_checkpoint
 
 sys.path.insert(0, str(Path(__file__).parent))

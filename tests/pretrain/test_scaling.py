@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
+from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata
 from pretrain.callbacks.metrics import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))

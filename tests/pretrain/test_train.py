@@ -17,7 +17,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pretrain.callbacks.checkpoint import complete_checkpoints, write_metadata
+from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, write_metadata
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.export import export_checkpoint
 from pretrain.parallel.versions import STEP, versions_of

@@ -170,7 +170,7 @@ def test_one_step_of_growth_is_none(straight: Path, tmp_path: Path, tokens: Path
     ],
 )
 def test_a_changed_schedule_is_refused(change: dict[str, Any], grown: Path, tokens: Path, tokenizer: Path) -> None:
-    from pretrain.callbacks.checkpoint import check_metadata, fingerprint, newest_checkpoint
+    from pretrain.callbacks.checkpoint_metadata import check_metadata, fingerprint, newest_checkpoint
 
     def facts(**more: Any) -> dict[str, Any]:
         stated = dump_settings(PretrainSettings(**{**RUN, **GROWING, **more}))

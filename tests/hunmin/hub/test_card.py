@@ -26,7 +26,7 @@ from klue.report import markdown
 from klue.results import metrics_of
 from klue.tables import published_rows
 from klue.tasks import TASKS
-from pretrain.callbacks.checkpoint import write_metadata
+from pretrain.callbacks.checkpoint_metadata import write_metadata
 from pretrain.callbacks.metrics import read_metrics
 from tests.runs import copy_run, forget
 

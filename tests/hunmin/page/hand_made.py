@@ -15,7 +15,7 @@ from klue.examples import SPLIT_TO_SCORE
 from klue.results import metrics_of
 from klue.tasks import TASKS
 from leaderboard.result_file import encoded
-from pretrain.callbacks.checkpoint import write_metadata
+from pretrain.callbacks.checkpoint_metadata import write_metadata
 from tokenizer.save import build_tokenizer, save_tokenizer
 
 ENTRIES = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", "인공", "##지능", "연구", "##자", "A", "##b", "7", "漢", "!"]

@@ -19,7 +19,7 @@ from hunmin.main import run_command
 from hunmin.page.facts import read_facts
 from hunmin.page.page import render, write_page
 from hunmin.page.words import ENGLISH
-from pretrain.callbacks.checkpoint import write_metadata
+from pretrain.callbacks.checkpoint_metadata import write_metadata
 from tests.runs import copy_run
 
 NOW = 2_000_000_000.0

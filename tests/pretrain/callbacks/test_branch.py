@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from pretrain.batches.loader import Loader
 from pretrain.batches.plans import plan_samples
-from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata, step_folder
+from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata, step_folder
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.settings import PretrainSettings
 

@@ -12,14 +12,16 @@ import torch
 
 from common.errors import HunminError, UserError
 from common.files import xxh3_file
-from pretrain.callbacks import checkpoint
-from pretrain.callbacks.checkpoint import (
+from pretrain.callbacks import checkpoint, checkpoint_metadata
+from pretrain.callbacks.checkpoint_metadata import (
     METADATA,
     check_metadata,
     complete_checkpoints,
+    damaged_files,
     newest_checkpoint,
     remove_unfinished,
     step_folder,
+    write_metadata,
 )
 from pretrain.optim.optimizer import OptimizerState
 
@@ -33,7 +35,7 @@ def write(folder: Path, step: int, **changed: Any) -> Path:
     state = path / "state.bin"
     state.write_bytes(bytes([step]) * 100)
     files = {state.name: [100, xxh3_file(state)]}
-    checkpoint.write_metadata(path, {"step": step, "files": files, **FACTS, **changed})
+    write_metadata(path, {"step": step, "files": files, **FACTS, **changed})
     return state
 
 
@@ -82,7 +84,7 @@ def test_what_cannot_be_read_gives_way_to_the_one_before(tmp_path: Path, monkeyp
             raise OSError(errno.EIO, "Input/output error", str(path))
         return xxh3_file(path)
 
-    monkeypatch.setattr(checkpoint, "xxh3_file", read)
+    monkeypatch.setattr(checkpoint_metadata, "xxh3_file", read)
     assert chosen(tmp_path) == "step-00000001"
 
 
@@ -159,19 +161,19 @@ def test_a_damaged_later_checkpoint_never_costs_the_new_one(keep_last: int, tmp_
 
 def test_metadata_with_a_secret_are_whole(tmp_path: Path) -> None:
     path = write(tmp_path, 1, parent={"checkpoint": "s3://me:pw-of-mine@host/runs/x?X-Amz-Signature=12ab"}).parent
-    assert "pw-of-mine" not in (path / METADATA).read_text() and checkpoint.damaged_files(path) == []
+    assert "pw-of-mine" not in (path / METADATA).read_text() and damaged_files(path) == []
 
 
 def test_each_byte_of_the_metadata_counts(tmp_path: Path) -> None:
     write(tmp_path, 1, tokens=123, guard={"average": 1.25e-7})
     path = step_folder(tmp_path, 1) / METADATA
     whole = path.read_bytes()
-    assert checkpoint.damaged_files(path.parent) == []
+    assert damaged_files(path.parent) == []
     for place, byte in enumerate(whole):
         path.write_bytes(whole[:place] + bytes([byte ^ 1 << place % 8]) + whole[place + 1 :])
-        assert checkpoint.damaged_files(path.parent) or json.loads(path.read_bytes()) == json.loads(whole)
+        assert damaged_files(path.parent) or json.loads(path.read_bytes()) == json.loads(whole)
     path.write_bytes(whole.replace(b'"digest"', b'"checked"'))
-    assert checkpoint.damaged_files(path.parent) == [METADATA]
+    assert damaged_files(path.parent) == [METADATA]
 
 
 def test_a_checkpoint_killed_amid_its_removal_is_none(

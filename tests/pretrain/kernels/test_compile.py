@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from torch._inductor import config as inductor_config
 
 from common.errors import UserError
-from pretrain.cost.peak import known_device
+from pretrain.cost.devices import known_device
 from pretrain.dry_run_batch import dry_run_batch
 from pretrain.kernels.compile import compile_whole, speed_up
 from pretrain.kernels.precision import half_type

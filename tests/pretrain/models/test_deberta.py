@@ -15,7 +15,7 @@ from torch import Tensor
 from transformers import DebertaV2ForMaskedLM
 
 from pretrain.batches.inputs import RECTANGLES, prepare
-from pretrain.callbacks.checkpoint import complete_checkpoints
+from pretrain.callbacks.checkpoint_metadata import complete_checkpoints
 from pretrain.export import export_checkpoint
 from pretrain.kernels.compile import compile_layers, compile_whole, speed_up
 from pretrain.models.continuation import check_model, load_model

@@ -28,7 +28,7 @@ from klue.tasks import TASKS
 from pretrain.batches.inputs import RECTANGLES, InputForm, prepare
 from pretrain.batches.predictions import IGNORE, MaskedBatch
 from pretrain.batches.samples import Batch
-from pretrain.callbacks.checkpoint import complete_checkpoints
+from pretrain.callbacks.checkpoint_metadata import complete_checkpoints
 from pretrain.export import export_checkpoint, save_hf_model
 from pretrain.export.check import check_folder
 from pretrain.kernels.attention import NAME

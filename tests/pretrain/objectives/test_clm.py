@@ -22,7 +22,7 @@ from pretrain.batches.inputs import RECTANGLES, InputForm, prepare
 from pretrain.batches.loader import Loader, plan_samples
 from pretrain.batches.predictions import IGNORE, MaskedBatch
 from pretrain.batches.samples import Batch
-from pretrain.callbacks.checkpoint import OPTIMIZER, WEIGHTS, read_metadata, step_folder
+from pretrain.callbacks.checkpoint_metadata import OPTIMIZER, WEIGHTS, read_metadata, step_folder
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.cost.memory import rows_of_sample
 from pretrain.cost.step import flops_per_token, micro_batch_flops

@@ -23,7 +23,8 @@ from safetensors.torch import load_file
 from common.errors import UserError
 from common.settings import dump_settings, parse_settings
 from pretrain.callbacks.branch import read_parent
-from pretrain.callbacks.checkpoint import complete_checkpoints, load_optimizer, read_metadata, write_metadata
+from pretrain.callbacks.checkpoint import load_optimizer
+from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata, write_metadata
 from pretrain.cost.disk import disk
 from pretrain.cost.memory import Arithmetic, memory
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
