@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from common.progress import ProgressBar
-from klue.gold import read_gold, read_job_predictions
+from klue.gold import read_answers
 from klue.grid import Grid
 from klue.metrics.confidence import chance_of_difference, drawn_scores, middle
 from klue.results import chosen, metrics_of, spread
@@ -99,13 +99,12 @@ def systems_of(rows: Sequence[dict[str, Any]], task: str | None = None) -> tuple
     for group, _ in chosen([row for row in rows if task in (None, row["task"])]):
         first = group[0]
         split, out = "test" if first.get("test") else "dev", Path(first["folder"])
-        gold = read_gold(out, first, split)
-        seeds = [read_job_predictions(out, row.get("job", ""), split) for row in group]
-        whole = [seed for seed in seeds if seed is not None and gold is not None and gold.keys() <= seed.keys()]
-        if gold is None or len(whole) < len(group):
+        whole = [answers for row in group if (answers := read_answers(out, row, split))]
+        if len(whole) < len(group):
             missing.setdefault(first["task"], []).append(str(out))
         else:
-            found.append(System(first.get("model", ""), first["init"], first["task"], split, gold, whole))
+            (gold, _), seeds = whole[0], [seed for _, seed in whole]
+            found.append(System(first.get("model", ""), first["init"], first["task"], split, gold, seeds))
     return found, {
         name: f"{', '.join(dict.fromkeys(outs))}: gold labels or predictions are missing; run klue finetune again, "
         "jobs are kept"

@@ -10,6 +10,7 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from common.errors import HunminError
@@ -34,11 +35,6 @@ class Devices:
     def __init__(self, free: dict[str, float], most: dict[str, int]) -> None:
         self._free, self._most = dict(free), dict(most)
         self._running = dict.fromkeys(free, 0)
-
-    @property
-    def limited(self) -> bool:
-        """Whether it matters what a job needs."""
-        return any(math.isfinite(free) for free in self._free.values())
 
     def take(self, need: float) -> str | None:
         """Return the least busy device with room for a job of `need` bytes, or None; it holds the job from now on.
@@ -72,10 +68,12 @@ def kind_of_device(settings: KlueSettings) -> str:
     return "cuda" if torch.cuda.device_count() else "cpu"
 
 
-def find_devices(settings: KlueSettings) -> Devices:
-    """Return the devices that the settings allow: the GPUs there are, else the CPU. Raises HunminError where GPUs are
-    asked for and there are none."""
-    places = max(1, available_cores() // settings.threads)
+def find_devices(settings: KlueSettings, jobs: Sequence[Job]) -> tuple[Devices, dict[str, float]]:
+    """Return the devices that the settings allow, the GPUs there are, else the CPU, and the bytes that each job needs
+    of one, by its name; 0 where their number alone counts. Raises HunminError where GPUs are asked for and there are
+    none, or where they do not answer."""
+    places, needs = max(1, available_cores() // settings.threads), {job.name: 0.0 for job in jobs}
+    workers = settings.workers if settings.workers != 0 else 1
     gpus = 0
     if settings.device != "cpu":
         import torch
@@ -84,13 +82,28 @@ def find_devices(settings: KlueSettings) -> Devices:
     if settings.device == "cuda" and not gpus:
         raise HunminError("no GPU is visible", "klue.device=cuda needs one", "set klue.device=auto")
     if not gpus:
-        return Devices({"cpu": math.inf}, {"cpu": settings.workers or places})
+        return Devices({"cpu": math.inf}, {"cpu": workers or places}), needs
     names = [f"cuda:{i}" for i in range(gpus)]
-    if settings.workers:  # so many, whatever they need
-        most = {name: len(range(i, settings.workers, gpus)) for i, name in enumerate(names)}
-        return Devices(dict.fromkeys(names, math.inf), most)
+    if workers:  # so many, whatever they need
+        most = {name: len(range(i, workers, gpus)) for i, name in enumerate(names)}
+        return Devices(dict.fromkeys(names, math.inf), most), needs
     most = dict.fromkeys(names, max(1, min(GPU_JOBS, places // gpus)))
-    return Devices(dict(zip(names, _free_bytes(), strict=True)), most)
+    from transformers import AutoConfig  # only here: not every encoder's configuration has the same fields
+
+    config = AutoConfig.from_pretrained(jobs[0].model, local_files_only=True, trust_remote_code=False)
+    needs = {job.name: memory_needed(job, config) for job in jobs}
+    # asked by a process of its own, since asking takes memory of them all
+    environment = {**os.environ, **own_package()}
+    answer = subprocess.run(
+        [sys.executable, "-c", _ASK], capture_output=True, encoding="utf-8", check=False, env=environment
+    )
+    if answer.returncode:
+        raise HunminError(
+            "the GPUs do not say how much memory is free: " + (answer.stderr.strip().splitlines() or [""])[-1],
+            "so many jobs run at once as fit",
+            "look at nvidia-smi, or set klue.workers",
+        )
+    return Devices(dict(zip(names, map(float, json.loads(answer.stdout)), strict=True)), most), needs
 
 
 def memory_needed(job: Job, config: Any) -> float:
@@ -107,18 +120,3 @@ def memory_needed(job: Job, config: Any) -> float:
     activations = layers * length * rows * hidden * (34 + 5 * config.num_attention_heads * length / hidden)
     scores = 2 * 16 * rows * len(SLOTS) * config.vocab_size if get_task(job.task).head == "trade" else 0
     return CONTEXT + MARGIN * (weights + activations + scores)
-
-
-def _free_bytes() -> list[float]:
-    """Return the free memory of each GPU; asked by a process of its own, since asking takes memory of them all."""
-    environment = {**os.environ, **own_package()}
-    answer = subprocess.run(
-        [sys.executable, "-c", _ASK], capture_output=True, encoding="utf-8", check=False, env=environment
-    )
-    if answer.returncode:
-        raise HunminError(
-            "the GPUs do not say how much memory is free: " + (answer.stderr.strip().splitlines() or [""])[-1],
-            "so many jobs run at once as fit",
-            "look at nvidia-smi, or set klue.workers",
-        )
-    return [float(count) for count in json.loads(answer.stdout)]

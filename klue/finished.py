@@ -10,7 +10,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from common.files import atomic_write, disk_errors
+from common.files import disk_errors, write_text
 from common.manifest import described_files
 from common.progress import say
 from klue.gold import with_test_scores
@@ -49,8 +49,8 @@ def _read_row(folder: Path, fingerprint: str) -> dict[str, Any] | None:
 def gather(jobs: Sequence[Job], model: ModelFacts, out: Path, test: bool) -> list[dict[str, Any]]:
     """Write results.jsonl and summary.json of the jobs that are finished, and return their rows.
 
-    Jobs whose folders are elsewhere are brought into `out`. Where they are there already, what earlier commands left in
-    results.jsonl counts, too.
+    Jobs whose folders are elsewhere are copied into `out`, without their logs; weights are linked: nobody edits them,
+    and they are large. Where they are there already, what earlier commands left in results.jsonl counts, too.
 
     Args:
         jobs: those of the command at hand.
@@ -58,21 +58,30 @@ def gather(jobs: Sequence[Job], model: ModelFacts, out: Path, test: bool) -> lis
         out: folder with the gold labels; processes that write to it at once write the same bytes.
         test: whether test sets are scored.
     """
-    finished = {job.folder.name: (job, row) for job in jobs if (row := finished_row(job)) is not None}
-    rows = [row for _, row in finished.values()]
+    finished = [(job, row) for job in jobs if (row := finished_row(job)) is not None]
+    rows = [row for _, row in finished]
     if Path(jobs[0].root) == jobs_of(out).resolve():
         rows += _earlier_rows(jobs, model, out)
     else:
-        for job, _ in finished.values():
-            _bring(job, jobs_of(out))
+        files = [(job, *file) for job, _ in finished for file in described_files(job.folder)]
+        for job, name, path in files:
+            if name.startswith("model/") and not job.save_model:
+                continue
+            target = jobs_of(out) / job.folder.name / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            fresh = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
+            with disk_errors(target):
+                try:
+                    (os.link if path.stat().st_size > LINKED_BYTES else shutil.copyfile)(path, fresh)
+                except OSError:  # another file system, or one that knows no such links
+                    shutil.copyfile(path, fresh)
+                fresh.replace(target)
+            fresh.unlink(missing_ok=True)  # it is left where the target is the same file
     rows = with_test_scores(sort_rows(rows), out) if test else sort_rows(rows)
-    with atomic_write(out / RESULTS) as stream:
-        for row in rows:
-            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-    with atomic_write(out / "summary.json") as stream:
-        json.dump(summarize(rows), stream, ensure_ascii=False, indent=1)
-        stream.write("\n")
-    return [row for row in rows if row["job"] in finished]
+    write_text(out / RESULTS, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    write_text(out / "summary.json", json.dumps(summarize(rows), ensure_ascii=False, indent=1) + "\n")
+    own = {row["job"] for _, row in finished}
+    return [row for row in rows if row["job"] in own]
 
 
 def _earlier_rows(jobs: Sequence[Job], model: ModelFacts, out: Path) -> list[dict[str, Any]]:
@@ -99,21 +108,3 @@ def _earlier_rows(jobs: Sequence[Job], model: ModelFacts, out: Path) -> list[dic
         what = f"{left_out:,} earlier results in {out} are of another model, other data or settings"
         say(f"klue: {what}: they are not in {RESULTS} any more", style="yellow")
     return counted
-
-
-def _bring(job: Job, place: Path) -> None:
-    """Copy the files of a finished job, without its logs, below another folder, its result last. Weights are linked:
-    nobody edits them, and they are large."""
-    for name, path in described_files(job.folder):
-        if name.startswith("model/") and not job.save_model:
-            continue
-        target = place / job.folder.name / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        fresh = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
-        with disk_errors(target):
-            try:
-                (os.link if path.stat().st_size > LINKED_BYTES else shutil.copyfile)(path, fresh)
-            except OSError:  # another file system, or one that knows no such links
-                shutil.copyfile(path, fresh)
-            fresh.replace(target)
-        fresh.unlink(missing_ok=True)  # it is left where the target is the same file

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 
 from common.files import atomic_write, remove_leftovers
@@ -26,7 +24,10 @@ def run_job(job: Job) -> dict[str, Any]:
     """
     from klue.finetune import finetune
 
-    with _alone(job.folder):
+    job.folder.mkdir(parents=True, exist_ok=True)
+    with (job.folder / LOCK).open("a+b") as lock:
+        with suppress(OSError):  # the file system knows no locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
         if row := finished_row(job):
             return row
         remove_leftovers(job.folder)
@@ -59,13 +60,3 @@ def run_job(job: Job) -> dict[str, Any]:
             json.dump(row, stream, ensure_ascii=False, indent=1)
             stream.write("\n")
     return {**row, "job": job.folder.name}
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep a job's folder for a `with` block, after other commands that are at the same job."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("a+b") as stream:
-        with suppress(OSError):  # the file system knows no locks
-            fcntl.flock(stream, fcntl.LOCK_EX)
-        yield

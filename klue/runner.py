@@ -6,6 +6,7 @@ import json
 import shutil
 import time
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +22,7 @@ from common.progress import ProgressBar, duration, say
 from common.slurm_array import ArrayElement, ShareDone
 from data.executors import LocalPool
 from klue.collapse import in_words
-from klue.devices import find_devices, kind_of_device, memory_needed
+from klue.devices import find_devices, kind_of_device
 from klue.examples import Splits, load_splits
 from klue.features import check_reading, cut_note, load_tokenizer, make_features, save_features
 from klue.finished import PLANNED, finished_row, gather
@@ -72,33 +73,34 @@ def run_klue(
         HunminError: jobs failed; all others were run first.
         ShareDone: the jobs of the share are finished, and others' are not.
     """
-    _refuse_foreign(out)
+    names = {path.name for path in out.iterdir()} - {RECORD} if out.is_dir() else set()
+    if (out.exists() and not out.is_dir()) or (names and not names & {LOCK, WORK_MARK}):
+        what = f"holds other files ({min(names)} …)" if names else "is a file"
+        raise UserError(f"{out} {what}", "jobs write a folder of their own", "name a new folder")
     plan = plan_stage(settings, model, jobs or jobs_of(out))
     say(str(plan))
     with locked(out, share=share is not None):
-        failures = _do(plan, settings, out, share)
-        if share:
-            _leave_to_others(plan, share, failures, out)
-        write_gold(plan.splits, out)
-        rows = gather(plan.jobs, plan.model, out, test)
-    if failures:  # what is there can be looked at
-        raise failed(failures, len(plan.jobs))
+        failures, left = _run_waiting(plan, settings, out, share)
+        if not left:  # the last element of an array to end writes the results of all
+            write_gold(plan.splits, out)
+            rows = gather(plan.jobs, plan.model, out, test)
+    if failures:  # the results of the others can be looked at
+        reasons = "".join(f"\n  - {name}: {reason}" for name, reason in sorted(failures.items()))
+        raise HunminError(
+            f"{len(failures)} of {len(plan.jobs)} fine-tuning jobs failed{reasons}",
+            "every job ends with scores",
+            "fix the cause and run the same command again: finished jobs are kept",
+        )
+    if left and share:
+        raise ShareDone(
+            f"element {share.rank} is done; {left:,} of {len(plan.jobs):,} jobs, of other elements, are not\n  the "
+            "last one writes the results; should none be left, the same command with --executor local does the rest"
+        )
     return {
         "jobs": len(rows),
         "examples": {name: split.counts for name, split in plan.splits.items()},
         "scores": summarize(rows),
     }
-
-
-def _refuse_foreign(out: Path) -> None:
-    """Raise a UserError for a folder that holds other files than those of such jobs."""
-    if out.exists() and not out.is_dir():
-        raise UserError(f"{out} is a file", "jobs write a folder", "name a new folder")
-    names = {path.name for path in out.iterdir()} - {RECORD} if out.is_dir() else set()
-    if names and not names & {LOCK, WORK_MARK}:
-        raise UserError(
-            f"{out} holds other files ({sorted(names)[0]} …)", "jobs write a folder of their own", "name a new folder"
-        )
 
 
 @dataclass(frozen=True)
@@ -141,9 +143,12 @@ def plan_stage(settings: KlueSettings, model: Path, root: Path) -> Plan:
     return Plan(facts, splits, jobs, [job for job in jobs if finished_row(job) is None])
 
 
-def _do(plan: Plan, settings: KlueSettings, out: Path, share: ArrayElement | None) -> dict[str, str]:
-    """Run the jobs that wait, of an element those of its share, and return what went wrong with which."""
-    waiting = plan.waiting
+def _run_waiting(
+    plan: Plan, settings: KlueSettings, out: Path, share: ArrayElement | None
+) -> tuple[dict[str, str], int]:
+    """Run the jobs that wait, of an element those of its share; return what went wrong with which, and how many an
+    element leaves to others."""
+    waiting, failures, left = plan.waiting, {}, 0
     if share:
         # of all jobs, so that it does not depend on which are finished as an element begins
         mine = {job.name for job in plan.jobs[share.rank :: share.count]}
@@ -152,28 +157,18 @@ def _do(plan: Plan, settings: KlueSettings, out: Path, share: ArrayElement | Non
     else:
         remove_leftovers(out)
         write_text(out / PLANNED, "".join(json.dumps({"job": job.folder.name}) + "\n" for job in plan.jobs))
-    if not waiting:
-        return {}
-    with TemporaryDirectory(prefix=FEATURES, suffix=".tmp", dir=out) as features, locked(Path(features)):
-        waiting = write_features(waiting, plan.splits, plan.model, Path(features))
-        begun = time.monotonic()
-        failures = run_jobs(waiting, settings, plan.model)
-    say(f"klue: {len(waiting) - len(failures):,} of {len(waiting):,} jobs done in {duration(time.monotonic() - begun)}")
-    return failures
-
-
-def _leave_to_others(plan: Plan, share: ArrayElement, failures: dict[str, str], out: Path) -> None:
-    """Raise where this element of an array is not the last one to end, or its jobs failed; the last one clears up."""
-    if failures:
-        raise failed(failures, len(plan.jobs))
-    if left := sum(finished_row(job) is None for job in plan.jobs):
-        raise ShareDone(
-            f"element {share.rank} is done; {left:,} of {len(plan.jobs):,} jobs, of other elements, are not\n  the "
-            "last one writes the results; should none be left, the same command with --executor local does the rest"
-        )
-    for path in out.glob(f"{FEATURES}*"):  # of elements that were killed
-        if not is_locked(path):  # another array is at work on its own
-            shutil.rmtree(path, ignore_errors=True)
+    if waiting:
+        with TemporaryDirectory(prefix=FEATURES, suffix=".tmp", dir=out) as features, locked(Path(features)):
+            waiting = write_features(waiting, plan.splits, plan.model, Path(features))
+            begun = time.monotonic()
+            failures = run_jobs(waiting, settings, plan.model)
+        done, seconds = len(waiting) - len(failures), time.monotonic() - begun
+        say(f"klue: {done:,} of {len(waiting):,} jobs done in {duration(seconds)}")
+    if share and not (left := sum(finished_row(job) is None for job in plan.jobs)):
+        for path in out.glob(f"{FEATURES}*"):  # of elements that were killed
+            if not is_locked(path):  # another array is at work on its own
+                shutil.rmtree(path, ignore_errors=True)
+    return failures, left
 
 
 def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts, folder: Path) -> list[Job]:
@@ -197,22 +192,23 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts) -> dict
 
     With `workers` 0 they run one after another in this process, and what goes wrong by a fault of the code is raised.
     """
-    if settings.workers == 0:
-        return _run_here(jobs, settings)
-    devices, queue = find_devices(settings), list(jobs)
-    needs = dict.fromkeys((job.name for job in jobs), 0.0)
-    if devices.limited:  # on a CPU nothing is asked of the configuration, which not every encoder has alike
-        from transformers import AutoConfig
-
-        config = AutoConfig.from_pretrained(jobs[0].model, local_files_only=True, trust_remote_code=False)
-        needs = {job.name: memory_needed(job, config) for job in jobs}
+    devices, needs = find_devices(settings, jobs)
+    queue, settled = list(jobs), 0
     running: dict[str, Job] = {}
     failures: dict[str, str] = {}
-    total = sum(map(steps_of, jobs))
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(settings.threads))
-    pool = LocalPool(modules=modules_of(model.family), environment={**ENVIRONMENT, **threads})
-    with pool, ProgressBar("klue", total, "steps") as bar:
-        settled = 0
+    with ExitStack() as stack:
+        pool = bar = None
+        if settings.workers == 0:  # no bar either: its thread would disturb a debugger
+            import torch
+
+            stack.callback(torch.set_num_threads, torch.get_num_threads())  # a job sets its own number
+        else:
+            family = model.family.replace("-", "_")  # where the library has no such module the server passes over it
+            modules = [f"{__package__}.finetune", f"transformers.models.{family}.modeling_{family}"]
+            threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(settings.threads))
+            pool = LocalPool(modules=modules, environment={**ENVIRONMENT, **threads})
+            stack.enter_context(pool)
+            bar = stack.enter_context(ProgressBar("klue", sum(map(steps_of, jobs)), "steps"))
         while queue or running:
             for job in list(queue):
                 device = devices.take(needs[job.name])
@@ -221,73 +217,49 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts) -> dict
                 queue.remove(job)
                 running[job.name] = job.model_copy(update={"device": device})
                 log = job.history.with_name(LOG)
-                shutil.rmtree(log.parent, ignore_errors=True)
-                log.parent.mkdir(parents=True, exist_ok=True)
-                pool.start(job.name, run_job, running[job.name], log=log)
-            for name, code in pool.ended(POLL):
+                if pool:
+                    shutil.rmtree(log.parent, ignore_errors=True)
+                    log.parent.mkdir(parents=True, exist_ok=True)
+                    pool.start(job.name, run_job, running[job.name], log=log)
+                    continue
+                try:
+                    run_job(running[job.name])
+                except HunminError as error:
+                    failures[job.name] = str(error)
+            for name, code in pool.ended(POLL) if pool else [(name, 0) for name in running]:
                 job = running.pop(name)
                 devices.give(job.device, needs[name])
                 settled += steps_of(job)
-                row = finished_row(job)
-                if row is None:  # whatever became of a process after it had written its result, the job is done
-                    failures[name] = _failure(code, job.history.with_name(LOG))
-                    say(f"klue: {name} failed: {failures[name]}", style="red")
-                else:
-                    _say_score(job, row)
-            bar.advance(settled + sum(map(_steps_done, running.values())) - bar.done)
+                if reason := _ended(job, code, failures.get(name)):
+                    failures[name] = reason
+            if bar:
+                bar.advance(settled + sum(map(_steps_done, running.values())) - bar.done)
     return failures
 
 
-def modules_of(family: str) -> list[str]:
-    """Return the modules that jobs need, which take seconds to import."""
-    name = family.replace("-", "_")  # where the library has no such module the server passes over it
-    return [f"{__package__}.finetune", f"transformers.models.{name}.modeling_{name}"]
+def _ended(job: Job, code: int, reason: str | None) -> str | None:
+    """Say how a job ended and return what went wrong, None where it left its result.
 
-
-def _run_here(jobs: list[Job], settings: KlueSettings) -> dict[str, str]:
-    """Run jobs one after another in this process; see `run_jobs`."""
-    import torch
-
-    device, failures = find_devices(settings.model_copy(update={"workers": 1})).take(0.0), {}
-    threads = torch.get_num_threads()
-    try:
-        for job in jobs:
-            try:
-                row = run_job(job.model_copy(update={"device": device}))
-            except HunminError as error:
-                failures[job.name] = str(error)
-                say(f"klue: {job.name} failed: {error}", style="red")
-            else:
-                _say_score(job, row)
-    finally:
-        torch.set_num_threads(threads)
-    return failures
-
-
-def _say_score(job: Job, row: dict[str, Any]) -> None:
-    value = row["best"][row["metric"]]
-    collapsed = f" (predicts one label for {in_words(row.get('one_answer_share', 1.0))})" if "one_answer" in row else ""
-    say(f"klue: {job.name}: {row['metric']} {'undefined' if value is None else f'{value:.2f}'}{collapsed}")
-
-
-def failed(failures: dict[str, str], jobs: int) -> HunminError:
-    """Return the error that names the failed jobs, each with what went wrong."""
-    named = "\n".join(f"  - {name}: {reason}" for name, reason in sorted(failures.items()))
-    return HunminError(
-        f"{len(failures)} of {jobs} fine-tuning jobs failed\n{named}",
-        "every job ends with scores",
-        "fix the cause and run the same command again: finished jobs are kept",
-    )
-
-
-def _failure(code: int, log: Path) -> str:
-    how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
-    if not log.is_file():
-        return f"{how} before it began; what it said stands above"
-    text = log.read_text(encoding="utf-8", errors="replace")
-    lines = [line for line in text.splitlines() if line.strip()]
-    end = "\n".join(f"      | {line}" for line in lines[-LOG_TAIL:])
-    return f"{how}; the end of {log}:\n{end}"
+    Args:
+        code: exit code of its process, a negative one of the signal that killed.
+        reason: what went wrong where it ran in this process.
+    """
+    if row := finished_row(job):  # whatever became of a process after it had written its result, the job is done
+        value, share = row["best"][row["metric"]], row.get("one_answer_share", 1.0)
+        score = "undefined" if value is None else f"{value:.2f}"
+        collapsed = f" (predicts one label for {in_words(share)})" if "one_answer" in row else ""
+        say(f"klue: {job.name}: {row['metric']} {score}{collapsed}")
+        return None
+    log = job.history.with_name(LOG)
+    if reason is None:
+        reason = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+        if log.is_file():
+            lines = [line for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
+            reason += f"; the end of {log}:\n" + "\n".join(f"      | {line}" for line in lines[-LOG_TAIL:])
+        else:
+            reason += " before it began; what it said stands above"
+    say(f"klue: {job.name} failed: {reason}", style="red")
+    return reason
 
 
 def _steps_done(job: Job) -> int:

@@ -9,8 +9,10 @@ from rich.console import Console
 from hunmin.page.words import Words
 from klue.collapse import one_answer, told
 from klue.job import run_job
+from klue.model_folder import read_model_folder
 from klue.report import markdown, results_table
-from klue.runner import _say_score
+from klue.runner import run_jobs
+from klue.settings import KlueSettings
 from tests.klue.test_finetune import make_jobs
 
 
@@ -88,5 +90,8 @@ def test_a_job_without_learning_says_so(benchmark, tiny_roberta, tmp_path, rate,
     for text in (markdown([row]), " ".join(terminal.getvalue().split())):
         assert ("the fine-tuning predicts one label for every example" in text) is collapsed
     assert ("predicts one label" in capsys.readouterr().err) is collapsed
-    _say_score(job, row)  # of a process of its own, whose warning stands in its log
+    settings = KlueSettings(data=str(benchmark), device="cpu", workers=0)
+    assert (
+        run_jobs([job], settings, read_model_folder(tiny_roberta)) == {}
+    )  # as of a process, whose log has the warning
     assert ("predicts one label" in capsys.readouterr().err) is collapsed

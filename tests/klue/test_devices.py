@@ -20,22 +20,22 @@ BASE, LARGE = (
 GIB = 1 << 30
 
 
-def job(task="klue-nli", batch=32, length=128):
-    return SimpleNamespace(task=task, training=SimpleNamespace(global_batch=batch, max_seq_len=length))
+def job(task="klue-nli", batch=32, length=128, model=""):
+    training = SimpleNamespace(global_batch=batch, max_seq_len=length)
+    return SimpleNamespace(name=f"{task}-{length}", task=task, training=training, model=str(model))
 
 
 def test_jobs_go_to_the_least_busy_device_that_has_room():
     places = Devices({"a": 10, "b": 4}, {"a": 3, "b": 3})
     assert [places.take(4) for _ in range(4)] == ["a", "b", "a", None]
     assert places.take(2) == "a" and places.take(0) == "b"
-    assert places.limited
     places.give("a", 4)
     assert places.take(5) is None and places.take(4) == "a"
 
 
 def test_only_counts_of_jobs_matter_where_memory_is_not_asked_for():
     places = Devices({"cpu": math.inf}, {"cpu": 2})
-    assert not places.limited and [places.take(0.0) for _ in range(3)] == ["cpu", "cpu", None]
+    assert [places.take(0.0) for _ in range(3)] == ["cpu", "cpu", None]
     places.give("cpu", 0.0)
     assert places.take(0.0) == "cpu"
 
@@ -81,38 +81,52 @@ def two_gpus(monkeypatch):
     import torch
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(devices, "_free_bytes", lambda: [20.0 * GIB, 3.0 * GIB])
+    monkeypatch.setattr(devices, "_ASK", f"print({[20 * GIB, 3 * GIB]})")
     monkeypatch.setattr("os.sched_getaffinity", lambda _: range(64))
 
 
-def placed(settings, need):
-    places = find_devices(settings)
+@pytest.fixture
+def jobs(tiny_roberta):
+    return [job(length=length, model=tiny_roberta) for length in (64, 128)]
+
+
+def placed(settings, jobs, need):
+    places, _ = find_devices(settings, jobs)
     return [device for device in (places.take(need) for _ in range(40)) if device]
 
 
-def test_gpus_hold_what_fits(two_gpus):
-    assert placed(KlueSettings(data="d"), 6 * GIB) == ["cuda:0", "cuda:1", "cuda:0", "cuda:0"]
-    assert placed(KlueSettings(data="d"), 0).count("cuda:0") == devices.GPU_JOBS
-    assert placed(KlueSettings(data="d", threads=32), 0) == ["cuda:0", "cuda:1"]
-    assert placed(KlueSettings(data="d", workers=3), 99 * GIB) == ["cuda:0", "cuda:1", "cuda:0"]
-    assert placed(KlueSettings(data="d", device="cpu", workers=2), 99 * GIB) == ["cpu", "cpu"]
+def test_gpus_hold_what_fits(two_gpus, jobs):
+    assert placed(KlueSettings(data="d"), jobs, 6 * GIB) == ["cuda:0", "cuda:1", "cuda:0", "cuda:0"]
+    assert placed(KlueSettings(data="d"), jobs, 0).count("cuda:0") == devices.GPU_JOBS
+    assert placed(KlueSettings(data="d", threads=32), jobs, 0) == ["cuda:0", "cuda:1"]
+    assert placed(KlueSettings(data="d", workers=3), jobs, 99 * GIB) == ["cuda:0", "cuda:1", "cuda:0"]
+    assert placed(KlueSettings(data="d", workers=0), jobs, 99 * GIB) == ["cuda:0"]
+    assert placed(KlueSettings(data="d", device="cpu", workers=2), jobs, 99 * GIB) == ["cpu", "cpu"]
+    assert placed(KlueSettings(data="d", device="cpu", workers=0), jobs, 99 * GIB) == ["cpu"]
 
 
-def test_gpus_that_are_asked_for_and_not_there(monkeypatch):
+def test_memory_is_asked_for_where_it_decides(two_gpus, jobs, monkeypatch):
+    _, needs = find_devices(KlueSettings(data="d"), jobs)
+    assert CONTEXT < needs["klue-nli-64"] < needs["klue-nli-128"]
+    monkeypatch.setattr("transformers.AutoConfig.from_pretrained", None)  # not every encoder's has the same fields
+    monkeypatch.setattr(devices, "_ASK", "raise SystemExit('nobody asks')")
+    for settings in ({"workers": 0}, {"workers": 3}, {"device": "cpu"}):
+        assert set(find_devices(KlueSettings(data="d", **settings), jobs)[1].values()) == {0.0}
+
+
+def test_gpus_that_are_asked_for_and_not_there(monkeypatch, jobs):
     import torch
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(HunminError, match="no GPU is visible"):
-        find_devices(KlueSettings(data="d", device="cuda"))
-    assert find_devices(KlueSettings(data="d", workers=1)).take(math.inf) == "cpu"
+        find_devices(KlueSettings(data="d", device="cuda"), jobs)
+    assert placed(KlueSettings(data="d", workers=1), jobs, math.inf) == ["cpu"]
 
 
-def test_gpus_that_do_not_answer(monkeypatch):
+def test_gpus_that_do_not_answer(two_gpus, jobs, monkeypatch):
     monkeypatch.setattr(devices, "_ASK", "raise SystemExit('driver is gone')")
     with pytest.raises(HunminError, match="driver is gone"):
-        devices._free_bytes()
-    monkeypatch.setattr(devices, "_ASK", "print([1024, 2048])")
-    assert devices._free_bytes() == [1024, 2048]
+        find_devices(KlueSettings(data="d"), jobs)
 
 
 def test_the_kind_of_device_decides_the_precision_before_any_job_runs(monkeypatch):

@@ -8,6 +8,7 @@ import torch
 
 from common.errors import HunminError, UserError
 from common.slurm_array import ArrayElement, ShareDone
+from data.executors import LocalPool
 from hunmin.main import run_command
 from klue import runner
 from klue.runner import plan_stage, run_klue
@@ -102,7 +103,7 @@ def test_in_this_process_a_mistake_is_said_job_by_job_and_a_fault_of_the_code_re
 
 def test_a_job_that_a_signal_kills_is_named_and_the_others_go_on(benchmark, tiny_roberta, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(runner, "run_job", one_dies)
-    monkeypatch.setattr(runner, "modules_of", lambda family: [])
+    monkeypatch.setattr(runner, "LocalPool", lambda modules, environment: LocalPool(environment=environment))
     out, four = tmp_path / "klue", settings(benchmark, tasks=["ynat"], seeds=4, workers=2)
     with pytest.raises(HunminError, match=r"(?s)2 of 4 fine-tuning jobs failed\n  - ynat-pretrained-43: killed by s"):
         run_klue(four, tiny_roberta, out)
