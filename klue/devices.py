@@ -59,30 +59,19 @@ class Devices:
         self._free[device] += need
 
 
-def kind_of_device(settings: KlueSettings) -> str:
-    """Return where jobs run: "cuda" where GPUs are asked for, or allowed and there, else "cpu"."""
-    if settings.device != "auto":
-        return settings.device
-    import torch
-
-    return "cuda" if torch.cuda.device_count() else "cpu"
-
-
 def find_devices(settings: KlueSettings, jobs: Sequence[Job]) -> tuple[Devices, dict[str, float]]:
-    """Return the devices that the settings allow, the GPUs there are, else the CPU, and the bytes that each job needs
-    of one, by its name; 0 where their number alone counts. Raises HunminError where GPUs are asked for and there are
-    none, or where they do not answer."""
+    """Return the devices for jobs of one model, the GPUs there are or the CPU, and the bytes that each job needs of
+    one, by its name; 0 where their number alone counts. Raises HunminError where jobs are for GPUs and there are none,
+    or these do not answer."""
     places, needs = max(1, available_cores() // settings.threads), {job.name: 0.0 for job in jobs}
     workers = settings.workers if settings.workers != 0 else 1
-    gpus = 0
-    if settings.device != "cpu":
-        import torch
-
-        gpus = torch.cuda.device_count()
-    if settings.device == "cuda" and not gpus:
-        raise HunminError("no GPU is visible", "klue.device=cuda needs one", "set klue.device=auto")
-    if not gpus:
+    if jobs[0].device == "cpu":
         return Devices({"cpu": math.inf}, {"cpu": workers or places}), needs
+    import torch
+
+    gpus = torch.cuda.device_count()
+    if not gpus:
+        raise HunminError("no GPU is visible", "klue.device=cuda needs one", "set klue.device=auto")
     names = [f"cuda:{i}" for i in range(gpus)]
     if workers:  # so many, whatever they need
         most = {name: len(range(i, workers, gpus)) for i, name in enumerate(names)}

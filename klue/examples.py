@@ -107,7 +107,13 @@ def split_files(task: Task, data: Path) -> dict[str, Path | None]:
     files = {split: find_file(task, data, split) for split in ("train", "dev", "test")}
     needed = ["train" if task.dev_share else "dev"] + (["test"] if task.test_examples else [])
     for split in (split for split in needed if files[split] is None):
-        raise _no_file(task, data, split)
+        setting = "klue.benchmarks" if task.files else "klue.data"
+        hub = f", or the hub's, {task.hub_config}/{SPLITS[split]}-*{SUFFIX}" if task.hub_config else ""
+        raise UserError(
+            f"no {split} file of {task.name} in {data / task.folder}",
+            f"the data folder has the official layout, {task.file(split)}{hub}",
+            f"fix {setting} (of a command --data), or take the task out of klue.tasks",
+        )
     return files
 
 
@@ -236,16 +242,6 @@ def load_splits(
         notes.append(cut)
     notes = [*([NOTE] if synthetic else []), *notes, *short]
     return Splits(kept, dev, Message("{notes:; }", notes=notes), counts, files_hash(task, data, source), test)
-
-
-def _no_file(task: Task, data: Path, split: str) -> UserError:
-    hub = f", or the hub's, {task.hub_config}/{SPLITS[split]}-*{SUFFIX}" if task.hub_config else ""
-    folder = "klue.benchmarks" if task.files else "klue.data"
-    return UserError(
-        f"no {split} file of {task.name} in {data / task.folder}",
-        f"the data folder has the official layout, {task.file(split)}{hub}",
-        f"fix {folder} (of a command --data), or take the task out of klue.tasks",
-    )
 
 
 def _parted(examples: Sequence[Example], first: Callable[[Example], bool]) -> tuple[list[Example], list[Example]]:

@@ -108,7 +108,8 @@ def finetune(job: Job) -> Outcome:
             worse += 1
             if not best or _value(last[job.metric]) > _value(best[job.metric]):
                 best, predictions, worse = last, found, 0
-                kept = _weights(model) if job.save_model or job.examples.get("test") else {}
+                if job.save_model or job.examples.get("test"):  # in main memory
+                    kept = {name: part.detach().to("cpu", copy=True) for name, part in model.state_dict().items()}
             _log(history, {**last, "loss": round(loss, 6), "of": total})
             since, losses = 0, torch.zeros_like(losses)
             if training.patience and worse >= training.patience:
@@ -154,7 +155,8 @@ def train_step(model: Head, optimizer: Any, rate: float, inputs: dict[str, torch
     model.train()
     for group in optimizer.param_groups:
         group["lr"] = rate
-    with _precision(inputs["input_ids"].device):
+    kind = inputs["input_ids"].device.type
+    with torch.autocast(kind, dtype=torch.bfloat16, enabled=kind == "cuda"):
         loss = model.loss(inputs)
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
@@ -220,15 +222,6 @@ def batch_arrays(
     lengths_B1 = np.array([[len(features.columns["input_ids"][i])] for i in batch])
     arrays["attention_mask"] = (np.arange(arrays["input_ids"].shape[1])[None, :] < lengths_B1).astype(np.int64)
     return arrays
-
-
-def _weights(model: Head) -> dict[str, torch.Tensor]:
-    """Return a copy of the weights, in main memory."""
-    return {name: part.detach().to("cpu", copy=True) for name, part in model.state_dict().items()}
-
-
-def _precision(device: torch.device) -> Any:
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda")
 
 
 @contextmanager

@@ -105,7 +105,32 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     settings were tried, all this is of those with the highest mean of the metric that evaluations were chosen by;
     `settings` are these, `tried` says of how many.
     """
-    return [{**_entry(group), "tried": tried} for group, tried in chosen(rows)]
+    summary = []
+    for group, tried in chosen(rows):
+        first, shares = group[0], [row.get("one_answer_share", 1.0) for row in group if "one_answer" in row]
+        splits = ("best", "last", *(("test",) if all(row.get("test") for row in group) else ()))
+        summary.append(
+            {
+                "model": first.get("model", ""),
+                "task": first["task"],
+                "init": first["init"],
+                "n": len(group),
+                "data_note": first["data_note"],
+                "examples": first["examples"],
+                "data_hash": first.get("data_hash"),
+                "settings": first["settings"],
+                # jobs that predict one label, and for which share of the examples at least
+                **({"collapsed": len(shares), "collapsed_share": min(shares)} if shares else {}),
+                **{
+                    split: {
+                        metric: spread([row[split][metric] for row in group]) for metric in metrics_of(first["task"])
+                    }
+                    for split in splits
+                },
+                "tried": tried,
+            }
+        )
+    return summary
 
 
 def unequal(summary: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
@@ -151,47 +176,12 @@ def chosen(rows: Sequence[dict[str, Any]]) -> list[tuple[list[dict[str, Any]], i
     for model in models:
         for row in sort_rows(row for row in rows if row.get("model", "") == model):
             groups.setdefault((model, row["task"], row["init"]), {}).setdefault(_values(row), []).append(row)
-    found = []
-    for choices in groups.values():
-        metric = _metric(choices.values())
-        # the first of equals
-        best = max(choices.values(), key=lambda group: _mean(spread([row["best"][metric] for row in group])))
-        found.append((best, len(choices)))
-    return found
-
-
-def _entry(group: list[dict[str, Any]]) -> dict[str, Any]:
-    first = group[0]
-    tested = all(row.get("test") for row in group)
-    return {
-        "model": first.get("model", ""),
-        "task": first["task"],
-        "init": first["init"],
-        "n": len(group),
-        "data_note": first["data_note"],
-        "examples": first["examples"],
-        "data_hash": first.get("data_hash"),
-        "settings": first["settings"],
-        **_collapsed(group),
-        **{
-            which: {metric: spread([row[which][metric] for row in group]) for metric in metrics_of(first["task"])}
-            for which in ("best", "last", *(("test",) if tested else ()))
-        },
-    }
-
-
-def _collapsed(group: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return how many jobs predict one label, and for which share of the examples at least; {} where none does."""
-    shares = [row.get("one_answer_share", 1.0) for row in group if "one_answer" in row]
-    return {"collapsed": len(shares), "collapsed_share": min(shares)} if shares else {}
-
-
-def _metric(groups: Iterable[list[dict[str, Any]]]) -> str:
-    """Return the metric that evaluations of a task were chosen by, the task's own where they were not by one."""
-    rows = [row for group in groups for row in group]
-    chosen_by = {row["settings"].get("metric_for_best_model") for row in rows}
-    return (chosen_by.pop() if len(chosen_by) == 1 else None) or TASKS[rows[0]["task"]].selection
-
-
-def _mean(found: dict[str, Any]) -> float:
-    return -math.inf if found["mean"] is None else float(found["mean"])
+    best = []
+    for (_, task, _), settings in groups.items():
+        choices = list(settings.values())
+        metrics = {row["settings"].get("metric_for_best_model") for choice in choices for row in choice}
+        metric = (metrics.pop() if len(metrics) == 1 else None) or TASKS[task].selection
+        means = [spread([row["best"][metric] for row in choice])["mean"] for choice in choices]
+        defined = [-math.inf if mean is None else mean for mean in means]
+        best.append((choices[defined.index(max(defined))], len(choices)))  # the first of equals
+    return best

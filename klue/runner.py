@@ -22,7 +22,7 @@ from common.progress import ProgressBar, duration, say
 from common.slurm_array import ArrayElement, ShareDone
 from data.executors import LocalPool
 from klue.collapse import in_words
-from klue.devices import find_devices, kind_of_device
+from klue.devices import find_devices
 from klue.examples import Splits, load_splits
 from klue.features import check_reading, cut_note, load_tokenizer, make_features, save_features
 from klue.finished import PLANNED, finished_row, gather
@@ -139,7 +139,12 @@ def plan_stage(settings: KlueSettings, model: Path, root: Path) -> Plan:
         cut = resolve_training(settings, task, facts.hidden_size).max_train_examples
         found = splits[name] = load_splits(task, settings.folder_of(name), cut, settings.source_of(name))
         check_reading(task, [*found.train, *found.dev, *found.test], tokenizer, model)
-    jobs = plan_jobs(settings, facts, splits, kind_of_device(settings), root)
+    device = settings.device
+    if device == "auto":
+        import torch
+
+        device = "cuda" if torch.cuda.device_count() else "cpu"
+    jobs = plan_jobs(settings, facts, splits, device, root)
     return Plan(facts, splits, jobs, [job for job in jobs if finished_row(job) is None])
 
 

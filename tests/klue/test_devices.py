@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import klue.devices as devices
 from common.errors import HunminError
-from klue.devices import CONTEXT, Devices, find_devices, kind_of_device, memory_needed
-from klue.plan import Job
+from klue.devices import CONTEXT, Devices, find_devices, memory_needed
+from klue.runner import plan_stage
 from klue.settings import KlueSettings
 
 BASE, LARGE = (
@@ -20,9 +20,9 @@ BASE, LARGE = (
 GIB = 1 << 30
 
 
-def job(task="klue-nli", batch=32, length=128, model=""):
+def job(task="klue-nli", batch=32, length=128, model="", device="cuda"):
     training = SimpleNamespace(global_batch=batch, max_seq_len=length)
-    return SimpleNamespace(name=f"{task}-{length}", task=task, training=training, model=str(model))
+    return SimpleNamespace(name=f"{task}-{length}", task=task, training=training, model=str(model), device=device)
 
 
 def test_jobs_go_to_the_least_busy_device_that_has_room():
@@ -90,19 +90,23 @@ def jobs(tiny_roberta):
     return [job(length=length, model=tiny_roberta) for length in (64, 128)]
 
 
-def placed(settings, jobs, need):
-    places, _ = find_devices(settings, jobs)
+def placed(jobs, need, **settings):
+    places, _ = find_devices(KlueSettings(data="d", **settings), jobs)
     return [device for device in (places.take(need) for _ in range(40)) if device]
 
 
 def test_gpus_hold_what_fits(two_gpus, jobs):
-    assert placed(KlueSettings(data="d"), jobs, 6 * GIB) == ["cuda:0", "cuda:1", "cuda:0", "cuda:0"]
-    assert placed(KlueSettings(data="d"), jobs, 0).count("cuda:0") == devices.GPU_JOBS
-    assert placed(KlueSettings(data="d", threads=32), jobs, 0) == ["cuda:0", "cuda:1"]
-    assert placed(KlueSettings(data="d", workers=3), jobs, 99 * GIB) == ["cuda:0", "cuda:1", "cuda:0"]
-    assert placed(KlueSettings(data="d", workers=0), jobs, 99 * GIB) == ["cuda:0"]
-    assert placed(KlueSettings(data="d", device="cpu", workers=2), jobs, 99 * GIB) == ["cpu", "cpu"]
-    assert placed(KlueSettings(data="d", device="cpu", workers=0), jobs, 99 * GIB) == ["cpu"]
+    assert placed(jobs, 6 * GIB) == ["cuda:0", "cuda:1", "cuda:0", "cuda:0"]
+    assert placed(jobs, 0).count("cuda:0") == devices.GPU_JOBS
+    assert placed(jobs, 0, threads=32) == ["cuda:0", "cuda:1"]
+    assert placed(jobs, 99 * GIB, workers=3) == ["cuda:0", "cuda:1", "cuda:0"]
+    assert placed(jobs, 99 * GIB, workers=0) == ["cuda:0"]
+
+
+def test_a_cpu_holds_as_many_jobs_as_its_cores_allow_or_as_are_asked_for(two_gpus):
+    jobs = [job(device="cpu")]
+    counts = [len(placed(jobs, 99 * GIB, **asked)) for asked in ({}, {"threads": 32}, {"workers": 5}, {"workers": 0})]
+    assert counts == [40, 2, 5, 1] and set(placed(jobs, 99 * GIB)) == {"cpu"}
 
 
 def test_memory_is_asked_for_where_it_decides(two_gpus, jobs, monkeypatch):
@@ -110,17 +114,15 @@ def test_memory_is_asked_for_where_it_decides(two_gpus, jobs, monkeypatch):
     assert CONTEXT < needs["klue-nli-64"] < needs["klue-nli-128"]
     monkeypatch.setattr("transformers.AutoConfig.from_pretrained", None)  # not every encoder's has the same fields
     monkeypatch.setattr(devices, "_ASK", "raise SystemExit('nobody asks')")
-    for settings in ({"workers": 0}, {"workers": 3}, {"device": "cpu"}):
-        assert set(find_devices(KlueSettings(data="d", **settings), jobs)[1].values()) == {0.0}
+    for asked in ({"workers": 0}, {"workers": 3}):
+        assert set(find_devices(KlueSettings(data="d", **asked), jobs)[1].values()) == {0.0}
+    assert find_devices(KlueSettings(data="d"), [job(device="cpu")])[1] == {"klue-nli-128": 0.0}
 
 
 def test_gpus_that_are_asked_for_and_not_there(monkeypatch, jobs):
-    import torch
-
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
     with pytest.raises(HunminError, match="no GPU is visible"):
         find_devices(KlueSettings(data="d", device="cuda"), jobs)
-    assert placed(KlueSettings(data="d", workers=1), jobs, math.inf) == ["cpu"]
 
 
 def test_gpus_that_do_not_answer(two_gpus, jobs, monkeypatch):
@@ -129,12 +131,17 @@ def test_gpus_that_do_not_answer(two_gpus, jobs, monkeypatch):
         find_devices(KlueSettings(data="d"), jobs)
 
 
-def test_the_kind_of_device_decides_the_precision_before_any_job_runs(monkeypatch):
+def test_the_kind_of_device_decides_the_precision_before_any_job_runs(monkeypatch, benchmark, tiny_roberta, tmp_path):
+    def planned(device):
+        settings = KlueSettings(data=str(benchmark), tasks=["ynat"], device=device)
+        return plan_stage(settings, tiny_roberta, tmp_path).jobs[0]
+
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
-    kinds = {device: kind_of_device(KlueSettings(data="x", device=device)) for device in ("auto", "cpu", "cuda")}
-    assert kinds == {"auto": "cuda", "cpu": "cpu", "cuda": "cuda"}
-    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
-    assert kind_of_device(KlueSettings(data="x")) == "cpu"
-    job = Job.model_construct(device="cuda")
+    assert {device: planned(device).device for device in ("auto", "cpu", "cuda")} == {
+        "auto": "cuda", "cpu": "cpu", "cuda": "cuda",
+    }  # fmt: skip
+    job = planned("auto")
     assert (job.precision, job.model_copy(update={"device": "cuda:1"}).precision) == ("bfloat16", "bfloat16")
     assert job.model_copy(update={"device": "cpu"}).precision == "float32"
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    assert planned("auto").device == "cpu"
