@@ -235,7 +235,7 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts) -> dict
                 job = running.pop(name)
                 devices.give(job.device, needs[name])
                 settled += steps_of(job)
-                if reason := _ended(job, code, failures.get(name)):
+                if reason := _ended(job, code, failures.pop(name, None)):
                     failures[name] = reason
             if bar:
                 bar.advance(settled + sum(map(_steps_done, running.values())) - bar.done)
