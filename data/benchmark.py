@@ -14,17 +14,19 @@ of KoBEST, KorSTS and others: see data/benchmark_tables.py.
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Iterator, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
+from common.bounded import UnreadableError, decoded, load_json
 from common.compressed import decompression_errors
 from common.errors import UserError
 from common.files import open_bytes
 from common.globs import expand
+from common.parquet import parquet_rows
 from data.benchmark_tables import Layout, layout_of, table_rows
 from data.readers import first_bytes, refuse_content, stem
 from data.splitting import split_sentences
@@ -121,9 +123,10 @@ def _read_file(name: str, contexts: set[str]) -> list[BenchmarkSentence]:
         content = stream.read()
     try:
         if content.startswith(b"PAR1"):
-            records: Iterator[tuple[str, Any]] = _parquet_records(name, content)
+            rows, _ = parquet_rows(io.BytesIO(content))
+            records: Iterable[tuple[str, Any]] = ((f"row {number}", row) for number, row in enumerate(rows, 1))
         else:
-            text = content.decode("utf-8-sig")
+            text = decoded(content.removeprefix(BOM_UTF8))
             if text.lstrip().startswith("##"):
                 return list(_tsv_sentences(text))
             if layout := layout_of(text):
@@ -137,33 +140,17 @@ def _read_file(name: str, contexts: set[str]) -> list[BenchmarkSentence]:
             except _NotRecognisedError as error:
                 raise _NotRecognisedError(f"{place}: {error}") from None
         return found
-    except UnicodeDecodeError:
-        raise UserError(f"{name} is not UTF-8", LAYOUTS, REMEDY) from None
-    except RecursionError:
-        raise UserError(f"{name} is nested too deeply", LAYOUTS, REMEDY) from None
-    except _NotRecognisedError as error:
+    except (_NotRecognisedError, UnreadableError) as error:
         raise UserError(f"{name} is not recognised as benchmark data: {error}", LAYOUTS, REMEDY) from None
-
-
-def _parquet_records(name: str, content: bytes) -> Iterator[tuple[str, Any]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(pa.BufferReader(content))
-    except (pa.ArrowException, OSError) as error:
-        raise UserError(f"{name} is a damaged Parquet file: {error}", LAYOUTS, "fetch the file again") from None
-    for number, record in enumerate(table.to_pylist(), 1):
-        yield f"row {number}", record
 
 
 def _json_records(text: str) -> Iterator[tuple[str, Any]]:
     """Yield (place, record) of a JSON array, a SQuAD-style object or JSON Lines; nothing for an auxiliary object."""
     try:
-        loaded = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
+        loaded = load_json(text.encode(), place=True)
+    except UnreadableError:
         if not text.lstrip().startswith("{"):
-            raise _NotRecognisedError(f"not valid JSON ({error.msg} in line {error.lineno})") from None
+            raise
         yield from _json_lines(text)
         return
     if isinstance(loaded, list):
@@ -180,10 +167,9 @@ def _json_lines(text: str) -> Iterator[tuple[str, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                record = orjson.loads(line)
-            except orjson.JSONDecodeError as error:
-                raise _NotRecognisedError(f"line {number} is not valid JSON ({error.msg})") from None
-            yield f"line {number}", record
+                yield f"line {number}", load_json(line.encode())
+            except UnreadableError as error:
+                raise UnreadableError(f"line {number}: {error}") from None
 
 
 def _is_auxiliary_object(loaded: Any) -> bool:

@@ -15,13 +15,13 @@ from typing import IO, Any, NamedTuple
 import orjson
 import pyarrow as pa
 
+from common.bounded import MOST_LEVELS, TOO_DEEP, UnreadableError, load_json
 from common.errors import HunminError
 from data.benchmark import load_benchmark
 from data.decontaminate import Decontaminator
 from data.lines import LINE_BYTES, line_batches
 from data.nfc import pseudonymize
 from data.pii import Pseudonymizer
-from data.readers import MOST_LEVELS, TOO_DEEP, UnreadableError, load_json
 from data.splitting import split_sentences
 from data.statistics import Counters, count_documents, histograms, merge, text_size, total
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from typing import IO, Annotated, Any, NamedTuple
 
 from pydantic import AliasChoices, ConfigDict, Field, ValidationError, create_model
 
+from common.bounded import json_lines
 from common.compressed import COMPRESSED, decompression_errors
 from common.errors import UserError
 from common.files import open_bytes
@@ -135,22 +135,15 @@ def read_lines(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[int, A
         raise UserError(f"{path} is missing", "it is a file of JSON Lines", "fix the path")
     named: dict[str, Any] = {name: (COLUMNS[name], ...) for name in columns}
     line, kind = 0, create_model("Row", __config__=ConfigDict(extra="allow"), **named)
-    with decompression_errors(path), open_bytes(path) as stream:
-        for line, content in enumerate(stream, 1):
-            if not content.strip():
-                continue
+    for line, row in json_lines(path):
+        if columns:
             try:
-                row = json.loads(content)
-            except ValueError as error:
-                raise UserError(f"{path}, line {line}: not JSON ({error})", remedy="fix the line") from None
-            if columns:
-                try:
-                    row = kind.model_validate(row if isinstance(row, dict) else {}).model_dump()
-                except ValidationError as error:
-                    what = "{loc[0]}: {msg}".format_map(dict(error.errors()[0]))
-                    rule = f"a row has {', '.join(columns)}"
-                    raise UserError(f"{path}, line {line}: {what}", rule, "fix the line") from None
-            yield line, row
+                row = kind.model_validate(row if isinstance(row, dict) else {}).model_dump()
+            except ValidationError as error:
+                what = "{loc[0]}: {msg}".format_map(dict(error.errors()[0]))
+                rule = f"a row has {', '.join(columns)}"
+                raise UserError(f"{path}, line {line}: {what}", rule, "fix the line") from None
+        yield line, row
     if columns and not line:
         raise UserError(f"{path} holds no rows", f"a row has {', '.join(columns)}", "fetch the file again")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import IO, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
+
+from common.bounded import load_json
+from common.parquet import parquet_rows
 
 SUFFIX = ".parquet"
 SPLITS = {"train": "train", "dev": "validation"}
@@ -18,16 +19,13 @@ NAMED = ("label", "ner_tags")
 def hub_records(stream: IO[bytes]) -> list[dict[str, Any]]:
     """Return the rows of a Parquet file of the hub's dataset without nulls, labels' names in place of their numbers.
     Raises ValueError where it is no whole Parquet file, its labels are numbers without names, or a number has none."""
-    try:
-        table = pq.read_table(pa.BufferReader(stream.read()))
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"it is no whole Parquet file ({error})") from None
-    stored = json.loads((table.schema.metadata or {}).get(b"huggingface", b"{}"))
+    rows, schema = parquet_rows(stream)
+    stored = load_json((schema.metadata or {}).get(b"huggingface", b"{}"))
     features = stored.get("info", {}).get("features", {})
     # a column that is null is a field that the record has not
-    records = [{key: value for key, value in row.items() if value is not None} for row in table.to_pylist()]
-    for column in (column for column in NAMED if column in table.column_names):
-        kind = table.schema.field(column).type
+    records = [{key: value for key, value in row.items() if value is not None} for row in rows]
+    for column in (column for column in NAMED if column in schema.names):
+        kind = schema.field(column).type
         if not pa.types.is_integer(getattr(kind, "value_type", kind)):
             continue
         feature = features.get(column, {})

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from common.compressed import decompression_errors
+from common.bounded import json_lines
 from common.errors import UserError
-from common.files import atomic_write, open_bytes
+from common.files import atomic_write
 from common.progress import say
 from klue.examples import read_examples, tell_contradictions
 from klue.features import check_reading, cut_note, load_tokenizer, make_features
@@ -78,22 +76,19 @@ def read_unlabelled(task: Task, path: Path) -> list[Example]:
     rule = f"a line is an object with the fields of {task.name}: {task.unlabelled_fields}"
     examples: dict[str, Example] = {}
     odd = []
-    with decompression_errors(path), open_bytes(path) as stream:
-        for number, line in enumerate(stream):
-            if not line.strip():
-                continue
-            try:
-                record: Any = json.loads(line)
-                found = {example.guid: example for example in task.unlabelled(record, str(record.get("guid", number)))}
-                if what := task.contradiction(record):
-                    odd.append(f"{next(iter(found), number)}: {what}")
-            except KeyError as error:
-                raise UserError(f"{path}, line {number + 1}: field {error} is missing", rule) from None
-            except (ValueError, TypeError, AttributeError, RecursionError) as error:
-                raise UserError(f"{path}, line {number + 1}: {error}", rule) from None
-            if twice := [guid for guid in found if guid in examples]:
-                raise UserError(f"{path}, line {number + 1}: guid {twice[0]!r} is there twice", rule)
-            examples |= found
+    for number, record in json_lines(path, rule):
+        try:
+            read = task.unlabelled(record, str(record.get("guid", number - 1)))
+            if what := task.contradiction(record):
+                odd.append(f"{next((example.guid for example in read), number - 1)}: {what}")
+        except KeyError as error:
+            raise UserError(f"{path}, line {number}: field {error} is missing", rule) from None
+        except (ValueError, TypeError, AttributeError) as error:
+            raise UserError(f"{path}, line {number}: {error}", rule) from None
+        of_guid = {example.guid: example for example in read}
+        if twice := [guid for guid in of_guid if guid in examples]:
+            raise UserError(f"{path}, line {number}: guid {twice[0]!r} is there twice", rule)
+        examples |= of_guid
     tell_contradictions(path, odd, len(examples))
     if not examples:
         raise UserError(f"{path} holds no texts", rule)

@@ -7,9 +7,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from common.compressed import decompression_errors
+from common.bounded import json_lines
 from common.errors import UserError
-from common.files import open_bytes
 from common.progress import ProgressBar, say
 from klue.examples import read_examples
 from klue.metrics.confidence import drawn_scores, middle
@@ -78,23 +77,19 @@ def read_predictions(task: Task, path: Path, gold: dict[str, Any]) -> dict[str, 
     """Return guid → prediction. Raises UserError where a line is not of the form asked for, its guid is unknown or
     repeated, or the prediction is not one that the task allows; the line is named."""
     predictions: dict[str, Any] = {}
-    with decompression_errors(path), open_bytes(path) as stream:
-        for number, line in enumerate(stream, start=1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-                guid, prediction = record["guid"], record["prediction"]
-            except (ValueError, KeyError, TypeError, RecursionError):
-                raise UserError(f"{path}, line {number} is not a prediction", RULE) from None
-            if not isinstance(guid, str) or guid not in gold:
-                raise UserError(f"{path}, line {number}: guid {shown(guid)} is not in the gold file", RULE)
-            if guid in predictions:
-                raise UserError(f"{path}, line {number}: guid {guid!r} is repeated", RULE)
-            try:
-                predictions[guid] = task.check(prediction, gold[guid])
-            except (ValueError, TypeError) as error:
-                raise UserError(f"{path}, line {number} ({guid}): {error}", RULE) from None
+    for number, record in json_lines(path, RULE):
+        try:
+            guid, prediction = record["guid"], record["prediction"]
+        except (KeyError, TypeError):
+            raise UserError(f"{path}, line {number} is not a prediction", RULE) from None
+        if not isinstance(guid, str) or guid not in gold:
+            raise UserError(f"{path}, line {number}: guid {shown(guid)} is not in the gold file", RULE)
+        if guid in predictions:
+            raise UserError(f"{path}, line {number}: guid {guid!r} is repeated", RULE)
+        try:
+            predictions[guid] = task.check(prediction, gold[guid])
+        except (ValueError, TypeError) as error:
+            raise UserError(f"{path}, line {number} ({guid}): {error}", RULE) from None
     return predictions
 
 

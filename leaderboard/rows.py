@@ -5,12 +5,15 @@ import csv
 import io
 import json
 import math
+from codecs import BOM_UTF8
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from common.bounded import json_lines, load_json
 from common.errors import UserError
+from common.parquet import parquet_rows
 
 SUFFIXES = ("jsonl", "json", "csv", "parquet")
 Row = dict[str, Any]
@@ -29,24 +32,25 @@ def find_rows(data: Path, stem: str, authors: Sequence[str] = ()) -> Path | None
 def read_rows(path: Path) -> list[Row]:
     """Return the rows of a file, told by its suffix; UserError for one that is damaged or holds none."""
     try:
-        if path.suffix == ".parquet":
-            import pyarrow.parquet
-
-            rows = pyarrow.parquet.read_table(path).to_pylist()
-        else:
-            rows = _parse(path.read_text(encoding="utf-8-sig"), path.suffix)
-    except (OSError, ValueError, csv.Error) as error:  # pyarrow's errors, and those of UTF-8, are of these
+        with path.open("rb") as stream:
+            if path.suffix == ".parquet":
+                rows, _ = parquet_rows(stream)
+            elif path.suffix == ".jsonl":
+                rows = [row for _, row in json_lines(path)]
+            else:
+                rows = _parse(stream.read().removeprefix(BOM_UTF8), path.suffix)
+    except (OSError, ValueError, csv.Error) as error:  # the readers' errors, and those of UTF-8, are of these
         raise UserError(f"cannot read {path}: {error}", "", "fetch the file again, or fix it") from None
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise UserError(f"{path} holds no rows", "a row is an object with named fields", "check the file")
     return rows
 
 
-def _parse(content: str, suffix: str) -> Any:
-    if suffix in (".json", ".jsonl"):
-        lines = [line for line in content.split("\n") if line.strip()]
-        loaded = json.loads(content if suffix == ".json" else "[" + ",\n".join(lines) + "]")
+def _parse(raw: bytes, suffix: str) -> Any:
+    if suffix == ".json":
+        loaded = load_json(raw, place=True)
         return loaded["data"] if isinstance(loaded, dict) and "data" in loaded else loaded
+    content = raw.decode()
     form: Any = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if suffix == ".tsv" else {}
     head, *body = [line for line in csv.reader(io.StringIO(content, newline=""), strict=True, **form) if line] or [[]]
     for number, line in enumerate(body, 2):

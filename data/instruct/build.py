@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import xxhash
 
+from common.bounded import UnreadableError
 from common.errors import UserError
 from common.files import atomic_write, stem, suffix_of
 from common.globs import expand
@@ -28,7 +29,6 @@ from data.instruct.rows import Row, row_of, write_rows
 from data.instruct.settings import InstructSettings
 from data.instruct.spec import Layout, is_open, use_of
 from data.nfc import nfc
-from data.readers import UnreadableError
 from data.splitting import split_sentences
 
 TRAIN, HELD_OUT, TABLE, REJECTS = "train.jsonl", "held_out.jsonl", "table.json", "rejects"

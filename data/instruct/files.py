@@ -12,11 +12,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from common.bounded import UnreadableError, load_json
 from common.compressed import COMPRESSED, decompression_errors
 from common.errors import UserError, nearest
 from common.files import open_bytes, stored
 from data.instruct.spec import Layout, Use
-from data.readers import UnreadableError, first_bytes, load_json, refuse_content
+from data.readers import first_bytes, refuse_content
 from data.splitting import split_sentences
 
 Entry = tuple[int, Any]

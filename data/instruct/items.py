@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import xxhash
 
+from common.bounded import NOT_UTF8, UnreadableError
 from data.instruct.rows import Row
 from data.instruct.spec import Use
 from data.nfc import nfc
-from data.readers import UnreadableError
-from data.readers.records import NOT_UTF8
 
 
 class Item(NamedTuple):

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from common.bounded import UnreadableError, load_json
 from common.compressed import decompression_errors
 from common.errors import UserError
 from common.files import atomic_write, open_bytes
-from data.readers import UnreadableError, load_json
 
 TEXTS = ("id", "task", "dataset", "split", "instruction", "input", "output", "licence")
 

@@ -25,18 +25,15 @@ from common.files import HUB, stem
 from data.readers.containers import ContainerError, StandInError, first_bytes, refuse_content, refuse_dangling
 from data.readers.damage import DamagedInputError, UnfitInputError
 from data.readers.formats import READERS, is_referred, parse_block, read_blocks, read_documents, sought
-from data.readers.lines import MOST_LEVELS, TOO_DEEP, load_json
 from data.readers.paths import list_files
 from data.readers.ranges import Lines, Sought, look_through, range_blocks
-from data.readers.records import Block, Document, InputFile, Item, Reject, Skipped, UnreadableError
+from data.readers.records import Block, Document, InputFile, Item, Reject, Skipped
 from data.readers.settings import Format, SourceSettings
 from data.readers.sniff import resolve_format
 
 __all__ = [
     "HUB",
-    "MOST_LEVELS",
     "READERS",
-    "TOO_DEEP",
     "Block",
     "ContainerError",
     "DamagedInputError",
@@ -51,11 +48,9 @@ __all__ = [
     "SourceSettings",
     "StandInError",
     "UnfitInputError",
-    "UnreadableError",
     "first_bytes",
     "is_referred",
     "list_files",
-    "load_json",
     "look_through",
     "parse_block",
     "range_blocks",

@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterator
 from functools import cache
 from itertools import islice
 
+from common.bounded import NOT_UTF8
 from data.readers import records
 from data.readers.blocks import LINES, Borders, count_lines, cut, numbered
 from data.readers.columns import needed_columns
@@ -19,7 +20,7 @@ from data.readers.damage import UnfitInputError
 from data.readers.encoding import TextStream, utf8_lines
 from data.readers.fields import FieldMap
 from data.readers.lines import is_utf8
-from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject
+from data.readers.records import Block, InputFile, Item, Reject
 
 QUOTED, PLAIN = "quoted", "plain"
 MAX_FIELD_LINES = 1000

@@ -7,22 +7,12 @@ from math import isfinite, isnan, nan
 from typing import Any
 from unicodedata import normalize
 
+from common.bounded import NOT_UTF8, UnreadableError, decoded
 from data.nfc import nfc
 from data.readers import records
 from data.readers.holes import MISSING_VALUE
 from data.readers.markup import require_parser, without_markup
-from data.readers.records import (
-    NOT_UTF8,
-    Document,
-    InputFile,
-    Item,
-    Reject,
-    Skipped,
-    UnreadableError,
-    decoded,
-    made_document,
-    too_long,
-)
+from data.readers.records import Document, InputFile, Item, Reject, Skipped, made_document, too_long
 
 
 def plain_items(file: InputFile, number: int, raw: bytes) -> Iterator[Item]:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from common.bounded import UnreadableError, load_json
 from data.readers.blocks import lines_of
 from data.readers.columns import unknown_columns
 from data.readers.damage import UnfitInputError
 from data.readers.encoding import READ_BYTES, TextStream, utf8_lines
 from data.readers.fields import MAX_DEPTH, MISSING, joined, value_at
 from data.readers.json_elements import cut_json, elements_of
-from data.readers.lines import load_json
-from data.readers.records import Block, InputFile, Reject, UnreadableError
+from data.readers.records import Block, InputFile, Reject
 from data.readers.settings import Format
 
 SAMPLED = 50

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+from common.bounded import NOT_UTF8
 from common.compressed import compression_of
 from common.errors import UserError
 from common.files import is_remote, open_bytes, suffix_of
@@ -20,7 +21,7 @@ from data.readers.fit import refuse_without_field
 from data.readers.hub import cut_hub
 from data.readers.paths import HUB
 from data.readers.ranges import Sought, read_range
-from data.readers.records import NOT_UTF8, Block, Document, InputFile, Item, Reject
+from data.readers.records import Block, Document, InputFile, Item, Reject
 from data.readers.registry import BY_SUFFIX, READERS
 from data.readers.settings import Format
 from data.readers.sniff import resolve_format

@@ -6,10 +6,9 @@ import re
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from common.bounded import TOO_DEEP, TOO_MANY, UnreadableError
 from data.cleaning.joints import join, run_together
 from data.cleaning.markup import with_exponents
-from data.readers.lines import TOO_DEEP, TOO_MANY
-from data.readers.records import UnreadableError
 
 GONE_TAGS = [
     *("script", "style", "noscript", "template", "nav", "footer", "aside", "button", "select", "textarea"),

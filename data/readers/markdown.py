@@ -11,11 +11,10 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from common.bounded import TOO_MANY, UnreadableError
 from data.cleaning.joints import join
 from data.cleaning.markup import with_exponents
 from data.readers.html import html_to_text, is_prose
-from data.readers.lines import TOO_MANY
-from data.readers.records import UnreadableError
 
 _DIRECTIVE = re.compile(r"^[ \t]*:::[^\n]*$", re.MULTILINE)
 """Lines of layout (`:::row:::`) that documentation systems add."""

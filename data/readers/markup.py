@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable
 from importlib.util import find_spec
 
+from common.bounded import UnreadableError
 from common.errors import UserError
 from data.readers.namumark import is_redirect, namumark_to_text
-from data.readers.records import Reject, Skipped, UnreadableError
+from data.readers.records import Reject, Skipped
 from data.readers.settings import Markup
 
 _WIKI = (

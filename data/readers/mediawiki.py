@@ -6,20 +6,10 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 
+from common.bounded import TOO_MANY, UnreadableError, decoded
 from data.readers.blocks import Borders
 from data.readers.holes import MISSING_VALUE
-from data.readers.lines import TOO_MANY
-from data.readers.records import (
-    Block,
-    InputFile,
-    Item,
-    Reject,
-    Skipped,
-    UnreadableError,
-    decoded,
-    made_document,
-    parse_each,
-)
+from data.readers.records import Block, InputFile, Item, Reject, Skipped, made_document, parse_each
 
 MOST_ELEMENTS = 1_000_000
 """Tags in one page, each of which takes some hundred bytes of memory; the wikitext in it has none."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from common.bounded import UnreadableError, load_json
 from data.readers.holes import MISSING_VALUE
-from data.readers.lines import load_json
 from data.readers.namumark import is_redirect, namumark_to_text
-from data.readers.records import InputFile, Item, Skipped, UnreadableError, made_document
+from data.readers.records import InputFile, Item, Skipped, made_document
 
 MAIN_NAMESPACE = ("0", "", "문서")
 """Dumps before 2021 number the namespaces (as strings or numbers), later ones may name them."""

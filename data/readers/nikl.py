@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from data.readers.lines import load_json
-from data.readers.records import InputFile, Item, UnreadableError, made_document
+from common.bounded import UnreadableError, load_json
+from data.readers.records import InputFile, Item, made_document
 
 UNITS = ("paragraph", "utterance", "sentence")
 _MARKS = re.compile(r"\{[A-Za-z][A-Za-z_ :0-9-]*\}")

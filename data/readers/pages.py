@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from data.readers.records import Block, InputFile, Item, decoded, made_document, parse_each
+from common.bounded import decoded
+from data.readers.records import Block, InputFile, Item, made_document, parse_each
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 """YAML between lines of three hyphens at the beginning of a page, as site generators keep it."""

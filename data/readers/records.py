@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from common.bounded import UnreadableError
 from data.readers.settings import SourceSettings
 
 MAX_RECORD_BYTES = 64_000_000
 """A longer record (line, page, array element, file that is one document) is quarantined unread, so that no input can
 fill a worker's memory. The longest books are under 10 MB."""
-NOT_UTF8 = "not UTF-8"
 
 
 @dataclass(frozen=True)
@@ -77,22 +77,6 @@ class Document(NamedTuple):
 
 
 Item = Document | Reject | Skipped
-
-
-class UnreadableError(ValueError):
-    """A record cannot be read; the message says why, and holds nothing of it."""
-
-
-def decoded(raw: bytes) -> str:
-    """Return the text of a record.
-
-    Raises:
-        UnreadableError: it is not UTF-8.
-    """
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        raise UnreadableError(NOT_UTF8) from None
 
 
 def parse_each(

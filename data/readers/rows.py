@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from common.parquet import text_bytes
 from data.readers import records
 from data.readers.encoding import UNDECODABLE
 from data.readers.fields import FieldMap
@@ -36,7 +36,7 @@ def _values(column: pa.ChunkedArray | pa.Array) -> Iterable[Any]:
         return chain.from_iterable(map(_values, column.chunks))
     if pa.types.is_dictionary(column.type):
         return _looked_up(column)
-    if _holds_dictionary(column.type) and _text_bytes(column) > records.MAX_RECORD_BYTES:
+    if _holds_dictionary(column.type) and text_bytes(column) > records.MAX_RECORD_BYTES:
         return map(_value, _short(column))
     return _listed(column)
 
@@ -60,17 +60,7 @@ def _looked_up(chunk: pa.DictionaryArray) -> Iterator[Any]:
 def _short(chunk: pa.Array) -> Iterator[Any]:
     """Yield the rows of lists and structures of dictionaries; a row of few bytes may stand for a text without end."""
     for row in range(len(chunk)):
-        yield chunk[row] if _text_bytes(chunk.slice(row, 1)) <= records.MAX_RECORD_BYTES else _TOO_LONG
-
-
-def _text_bytes(chunk: pa.Array) -> int:
-    """Return how many bytes the texts in an array have, each as often as it stands there."""
-    if pa.types.is_dictionary(chunk.type) and not pa.types.is_primitive(chunk.type.value_type):
-        return int(pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py() or 0)
-    if pa.types.is_nested(chunk.type):
-        inner = chunk.flatten()
-        return sum(map(_text_bytes, inner if isinstance(inner, list) else [inner]))
-    return 0
+        yield chunk[row] if text_bytes(chunk.slice(row, 1)) <= records.MAX_RECORD_BYTES else _TOO_LONG
 
 
 def _holds_dictionary(type: pa.DataType) -> bool:

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import orjson
 
+from common.bounded import NOT_UTF8
 from common.compressed import compression_of
 from common.errors import HunminError, nearest
 from common.files import is_remote
 from data.readers.columns import needed_columns
 from data.readers.damage import DamagedInputError, UnfitInputError
 from data.readers.fields import FieldMap
-from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject
+from data.readers.records import Block, InputFile, Item, Reject
 from data.readers.volume import fingerprint, refuse_changed
 
 LOCK_SECONDS = 60.0

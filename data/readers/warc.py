@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from common.bounded import UnreadableError, decoded
 from data.readers import records
 from data.readers.encoding import TextStream
-from data.readers.records import Block, InputFile, Item, Reject, Skipped, UnreadableError, decoded, made_document
+from data.readers.records import Block, InputFile, Item, Reject, Skipped, made_document
 from data.readers.web_pages import Passed, answer_text, content_text, header_fields
 
 MAGIC = re.compile(rb"WARC/[01]\.\d{1,2}[ \t]{0,4}\r?\n")

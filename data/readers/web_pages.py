@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import zstandard
 
+from common.bounded import UnreadableError
 from data.readers import records
 from data.readers.encoding import BOMS, detect, shifted_encoding
-from data.readers.records import UnreadableError
 
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)? +(\d{3})\b[^\n]*\n")
 _HEADER_END = re.compile(rb"\n\r?\n")

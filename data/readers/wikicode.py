@@ -15,10 +15,9 @@ import mwparserfromhell
 from mwparserfromhell.nodes import ExternalLink, Heading, HTMLEntity, Text, Wikilink
 from mwparserfromhell.wikicode import Wikicode
 
+from common.bounded import TOO_MANY, UnreadableError
 from data.cleaning.markup import with_exponents
 from data.readers.holes import HOLE, without_holes
-from data.readers.lines import TOO_MANY
-from data.readers.records import UnreadableError
 from data.readers.templates import shown
 
 GONE_TAGS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
+from common.bounded import load_json
 from common.message import Message
 from klue.metrics.confidence import repeated
 from klue.metrics.pairs import Weighted
@@ -155,7 +155,7 @@ class Task(ABC):
     def records(self, stream: IO[bytes]) -> list[Any]:
         """Return the records of an official file; by default it holds a JSON list of them. Raises ValueError where the
         file is not of that form."""
-        records = json.load(stream)
+        records = load_json(stream.read(), place=True)
         if not isinstance(records, list):
             raise ValueError(f"it holds {type(records).__name__}, not a list of records")
         return records

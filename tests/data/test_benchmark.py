@@ -202,8 +202,6 @@ def test_auxiliary_files_are_passed_over(tmp_path: Path) -> None:
         '{"question": "q", "note": "어떤 글이 여기에 더 있다"}',
         '{"question": "q", "context_preview": 5}',
         '{"sentence": 5, "ner_tags": []}',
-        '{"text": "\\ud800"}',
-        '{"text": "a", "guid": "\\ud800"}',
         b"PAR1 and no table",
     ],
 )

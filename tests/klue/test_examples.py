@@ -132,7 +132,7 @@ def test_compressed_gold(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[{"guid": "g0", "tit', "is not a file of ynat: Unterminated string"),
+        ('[{"guid": "g0", "tit', "is not a file of ynat: not JSON from line 1 on"),
         ("{}", "not a list"),
         ("[]", "holds no records"),
         ("[3]", "record 0 is not a record of ynat"),

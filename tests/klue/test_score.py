@@ -51,7 +51,7 @@ def test_a_line_that_is_no_prediction(gold, tmp_path):
     path = tmp_path / "predictions.jsonl"
     for text in ("정치\n", '{"guid": "g0"}\n', "[1]\n"):
         path.write_text(text)
-        with pytest.raises(UserError, match="line 1 is not a prediction"):
+        with pytest.raises(UserError, match=r"line 1(: not JSON| is not a prediction)"):
             score("ynat", gold, path)
 
 

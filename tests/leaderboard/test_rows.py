@@ -114,7 +114,7 @@ def test_damaged_files(tmp_path: Path) -> None:
         ("cut.json", b'[{"a": 1}', "cannot read"),
         ("cut.csv", b'a,b\n"1,2', "cannot read"),
         ("ragged.tsv", b"a\tb\n1\n", "1 columns"),
-        ("latin.jsonl", "가".encode("cp949"), "cannot read"),
+        ("latin.jsonl", "가".encode("cp949"), "line 1: not UTF-8"),
         ("broken.parquet", b"PAR1", "cannot read"),
         ("empty.jsonl", b"\n", "no rows"),
         ("lists.json", b"[[1]]", "no rows"),

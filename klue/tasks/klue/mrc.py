@@ -6,12 +6,12 @@ start and end are [CLS]; an answer is given when its score is higher than that o
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import IO, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from common.bounded import load_json
 from data.nfc import composed
 from klue.authors.mrc import final_text, joined, words_around
 from klue.metrics.pairs import Weighted
@@ -64,7 +64,7 @@ class ReadingComprehension(Task):
 
     def records(self, stream: IO[bytes]) -> list[Any]:
         """Return the questions, each with its passage, of the nested official file, or of a flat list."""
-        found = json.load(stream)
+        found = load_json(stream.read(), place=True)
         if isinstance(found, list):
             return found
         if not isinstance(found, dict) or not isinstance(found.get("data"), list):

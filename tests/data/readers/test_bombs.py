@@ -14,10 +14,11 @@ import pytest
 import zstandard
 
 from common import compressed
+from common.bounded import UnreadableError, load_json
 from common.compressed import decompression_errors
 from common.errors import UserError
 from common.files import open_bytes
-from data.readers import DamagedInputError, Reject, UnreadableError, list_files, load_json, parse_block, read_blocks
+from data.readers import DamagedInputError, Reject, list_files, parse_block, read_blocks
 from data.readers.html import html_to_text
 from data.readers.markdown import markdown_to_text
 
