@@ -109,7 +109,8 @@ class Work:
         fitting = []
         for folder in self.folders():
             manifest = self._manifest(folder)
-            if manifest and manifest.stage == self.stage and self._fits(Facts.of(manifest), facts):
+            changed = self.differences(Facts.of(manifest), facts) if manifest and manifest.stage == self.stage else None
+            if manifest and changed and not (changed.settings or changed.inputs):
                 fitting.append(Whole(folder, manifest, tuple(missing_outputs(folder, manifest))))
         return max(
             fitting, key=lambda one: (not one.missing, one.folder == current, _written(one.folder)), default=None
@@ -165,10 +166,6 @@ class Work:
         except HunminError as error:  # that one is not used, and no other is lost for it
             say(f"warning: {error.problem}: it is left as it is", style="yellow")
             return None
-
-    def _fits(self, before: Facts, now: Facts) -> bool:
-        changed = self.differences(before, now)
-        return not (changed.settings or changed.inputs)
 
     def _begun(self, facts: Facts, lineage: dict[str, str]) -> Path:
         """Return a new folder with its mark; one without anything but a kill's leftovers is taken."""

@@ -18,12 +18,13 @@ from common.facts import Facts
 from common.files import human_size
 from common.lock import locked
 from common.manifest import MANIFEST, WORK_MARK, Manifest, added_files, read_manifest
-from common.once import Work, read_mark, with_lineage
+from common.once import read_mark, with_lineage
 from common.progress import console, duration, say
 from common.stage_folders import AT_WORK, COUNTS, MADE, folder_of, read_current
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.stages import STAGES
+from hunmin.state import RunFolder
 from pretrain.training_stage import checkpoints_in
 
 NAME = re.compile(r"(?P<stage>[a-z]+)-[0-9a-f]{10}(\.\d+)?")
@@ -94,8 +95,7 @@ def _differences(run: Path, folder: Path, facts: Facts | None) -> list[str]:
     counts = _manifest(folder_of(run, stage.folder)) if stage else None
     if not facts or not stage or not counts:
         return []
-    work = Work(run / MADE, stage.folder, stage.name, stage.model, section=stage.name if stage.model else "")
-    differing = work.differences(facts, Facts.of(counts))
+    differing = RunFolder(run).work(stage).differences(facts, Facts.of(counts))
     return [*differing.settings, *differing.inputs, *differing.rules]
 
 

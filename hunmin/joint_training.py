@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from common.progress import say
-from common.settings import changed_keys, dump_settings
+from common.settings import changed_keys, dump_settings, parse_settings
 from hunmin.hub.follow import following
+from hunmin.instruct.stages import tuning_job
 from hunmin.recipe import Recipe, RunSettings
 from hunmin.run import require_done, run
-from hunmin.stages import Counts, training_job
+from hunmin.stage import Counts
+from hunmin.stages import training_job
 from pretrain.training_stage import Interrupted, take_counts
+from pretrain.tuning.settings import TuneSettings
 
 if TYPE_CHECKING:
     from pretrain.parallel.processes import Process
@@ -37,7 +40,15 @@ def _pretrain(job: dict[str, Any], told: str, process: Process) -> Counts | None
     return train_job(job, told, process)
 
 
+def _tune(job: dict[str, Any], told: str, process: Process) -> Counts | None:
+    from pretrain.tuning.train import tune
+
+    settings = parse_settings(TuneSettings, job["settings"], told)
+    return tune(settings, Path(job["instructions"]), Path(job["out"]), says=process.first)
+
+
 PRETRAINING = Training("pretrain", "encode", training_job, _pretrain)
+TUNING = Training("tune", "instruct", tuning_job, _tune)
 
 
 def train_together(

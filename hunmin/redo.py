@@ -15,7 +15,7 @@ from common.progress import duration
 from common.stage_folders import links_of
 from hunmin.page.page import PAGE, is_page
 from hunmin.recipe import is_resolved_recipe
-from hunmin.stages import Stage, seconds_of
+from hunmin.stage import Stage, seconds_of
 from hunmin.state import KEY_DIFFERS, Verdict
 from pretrain.callbacks.branch import may_differ
 from pretrain.training_stage import checkpoints_in

@@ -20,7 +20,7 @@ from hunmin.page.tables import change
 from hunmin.page.words import ENGLISH, Words
 from hunmin.recipe import Recipe
 from hunmin.scores import NOT_SCORED, score_rows
-from hunmin.stages import stage_times
+from hunmin.stage import stage_times
 from klue.report import results_table
 from klue.synthetic import synthetic_tasks
 from klue.tables import published_for

@@ -28,7 +28,8 @@ from hunmin.preflight import (
 )
 from hunmin.recipe import Recipe, RunSettings, save_recipe
 from hunmin.redo import given_up, refuse_foreign, refuse_redoing, work_seconds
-from hunmin.stages import TIMING, Counts, Stage, Work, stage_named, stages_of
+from hunmin.stage import TIMING, Counts, Stage, Work
+from hunmin.stages import stage_named, stages_of
 from hunmin.state import RunFolder, Verdict, judge
 from hunmin.version import commit
 from pretrain.callbacks.trackers import require_trackers

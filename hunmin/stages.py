@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,105 +12,32 @@ from common.facts import Facts
 from common.files import atomic_write
 from common.manifest import read_manifest
 from common.progress import say
-from common.settings import Settings, dump_settings
-from common.stage_folders import COUNTS, MADE, folder_of, links_of, read_current
+from common.settings import dump_settings
+from common.stage_folders import MADE, folder_of, links_of
 from data.corpus import build_corpus
 from data.pii import key_fingerprint, resolve_key
 from data.rules import LIBRARIES
 from data.settings import CorpusSettings
 from data.units.fields import check_fields
 from hunmin.builtin_recipes import refuse_without_sample
+from hunmin.embed.recipe import EmbedRecipe
+from hunmin.embed.stages import AFTER_EXPORT, ALONE
+from hunmin.hub.scrub import public_recipe
 from hunmin.inputs import Input, corpus_inputs, klue_inputs, model_inputs, training_inputs
+from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.preflight import listed_files, parent_of, unfit_inputs
 from hunmin.recipe import Recipe, RunSettings
+from hunmin.report import write_report
+from hunmin.scores import NOT_SCORED, log_scores
+from hunmin.stage import Counts, Stage, section_settings
 from klue.settings import KlueSettings
 from pretrain.callbacks.branch import read_parent
-from pretrain.callbacks.metrics import read_metrics
 from pretrain.settings import PretrainSettings
 from pretrain.training_stage import steps_done, train_in_processes, write_job
 from tokenizer.encode import encode_corpus
 from tokenizer.extend import continue_tokenizer
 from tokenizer.settings import EncodeSettings, TokenizerSettings
 from tokenizer.train import train_tokenizer
-
-Counts = dict[str, Any]
-Work = Callable[[Any, Path, Path], Counts]
-"""Does a stage: (recipe, run folder, folder to write) → counts."""
-
-TIMING = Path("logs") / "timing.jsonl"
-"""In a run's folder: what each stage took."""
-
-
-def stage_times(run: Path) -> dict[str, dict[str, float]]:
-    """Return stage → {"seconds": of the command that finished it, "since_begin": of commands before it as well, 0 where
-    that is not known}, of the folders that count; of each the last line that is whole."""
-    current = set(read_current(run)[COUNTS].values())
-    rows = [row for row in _timing(run) if not current or row.get("folder") in current]
-    times = {}
-    for row in rows:
-        with suppress(ValueError, TypeError):
-            times[str(row["stage"])] = {name: float(row.get(name, 0)) for name in ("seconds", "since_begin")}
-    return times
-
-
-def seconds_of(run: Path, folder: Path) -> float | None:
-    """Return how long a whole folder was worked on, commands before the one that finished it counted; None if the log
-    does not tell."""
-    rows = [row for row in _timing(run) if row.get("folder") == folder.name]
-    try:
-        return max(float(rows[-1]["seconds"]), float(rows[-1].get("since_begin", 0))) if rows else None
-    except (ValueError, TypeError, KeyError):
-        return None
-
-
-def _timing(run: Path) -> list[dict[str, Any]]:
-    return [row for row in read_metrics(run / TIMING) if isinstance(row, dict) and "stage" in row]
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One stage.
-
-    Args:
-        name: name on the command line, and of its section in the recipe where it has one.
-        after: stages whose output it reads.
-        settings: recipe → the settings its output depends on.
-        work: does the stage: (recipe, run folder, folder to write) → counts.
-        inputs: recipe → what it reads outside the run.
-        packages: packages whose versions the output depends on.
-        model: class of its section, which knows defaults and places.
-        unread: patterns of the files of stages before it that it does not read.
-        includes: whether earlier work counts in the new one: (its facts, the recipe's facts, whether it is finished).
-        extent: folder → how far the work in it has come, for messages.
-        check: refuses what the work would refuse, before it begins: (recipe, run folder).
-    """
-
-    name: str
-    after: tuple[str, ...]
-    settings: Callable[[Any], dict[str, Any]]
-    work: Work
-    inputs: Callable[[Any], list[Input]] = lambda recipe: []
-    packages: tuple[str, ...] = ()
-    model: type[Settings] | None = None
-    unread: tuple[str, ...] = ()
-    includes: Callable[[Facts, Facts, bool], bool] = lambda before, now, finished: False
-    extent: Callable[[Path], str] = lambda folder: ""
-    check: Callable[[Any, Path], None] = lambda recipe, run: None
-
-    @property
-    def folder(self) -> str:
-        """Return what its folder is called."""
-        return "tokens" if self.name == "encode" else self.name
-
-
-def section_settings(name: str) -> Callable[[RunSettings], dict[str, Any]]:
-    """Return what gives a stage the settings of a section of the recipe."""
-
-    def settings(recipe: RunSettings) -> dict[str, Any]:
-        section: Settings | None = getattr(recipe, name)
-        return dump_settings(section) if section else {}
-
-    return settings
 
 
 def _corpus_settings(recipe: Recipe) -> dict[str, Any]:
@@ -195,7 +119,6 @@ def _check_parent(recipe: Recipe, run: Path) -> None:
 
 
 def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
-    from hunmin.hub.scrub import public_recipe
     from pretrain.export.run import export_run
 
     counts = export_run(folder_of(run, "pretrain"), out)
@@ -205,7 +128,6 @@ def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
 
 
 def _klue(recipe: Recipe, run: Path, out: Path) -> Counts:
-    from hunmin.scores import NOT_SCORED, log_scores
     from klue.plan import jobs_of
     from klue.runner import run_klue
 
@@ -230,8 +152,6 @@ def _klue_includes(before: Facts, now: Facts, finished: bool) -> bool:
 
 
 def _report(recipe: Recipe, run: Path, out: Path) -> Counts:
-    from hunmin.report import write_report
-
     return write_report(recipe, run, out)
 
 
@@ -267,16 +187,10 @@ STAGES: tuple[Stage, ...] = (
 
 def stages_of(recipe: RunSettings) -> tuple[Stage, ...]:
     """Return the stages of a recipe, in order."""
-    from hunmin.embed.recipe import EmbedRecipe
-
     if isinstance(recipe, Recipe):
         return encoder_stages(recipe.embed is not None)
     if isinstance(recipe, EmbedRecipe):
-        from hunmin.embed.stages import ALONE
-
         return (ALONE,)
-    from hunmin.instruct.stages import INSTRUCT_STAGES
-
     return INSTRUCT_STAGES
 
 
@@ -288,8 +202,6 @@ def encoder_stages(embeds: bool) -> tuple[Stage, ...]:
     """
     if not embeds:
         return STAGES
-    from hunmin.embed.stages import AFTER_EXPORT
-
     at = STAGES.index(stage_named("export")) + 1
     return (*STAGES[:at], AFTER_EXPORT, *STAGES[at:])
 

@@ -22,7 +22,8 @@ from data.readers.volume import file_version
 from hunmin.inputs import Input
 from hunmin.preflight import parent_of
 from hunmin.recipe import RunSettings
-from hunmin.stages import Stage, stage_named
+from hunmin.stage import Stage
+from hunmin.stages import stage_named
 
 SHOWN_CHANGES = 4
 KEY = ".pii.key_fingerprint:"

@@ -48,8 +48,7 @@ def tune(
     """Tune the recipe's base model on its instructions; resumes. Works under torchrun and srun."""
     from hunmin.instruct.plan import planned, print_tuning
     from hunmin.instruct.recipe import load_instruct_recipe
-    from hunmin.instruct.stages import TUNING
-    from hunmin.joint_training import train_together
+    from hunmin.joint_training import TUNING, train_together
     from hunmin.run import refuse_early, require_done
     from hunmin.run import run as run_recipe
     from pretrain.parallel.world import world_info

@@ -82,7 +82,7 @@ def run(
         raise
     refuse_moved(loaded, recipe, overrides or [])
     if dry_run:
-        from hunmin.embed.stages import dry_run_embed
+        from hunmin.embed.plan import dry_run_embed
         from hunmin.instruct.plan import dry_run_instruct, print_instruct_plan
         from hunmin.plan import dry_run_plan, print_plan
 

@@ -21,7 +21,7 @@ from hunmin.embed.recipe import WithEmbed
 from hunmin.embed.stages import base_of, set_inputs, settings_of, train_on
 from hunmin.inputs import model_inputs
 from hunmin.outside_run import publish_result, refuse_full_folder
-from hunmin.stages import Counts
+from hunmin.stage import Counts
 from hunmin.state import RunFolder
 
 

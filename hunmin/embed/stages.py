@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from common.extras import require
 from common.files import write_text
@@ -13,9 +12,9 @@ from common.names import find
 from common.settings import dump_settings
 from common.stage_folders import folder_of
 from embed.settings import EmbedSettings, require_mteb
-from hunmin.embed.recipe import EmbedRecipe, WithEmbed
+from hunmin.embed.recipe import WithEmbed
 from hunmin.inputs import Input, labelled, model_inputs
-from hunmin.stages import Counts, Stage, section_settings
+from hunmin.stage import Counts, Stage, section_settings
 from pretrain.training_stage import steps_done, train_in_processes, write_job
 
 
@@ -85,24 +84,3 @@ ALONE = Stage(
     ("torch", "transformers", "sentence-transformers", "mteb"), EmbedSettings, extent=steps_done, check=_check,
 )  # fmt: skip
 AFTER_EXPORT = replace(ALONE, after=("export",))
-
-
-def dry_run_embed(recipe: EmbedRecipe, *asked: str | None) -> dict[str, Any]:
-    """Return {"out", "stages": what would run and why, "tuning": rows, batches and steps}; `asked` are `--from`,
-    `--until`, `--restart`.
-
-    Raises:
-        UserError: data or base do not fit.
-    """
-    from embed.base import read_base
-    from embed.batches import epoch_batches
-    from embed.data import load_sets, refuse_small_sets
-    from hunmin.run import judge_all
-
-    rows = [{"stage": one.stage.name, "runs": not one.done, "why": one.why} for one in judge_all(recipe, *asked)]
-    read_base(base_of(recipe), recipe.embed)
-    sets, batch = load_sets(recipe.embed), recipe.embed.batch
-    refuse_small_sets(sets, batch)
-    steps = recipe.embed.steps or recipe.embed.epochs * sum(epoch_batches(one, batch) for one in sets)
-    tuning = {"rows": {one.name: len(one.texts) for one in sets}, "batch": batch, "steps": steps}
-    return {"out": recipe.out, "stages": rows, "tuning": tuning}

@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Any
 from common.globs import expand
 from common.names import find, find_here
 from common.progress import say
-from common.settings import parse_settings
 from common.stage_folders import folder_of
 from data.instruct.settings import InstructSettings
 from hunmin.inputs import Input, labelled, model_inputs
-from hunmin.joint_training import Training
-from hunmin.stages import Counts, Stage, section_settings
+from hunmin.stage import Counts, Stage, section_settings
 from leaderboard.settings import LeaderboardSettings
 from pretrain.training_stage import steps_done, train_in_processes, write_job
 from pretrain.tuning.settings import TuneSettings
 
 if TYPE_CHECKING:
     from hunmin.instruct.recipe import InstructRecipe
-    from pretrain.parallel.processes import Process
 
 
 def _suites(recipe: InstructRecipe) -> dict[str, Path]:
@@ -64,23 +61,14 @@ def _instruct(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
     return build_instructions(recipe.instruct, out, tests)
 
 
-def _job(recipe: InstructRecipe, run: Path, out: Path) -> dict[str, Any]:
+def tuning_job(recipe: InstructRecipe, run: Path, out: Path) -> dict[str, Any]:
+    """Write what `pretrain.tuning.train` is told into the stage's folder, and return it."""
     settings = recipe.tune.model_dump(mode="json")
     return write_job({"settings": settings, "instructions": str(folder_of(run, "instruct")), "out": str(out)}, out)
 
 
-def _train(job: dict[str, Any], told: str, process: Process) -> Counts | None:
-    from pretrain.tuning.train import tune
-
-    settings = parse_settings(TuneSettings, job["settings"], told)
-    return tune(settings, Path(job["instructions"]), Path(job["out"]), says=process.first)
-
-
-TUNING = Training("tune", "instruct", _job, _train)
-
-
 def _tune(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
-    _job(recipe, run, out)
+    tuning_job(recipe, run, out)
     several = [str(recipe.tune.processes)] if recipe.tune.processes > 1 else []
     return train_in_processes(["pretrain.tuning.train", *several], out, recipe.tune)
 

@@ -18,7 +18,7 @@ from hunmin.page.stages import FRESH, RunState, StageFacts, last_written, read_s
 from hunmin.recipe import recipe_of
 from hunmin.report import contamination
 from hunmin.scores import renamed
-from hunmin.stages import TIMING
+from hunmin.stage import TIMING
 from klue.finished import PLANNED, RESULT
 from klue.plan import jobs_of
 from klue.report import read_rows, with_message

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from common.manifest import Manifest, read_manifest
 from common.stage_folders import MADE, folder_of, work_folder_of
-from hunmin.stages import encoder_stages, stage_times
+from hunmin.stage import stage_times
+from hunmin.stages import encoder_stages
 from klue.plan import jobs_of
 
 StageState = Literal["done", "outdated", "under way", "unfinished", "waiting"]

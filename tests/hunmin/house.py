@@ -15,7 +15,7 @@ from hunmin import run as engine
 from hunmin import stages
 from hunmin.inputs import Input
 from hunmin.recipe import Recipe
-from hunmin.stages import Stage
+from hunmin.stage import Stage
 
 Work = Callable[[Path, Path], dict[str, Any]]
 

@@ -1,0 +1,29 @@
+"""What would run of a recipe of sentence embeddings, and what its tuning takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hunmin.embed.recipe import EmbedRecipe
+from hunmin.embed.stages import base_of
+from hunmin.run import judge_all
+
+
+def dry_run_embed(recipe: EmbedRecipe, *asked: str | None) -> dict[str, Any]:
+    """Return {"out", "stages": what would run and why, "tuning": rows, batches and steps}; `asked` are `--from`,
+    `--until`, `--restart`.
+
+    Raises:
+        UserError: data or base do not fit.
+    """
+    from embed.base import read_base
+    from embed.batches import epoch_batches
+    from embed.data import load_sets, refuse_small_sets
+
+    rows = [{"stage": one.stage.name, "runs": not one.done, "why": one.why} for one in judge_all(recipe, *asked)]
+    read_base(base_of(recipe), recipe.embed)
+    sets, batch = load_sets(recipe.embed), recipe.embed.batch
+    refuse_small_sets(sets, batch)
+    steps = recipe.embed.steps or recipe.embed.epochs * sum(epoch_batches(one, batch) for one in sets)
+    tuning = {"rows": {one.name: len(one.texts) for one in sets}, "batch": batch, "steps": steps}
+    return {"out": recipe.out, "stages": rows, "tuning": tuning}
