@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -12,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Strict, ValidationError, model_validator
 
 from common.errors import UserError, nearest
+from common.files import atomic_write
 from common.settings import Settings
 from data.decontaminate.normalise import text_key
 from embed.scored import read_lines
@@ -224,3 +226,25 @@ def describe_sets(sets: Sequence[TrainingSet], tokenizer: Any, length: int, exam
             "counts": dict(dataset.counts), "examples": [list(row) for row in dataset.texts[:examples]],
         })  # fmt: skip
     return described
+
+
+def query_sets(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
+    """Return the sets whose rows are queries and documents.
+
+    Raises:
+        UserError: there is none.
+    """
+    ranked = [dataset for dataset in sets if dataset.shape != "scored"]
+    if not ranked:
+        raise UserError(
+            f"no set with queries: {', '.join(dataset.name for dataset in sets)}",
+            "negatives and rerankers need rows of {query, positive}", "add one to embed.data (korquad, klue-mrc)",
+        )  # fmt: skip
+    return ranked
+
+
+def write_rows(out: Path, dataset: TrainingSet, rows: Iterable[dict[str, Any]]) -> None:
+    """Write the rows of a set as JSON Lines in a folder, each with the built-in sets that the set comes from."""
+    origins = {"origins": sorted(dataset.origins)} if dataset.origins else {}
+    with atomic_write(out / f"{dataset.name}.jsonl", as_given=True) as stream:
+        stream.writelines(json.dumps(row | origins, ensure_ascii=False) + "\n" for row in rows)

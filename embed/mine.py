@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections import Counter, defaultdict
@@ -11,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.files import atomic_write
 from data.decontaminate.normalise import text_key
-from embed.data import TrainingSet, load_sets
+from embed.data import load_sets, query_sets, write_rows
 from embed.settings import EmbedSettings, MineSettings
 
 REPEATED, MARGIN = "left out: repeated", "left out: too few below margin"
@@ -141,25 +139,3 @@ def _search(
             if all((query, positive) in mined for positive in positives):
                 break
     return few | mined
-
-
-def query_sets(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
-    """Return the sets whose rows are queries and documents.
-
-    Raises:
-        UserError: there is none.
-    """
-    ranked = [dataset for dataset in sets if dataset.shape != "scored"]
-    if not ranked:
-        raise UserError(
-            f"no set with queries: {', '.join(dataset.name for dataset in sets)}",
-            "negatives and rerankers need rows of {query, positive}", "add one to embed.data (korquad, klue-mrc)",
-        )  # fmt: skip
-    return ranked
-
-
-def write_rows(out: Path, dataset: TrainingSet, rows: Iterable[dict[str, Any]]) -> None:
-    """Write the rows of a set as JSON Lines in a folder, each with the built-in sets that the set comes from."""
-    origins = {"origins": sorted(dataset.origins)} if dataset.origins else {}
-    with atomic_write(out / f"{dataset.name}.jsonl", as_given=True) as stream:
-        stream.writelines(json.dumps(row | origins, ensure_ascii=False) + "\n" for row in rows)

@@ -18,8 +18,7 @@ from common.names import shown_name
 from common.progress import say
 from common.settings import parse_settings
 from embed.base import LOCAL, load_encoder, load_model
-from embed.data import TrainingSet, load_sets
-from embed.mine import query_sets, write_rows
+from embed.data import TrainingSet, load_sets, query_sets, write_rows
 from embed.scored import SCORED
 from embed.settings import RETRIEVAL, EmbedSettings, PromptSettings, require_mteb
 from embed.trainer import ExactTrainer

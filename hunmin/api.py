@@ -93,7 +93,7 @@ def run_recipe(recipe: str | Path, *overrides: str, first: str | None = None, la
         KeyboardInterrupt: training received a stop signal; its state is saved.
     """
     from common.process import refuse_unguarded
-    from hunmin.instruct.recipe import load_any_recipe
+    from hunmin.recipe_files import load_any_recipe
     from hunmin.run_and_publish import run_whole
 
     refuse_unguarded()

@@ -49,6 +49,14 @@ def _without_secret(name: str) -> str:
     return name
 
 
+class CommitSettings(Settings):
+    """Commits of the names on the hub that a recipe holds."""
+
+    commits: dict[str, str] = runtime({})
+    """Commit for each name on the hub in this recipe (OWNER/NAME, OWNER/NAME@REVISION). Hunmin writes it into the run's
+    recipe.yaml, so that a resumed run reads the same files; change it to move to another commit."""
+
+
 class RunSettings(Settings):
     """What the recipe of any run holds."""
 

@@ -241,8 +241,8 @@ class PretrainSettings(Settings):
 
     def _faults(self) -> Iterator[str]:
         """Yield why settings do not go together, with what to set instead; "" where they do."""
-        from pretrain.models.registry import ARCHITECTURES
-        from pretrain.objectives.registry import fault_of
+        from pretrain.models import registry as architectures
+        from pretrain.objectives import registry as objectives
         from pretrain.optim.registry import OPTIMIZERS, unread_section
 
         warmup = self.optimizer.warmup_steps
@@ -256,8 +256,8 @@ class PretrainSettings(Settings):
                 f"model.initialisation={self.model.initialisation} is for a model that begins at random, and init_from "
                 f"({self.init_from}) brings weights; set model.initialisation=original"
             )
-        yield fault_of(self)
-        yield ARCHITECTURES[self.model.type].fault(self.model)
+        yield objectives.fault_of(self)
+        yield architectures.fault_of(self.model)
         yield unread_section(self.optimizer)
         yield OPTIMIZERS[self.optimizer.type].fault(self)
         if self.compile and self.zero_stage == 3:

@@ -36,8 +36,9 @@ from pretrain.kernels.precision import half_type, resolve_dtype
 from pretrain.models.check_forms import differing_form
 from pretrain.models.continuation import load_model
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
-from pretrain.parallel.engine import Engine, start_engine
+from pretrain.parallel.engine import Engine
 from pretrain.parallel.processes import Process, require_shared_folder
+from pretrain.parallel.start_engine import start_engine
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
 

@@ -43,7 +43,7 @@ from pretrain.kernels.compile import speed_up
 from pretrain.kernels.precision import half_type, resolve_dtype
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.parallel import processes
-from pretrain.parallel.engine import start_engine
+from pretrain.parallel.start_engine import start_engine
 from pretrain.settings import PretrainSettings
 from pretrain.trainer import Trainer
 from tokenizer.shards import TokenShards

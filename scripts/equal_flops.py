@@ -30,7 +30,7 @@ from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.objectives.registry import OBJECTIVES
 from pretrain.optim.schedules import rate_factor
-from pretrain.parallel.engine import start_engine
+from pretrain.parallel.start_engine import start_engine
 from pretrain.settings import PretrainSettings
 from pretrain.trainer import Trainer
 from tokenizer.shards import TokenShards

@@ -17,9 +17,10 @@ import typer.main
 import yaml
 from pydantic import BaseModel
 
-from hunmin.instruct.recipe import InstructRecipe, load_any_recipe
+from hunmin.instruct.recipe import InstructRecipe
 from hunmin.main import app, run_command
 from hunmin.recipe import INSTRUCT_SECTIONS, Recipe, is_of_instructions
+from hunmin.recipe_files import load_any_recipe
 
 ROOT = Path(__file__).parents[1]
 ENGLISH = [

@@ -34,7 +34,7 @@ from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.objectives.registry import OBJECTIVES
 from pretrain.optim.registry import OPTIMIZERS
-from pretrain.parallel.engine import start_engine
+from pretrain.parallel.start_engine import start_engine
 from pretrain.settings import ModelSettings, OptimizerSettings, PretrainSettings
 from pretrain.trainer import Trainer
 from tests.pretrain.small_tokens import make_tokenizer, make_tokens

@@ -32,8 +32,8 @@ def data(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = Fals
     """Read and check the recipe's data sets: rows, texts that are cut, rows removed, licences, an example each."""
     from embed.base import read_base
     from embed.data import describe_sets, load_sets
-    from hunmin.embed.recipe import load_embed_recipe
     from hunmin.embed.stages import base_of, settings_of
+    from hunmin.recipe_files import load_embed_recipe
 
     loaded = load_embed_recipe(recipe, overrides or [])
     settings = settings_of(loaded)
@@ -56,8 +56,8 @@ def train(
     restart: Annotated[bool, typer.Option("--restart", help="Begin again; move what is there aside.")] = False,
 ) -> None:
     """Tune the recipe's encoder on its data sets, and score it where the recipe says so; the same command resumes."""
-    from hunmin.embed.recipe import load_embed_recipe
     from hunmin.recipe import Recipe
+    from hunmin.recipe_files import load_embed_recipe
     from hunmin.run import require_done, run
     from pretrain.parallel.world import world_info
 
@@ -164,7 +164,7 @@ def rerank_teach(recipe: RecipePath, overrides: Overrides = None, out: Out = Non
 
 def _loaded(recipe: str, overrides: list[str] | None) -> WithEmbed:
     from common.extras import require
-    from hunmin.embed.recipe import load_embed_recipe
+    from hunmin.recipe_files import load_embed_recipe
 
     require("sentence_transformers", "this command", "embed")
     from embed.base import quiet_libraries

@@ -25,7 +25,7 @@ Model = Annotated[
 @app.command(epilog="Example: hunmin instruct build configs/quickstart-instruct.yaml")
 def build(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Build a recipe's instructions from the data sets in `instruct.data`."""
-    from hunmin.instruct.recipe import load_instruct_recipe
+    from hunmin.recipe_files import load_instruct_recipe
     from hunmin.run import run
 
     loaded = load_instruct_recipe(recipe, overrides or [], section="instruct")
@@ -47,8 +47,8 @@ def tune(
 ) -> None:
     """Tune the recipe's base model on its instructions; resumes. Works under torchrun and srun."""
     from hunmin.instruct.plan import planned, print_tuning
-    from hunmin.instruct.recipe import load_instruct_recipe
     from hunmin.joint_training import TUNING, train_together
+    from hunmin.recipe_files import load_instruct_recipe
     from hunmin.run import refuse_early, require_done
     from hunmin.run import run as run_recipe
     from pretrain.parallel.world import world_info

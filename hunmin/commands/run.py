@@ -71,9 +71,9 @@ def run(
 ) -> None:
     """Run a recipe: every stage that is not finished, from raw text to KLUE scores. The same command resumes."""
     from hunmin.embed.recipe import EmbedRecipe
-    from hunmin.instruct.recipe import load_any_recipe
     from hunmin.preflight import refuse_moved, refuse_with_inputs
     from hunmin.recipe import Recipe
+    from hunmin.recipe_files import load_any_recipe
 
     try:
         loaded = load_any_recipe(recipe, overrides or [], fetch=not dry_run)

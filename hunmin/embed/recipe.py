@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.settings import apply_overrides, parse_settings, under
+from common.settings import apply_overrides, parse_settings
 from embed.settings import EmbedSettings
-from hunmin.instruct.recipe import CommitSettings, load_any_recipe
 from hunmin.pins import pin_names
-from hunmin.preflight import refuse_moved
-from hunmin.recipe import Recipe, RunSettings
+from hunmin.recipe import CommitSettings, Recipe, RunSettings
 
 
 class EmbedRecipe(RunSettings):
@@ -41,13 +39,3 @@ def read_embed_recipe(written: dict[str, Any], file: Path, overrides: Sequence[s
             "set embed.base to a folder, a run with an export, or hf:OWNER/NAME@COMMIT",
         )  # fmt: skip
     return recipe
-
-
-def load_embed_recipe(path: str, overrides: Sequence[str] = (), fetch: bool = True) -> WithEmbed:
-    """Return the recipe in a YAML file that has a section `embed`; for arguments and errors see `load_recipe`."""
-    keys = under(overrides, "embed", [*Recipe.model_fields])
-    loaded = load_any_recipe(path, keys, fetch=fetch)
-    refuse_moved(loaded, path, overrides)
-    if not isinstance(loaded, (Recipe, EmbedRecipe)) or loaded.embed is None:
-        raise UserError(f"{path} has no section 'embed'", remedy="see configs/embed-small.yaml")
-    return loaded

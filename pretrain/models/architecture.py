@@ -54,20 +54,11 @@ class Architecture(ABC):
 
     def fault(self, model: ModelSettings) -> str:
         """Return why a model cannot be of this architecture, with what to set instead; "" where it can."""
-        from pretrain.models.registry import ARCHITECTURES
-
         if model.initialisation == "local" and not self.learned_positions:
             return (
                 f"model.initialisation=local does not go with model.type={self.name}, whose positions are computed and "
                 "not learned; set model.initialisation=original"
             )
-        for other in ARCHITECTURES.values():
-            for section in other.sections:
-                if section not in self.sections and getattr(model, section) is not None:
-                    return (
-                        f"model.{section} is of model.type={other.name}, and this model is a {self.name}; leave the "
-                        f"section out, or set model.type={other.name}"
-                    )
         return ""
 
     def model_class(self, head: str) -> type[PreTrainedModel]:

@@ -13,7 +13,22 @@ from pretrain.models.roberta import Roberta
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
+    from pretrain.settings import ModelSettings
+
 ARCHITECTURES: dict[str, Architecture] = {one.name: one for one in (Roberta(), Bert(), ModernBert(), DebertaV2())}
+
+
+def fault_of(model: ModelSettings) -> str:
+    """Return why a model cannot be of its architecture, with what to set instead; "" where it can."""
+    own = ARCHITECTURES[model.type]
+    for other in ARCHITECTURES.values():
+        for section in other.sections:
+            if section not in own.sections and getattr(model, section) is not None:
+                return (
+                    f"model.{section} is of model.type={other.name}, and this model is a {own.name}; leave the "
+                    f"section out, or set model.type={other.name}"
+                )
+    return own.fault(model)
 
 
 def first_position(config: PreTrainedConfig) -> int:

@@ -43,9 +43,7 @@ def last_learned(settings: Mapping[str, Any], step: int) -> Objective:
         settings: the run's, as its checkpoints hold them; what they lack is by default.
         step: steps done, at least one.
     """
-    from pretrain.settings import PretrainSettings
-
     phase = settings.get("first_phase")
     if phase and step <= phase["steps"]:
         return OBJECTIVES[phase["objective"]]
-    return OBJECTIVES[settings.get("objective", PretrainSettings.model_fields["objective"].default)]
+    return OBJECTIVES[settings.get("objective", MaskedLanguageModelling.name)]

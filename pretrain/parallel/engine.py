@@ -130,25 +130,3 @@ class Engine(ABC):
 def nothing(sums: Sums) -> Tensor:
     """Return 0, as a loss of which every weight has a gradient."""
     return 0.0 * sum(value for value in sums.values() if value.requires_grad)  # type: ignore[return-value]
-
-
-def start_engine(
-    model: MaskedRowsModel,
-    settings: PretrainSettings,
-    device: torch.device,
-    state: OptimizerState | None = None,
-) -> Engine:
-    """Return the engine that trains a model; the processes of the run have met before.
-
-    Args:
-        model: holds the weights to begin with; it is moved to the device.
-        settings: the run.
-        device: of this process.
-        state: of the optimizer, whole; None begins with none.
-    """
-    kind: type[Engine]
-    if settings.chosen_engine == "deepspeed":
-        from pretrain.parallel.zero import DeepSpeedEngine as kind
-    else:
-        from pretrain.parallel.ddp import TorchEngine as kind
-    return kind(model, settings, device, state)

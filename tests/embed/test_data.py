@@ -14,8 +14,7 @@ from tiny_encoders import pairs, write_lines
 
 from common.errors import UserError
 from embed.card import facts_of, write_card
-from embed.data import load_sets, positives_of, refuse_small_sets
-from embed.mine import write_rows
+from embed.data import load_sets, positives_of, refuse_small_sets, write_rows
 from embed.sets import Leaks, training_rows
 from embed.settings import EmbedSettings
 

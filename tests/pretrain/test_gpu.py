@@ -25,8 +25,8 @@ from pretrain.kernels.attention import attend_texts, fastest_kernels
 from pretrain.kernels.compile import speed_up
 from pretrain.kernels.precision import half_type
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
-from pretrain.parallel.engine import start_engine
 from pretrain.parallel.own_steps import OwnSteps
+from pretrain.parallel.start_engine import start_engine
 from pretrain.settings import PretrainSettings
 from pretrain.trainer import Trainer
 from tests.pretrain.small_batches import CASES, batch_of, each_alone, make

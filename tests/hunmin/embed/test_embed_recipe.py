@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from common.errors import UserError
-from hunmin.embed.recipe import EmbedRecipe, load_embed_recipe
-from hunmin.instruct.recipe import load_any_recipe
+from hunmin.embed.recipe import EmbedRecipe
 from hunmin.main import run_command
 from hunmin.recipe import Recipe, load_recipe
+from hunmin.recipe_files import load_any_recipe, load_embed_recipe
 from hunmin.stages import STAGES, stages_of
 
 CONFIGS = Path(__file__).parents[3] / "configs"

@@ -15,9 +15,9 @@ pytest.importorskip("sentence_transformers")
 sys.path.insert(0, str(Path(__file__).parents[2] / "embed"))
 from tiny_encoders import RUN, embedding_folder, pairs, write_encoder, write_lines
 
-from hunmin.embed.recipe import load_embed_recipe
 from hunmin.embed.stages import settings_of
 from hunmin.main import run_command
+from hunmin.recipe_files import load_embed_recipe
 
 
 @pytest.fixture

@@ -11,9 +11,10 @@ import yaml
 from safetensors.torch import load_file
 
 from common.errors import UserError
-from hunmin.instruct.recipe import InstructRecipe, load_any_recipe, load_instruct_recipe
+from hunmin.instruct.recipe import InstructRecipe
 from hunmin.main import run_command
 from hunmin.recipe import Recipe, load_recipe
+from hunmin.recipe_files import load_any_recipe, load_instruct_recipe
 from hunmin.run import selected
 from hunmin.stages import STAGES, stage_named, stages_of
 from tests.pretrain.tuning.tiny_decoders import write_base

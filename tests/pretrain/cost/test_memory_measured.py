@@ -35,7 +35,7 @@ from pathlib import Path
 
 import torch
 
-from pretrain.parallel.engine import start_engine
+from pretrain.parallel.start_engine import start_engine
 from pretrain.batches.predictions import rows_for
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.settings import PretrainSettings

@@ -72,6 +72,7 @@ def test_samples_are_counted_once_and_only_where_they_are_asked_for() -> None:
 )
 def test_what_a_checkpoint_learned_last(settings: dict[str, Any], names: list[str]) -> None:
     assert [last_learned(settings, step).name for step in (1, 30, 31)] == names
+    assert last_learned({}, 1).name == PretrainSettings().objective
 
 
 def test_the_guard_forgets_the_losses_of_another_objective() -> None:
