@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import hashlib
 import io
@@ -24,14 +25,9 @@ from common.secrets import MASK, masked_urls
 
 CONNECT_SECONDS, ANSWER_SECONDS = 30.0, 60.0
 """How long a web server may take to be reached, and between two pieces of an answer."""
-PNG = b"\x89PNG"
-"""What pictures begin with."""
 HUB = "hf:"
 """What paths of data sets on the hub begin with."""
 
-
-MOST_OF_LINE = 2**20
-"""Bytes read of a file's first line."""
 MOST_FORMS = 1024
 """Ways to write a path that are looked for: three for each of its names that are not ASCII."""
 
@@ -163,13 +159,16 @@ def disk_errors(path: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def atomic_write(path: str | Path, mode: str = "w", as_given: bool = False) -> Iterator[IO[Any]]:
+def atomic_write(
+    path: str | Path, mode: str = "w", as_given: bool = False, before: Callable[[], None] = lambda: None
+) -> Iterator[IO[Any]]:
     """Open a temporary file beside `path`; on a clean exit fsync it and rename it to `path`, else remove it.
 
     Args:
         path: of the file.
         mode: "w" for UTF-8 text, in which secrets told by their form are masked, or "wb".
         as_given: write text that is no message unmasked: documents, predictions, vocabularies.
+        before: called before the rename; where it raises, `path` keeps what it held.
 
     Raises:
         DiskFullError: no space is left; `path` keeps what it held before.
@@ -184,6 +183,7 @@ def atomic_write(path: str | Path, mode: str = "w", as_given: bool = False) -> I
                     yield taking
                 stream.flush()
                 os.fsync(stream.fileno())
+            before()
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -237,22 +237,6 @@ def remove_leftovers(folder: str | Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def refuse_other_kind(path: str | Path, holds: bytes) -> None:
-    """Raise a UserError where a file would be replaced that is of another kind than what is written.
-
-    Args:
-        path: of the file; a pipe or a device is not looked into.
-        holds: what the first line of every file of the kind has in it; an empty file may be replaced, too.
-    """
-    if not is_remote(path) and Path(path).is_file():
-        with open_bytes(path) as stream:
-            begin = stream.readline(MOST_OF_LINE)
-        if begin and holds not in begin:
-            raise UserError(
-                f"{path} exists and is of another kind", "a result replaces only its own kind", "name another"
-            )
-
-
 def fsync_files(folder: Path) -> None:
     """Make the contents of all files below a folder durable, and the names in it."""
     for path in folder.rglob("*"):
@@ -278,8 +262,8 @@ def _fsync(path: str | Path) -> None:
 def publish_folder(temporary: str | Path, final: str | Path, replace: bool = False) -> None:
     """Give a finished folder its final name, after making its files durable.
 
-    At every moment a whole folder is there: what is replaced keeps its bytes, under a hidden name, until the new one
-    has the name.
+    What is replaced goes in the same moment, where the system exchanges names at once (Linux, macOS); elsewhere it
+    keeps its bytes, under a hidden name, until the new one has the name.
 
     Args:
         temporary: the finished folder, on the same file system.
@@ -294,23 +278,35 @@ def publish_folder(temporary: str | Path, final: str | Path, replace: bool = Fal
     old: Path | None = None
     with disk_errors(final):
         fsync_files(temporary)
-        if replace and final.exists():
-            old = free_name(final.with_name(f".{final.name}.old"))
-            final.rename(old)
-        try:
-            temporary.rename(final)  # onto an empty folder, too
-        except OSError as error:
-            if old is not None:
-                with suppress(OSError):
-                    old.rename(final)
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-                raise
-            raise UserError(
-                f"{final} holds something else", "a result never replaces what is not its own", "give another name"
-            ) from None
+        replace = replace and final.exists()
+        if replace and _exchange(temporary, final):
+            old = temporary
+        else:
+            if replace:
+                old = free_name(final.with_name(f".{final.name}.old"))
+                final.rename(old)
+            try:
+                temporary.rename(final)  # onto an empty folder, too
+            except OSError as error:
+                if old is not None:
+                    with suppress(OSError):
+                        old.rename(final)
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                    raise
+                raise UserError(
+                    f"{final} holds something else", "a result never replaces what is not its own", "give another name"
+                ) from None
         fsync_folder(final.parent)
     if old is not None:
         remove_folder(old)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange the names of two paths in one step, and return whether the system and the file system can."""
+    library = ctypes.CDLL(None, use_errno=True)
+    call = getattr(library, "renameat2", None) or getattr(library, "renameatx_np", None)
+    # folders' descriptors take no part in absolute paths; 2 is RENAME_EXCHANGE, and RENAME_SWAP on macOS
+    return call is not None and call(0, os.fsencode(one.absolute()), 0, os.fsencode(other.absolute()), 2) == 0
 
 
 def free_name(path: Path) -> Path:

@@ -21,6 +21,8 @@ from common.settings import settings_hash
 MANIFEST = "manifest.json"
 WORK_MARK = ".work.json"
 """File in the folder of a stage at work: its facts, by which an unfinished attempt is known again."""
+MADE_BY = ".made-by"
+"""File in a folder that a user named and a command continues in: the kind of its content (`common.destinations`)."""
 
 
 class Manifest(BaseModel):
@@ -140,10 +142,11 @@ def made_by(folder: str | Path, stage: str) -> bool:
 
 def added_files(folder: str | Path, manifest: Manifest) -> list[str]:
     """Return the files in a finished folder, hidden ones too, that its manifest does not name: somebody else's."""
-    own = {*manifest.outputs, MANIFEST, WORK_MARK, LOCK}
+    own, marks = {*manifest.outputs, MANIFEST, WORK_MARK}, (LOCK, MADE_BY)
     logged = {"metrics", *(part.partition(".")[0] for name in manifest.outputs for part in name.split("/"))}
     names = (path.relative_to(folder) for path in sorted(Path(folder).rglob("*")) if path.is_file())
-    return [name.as_posix() for name in names if name.as_posix() not in own and not _is_log(name, logged)]
+    others = (name for name in names if name.as_posix() not in own and name.name not in marks)
+    return [name.as_posix() for name in others if not _is_log(name, logged)]
 
 
 def _is_log(name: Path, logged: set[str]) -> bool:

@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from common.destinations import OutputFile
+from common.errors import UserError
 from common.extras import pip_install, require
 from common.files import atomic_write
 from common.progress import say
@@ -21,14 +23,24 @@ HANGUL_FONTS = (
 )
 """Fonts with Hangul, the preferred first."""
 
+FORMATS: dict[str, tuple[dict[str, str | None], bytes]] = {
+    ".png": ({"Software": "hunmin"}, b"tEXtSoftware\0hunmin"),
+    ".svg": ({"Creator": "hunmin", "Date": None}, b"<dc:title>hunmin</dc:title>"),
+    ".pdf": ({"Creator": "hunmin", "CreationDate": None}, b"/Creator (hunmin)"),
+}
+"""Suffix → metadata that names Hunmin, without a date, which would change the bytes; and how it stands in the file."""
 
-def require_plots(option: str) -> None:
-    """Raise a UserError where matplotlib is not installed.
 
-    Args:
-        option: what asks for a plot, such as `--plot`.
+def plot_file(path: Path, option: str, overwrite: bool = False) -> OutputFile:
+    """Return the file of a plot that a user names by an option, before anything is drawn.
+
+    Raises:
+        UserError: matplotlib is not installed, or no plot can be written there.
     """
     require("matplotlib", option, "plots")
+    if path.suffix not in FORMATS:
+        raise UserError(f"{option} {path} has another ending", f"it ends in {', '.join(FORMATS)}", "name such a file")
+    return OutputFile(path, FORMATS[path.suffix][1], overwrite)
 
 
 def can_plot(files: str) -> bool:
@@ -46,7 +58,7 @@ def new_figure(width: float, height: float, **options: Any) -> Figure:
         width, height: in inches.
         options: of matplotlib's `Figure`.
     """
-    require_plots("a plot")
+    require("matplotlib", "a plot", "plots")
     from matplotlib import rcParams
     from matplotlib.figure import Figure
 
@@ -66,20 +78,17 @@ def hangul_font() -> str | None:
     return next((name for name in HANGUL_FONTS if name in installed), None)
 
 
-def save_figure(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, to: Path | OutputFile) -> None:
     """Write a figure in the format of the file's suffix; say once where the fonts lack some of its characters.
 
     Args:
-        path: its folder is made when it is not there.
+        to: the file; its folder is made when it is not there.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = to.path if isinstance(to, OutputFile) else to
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with atomic_write(path, "wb") as stream:
-            # no date and no version, which would change the bytes
-            dates: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-            kind = path.suffix.removeprefix(".")
-            figure.savefig(stream, format=kind, metadata=dates[kind])
+        with to.open("wb") if isinstance(to, OutputFile) else atomic_write(to, "wb") as stream:
+            figure.savefig(stream, format=path.suffix[1:], metadata=FORMATS[path.suffix][0])
     others = [warning.message for warning in caught if "missing from font" not in str(warning.message)]
     for message in others:
         warnings.warn(message, stacklevel=2)

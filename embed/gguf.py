@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from common.destinations import OutputFile
 from common.errors import UserError
 from common.extras import require
 from common.files import disk_errors
@@ -28,15 +29,18 @@ WORD = "\u2581"
 """Prefix of an entry that begins a word, as llama.cpp wants it; WordPiece marks the other entries instead."""
 
 
-def export_gguf(folder: Path) -> Path:
+def export_gguf(folder: Path, overwrite: bool = False) -> Path:
     """Write a model of sentence embeddings as a GGUF file into its folder and return the file.
 
     Args:
         folder: of the model.
+        overwrite: replace an earlier GGUF file.
 
     Raises:
-        UserError: it is no model of sentence embeddings, llama.cpp cannot compute it, or the package gguf is absent.
+        UserError: it is no model of sentence embeddings, llama.cpp cannot compute it, the package gguf is absent, or
+            the folder holds another file of this name.
     """
+    place = OutputFile(folder / GGUF, b"GGUF", overwrite)
     for package, extra in (("gguf", "gguf"), ("sentence_transformers", "embed")):
         require(package, "hunmin export MODEL --gguf", extra)
     positions, model = read_model_folder(folder).max_positions, load_model(folder, "cpu").float()
@@ -49,7 +53,8 @@ def export_gguf(folder: Path) -> Path:
         )
     with disk_errors(folder), TemporaryDirectory(dir=folder, prefix=".gguf-") as temporary:
         _write(Path(temporary, GGUF), model, tokenizer, positions)
-        return Path(temporary, GGUF).replace(folder / GGUF)
+        place.place(Path(temporary, GGUF))
+    return place.path
 
 
 def _tokenizer_faults(tokenizer: dict[str, Any]) -> Iterator[str]:

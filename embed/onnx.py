@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from common.destinations import OutputFile
 from common.errors import HunminError, UserError
 from common.extras import require
-from common.files import atomic_write
 from embed.base import begin_model, load_encoder, load_model
 from embed.settings import GRAPHS, MEASURED, EmbedSettings
 from klue.model_folder import read_model_folder
@@ -21,25 +21,35 @@ from pretrain.export import check, onnx
 
 LEAST_COSINE = 0.99
 """Of a sentence's int8 vector to its fp32 vector."""
+KINDS = {"onnx": b"pytorch", "onnx-int8": b"onnx.quantize"}
+"""Graph → its producer, which stands in its file."""
 TEXTS = [*check.TEXTS, *onnx.TEXTS]
 TEXTS += [" ".join(pair) for pair in permutations(TEXTS, 2)]
 """Sentences that the graphs are compared and timed on."""
 
 
-def export_encoder(folder: Path, int8: bool = False) -> dict[str, Any]:
+def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) -> dict[str, Any]:
     """Write the graphs into a model's folder and return {graph: {"bytes", "sentences_per_second", "cosine": smallest to
     the model's own vectors}}.
 
     Args:
         folder: of an encoder, or of a model of sentence embeddings.
         int8: add the graph in 8 bits.
+        overwrite: replace earlier graphs.
 
     Raises:
-        UserError: the folder holds no encoder, or the packages of the extra `onnx` are absent.
+        UserError: the folder holds no encoder, or other files of these names; or the packages of the extra `onnx` are
+            absent.
         HunminError: a graph gives other vectors than the model; no graph is left then.
     """
     onnx.refuse_onnx("fp32")
     require("sentence_transformers", "hunmin export MODEL --onnx", "embed")
+    places = {
+        name: OutputFile(folder / file, KINDS[name], overwrite)
+        for name, file in GRAPHS.items() if int8 or name == "onnx"
+    }  # fmt: skip
+    # sizes and speeds stay in step with the graphs
+    measured_file = OutputFile(folder / MEASURED, b'"sentences_per_second":', overwrite)
     longest, encoder = read_model_folder(folder).max_positions, load_encoder(folder).eval()
     if (folder / "modules.json").is_file():
         model = load_model(folder, "cpu").float()
@@ -48,7 +58,7 @@ def export_encoder(folder: Path, int8: bool = False) -> dict[str, Any]:
         model = begin_model(folder, EmbedSettings.model_validate(bare), "cpu")
     wanted, figures = model.encode(TEXTS, normalize_embeddings=True), {}
     with TemporaryDirectory(dir=folder, prefix=".onnx-") as temporary:
-        paths = {name: Path(temporary, Path(file).name) for name, file in GRAPHS.items() if int8 or name == "onnx"}
+        paths = {name: Path(temporary, place.path.name) for name, place in places.items()}
         graph = str(paths["onnx"].relative_to(folder))
         onnx.write_onnx(folder, encoder, graph, "last_hidden_state", longest)
         onnx.check_onnx(folder, encoder, graph, longest)
@@ -65,10 +75,9 @@ def export_encoder(folder: Path, int8: bool = False) -> dict[str, Any]:
                     f"a vector of {GRAPHS[name]} has cosine {measured['cosine']:.4f} to the model's own",
                     f"the smallest cosine is {LEAST_COSINE}", "serve onnx/encoder.onnx (leave out --int8)",
                 )  # fmt: skip
-        (folder / "onnx").mkdir(exist_ok=True)
         for name, path in paths.items():
-            path.replace(folder / GRAPHS[name])
-        with atomic_write(folder / MEASURED) as stream:
+            places[name].place(path)
+        with measured_file.open() as stream:
             json.dump(figures, stream, indent=1)
     return figures
 

@@ -94,6 +94,8 @@ def score_models(
     trained = {one for one, task in SCORED.items() if task.set and task.set in learned}
     table: dict[str, Any] = {"tasks": {}, "rows": [], "absent": absent}
     with locked(out):
+        if (out / TABLE).exists():
+            read_table(out)  # one that was edited stays
         loaded = {one: local_task(one, folders) if paths else hub_task(one) for one, paths in files.items()}
         for one, task in loaded.items():
             table["tasks"][one] = {"metric": task.metadata.main_score, "differs": differences(task)}

@@ -121,6 +121,7 @@ def finetune(
     Raises:
         HunminError: a setting is wrong, files are missing, a job has failed, or the script has no guard.
     """
+    from common.destinations import claim_folder
     from common.names import find, read_commits, write_commits
     from common.process import refuse_unguarded
     from common.settings import apply_overrides, inside, parse_settings
@@ -135,6 +136,7 @@ def finetune(
         {"tasks": list(tasks)} if tasks else {}
     )
     settings = parse_settings(KlueSettings, apply_overrides(tree, inside(overrides, "klue")), "finetune")
+    claim_folder(Path(out), "KLUE scores")
     write_commits(Path(out), commits)
     run_klue(settings, folder, Path(out))
     return read_rows(Path(out))

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 from typer.models import CommandInfo, TyperInfo
 
+from common.destinations import CONTRACT
 from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERMINATED, HunminError, UserError
 from common.files import disk_errors
 from common.output import guard_output, typed_words, use_utf8_names
@@ -50,12 +51,13 @@ OUTPUTS = {"--out", "--plot", "--plots", "--hits"}
 
 
 def _prepare(options: Iterable[Any]) -> None:
-    """Leave out "<bool>" beside flags in the help, and refuse URLs where a path is written to."""
+    """Leave out "<bool>" beside flags in the help; where a path is written to, refuse URLs and state the contract."""
     for option in options:
         if getattr(option, "is_flag", False):
             option.metavar = ""
         if not OUTPUTS.isdisjoint(option.opts):
             option.callback = _refuse_url
+            option.help = f"{option.help.removesuffix(CONTRACT).rstrip(' .')}. {CONTRACT}"
 
 
 def _refuse_url(context: Any, option: Any, value: Any) -> Any:

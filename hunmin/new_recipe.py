@@ -7,8 +7,9 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from common.destinations import OutputFile
 from common.errors import UserError
-from common.files import HUB, atomic_write, human_size, is_remote
+from common.files import HUB, human_size, is_remote
 
 if TYPE_CHECKING:
     from data.readers import SourceSettings
@@ -101,11 +102,11 @@ NOT_SCORED = """\
 """
 
 
-def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | None, ask: Ask) -> list[str]:
+def new_recipe(out: OutputFile, text: list[str], name: str, size: Size, klue: str | None, ask: Ask) -> list[str]:
     """Write a recipe, with a vocabulary and steps that suit the text, after it was read as `hunmin run` would.
 
     Args:
-        path: file to write.
+        out: file to write.
         text: inputs of the corpus.
         size: of model and training.
         klue: folder with KLUE's files; None leaves the model unscored.
@@ -129,7 +130,7 @@ def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | N
     full, warmup, tokens = STEPS[size]
     steps = fitting_steps(known or inf, tokens, full)
     values = {
-        "file": str(path),
+        "file": str(out.path),
         "name": name,
         "vocab_size": str(fitting_size(known or inf)),
         "sized": f", for {human_size(known)} of text" if known else "; less text fills fewer: docs/tokenizer.md",
@@ -145,7 +146,7 @@ def new_recipe(path: Path, text: list[str], name: str, size: Size, klue: str | N
     recipe = "\n".join([HEAD, SIZES[size], scored])
     for key, value in values.items():
         recipe = recipe.replace(f"{{{key}}}", value)
-    with atomic_write(path) as stream:
+    with out.open() as stream:
         stream.write(recipe)
         stream.flush()
         load_recipe(stream.name)

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from common.destinations import claim_folder, refuse_folder
 from common.errors import UserError
 from common.files import publish_folder, remove_leftovers
 from common.globs import expand
 from common.manifest import (
+    MADE_BY,
     MANIFEST,
     Manifest,
     describe_outputs,
@@ -23,9 +25,6 @@ from data.shards import SHARDS
 from tokenizer.extend import extend_tokenizer, stated
 from tokenizer.save import read_tokenizer
 from tokenizer.train import TokenizerSettings, train_tokenizer
-
-MARK = ".unfinished"
-"""Tells an unfinished result of these commands from a folder of the user's."""
 
 
 def train_tokenizer_folder(settings: TokenizerSettings, corpus: str, out: Path) -> dict[str, Any]:
@@ -75,7 +74,6 @@ def _publish(
         corpus = {"corpus": counts["corpus"] or "of a version nobody knows"} if "corpus" in counts else {}
         return settings | {"vocab_size": counts["vocab_size"]}, inputs | corpus
 
-    refuse_full_folder(out)
     return publish_result(out, "tokenizer", work, described, "tokenizers", "transformers", "mecab-ko")
 
 
@@ -93,16 +91,11 @@ def publish_result(
         packages: whose versions the bytes depend on.
 
     Raises:
-        UserError: the unfinished result's name is something else's.
+        UserError: the name, or that of the unfinished result, is something else's.
     """
+    refuse_folder(out)
     temporary = out.with_name(f"{out.name}.partial")
-    if temporary.exists() and any(temporary.iterdir()) and not (temporary / MARK).is_file():
-        raise UserError(
-            f"{temporary} holds something else", "an unfinished result has that name until it is whole",
-            "move it away, or give another --out",
-        )  # fmt: skip
-    temporary.mkdir(parents=True, exist_ok=True)
-    (temporary / MARK).touch()
+    claim_folder(temporary, stage)
     counts = work(temporary)
     remove_leftovers(temporary)
     settings, inputs = described(counts)
@@ -111,17 +104,7 @@ def publish_result(
         versions=package_versions("hunmin", *packages),
     )  # fmt: skip
     write_manifest(temporary, manifest)
+    refuse_folder(out)
     publish_folder(temporary, out)
-    (out / MARK).unlink()
+    (out / MADE_BY).unlink()
     return counts
-
-
-def refuse_full_folder(out: Path) -> None:
-    """Raise a UserError when `out` exists and is not empty, or is the folder that the command is given in."""
-    if out.resolve() == Path.cwd():
-        raise UserError(
-            f"--out {out} is the folder you are in", "a result is written beside it and put in its place as a whole",
-            "name a new folder",
-        )  # fmt: skip
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"{out} is not empty", "a result never replaces something else", "give another --out")

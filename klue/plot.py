@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from common.destinations import OutputFile
 from common.plots import new_figure, save_figure
 from klue.tables import Line, tables, unmarked
 from klue.tasks import TASKS
@@ -23,8 +24,8 @@ NUMBERED = 12
 """Labels up to which the cells of a picture of confusion have their numbers."""
 
 
-def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None, path: Path) -> None:
-    """Draw a panel a metric of every suite, a bar a model, ours first, standard deviations as whiskers, as a PNG.
+def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None, to: Path | OutputFile) -> None:
+    """Draw a panel a metric of every suite, a bar a model, ours first, standard deviations as whiskers.
 
     Each of our models has a colour, paler from random weights; doubtful published scores have their mark, and
     the source of the published ones stands below.
@@ -50,7 +51,7 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
             panel.text(max(value, 0.0) + spread[at] + 1, at, f"{value:.1f}{mark}", fontsize=6, va="center")
     sources = dict.fromkeys(note for scores in found for note in scores.notes if note.startswith("published: "))
     figure.supxlabel("\n".join(sources), fontsize=7)
-    save_figure(figure, path)
+    save_figure(figure, to)
 
 
 def _colour(line: Line, models: Sequence[str]) -> Any:
@@ -60,8 +61,8 @@ def _colour(line: Line, models: Sequence[str]) -> Any:
     return f"C{models.index(line.model) % 10}", 1.0 if line.init == "pretrained" else 0.45
 
 
-def draw_confusion(found: Sequence[tuple[str, list[str], np.ndarray]], path: Path) -> None:
-    """Draw a panel a model: of each gold label (down) the share that was taken for each label (across), as a PNG.
+def draw_confusion(found: Sequence[tuple[str, list[str], np.ndarray]], to: Path | OutputFile) -> None:
+    """Draw a panel a model: of each gold label (down) the share that was taken for each label (across).
 
     Args:
         found: title, labels, and counts (gold, predicted) each, see `klue.breakdown.confusion`.
@@ -82,7 +83,7 @@ def draw_confusion(found: Sequence[tuple[str, list[str], np.ndarray]], path: Pat
             for (down, across), share in np.ndenumerate(shares):
                 shade = "white" if share > 50 else "black"
                 panel.text(across, down, f"{share:.0f}", fontsize=6, ha="center", va="center", color=shade)
-    save_figure(figure, path)
+    save_figure(figure, to)
 
 
 def draw_curve(rows: Sequence[dict[str, Any]], path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 
 from common.bounded import json_lines
+from common.destinations import OutputFile
 from common.errors import UserError
-from common.files import atomic_write
 from common.progress import say
 from klue.examples import read_examples, tell_contradictions
 from klue.features import check_reading, cut_note, load_tokenizer, make_features
@@ -22,8 +22,9 @@ from klue.tasks.base import Classification, Example, Task
 
 
 def predict_file(
-    folder: Path, name: str, given: Path, out: Path, device: str = "cpu", probabilities: bool = False
-) -> dict[str, int]:
+    folder: Path, name: str, given: Path, out: Path, device: str = "cpu", probabilities: bool = False,
+    overwrite: bool = False,
+) -> dict[str, int]:  # fmt: skip
     """Write {"guid", "prediction"} lines for every text of a file, in its order.
 
     Returns:
@@ -33,11 +34,13 @@ def predict_file(
         given: JSON Lines with the fields of the task's records but for the label, `guid` where there is one (else
             the line's number from 0); or a file of the benchmark, whose labels are not looked at.
         probabilities: write "probabilities", too: {label: probability} of each text.
+        overwrite: replace earlier predictions.
 
     Raises:
         UserError: the folder holds no model of the task, a line lacks what the task reads, or the task has no
-            probabilities of labels.
+            probabilities of labels; or `out` may not be written.
     """
+    file = OutputFile(out, b'"prediction":', overwrite, [given])
     task = get_task(name)
     labelled = [other for other, kind in TASKS.items() if isinstance(kind, Classification)]
     if probabilities and task.name not in labelled:
@@ -64,7 +67,7 @@ def predict_file(
     where = torch.device(device)
     outputs = predict(model.to(where), features, task, job, where)
     found = task.decode(outputs, features, tokenizer)
-    with atomic_write(out, as_given=True) as stream:
+    with file.open(as_given=True) as stream:
         more = task.probabilities(outputs) if probabilities and isinstance(task, Classification) else None
         write_predictions(stream, [example.guid for example in examples], found, more)
     return {"predictions": len(found), "cut": features.cut}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from rich.text import Text
 
+from common.destinations import OutputFile
 from common.errors import UserError
 from common.names import find
-from common.plots import require_plots
 from common.progress import console, print_json, say, show
 from klue.compare import compare, comparison_grids, read_models
 from klue.error_analysis import confusions, detail_grids, detail_rows, worst, worst_grids
@@ -31,7 +31,7 @@ class Wanted:
     folders: list[tuple[str, Path]]
     """As each was given, and the folder with its results."""
     form: Form
-    plot: str | None
+    plot: OutputFile | None
     interval: bool
     details: list[str]
     worst: int
@@ -57,18 +57,20 @@ def print_report(wanted: Wanted) -> None:
             "it shows the texts of a task's examples, which stand in the benchmark's files",
             "name the task by --breakdown and the folder by --data",
         )
-    if wanted.plot:
-        require_plots("--plot")
+    matrices = {name: replace(plot, path=plot.path.with_name(f"{plot.path.stem}-{name}{plot.path.suffix}"))
+                for name in wanted.tasks if (plot := wanted.plot)}  # fmt: skip
     rows = read_models(wanted.folders, lambda folder: _rows(folder, wanted.names.get(folder)))
     several = len(wanted.folders) > 1
     known = None if several else wanted.held[wanted.folders[0][0]]
     beside = published_for(rows, wanted.published)
     if wanted.plot:
-        draw_scores(rows, beside, Path(wanted.plot))
-        say(f"plot: {wanted.plot}")
+        draw_scores(rows, beside, wanted.plot)
+        say(f"plot: {wanted.plot.path}")
     more, grids, notes = _more(wanted, rows)
-    if wanted.plot:
-        _draw_confusions(wanted, rows, Path(wanted.plot))
+    for name, file in matrices.items():
+        if confused := confusions(rows, name):  # of a task whose predictions are labels
+            draw_confusion(confused, file)
+            say(f"plot: {file.path}")
     counts = {given: ", ".join(f"{n} {count:,}" for n, count in found.items()) for given, found in wanted.held.items()}
     removed = "corpus sentences removed, which equal, resemble or contain one of a task's"
     notes = [f"{given}: {removed}: {found}." for given, found in counts.items() if several and found] + notes
@@ -119,16 +121,6 @@ def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], l
             more.setdefault("worst", {})[name] = worst(rows, name, examples, wanted.worst)
             grids += worst_grids(more["worst"][name], name)
     return more, grids, notes
-
-
-def _draw_confusions(wanted: Wanted, rows: list[dict[str, Any]], plot: Path) -> None:
-    """Draw which label was taken for which, of each task of the details whose predictions are labels, beside the plot:
-    PLOT-TASK.png."""
-    for name in wanted.tasks:
-        if found := confusions(rows, name):
-            path = plot.with_name(f"{plot.stem}-{name}.png")
-            draw_confusion(found, path)
-            say(f"plot: {path}")
 
 
 def _examples(name: str, data: Path, split: str) -> list[Any]:

@@ -12,12 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from common.errors import HunminError, UserError
+from common.errors import HunminError
 from common.files import remove_leftovers, write_text
-from common.lock import LOCK, is_locked, locked
-from common.manifest import WORK_MARK
+from common.lock import is_locked, locked
 from common.message import Message
-from common.names import RECORD
 from common.progress import ProgressBar, duration, say
 from common.slurm_array import ArrayElement, ShareDone
 from data.executors import LocalPool
@@ -73,10 +71,6 @@ def run_klue(
         HunminError: jobs failed; all others were run first.
         ShareDone: the jobs of the share are finished, and others' are not.
     """
-    names = {path.name for path in out.iterdir()} - {RECORD} if out.is_dir() else set()
-    if (out.exists() and not out.is_dir()) or (names and not names & {LOCK, WORK_MARK}):
-        what = f"holds other files ({min(names)} …)" if names else "is a file"
-        raise UserError(f"{out} {what}", "jobs write a folder of their own", "name a new folder")
     plan = plan_stage(settings, model, jobs or jobs_of(out))
     say(str(plan))
     with locked(out, share=share is not None):

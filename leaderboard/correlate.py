@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from common.errors import UserError
-from common.plots import new_figure, require_plots, save_figure
+from common.destinations import OutputFile
+from common.plots import new_figure, save_figure
 from leaderboard.report import read_results
 from leaderboard.suites import SUITES, TASKS
 
@@ -47,16 +47,8 @@ def correlate(paths: Sequence[Path], resamples: int = 1000) -> dict[str, Any]:
     return {"models": sorted(frame.index), "tasks": list(frame), "pairs": pairs, "published": PUBLISHED}
 
 
-def refuse_plot(path: Path) -> None:
-    """Raise a UserError where no heat map can be drawn to a file of this name."""
-    require_plots("--plot")
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise UserError(f"--plot {path} has another ending", "it ends in .png, .svg or .pdf", "name such a file")
-
-
-def heat_map(correlations: dict[str, Any], path: Path) -> None:
-    """Draw Spearman's of what `correlate` returns to a .png, .svg or .pdf; pairs of too few models stay empty."""
-    refuse_plot(path)
+def heat_map(correlations: dict[str, Any], to: Path | OutputFile) -> None:
+    """Draw Spearman's of what `correlate` returns; pairs of too few models stay empty."""
     tasks = correlations["tasks"]
     matrix = np.where(np.eye(len(tasks)) == 1, 1.0, np.nan)
     for pair in correlations["pairs"]:
@@ -69,4 +61,4 @@ def heat_map(correlations: dict[str, Any], path: Path) -> None:
     figure.colorbar(axes.imshow(matrix, vmin=-1, vmax=1, cmap="coolwarm"), label="spearman")
     axes.set_xticks(range(len(tasks)), tasks, rotation=60, ha="right")
     axes.set_yticks(range(len(tasks)), tasks)
-    save_figure(figure, path)
+    save_figure(figure, to)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from common.destinations import OutputFile
 from common.plots import new_figure, save_figure
 
 FIGURES = {
@@ -22,12 +23,12 @@ COLOUR, GREY = "#3b6ea5", "#444444"
 COLUMNS = 2
 
 
-def draw_comparison(rows: list[dict[str, Any]], path: Path) -> None:
-    """Draw the rows of `compare` as a PNG; the same rows give the same bytes.
+def draw_comparison(rows: list[dict[str, Any]], to: Path | OutputFile) -> None:
+    """Draw the rows of `compare`; the same rows give the same bytes.
 
     Args:
         rows: one for each tokenizer, at least one.
-        path: the file; its folder is made when it is not there.
+        to: the file; its folder is made when it is not there.
     """
     names = _short_names([row["tokenizer"] for row in rows])
     lines = -(-len(FIGURES) // COLUMNS)
@@ -45,7 +46,7 @@ def draw_comparison(rows: list[dict[str, Any]], path: Path) -> None:
         axis.set_xlim(0, 1.18 * max(*values, 1e-9))
         axis.set_xticks([])
         axis.spines[["top", "right", "bottom"]].set_visible(False)
-    save_figure(figure, path)
+    save_figure(figure, to)
 
 
 def _short_names(folders: list[str]) -> list[str]:

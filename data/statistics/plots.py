@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from common.plots import hangul_font, new_figure, save_figure
+from common.destinations import OutputFile
+from common.plots import hangul_font, new_figure, plot_file, save_figure
 from data.statistics.counts import Counters
 from data.statistics.table import bin_name
 
@@ -32,21 +33,26 @@ _FINAL = (
 )
 
 
-def draw_statistics(statistics: Counters, folder: Path) -> list[Path]:
-    """Draw what `statistics.json` holds into `folder` and return the files: one for each part that is not empty.
+def statistics_files(folder: Path, overwrite: bool = False) -> dict[str, OutputFile]:
+    """Return part → file in a folder of what `draw_statistics` may draw. Raises UserError as `plot_file`."""
+    return {name: plot_file(folder / f"{name}.png", "--plots", overwrite) for name in _PLOTS}
+
+
+def draw_statistics(statistics: Counters, files: Mapping[str, OutputFile]) -> list[Path]:
+    """Draw what `statistics.json` holds and return the files: one for each part that is not empty.
 
     The same statistics and fonts give the same bytes.
 
     Args:
         statistics: content of `statistics.json`.
-        folder: made when it is not there; files of the same names are replaced.
+        files: part → file of those to draw.
     """
     drawn: list[Path] = []
-    for name, draw in _PLOTS.items():
-        figure = draw(statistics)
+    for name, file in files.items():
+        figure = _PLOTS[name](statistics)
         if figure is not None:
-            drawn.append(folder / f"{name}.png")
-            save_figure(figure, drawn[-1])
+            drawn.append(file.path)
+            save_figure(figure, file)
     return drawn
 
 

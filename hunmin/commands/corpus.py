@@ -10,12 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from common.errors import UserError
-from common.files import refuse_other_kind
 from common.names import find
-from common.plots import require_plots
 from common.progress import console, print_json, say, show
-from hunmin.commands.run import AsJson, Overrides, RecipePath
-from hunmin.commands.streams import end_as_filters_do, open_input, open_output, report
+from hunmin.commands.run import AsJson, Overrides, Overwrite, RecipePath
+from hunmin.commands.streams import end_as_filters_do, files_of, open_input, open_output, report
 
 app = typer.Typer(no_args_is_help=True, help="Build a corpus: clean, decontaminate, pseudonymise and deduplicate text.")
 
@@ -116,26 +114,25 @@ def stats(
             "Personal data is replaced.",
         ),
     ] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Print corpus statistics: sizes by source, removals by rule, personal data, decontamination."""
     from data.commands import stats_stream
-    from data.statistics.plots import draw_statistics
+    from data.statistics.plots import draw_statistics, statistics_files
     from data.statistics.table import load_statistics
     from data.statistics.warnings import warnings_of
 
     if dropped or text:
         _list_dropped(folder, dropped, text, as_json)
         return
-    if plots is not None:
-        require_plots("--plots")
+    files = statistics_files(Path(plots), overwrite) if plots is not None else {}
     if folder == "-":
         with open_input("-") as lines:
             statistics = stats_stream(lines)
     else:
         statistics = load_statistics(Path(folder))
-    if plots is not None:
-        for path in draw_statistics(statistics, Path(plots)):
-            say(f"drawn: {path}")
+    for path in draw_statistics(statistics, files):
+        say(f"drawn: {path}")
     if as_json:
         print_json(statistics)
         return
@@ -234,6 +231,7 @@ def pseudonymize(
             "This prints personal data.",
         ),
     ] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Pseudonymise 16 types of personal data: reads {"text"}, writes it with "spans"."""
@@ -244,7 +242,7 @@ def pseudonymize(
         _list_personal_data(files or [], listed, (source, out), as_json)
         return
     key = resolve_key(PiiSettings(), of_recipe=False)
-    with open_input(source) as lines, open_output(out) as written:
+    with open_input(source) as lines, open_output(out, b'"spans":', overwrite, files_of(source)) as written:
         counts = pseudonymize_stream(lines, written, key)
     report(counts, as_json, out)
 
@@ -289,33 +287,32 @@ def decontaminate(
     hits: Annotated[str, typer.Option("--hits", help="JSON Lines file for the hits.")],
     source: In = "-",
     out: Out = "-",
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Remove sentences found in a benchmark: reads {"id", "text"}, one sentence per line."""
     from data.benchmark import benchmark_files
     from data.commands import decontaminate_stream
 
-    for option, other in (("--out", out), ("--in", source)):
-        if hits == other or (other != "-" and Path(hits).resolve() == Path(other).resolve()):
-            raise UserError(f"{option} and --hits are both {hits}", "the hits have a file of their own", "name another")
+    if hits == out == "-":
+        raise UserError("--out and --hits are both -", "the hits have a file of their own", "name another")
     folder = find(benchmark, "dataset")
-    of_benchmark = {Path(name).resolve() for name in benchmark_files(str(folder))}
-    for option, given in (("--out", out), ("--hits", hits)):
-        if given != "-" and Path(given).resolve() in of_benchmark:
-            raise UserError(f"{option} {given} is a file of the benchmark", "it would be replaced", "name another")
-    if hits != "-":
-        refuse_other_kind(hits, b'"benchmark_guid":')
-    with open_input(source) as lines, open_output(out) as written, open_output(hits) as found:
+    inputs = [*files_of(source), *benchmark_files(str(folder))]
+    with (
+        open_input(source) as lines,
+        open_output(out, b'"text":', overwrite, [*inputs, hits]) as written,
+        open_output(hits, b'"benchmark_guid":', overwrite, [*inputs, out]) as found,
+    ):
         counts = decontaminate_stream(folder, lines, written, found)
     report(counts, as_json, out if hits != "-" else "-")
 
 
 @app.command(epilog="Example: zstd -dc docs.jsonl.zst | hunmin corpus split | head -3")
 @end_as_filters_do()
-def split(source: In = "-", out: Out = "-", as_json: AsJson = False) -> None:
+def split(source: In = "-", out: Out = "-", overwrite: Overwrite = False, as_json: AsJson = False) -> None:
     """Split documents into sentences: reads {"text"}, writes it with "sentences"."""
     from data.commands import split_stream
 
-    with open_input(source) as lines, open_output(out) as written:
+    with open_input(source) as lines, open_output(out, b'"sentences":', overwrite, files_of(source)) as written:
         counts = split_stream(lines, written)
     report(counts, as_json, out)

@@ -93,9 +93,11 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score a model by mteb on local files, beside random weights, character n-grams and published rows."""
+    from common.destinations import claim_folder
     from common.names import find
     from embed.score import score_models
 
+    claim_folder(Path(out), "scores by mteb")
     tuned = folder_of(Path(model), "embed") / "model"
     found = score_models(
         tuned if tuned.is_dir() else find(model, "model"), data or (), Path(out), task or (),

@@ -13,7 +13,7 @@ from common.errors import UserError
 from common.progress import print_json, say
 from common.progress import show as printed
 from common.stage_folders import folder_of, of_run_or_itself
-from hunmin.commands.run import AsJson, Overrides, RecipePath
+from hunmin.commands.run import AsJson, Overrides, Overwrite, RecipePath
 
 app = typer.Typer(no_args_is_help=True, help="Tune Korean decoders: build instructions, tune, answer.")
 Model = Annotated[
@@ -100,9 +100,10 @@ def answer(
     device: Annotated[
         str | None, typer.Option("--device", help="Device: cpu, cuda, …; default: a GPU if available.")
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Answer instructions by greedy decoding, in the layout of tuning."""
-    from common.files import atomic_write
+    from common.destinations import OutputFile
     from data.instruct.layout import user_message
     from hunmin.instruct.stages import decoder_folder
     from leaderboard.rows import read_rows
@@ -110,16 +111,17 @@ def answer(
 
     if (prompt is None) == (given is None) or (given is None) != (out is None):
         raise UserError("give --prompt TEXT, or --in FILE with --out FILE")
+    file = OutputFile(Path(out), b'"answer":', overwrite, [given or "-"]) if out else None
     rows: list[dict[str, Any]] = [{"instruction": prompt}] if given is None else read_rows(Path(given))
     for number, row in enumerate(rows, 1):
         if not isinstance(row.get("instruction"), str) or not isinstance(row.get("input") or "", str):
             raise UserError(f'{given}, row {number}: "instruction" is not text', remedy="fix the row")
     messages = [user_message(row["instruction"], row.get("input") or "") for row in rows]
     found = answers(decoder_folder(model), messages, max_new_tokens, batch_size, device)
-    if out is None:
+    if file is None:
         printed(next(found) + "\n")
         return
-    with atomic_write(Path(out), as_given=True) as stream:
+    with file.open(as_given=True) as stream:
         for row, text in zip(rows, found, strict=True):
             stream.write(json.dumps({**row, "answer": text}, ensure_ascii=False) + "\n")
     say(f"{len(rows):,} answers: {out}")

@@ -8,12 +8,13 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Table
 
-from common.files import PNG, refuse_other_kind
+from common.destinations import claim_folder
 from common.names import find, read_commits, write_commits
+from common.plots import plot_file
 from common.progress import console, print_json, say, show
 from common.stage_folders import folder_of, of_run_or_itself, run_and_stage
 from hunmin import completion
-from hunmin.commands.run import AsJson
+from hunmin.commands.run import AsJson, Overwrite
 
 app = typer.Typer(no_args_is_help=True, help="Fine-tune and score on KLUE and other Korean benchmarks.")
 
@@ -124,6 +125,7 @@ def finetune(
     if dry_run:
         show(f"{plan_stage(settings, folder, jobs_of(Path(out)))}\n")
         return
+    claim_folder(Path(out), "KLUE scores")
     write_commits(Path(out), commits)
     try:
         share = ArrayElement.from_environment() if executor == "slurm-array" else None
@@ -186,12 +188,13 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Write label probabilities too (tasks with one label per text).")
     ] = False,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict labels of new texts with a fine-tuned model; benchmark files work too, their labels are ignored."""
     from klue.predict import predict_file
 
-    counts = predict_file(find(model, "model"), task, Path(given), Path(out), device, probabilities)
+    counts = predict_file(find(model, "model"), task, Path(given), Path(out), device, probabilities, overwrite)
     if as_json:
         print_json({**counts, "out": out}, indent=None)
     else:
@@ -212,9 +215,10 @@ def report(
         str | None,
         typer.Option(
             "--plot",
-            help="PNG file for a bar chart; with --breakdown also a confusion matrix in FILE-TASK.png.",
+            help="Bar chart file: .png, .svg or .pdf; with --breakdown also a confusion matrix in FILE-TASK.png.",
         ),
     ] = None,
+    overwrite: Overwrite = False,
     interval: Annotated[
         bool,
         typer.Option(
@@ -244,8 +248,7 @@ def report(
     from hunmin.report import contamination
     from klue.print_report import Wanted, print_report
 
-    if plot:
-        refuse_other_kind(plot, PNG)
+    chart = plot_file(Path(plot), "--plot", overwrite) if plot else None
     found = [(given, klue_folder(Path(given))) for given in folders]
     runs = {given: run_and_stage(path)[0] for given, path in found}
     recipes = {  # of what `klue finetune` wrote there are none
@@ -256,7 +259,7 @@ def report(
     held = {given: contamination(folder_of(run, "corpus") / "hits.jsonl") for given, run in runs.items()}
     names = {path: recipe.name for path, recipe in recipes.items()}
     kind: Form = "json" if as_json else form
-    print_report(Wanted(found, kind, plot, interval, details or [], worst, data, published, held, names))
+    print_report(Wanted(found, kind, chart, interval, details or [], worst, data, published, held, names))
 
 
 def klue_folder(given: Path) -> Path:

@@ -7,11 +7,13 @@ from typing import Annotated, Literal
 
 import typer
 
+from common.destinations import claim_folder
+from common.plots import plot_file
 from common.progress import print_json, show
 from common.stage_folders import of_run_or_itself
 from hunmin import completion
 from hunmin.commands.instruct import Model
-from hunmin.commands.run import AsJson, Overrides
+from hunmin.commands.run import AsJson, Overrides, Overwrite
 
 app = typer.Typer(
     no_args_is_help=True, help="Score decoders on KIT-19's six sets, nine leaderboard tasks, and held-out rows."
@@ -52,6 +54,7 @@ def score(
     settings = parse_settings(LeaderboardSettings, tree, "command line")
     build = of_run_or_itself(Path(data), "instruct")
     held_out = build / "held_out.jsonl" if suite == "instruct" else None
+    claim_folder(Path(out), "leaderboard scores")
     score_model(settings, decoder_folder(model), Path(out), held_out)
     print_board([out], "json" if as_json else "markdown")
 
@@ -79,18 +82,18 @@ def correlate(
         list[str], typer.Argument(metavar="FILE", help="Results of score or lm-eval, or CSV: model,task,score.")
     ],
     plot: Annotated[str | None, typer.Option("--plot", help="Heat map file: .png, .svg or .pdf.")] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Correlate tasks over models, ten at least: Spearman, Pearson, Kendall, bootstrap intervals."""
     from hunmin.instruct.plan import print_rows
     from leaderboard.correlate import correlate as correlations
-    from leaderboard.correlate import heat_map, refuse_plot
+    from leaderboard.correlate import heat_map
 
-    if plot:
-        refuse_plot(Path(plot))
+    file = plot_file(Path(plot), "--plot", overwrite) if plot else None
     found = correlations([of_run_or_itself(Path(file), "leaderboard") for file in files])
-    if plot:
-        heat_map(found, Path(plot))
+    if file:
+        heat_map(found, file)
     if as_json:
         print_json(found)
         return

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from common.destinations import new_folder, refuse_folder
 from common.errors import UserError
 from common.progress import print_json, say, show
-from hunmin.commands.run import AsJson, Overrides, RecipePath
+from hunmin.commands.run import AsJson, Overrides, Overwrite, RecipePath
 
 Dtype = Literal["fp32", "bf16", "fp16"]
 Language = Literal["en", "ko"]
@@ -90,6 +91,7 @@ def export(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the files and the card; write and upload nothing.")
     ] = False,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Export a checkpoint as a checked transformers model; with --push-to-hub, upload it with its card.
@@ -101,18 +103,13 @@ def export(
     others = sentence_embeddings or public or language or dry_run or dtype != "fp32"
     served = (onnx or gguf) and (onnx or not int8)
     if (model := (source / "config.json").is_file()) and served and not (out or push_to_hub or others):
-        _export_served(source, onnx, int8, gguf, as_json)
+        _export_served(source, onnx, int8, gguf, overwrite, as_json)
         return
-    if model or int8 or gguf or out is None:
-        rule = "a checkpoint is exported with --out; a model's folder gets files with --onnx [--int8] and --gguf alone"
+    if model or int8 or gguf or overwrite or out is None:
+        rule = "a checkpoint is exported with --out, which replaces nothing; a model's folder gets files with --onnx "
+        rule += "[--int8] and --gguf alone, and --overwrite replaces these"
         raise UserError(f"{checkpoint} is {'a' if model else 'no'} model's folder", rule, "see hunmin export --help")
     target = Path(out)
-    if target.resolve() == Path.cwd():
-        raise UserError(
-            f"--out {out} is the working directory",
-            "an export replaces an empty folder as a whole",
-            "name a folder in it: --out model",
-        )
     from hunmin.hub.publish import no_encoder, publish, refuse_no_encoder, run_of
 
     run = None
@@ -140,13 +137,19 @@ def export(
 
         publish_checkpoint(source, run, push_to_hub, not public, dtype, language, True, sentence_embeddings, onnx)
         return
-    _refuse_other_content(source, target, dtype, sentence_embeddings, onnx)
+    from pretrain.export import export_checkpoint, is_export_of
+
+    there = not target.is_symlink() and target.is_dir() and any(target.iterdir())
+    if there and is_export_of(target, source, dtype, sentence_embeddings, onnx):  # a command stopped at its upload
+        say(f"{target} already holds this export")
+    else:
+        refuse_folder(target)
+        there = False
     if push_to_hub:
         prepare(push_to_hub, not public)
-    if not (target.is_dir() and any(target.iterdir())):
-        from pretrain.export import export_checkpoint
-
-        export_checkpoint(source, target, dtype, sentence_embeddings, onnx)
+    if not there:
+        with new_folder(target) as folder:
+            export_checkpoint(source, folder, dtype, sentence_embeddings, onnx)
     url = None
     if push_to_hub and run:
         url = publish(target, run, push_to_hub, not public, language, checkpoint=source)
@@ -160,7 +163,7 @@ def export(
             say(f"{url}: pushed", style="green")
 
 
-def _export_served(model: Path, onnx: bool, int8: bool, gguf: bool, as_json: bool) -> None:
+def _export_served(model: Path, onnx: bool, int8: bool, gguf: bool, overwrite: bool, as_json: bool) -> None:
     """Add to an encoder's folder what other programs serve, and print the size of each file, and of a graph its speed
     and smallest cosine."""
     from hunmin.hub.publish import refuse_damaged_model
@@ -171,30 +174,15 @@ def _export_served(model: Path, onnx: bool, int8: bool, gguf: bool, as_json: boo
     if gguf:
         from embed.gguf import export_gguf
 
-        found["gguf"] = {"bytes": export_gguf(model).stat().st_size}
+        found["gguf"] = {"bytes": export_gguf(model, overwrite).stat().st_size}
     if onnx:
         from embed.onnx import export_encoder
 
-        found |= export_encoder(model, int8)
+        found |= export_encoder(model, int8, overwrite)
     columns = ("bytes", "sentences_per_second", "cosine")
     print_json(found) if as_json else print_rows(
         [{"file": name} | {column: one.get(column, "-") for column in columns} for name, one in found.items()]
     )
-
-
-def _refuse_other_content(source: Path, target: Path, dtype: Dtype, sentence_embeddings: bool, onnx: bool) -> None:
-    """Refuse a folder that holds anything but this very export, as a command that was stopped at its upload leaves."""
-    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
-        return
-    from pretrain.export import is_export_of
-
-    if not target.is_dir() or not is_export_of(target, source, dtype, sentence_embeddings, onnx):
-        raise UserError(
-            f"{target} is not empty, and not this export",
-            "an export overwrites nothing",
-            "name another --out",
-        )
-    say(f"{target} already holds this export")
 
 
 def card(

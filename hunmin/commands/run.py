@@ -27,6 +27,9 @@ RecipePath = Annotated[
 ]
 Overrides = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings that override the recipe.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace an earlier output of this command; otherwise it is refused.")
+]
 
 ENDED = ("finished", "failed")
 """States of a run after which its page does not change."""
@@ -237,6 +240,7 @@ def report(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a finished run's report as JSON on stdout; write no page.")
     ] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Write a run, finished or in progress, as one HTML page without network requests; compare several runs."""
     from common.process import Terminated
@@ -251,7 +255,7 @@ def report(
     if as_json and (out or watch or with_text or language):
         raise UserError("--json with an option of the page", "JSON goes to stdout, and no page is written")
     if len(runs) > 1:
-        _compare(runs, out, language, watch or with_text or as_json)
+        _compare(runs, out, language, overwrite, watch or with_text or as_json)
         return
     [run] = runs
     if as_json:
@@ -262,7 +266,7 @@ def report(
     from hunmin.page.verdict import headline
 
     page = Path(out) if out else run / PAGE
-    facts = write_page(run, page, with_text, every if watch else None, language)
+    facts = write_page(run, page, with_text, every if watch else None, language, overwrite)
     try:
         seen = facts.state
         while watch and facts.state not in ENDED and (seen, facts.state) != ("running", "not running"):
@@ -287,7 +291,7 @@ def report(
             raise typer.Exit(EXIT_FAILED)
 
 
-def _compare(runs: list[Path], out: str | None, language: Language | None, of_one: bool) -> None:
+def _compare(runs: list[Path], out: str | None, language: Language | None, overwrite: bool, of_one: bool) -> None:
     """Write the page of several runs; `of_one`: an option is given that only a page of one run has."""
     from hunmin.page.differences import differing_settings, unequal
     from hunmin.page.page import COMPARISON, write_comparison
@@ -295,7 +299,7 @@ def _compare(runs: list[Path], out: str | None, language: Language | None, of_on
     if of_one:
         raise UserError(f"--watch, --with-text or --json with {len(runs)} runs", "these are of one run", "name one run")
     path = Path(out or COMPARISON)
-    found = write_comparison(runs, path, language)
+    found = write_comparison(runs, path, language, overwrite)
     for key, values in differing_settings(found).items():
         say(f"{key}: {differing_parts(values)}")
     if differs := unequal(found):

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from common.destinations import OutputFile
 from common.errors import UserError
 from common.progress import console, duration, print_json, say
 from hunmin import completion
@@ -49,15 +50,13 @@ def init(
     ] = None,
 ) -> None:
     """Write a commented recipe for your own text; an existing file is never overwritten."""
-    path = Path(out)
-    if path.exists():
-        raise UserError(f"{out} already exists", remedy="name another file: hunmin init --out FILE")
+    file = OutputFile(Path(out))
     text = [*(text or []), *(more or [])]
     if not text:
         if not sys.stdin.isatty():
             raise UserError("no text is named", remedy="hunmin init --text 'texts/*.jsonl'")
         text = [typer.prompt("Your text (files, folder, glob or URL)", err=True)]
-    for entry in new_recipe(path, text, name or path.stem, size, klue, _ask_columns):
+    for entry in new_recipe(file, text, name or file.path.stem, size, klue, _ask_columns):
         say(entry, style="yellow" if entry.startswith("warning: ") else "")
     _say_hours(out)
     say(f"{out}: written. Check it: hunmin run {shlex.quote(out)} --dry-run", style="green")
@@ -119,9 +118,6 @@ def recipes(
     if copy not in known:
         raise UserError(f"there is no recipe '{copy}'", f"built-in recipes: {', '.join(known)}", "hunmin recipes")
     target = Path(out or f"{copy}.yaml")
-    try:
-        with target.open("xb") as stream:
-            stream.write(known[copy].read_bytes())
-    except FileExistsError:
-        raise UserError(f"{target} already exists", remedy="name another file: --out FILE") from None
+    with OutputFile(target).open("wb") as stream:
+        stream.write(known[copy].read_bytes())
     say(f"{target}: written. Change it, then: hunmin run {target}", style="green")

@@ -6,29 +6,26 @@ The commands end as Unix filters do: silently, with 141 when nobody reads their 
 from __future__ import annotations
 
 import bz2
-import errno
 import gzip
 import lzma
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
 import typer
 
 from common.compressed import compression_of, decompression_errors
+from common.destinations import OutputFile
 from common.errors import EXIT_INTERRUPTED, UserError
-from common.files import atomic_write, is_remote, open_bytes
+from common.files import open_bytes
 from common.globs import expand
 from common.progress import print_json, say
 
 EXIT_NO_READER = 141
 """128 + SIGPIPE: what a shell reports of a program whose reader went away."""
-
-OPEN_FILES = ("/dev/", "/proc/")
-"""Folders of devices, and of files that a process has open."""
 
 
 @contextmanager
@@ -67,6 +64,11 @@ def _flat(counts: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]
             yield f"{prefix}{name}", value
 
 
+def files_of(path: str) -> list[str]:
+    """Return the files that a path, pattern or folder stands for; none of "-"."""
+    return [] if path == "-" else expand(path)
+
+
 @contextmanager
 def open_input(path: str) -> Iterator[IO[bytes]]:
     """Open one file, URL or "-" for reading bytes, decompressed by its name.
@@ -77,7 +79,7 @@ def open_input(path: str) -> Iterator[IO[bytes]]:
     if path == "-":
         yield _standard_input()
         return
-    files = expand(path)
+    files = files_of(path)
     if len(files) > 1:
         raise UserError(
             f"{path} stands for {len(files)} files",
@@ -97,14 +99,17 @@ def _standard_input() -> IO[bytes]:
 
 
 @contextmanager
-def open_output(path: str) -> Iterator[IO[bytes]]:
+def open_output(
+    path: str, kind: bytes, overwrite: bool = False, inputs: Sequence[str | Path] = ()
+) -> Iterator[IO[bytes]]:
     """Open a path or "-" for writing bytes, compressed by its name (.gz .bz2 .xz .zst).
 
-    A file gets its name when it is whole, and a link stays one; a device, a named pipe or /dev/stdout is written as it
-    is.
+    Args:
+        path: of the file.
+        kind, overwrite, inputs: of `common.destinations.OutputFile`.
 
     Raises:
-        UserError: the path is a folder or a URL, or cannot be written.
+        UserError: as `OutputFile`, or standard output is closed.
     """
     if path == "-":
         if sys.stdout is None:
@@ -112,20 +117,9 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    file = Path(path)
-    rule, remedy = "an output is a file, or - for standard output", "name a file in a folder you may write to"
-    if file.is_dir() or is_remote(path):
-        raise UserError(f"cannot write to {path}: it is {'a URL' if is_remote(path) else 'a folder'}", rule, remedy)
-    with ExitStack() as stack:
-        try:
-            in_place = path.startswith(OPEN_FILES) or (file.exists() and not file.is_file())
-            target = file.resolve()
-            if target.is_symlink():  # from Python 3.13 on a loop of links is no error of resolve
-                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-            stream: Any = stack.enter_context(file.open("wb") if in_place else atomic_write(target, "wb"))
-        except (OSError, RuntimeError) as error:  # before, it is the latter
-            raise UserError(f"cannot write to {path}: {getattr(error, 'strerror', error)}", rule, remedy) from None
-        yield stack.enter_context(_compressed(stream, compression_of(file) or ""))
+    file = OutputFile(Path(path), kind, overwrite, inputs)
+    with file.open("wb") as stream, _compressed(stream, compression_of(file.path) or "") as written:
+        yield written
 
 
 @contextmanager

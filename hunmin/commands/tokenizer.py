@@ -8,10 +8,9 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
-from common.files import PNG, refuse_other_kind
-from common.plots import require_plots
+from common.plots import plot_file
 from common.progress import console, print_json, say
-from hunmin.commands.run import AsJson
+from hunmin.commands.run import AsJson, Overwrite
 
 app = typer.Typer(no_args_is_help=True, help="Morpheme-aware WordPiece vocabularies: train, extend, compare, show.")
 
@@ -184,21 +183,20 @@ def extend(
 def compare(
     folders: Folders,
     text: Annotated[str, typer.Option("--text", help="Held-out text, one document per line.")],
-    plot: Annotated[str | None, typer.Option("--plot", help="PNG file for a bar chart.")] = None,
+    plot: Annotated[str | None, typer.Option("--plot", help="Bar chart file: .png, .svg or .pdf.")] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare tokenizers: fertility, continued words, unknowns, morpheme boundaries (KLUE paper, Table 35)."""
     from tokenizer.compare import compare as compare_tokenizers
     from tokenizer.compare import shown, without_unused_share
 
-    if plot:
-        require_plots("--plot")
-        refuse_other_kind(plot, PNG)
+    file = plot_file(Path(plot), "--plot", overwrite) if plot else None
     rows = compare_tokenizers(folders, text)
-    if plot:
+    if file:
         from tokenizer.plots import draw_comparison
 
-        draw_comparison(rows, Path(plot))
+        draw_comparison(rows, file)
         say(f"drawn: {plot}")
     if as_json:
         print_json(rows)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from common.current import make_current, refuse_taken_name
+from common.destinations import refuse_folder
 from common.errors import UserError
 from common.facts import Facts
 from common.lock import locked
@@ -20,7 +21,7 @@ from embed.settings import EmbedSettings
 from hunmin.embed.recipe import WithEmbed
 from hunmin.embed.stages import base_of, set_inputs, settings_of, train_on
 from hunmin.inputs import model_inputs
-from hunmin.outside_run import publish_result, refuse_full_folder
+from hunmin.outside_run import publish_result
 from hunmin.stage import Counts
 from hunmin.state import RunFolder
 
@@ -94,6 +95,8 @@ def _made(
     Raises:
         UserError: its folder, or its name in the run, holds something else.
     """
+    if out is not None:
+        refuse_folder(Path(out))
     run, packages = Path(recipe.out), ("torch", "transformers", "sentence-transformers")
     with locked(run):
         inputs = set_inputs(settings_of(recipe))
@@ -101,7 +104,6 @@ def _made(
             inputs += model_inputs(f"model {number}", str(model), "model")
         digests = RunFolder(run).digests(inputs)
         if out is not None:
-            refuse_full_folder(Path(out))
             return publish_result(Path(out), name, work, lambda _: (settings, digests), *packages)
         refuse_taken_name(links_of(run, name)[0], name)
         facts, current = Facts(settings, digests, rules_number("embed")), folder_of(run, name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,8 +20,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from common.control_characters import escaped
+from common.destinations import OutputFile
 from common.errors import UserError
-from common.files import atomic_write, human_size
+from common.files import human_size
+from common.secrets import masked_urls
 from hunmin.page import (
     compare,
     corpus,
@@ -42,8 +45,12 @@ PAGE = "report.html"
 """File in the run folder: beside the stages, as it changes with what comes after them, and holds times."""
 COMPARISON = "comparison.html"
 """File in the working folder: several runs side by side."""
-GENERATOR = '<meta name="generator" content="hunmin">'
+GENERATOR = '<meta name="generator" content="hunmin'
 """What tells a page of this command from other files."""
+UNSEALED = f'{GENERATOR}">'
+MOST_BYTES = 2**27
+"""Of a page."""
+SEAL = re.compile(f'{GENERATOR} ([0-9a-f]{{64}})">')
 HERE = Path(__file__).parent
 SCRIPTS, STYLES = ("vendor/uplot.js", "script.js"), ("vendor/uplot.css", "style.css")
 
@@ -100,7 +107,7 @@ def _written(template: str, words: Words, **values: Any) -> str:
         "whole": lambda item: sum(item[1].values()),
         "summed": lambda name, all: tables.count(sum(of.get(name, 0) for _, of in all)),
     }  # fmt: skip
-    templates.globals |= {"_": words, **_assets(), "generator": Markup(GENERATOR), "language": words.language}
+    templates.globals |= {"_": words, **_assets(), "generator": Markup(UNSEALED), "language": words.language}
     return templates.get_template(template).render(values)
 
 
@@ -133,6 +140,7 @@ def write_page(
     text: bool = False,
     refresh: float | None = None,
     language: Language | None = None,
+    overwrite: bool = False,
 ) -> Facts:
     """Write the page of a run, finished or going, and return what it shows.
 
@@ -142,36 +150,42 @@ def write_page(
         text: show documents of the corpus.
         refresh: seconds after which a browser loads the page again, until the run has ended.
         language: "en" or "ko"; None: that of the run's card.
+        overwrite: replace a page that was changed since it was written, too.
 
     Raises:
         UserError: it is no run folder, its results are damaged, or the file is none that this command wrote.
         HunminError: a manifest or the statistics are damaged.
         DiskFullError: no space; an earlier page stays.
     """
+    to = _page_file(path or run / PAGE, overwrite)
     facts = read_facts(run, time.time())
     if text:
         facts = replace(facts, text=samples.read_samples(run))
-    _write(path or run / PAGE, render(facts, refresh if facts.state != "finished" else None, language))
+    _write(to, render(facts, refresh if facts.state != "finished" else None, language))
     return facts
 
 
-def write_comparison(runs: Sequence[Path], path: Path, language: Language | None = None) -> list[Facts]:
+def write_comparison(
+    runs: Sequence[Path], path: Path, language: Language | None = None, overwrite: bool = False
+) -> list[Facts]:
     """Write a page with the training curves and the scores of several runs, and return what it shows.
 
     Args:
         runs: run folders, two at least.
         path: file to write.
         language: "en" or "ko"; None: that of the first run's card.
+        overwrite: of `write_page`.
 
     Raises:
         UserError: there are too many runs, one is no run folder, or the file is none that this command wrote.
     """
     if len(runs) > compare.MOST:
         raise UserError(f"{len(runs)} runs", f"a page compares {compare.MOST} at most", "name fewer")
+    to = _page_file(path, overwrite)
     found = [read_facts(run, time.time()) for run in runs]
     words = _words(found[0], language)
     view = compare.view(found, _places(runs), words)
-    _write(path, _written("compare.html.jinja", words, refresh=None, **view))
+    _write(to, _written("compare.html.jinja", words, refresh=None, **view))
     return found
 
 
@@ -183,16 +197,23 @@ def _places(runs: Sequence[Path]) -> list[str]:
 
 
 def is_page(path: Path) -> bool:
-    """Return whether a file is a page that `write_page` wrote."""
+    """Return whether a file is a page that `write_page` wrote, and nothing in it was changed since."""
     try:
-        with path.open("rb") as stream:
-            return GENERATOR.encode() in stream.read(4096)
-    except OSError:
+        text = path.read_bytes().decode() if path.is_file() and path.stat().st_size <= MOST_BYTES else ""
+    except (OSError, UnicodeDecodeError):
         return False
+    return SEAL.search(text) is not None and _sealed(SEAL.sub(UNSEALED, text, count=1)) == text
 
 
-def _write(path: Path, page: str) -> None:
-    if os.path.lexists(path) and not is_page(path):
-        raise UserError(f"{path} is not a page of hunmin", "a page replaces only a page", "give another --out")
-    with atomic_write(path) as stream:
-        stream.write(escaped(page))
+def _sealed(page: str) -> str:
+    """Return a page with its own SHA-256, by which it is known to be unchanged."""
+    return page.replace(UNSEALED, f'{GENERATOR} {hashlib.sha256(page.encode()).hexdigest()}">', 1)
+
+
+def _page_file(path: Path, overwrite: bool) -> OutputFile:
+    return OutputFile(path, GENERATOR.encode(), overwrite or is_page(path))
+
+
+def _write(to: OutputFile, page: str) -> None:
+    with to.open(as_given=True) as stream:
+        stream.write(_sealed(masked_urls(escaped(page))))

@@ -9,7 +9,6 @@ import lzma
 import os
 import stat
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 
 import fsspec
@@ -19,13 +18,11 @@ import zstandard
 from common.compressed import decompression_errors
 from common.errors import DiskFullError, UserError
 from common.files import (
-    PNG,
     atomic_write,
     follow_umask,
     human_size,
     open_bytes,
     publish_folder,
-    refuse_other_kind,
     remove_leftovers,
     sha256_file,
 )
@@ -178,18 +175,6 @@ def test_sizes_and_hashes(tmp_path: Path) -> None:
     assert [human_size(n) for n in (512, 1400, 62_650_000_000)] == ["512 B", "1.4 KB", "62.6 GB"]
     (tmp_path / "a").write_bytes(b"abc")
     assert sha256_file(tmp_path / "a").startswith("ba7816bf")
-
-
-def test_another_kind_of_file_is_not_replaced(tmp_path: Path) -> None:
-    for content, refused in ((None, False), (b"", False), (PNG + b"...", False), (b"notes", True), (b"\x89", True)):
-        if content is not None:
-            (tmp_path / "a").write_bytes(content)
-        with pytest.raises(UserError, match="of another kind") if refused else nullcontext():
-            refuse_other_kind(tmp_path / "a", PNG)
-    os.mkfifo(tmp_path / "pipe")
-    refuse_other_kind(tmp_path / "pipe", PNG)  # and does not wait
-    (tmp_path / "hits.gz").write_bytes(gzip.compress(b'{"id": 1, "benchmark_guid": 2}\n'))
-    refuse_other_kind(tmp_path / "hits.gz", b'"benchmark_guid"')
 
 
 def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from common import plots
 from common.errors import UserError
 from hunmin.main import run_command
 from klue.watched import write_scores
-from leaderboard.correlate import refuse_plot
 
 
 def labelled(text: str) -> object:
@@ -42,7 +41,7 @@ def test_without_matplotlib_plots_that_are_asked_for_are_refused_and_others_left
     monkeypatch.setattr("common.plots.find_spec", lambda _: None)
     monkeypatch.setattr("common.extras.find_spec", lambda _: None)
     with pytest.raises(UserError, match="--plot needs matplotlib"):
-        refuse_plot(Path("a.png"))
+        plots.plot_file(Path("a.png"), "--plot")
     for command in (
         ["tokenizer", "compare", "missing", "--text", "missing.txt", "--plot", "a.png"],
         ["corpus", "stats", "-", "--plots", "plots"],

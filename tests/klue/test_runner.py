@@ -328,12 +328,3 @@ def test_wrong_input_before_anything_runs(benchmark, tiny_roberta, tmp_path):
     assert not (tmp_path / "klue").exists()
     with pytest.raises(UserError, match="no dev file of ynat"):
         run_klue(settings(tmp_path), tiny_roberta, tmp_path / "klue")
-
-
-def test_a_folder_of_the_users_own_is_left_alone(benchmark, tiny_roberta, tmp_path):
-    mine = tmp_path / "mine"
-    (mine / ".features-of-mine").mkdir(parents=True)
-    (mine / "results.jsonl").write_text("my results")
-    with pytest.raises(UserError, match="holds other files"):
-        run_klue(settings(benchmark), tiny_roberta, mine)
-    assert (mine / "results.jsonl").read_text() == "my results" and (mine / ".features-of-mine").is_dir()

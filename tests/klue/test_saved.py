@@ -211,9 +211,9 @@ def test_probabilities_of_labels_on_request(finetuned, benchmark, tmp_path):
     assert row["prediction"] == max(shares, key=shares.get)
     (tmp_path / "odd.jsonl").write_text('{"premise": "처음 보는 글자뿐인", "hypothesis": "제목"}\n', encoding="utf-8")
     with pytest.raises(UserError, match="cannot read"):
-        predict_file(finetuned, "klue-nli", tmp_path / "odd.jsonl", out)
+        predict_file(finetuned, "klue-nli", tmp_path / "odd.jsonl", tmp_path / "odd.out")
     dev = find_file(TASKS["klue-nli"], benchmark, "dev")
-    predict_file(finetuned, "klue-nli", dev, out, probabilities=True)
+    predict_file(finetuned, "klue-nli", dev, out, probabilities=True, overwrite=True)
     assert score("klue-nli", dev, out)["examples"] == 35  # such a file is scored as any
 
 

@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from data.statistics import histograms
-from data.statistics.plots import TOP, _bars, draw_statistics, romanise
+from data.statistics.plots import TOP, _bars, draw_statistics, romanise, statistics_files
 
 SIZE = {"documents": 2, "sentences": 3, "words": 4, "characters": 500, "bytes": 1_000_000}
 PNG = b"\x89PNG"
@@ -27,8 +27,8 @@ def test_every_part_is_drawn_and_the_same_again(tmp_path):
     names = ["국민청원", "costs $5 and $6", "漢字", "a\nb", "국민청원 ", *(f"s{n}" for n in range(TOP))]
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a missing glyph or a bad formula would warn
-        drawn = draw_statistics(statistics(names), tmp_path / "new" / "plots")
-        again = draw_statistics(statistics(names), tmp_path / "again")
+        drawn = draw_statistics(statistics(names), statistics_files(tmp_path / "new" / "plots"))
+        again = draw_statistics(statistics(names), statistics_files(tmp_path / "again"))
     assert [path.name for path in drawn] == [
         *("sources.png", "removed.png", "personal_data.png", "benchmark.png", "lengths.png"),
     ]
@@ -38,7 +38,7 @@ def test_every_part_is_drawn_and_the_same_again(tmp_path):
 
 def test_parts_that_are_empty_are_not_drawn(tmp_path):
     empty = statistics(["web"]) | {"cleaning": {}, "pii": {}, "decontamination": {}, "lengths": histograms({})}
-    assert [path.name for path in draw_statistics(empty, tmp_path)] == ["sources.png", "lengths.png"]
+    assert [path.name for path in draw_statistics(empty, statistics_files(tmp_path))] == ["sources.png", "lengths.png"]
 
 
 @pytest.mark.parametrize("installed", [True, False])

@@ -1,0 +1,203 @@
+"""The one door for what a user names to be written: it lies beside its place until it is whole, and then gets its name.
+
+What stands there already is replaced only if Hunmin made it, of this kind.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import IO, Any
+
+from common.compressed import decompression_errors
+from common.errors import HunminError, UserError
+from common.files import (
+    atomic_write,
+    disk_errors,
+    fsync_files,
+    fsync_folder,
+    open_bytes,
+    publish_folder,
+    remove_folder,
+    text_stream,
+)
+from common.manifest import MADE_BY, MANIFEST, damaged_outputs, made_by, read_manifest
+
+CONTRACT = (
+    "Replaces only what Hunmin made, of this kind, unchanged since (files: only with --overwrite); never an input or "
+    "a link."
+)
+"""Stands in the help of every option that names an output."""
+RULE = "an output replaces only what Hunmin made, of its kind and unchanged; never an input or a link"
+HEAD_BYTES = 2**20
+"""Bytes of a file's content in which its kind is looked for."""
+OPEN_FILE = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|thread-self|\d+)/fd/\d+")
+"""Names of files that a process has open, which are written in place."""
+
+
+@dataclass(frozen=True)
+class OutputFile:
+    """A file that a user names; refused at once where it may not be written, and again before it gets its name.
+
+    An empty file counts as none. Pipes, devices and open files (/dev/stdout) are written in place.
+
+    Args:
+        path: as it is named.
+        kind: what the first MiB of every such file holds; b"" = no file is replaced.
+        overwrite: replace a file of this kind.
+        inputs: other files that the command reads or writes; "-" is none.
+
+    Raises:
+        UserError: it may not.
+    """
+
+    path: Path
+    kind: bytes = b""
+    overwrite: bool = False
+    inputs: Sequence[str | Path] = ()
+
+    def __post_init__(self) -> None:
+        self._refuse()
+
+    @contextmanager
+    def open(self, mode: str = "w", as_given: bool = False) -> Iterator[IO[Any]]:
+        """Yield a stream that is the file when the block ends without error; for the arguments see `atomic_write`."""
+        in_place = OPEN_FILE.fullmatch(str(self.path)) or (self.path.exists() and not self.path.is_file())
+        with ExitStack() as stack:
+            with _os_errors(self.path):
+                stream = stack.enter_context(
+                    self.path.open("wb") if in_place else atomic_write(self.path, mode, as_given, self._refuse)
+                )
+            text = text_stream(stream, as_given) if in_place and mode == "w" else nullcontext(stream)
+            yield stack.enter_context(text)
+
+    def place(self, file: Path) -> None:
+        """Give a finished file of the same file system this name."""
+        self._refuse()
+        with disk_errors(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            fsync_files(file.parent)
+            file.replace(self.path)
+            fsync_folder(self.path.parent)
+
+    def _refuse(self) -> None:
+        path, why, fix = self.path, "", "name another file"
+        if OPEN_FILE.fullmatch(str(path)):
+            return
+        with _os_errors(path):
+            if path.is_dir():
+                why = "it is a folder"
+            elif any(_same(path, Path(other)) for other in self.inputs if str(other) != "-"):
+                why = "this command reads or writes it already"
+            elif path.is_file() and path.stat().st_size:
+                if not (self.kind and self.overwrite):
+                    why = "it already exists"
+                    fix += ", or add --overwrite to replace an earlier output" * bool(self.kind)
+                elif not self._is_of_kind():
+                    why = "it is of another kind"
+            _refuse(path, why, fix)
+
+    def _is_of_kind(self) -> bool:
+        try:
+            with decompression_errors(self.path), open_bytes(self.path) as stream:
+                return self.kind in stream.read(HEAD_BYTES)
+        except HunminError:
+            return False
+
+
+def refuse_folder(out: Path, stage: str = "") -> None:
+    """Raise a UserError where a new folder may not get a name.
+
+    Args:
+        out: the name; nothing, or an empty folder, has it.
+        stage: a folder with this stage's manifest may have it, too, if nothing in it was changed or added; "" = none.
+    """
+    why = ""
+    with _os_errors(out):
+        if out.resolve() == Path.cwd():
+            why = "it is the folder you are in"
+        elif out.exists() and not out.is_dir():
+            why = "it is a file"
+        elif out.is_dir() and any(out.iterdir()) and (users := _users_own(out, stage)):
+            why = f"it is not empty: {users}"
+        _refuse(out, why, "name a new folder")
+
+
+@contextmanager
+def new_folder(out: Path, stage: str = "") -> Iterator[Path]:
+    """Yield a folder that gets its name when the block ends without error, and else goes; see `refuse_folder`."""
+    refuse_folder(out, stage)
+    temporary = out.with_name(f".{out.name}.{token_hex(4)}.tmp")
+    try:
+        with disk_errors(out):
+            temporary.mkdir(parents=True)
+            yield temporary
+        refuse_folder(out, stage)
+        publish_folder(temporary, out, replace=bool(stage))
+    except BaseException:
+        remove_folder(temporary)
+        raise
+
+
+def claim_folder(out: Path, kind: str) -> None:
+    """Make a folder in which a command continues what it began there, with a mark of its kind.
+
+    Args:
+        out: the folder; it holds nothing, or this mark.
+        kind: of its content: "KLUE scores" …
+
+    Raises:
+        UserError: it is none.
+    """
+    mark = out / MADE_BY
+    with _os_errors(out):
+        # an empty mark: another element of an array is about to write it
+        if out.is_symlink() or not mark.is_file() or mark.read_bytes() not in (b"", kind.encode()):
+            refuse_folder(out)
+        _refuse(mark)
+        with disk_errors(out):
+            out.mkdir(parents=True, exist_ok=True)
+            mark.write_text(kind, encoding="utf-8")
+
+
+def _users_own(folder: Path, stage: str) -> str:
+    """Return what keeps a folder from being replaced; "" where Hunmin made it and nothing was changed or added."""
+    manifest = read_manifest(folder) if stage and made_by(folder, stage) else None
+    if manifest is None:
+        return "it holds something else"
+    own = {MANIFEST, *manifest.outputs}
+    own |= {parent.as_posix() for name in own for parent in Path(name).parents}
+    if added := sorted({path.relative_to(folder).as_posix() for path in folder.rglob("*")} - own):
+        return f"{added[0]} was added"
+    changed = [name for name in damaged_outputs(folder, manifest) if os.path.lexists(folder / name)]
+    return f"{changed[0]} was changed" if changed else ""
+
+
+def _refuse(path: Path, why: str = "", fix: str = "name another place") -> None:
+    """Raise a UserError where a path may not be written for the reason given, or for one that all paths have."""
+    above = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
+    if path.is_symlink():
+        why, fix = "it is a link", "name what it leads to"
+    elif not why and not above.is_dir():
+        why = f"{above} is no folder"
+    elif not why and not os.access(above, os.W_OK | os.X_OK):
+        why = f"you may not write to {above}"
+    if why:
+        raise UserError(f"cannot write to {path}: {why}", RULE, fix)
+
+
+@contextmanager
+def _os_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"cannot write to {path}: {error.strerror or error}", RULE, "name another place") from None
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
