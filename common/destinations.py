@@ -137,11 +137,17 @@ def new_folder(out: Path, stage: str = "") -> Iterator[Path]:
         with disk_errors(out):
             temporary.mkdir(parents=True)
             yield temporary
-        refuse_folder(out, stage)
-        publish_folder(temporary, out, replace=bool(stage))
+        name_folder(temporary, out, stage)
     except BaseException:
         remove_folder(temporary)
         raise
+
+
+def name_folder(temporary: Path, out: Path, stage: str = "") -> None:
+    """Give a finished folder of the same file system its name; see `refuse_folder`, which is asked again."""
+    refuse_folder(out, stage)
+    with _os_errors(out):
+        publish_folder(temporary, out, replace=bool(stage))
 
 
 def claim_folder(out: Path, kind: str) -> None:

@@ -271,31 +271,25 @@ def publish_folder(temporary: str | Path, final: str | Path, replace: bool = Fal
         replace: a folder of that name is this program's own, and goes; else only an empty one may be there.
 
     Raises:
-        UserError: without `replace`, something else has the name.
+        OSError: without `replace`, something else has the name.
         DiskFullError: no space; both folders stay.
     """
     temporary, final = Path(temporary), Path(final)
     old: Path | None = None
     with disk_errors(final):
         fsync_files(temporary)
-        replace = replace and final.exists()
-        if replace and _exchange(temporary, final):
-            old = temporary
-        else:
-            if replace:
-                old = free_name(final.with_name(f".{final.name}.old"))
-                final.rename(old)
+        if replace and final.exists():
+            old = temporary if _exchange(temporary, final) else free_name(final.with_name(f".{final.name}.old"))
+        if old is None:
+            temporary.rename(final)  # onto an empty folder, too
+        elif old is not temporary:
+            final.rename(old)
             try:
-                temporary.rename(final)  # onto an empty folder, too
-            except OSError as error:
-                if old is not None:
-                    with suppress(OSError):
-                        old.rename(final)
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-                    raise
-                raise UserError(
-                    f"{final} holds something else", "a result never replaces what is not its own", "give another name"
-                ) from None
+                temporary.rename(final)
+            except OSError:
+                with suppress(OSError):
+                    old.rename(final)
+                raise
         fsync_folder(final.parent)
     if old is not None:
         remove_folder(old)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from common.destinations import claim_folder, refuse_folder
+from common.destinations import claim_folder, name_folder, refuse_folder
 from common.errors import UserError
-from common.files import publish_folder, remove_leftovers
+from common.files import remove_leftovers
 from common.globs import expand
 from common.manifest import (
     MADE_BY,
@@ -104,7 +104,6 @@ def publish_result(
         versions=package_versions("hunmin", *packages),
     )  # fmt: skip
     write_manifest(temporary, manifest)
-    refuse_folder(out)
-    publish_folder(temporary, out)
+    name_folder(temporary, out)
     (out / MADE_BY).unlink()
     return counts

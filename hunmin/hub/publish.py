@@ -85,7 +85,8 @@ def publish(
     folder: Path, run: Path, repository: str, private: bool = True, language: Language | None = None,
     dry_run: bool = False, checkpoint: Path | None = None, license: str | None = None,
 ) -> str | None:  # fmt: skip
-    """Push an export with its card, leave the card in it, and return the repository's address (None of a dry run).
+    """Push an export with its card, which stays in it where it has none, and return the repository's address (None of a
+    dry run).
 
     Args:
         folder: the export.
@@ -109,7 +110,7 @@ def publish(
     message, ours = f"Step {facts.step:,}, {facts.tokens:,} tokens", (*MODEL_FILES, CARD, RECIPE, RESULTS)
     key = facts.recipe.corpus.pii.key_env
     url = send(files, repository, message, private, dry_run, ours, f"step-{facts.step}", key, license)
-    if url:
+    if url and not (folder / CARD).exists():  # a user's own stays
         write_text(folder / CARD, card)
     return url
 

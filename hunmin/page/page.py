@@ -48,8 +48,6 @@ COMPARISON = "comparison.html"
 GENERATOR = '<meta name="generator" content="hunmin'
 """What tells a page of this command from other files."""
 UNSEALED = f'{GENERATOR}">'
-MOST_BYTES = 2**27
-"""Of a page."""
 SEAL = re.compile(f'{GENERATOR} ([0-9a-f]{{64}})">')
 HERE = Path(__file__).parent
 SCRIPTS, STYLES = ("vendor/uplot.js", "script.js"), ("vendor/uplot.css", "style.css")
@@ -199,7 +197,7 @@ def _places(runs: Sequence[Path]) -> list[str]:
 def is_page(path: Path) -> bool:
     """Return whether a file is a page that `write_page` wrote, and nothing in it was changed since."""
     try:
-        text = path.read_bytes().decode() if path.is_file() and path.stat().st_size <= MOST_BYTES else ""
+        text = path.read_bytes().decode() if path.is_file() else ""
     except (OSError, UnicodeDecodeError):
         return False
     return SEAL.search(text) is not None and _sealed(SEAL.sub(UNSEALED, text, count=1)) == text

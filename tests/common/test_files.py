@@ -163,7 +163,7 @@ def test_publish_replaces_a_folder_as_a_whole(tmp_path: Path) -> None:
     for name, content in (("final", "old"), ("partial", "new")):
         (tmp_path / name).mkdir()
         (tmp_path / name / content).write_text(content)
-    with pytest.raises(UserError, match="holds something else"):
+    with pytest.raises(OSError, match="not empty"):
         publish_folder(tmp_path / "partial", tmp_path / "final")
     assert (tmp_path / "final" / "old").exists() and (tmp_path / "partial" / "new").exists()
     publish_folder(tmp_path / "partial", tmp_path / "final", replace=True)

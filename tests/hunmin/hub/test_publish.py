@@ -74,6 +74,8 @@ def test_a_dry_run_lists_sends_and_leaves_nothing(
     assert "pipeline_tag: fill-mask" in printed and not list(tmp_path.iterdir())
     assert run_command(command) == 0  # the same --out
     assert set(hub.repositories["me/mini"].tags) == {"step-20"}
+    (tmp_path / "m" / "README.md").write_text("mine")
+    assert run_command(command) == 0 and (tmp_path / "m" / "README.md").read_text() == "mine"
 
 
 @pytest.mark.parametrize("fault", [Fault("/commit/", 403), Fault("/api/repos/create", 403)], ids=str)
