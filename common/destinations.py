@@ -36,6 +36,7 @@ CONTRACT = (
 RULE = "an output replaces only what Hunmin made, of its kind and unchanged; never an input or a link"
 HEAD_BYTES = 2**20
 """Bytes of a file's content in which its kind is looked for."""
+URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 OPEN_FILE = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|thread-self|\d+)/fd/\d+")
 """Names of files that a process has open, which are written in place."""
 
@@ -187,7 +188,9 @@ def _users_own(folder: Path, stage: str) -> str:
 def _refuse(path: Path, why: str = "", fix: str = "name another place") -> None:
     """Raise a UserError where a path may not be written for the reason given, or for one that all paths have."""
     above = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
-    if path.is_symlink():
+    if URL.match(str(path)):  # it would become folders, with its password in their names
+        why = "it is a URL"
+    elif path.is_symlink():
         why, fix = "it is a link", "name what it leads to"
     elif not why and not above.is_dir():
         why = f"{above} is no folder"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import traceback
 from collections.abc import Iterable
@@ -15,7 +14,7 @@ from typer.core import TyperGroup
 from typer.models import CommandInfo, TyperInfo
 
 from common.destinations import CONTRACT
-from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERMINATED, HunminError, UserError
+from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERMINATED, HunminError
 from common.files import disk_errors
 from common.output import guard_output, typed_words, use_utf8_names
 from common.process import Terminated, end_on_sigterm
@@ -51,20 +50,12 @@ OUTPUTS = {"--out", "--plot", "--plots", "--hits"}
 
 
 def _prepare(options: Iterable[Any]) -> None:
-    """Leave out "<bool>" beside flags in the help; where a path is written to, refuse URLs and state the contract."""
+    """Leave out "<bool>" beside flags in the help, and say of each output what it may replace."""
     for option in options:
         if getattr(option, "is_flag", False):
             option.metavar = ""
         if not OUTPUTS.isdisjoint(option.opts):
-            option.callback = _refuse_url
             option.help = f"{option.help.removesuffix(CONTRACT).rstrip(' .')}. {CONTRACT}"
-
-
-def _refuse_url(context: Any, option: Any, value: Any) -> Any:
-    """Return the path that an option names; a URL would become folders, with its password in their names."""
-    if value is not None and re.match(r"[a-z][a-z0-9+.-]+:/", str(value), re.IGNORECASE):
-        raise UserError(f"{option.opts[0]} {value}: it is a URL", "an output is a path here", "name a path")
-    return value
 
 
 class _Group(TyperGroup):

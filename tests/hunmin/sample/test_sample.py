@@ -132,13 +132,6 @@ def test_another_seed_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "leave --seed out" in capsys.readouterr().err and not (tmp_path / "s").exists()
 
 
-def test_a_folder_of_the_users_is_never_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
-    assert run_command(["sample", "--out", str(tmp_path)]) == 2
-    assert "holds something else" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-
-
 def test_a_sample_of_an_earlier_version_is_replaced_and_one_of_this_version_kept(tmp_path: Path) -> None:
     def mark(folder: Path, seed: int) -> None:
         counts, versions = {"documents": 1}, package_versions("hunmin")
