@@ -68,9 +68,9 @@ class OutputFile:
     @contextmanager
     def open(self, mode: str = "w", as_given: bool = False) -> Iterator[IO[Any]]:
         """Yield a stream that is the file when the block ends without error; for the arguments see `atomic_write`."""
-        in_place = OPEN_FILE.fullmatch(str(self.path)) or (self.path.exists() and not self.path.is_file())
         with ExitStack() as stack:
             with _os_errors(self.path):
+                in_place = self._in_place()
                 stream = stack.enter_context(
                     self.path.open("wb") if in_place else atomic_write(self.path, mode, as_given, self._refuse)
                 )
@@ -86,11 +86,16 @@ class OutputFile:
             file.replace(self.path)
             fsync_folder(self.path.parent)
 
+    def _in_place(self) -> bool:
+        kinds = Path.is_symlink, Path.is_file, Path.is_dir
+        special = self.path.exists() and not any(is_kind(self.path) for is_kind in kinds)
+        return special or OPEN_FILE.fullmatch(str(self.path)) is not None
+
     def _refuse(self) -> None:
         path, why, fix = self.path, "", "name another file"
-        if OPEN_FILE.fullmatch(str(path)):
-            return
         with _os_errors(path):
+            if self._in_place():
+                return
             if path.is_dir():
                 why = "it is a folder"
             elif any(_same(path, Path(other)) for other in self.inputs if str(other) != "-"):

@@ -13,6 +13,7 @@ from common.destinations import OutputFile, claim_folder, new_folder, refuse_fol
 from common.errors import UserError
 from common.manifest import MADE_BY, Manifest, describe_outputs, write_manifest
 from tests.kills import killed_at
+from tests.rights import without_root
 
 
 def fill(folder: Path, content: str) -> None:
@@ -87,6 +88,24 @@ def test_a_folder_is_continued_by_its_own_kind_alone(tmp_path: Path) -> None:
     (tmp_path / "o" / MADE_BY).write_text("")  # another process is about to write it
     claim_folder(tmp_path / "o", "scores")
     assert (tmp_path / "o" / MADE_BY).read_text() == "scores"
+
+
+def test_a_pipe_in_a_read_only_folder_is_written(tmp_path: Path) -> None:
+    """As /dev/null is, by users who may not write to /dev; a link to it is refused."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    with pytest.raises(UserError, match="it is a link"):
+        OutputFile(tmp_path / "link")
+    tmp_path.chmod(0o500)
+
+    def write() -> int:
+        reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+        with OutputFile(tmp_path / "pipe").open() as stream:
+            stream.write("text")
+        return 0 if os.read(reading, 9) == b"text" and not os.access(tmp_path, os.W_OK) else 1
+
+    assert without_root(write) == 0
+    tmp_path.chmod(0o700)
 
 
 @pytest.mark.parametrize("exchanges", [True, False])

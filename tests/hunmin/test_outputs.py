@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import io
 import json
@@ -29,6 +28,7 @@ from hunmin.embed.recipe import load_embed_recipe
 from hunmin.embed.stages import settings_of
 from hunmin.main import app, run_command
 from tests.klue.test_report import VALUES
+from tests.rights import without_root
 
 WORDS = "첫째 문장입니다. 둘째 문장입니다."
 
@@ -362,16 +362,12 @@ def test_where_nothing_may_be_written_it_is_said_before_the_work(row: Row, work:
     """By a user without root's rights, whose folder is read-only."""
     above = next(parent for parent in target(row).parents if parent.exists())
     above.chmod(0o500)
-    child = os.fork()
-    if child == 0:  # root without its capabilities is held to the modes of files
-        code = 9
-        try:
-            ctypes.CDLL(None).capset(ctypes.byref((ctypes.c_uint32 * 2)(0x20080522, 0)), (ctypes.c_uint32 * 6)())
-            code = run(row) if not os.access(above, os.W_OK) else 8
-            code = 7 if set(work) - {"pretrain.export.is_export_of"} else code
-        finally:
-            os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+
+    def work_there() -> int:
+        code = run(row) if not os.access(above, os.W_OK) else 8
+        return 7 if set(work) - {"pretrain.export.is_export_of"} else code
+
+    assert without_root(work_there) == 2
     above.chmod(0o700)
 
 
