@@ -17,11 +17,7 @@ from common.errors import UserError
 from common.names import shown_name
 from embed.settings import EmbedSettings
 from klue.model_folder import ModelFacts, is_finetuned, read_model_folder
-from pretrain.models.published import quiet
-from tokenizer.coverage import refuse_absent_rows
-
-LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-"""Arguments of whatever loads a folder."""
+from pretrain.model_folder import LOCAL, open_model, quiet
 
 
 def quiet_libraries() -> None:
@@ -39,7 +35,7 @@ def read_base(folder: Path, settings: EmbedSettings, within: str = "") -> tuple[
     """Return what is said of a base, and its tokenizer; `within` is what its length stands in below `embed.`.
 
     Raises:
-        UserError: it does not load, is a decoder or a fine-tuned head, or is too small for the settings.
+        UserError: as `read_model_folder`; or it has a fine-tuned head, or is too small for the settings.
     """
     facts, name = read_model_folder(folder), shown_name(folder)
     if is_finetuned(folder):
@@ -54,9 +50,7 @@ def read_base(folder: Path, settings: EmbedSettings, within: str = "") -> tuple[
             f"embed.matryoshka has width {wide[0]}, the hidden size of {name} is {facts.hidden_size}",
             "a cut vector is narrower than the whole one", "take that width out",
         )  # fmt: skip
-    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-    refuse_absent_rows(tokenizer, facts.vocab_size, name)
-    return facts, tokenizer
+    return facts, AutoTokenizer.from_pretrained(folder, **LOCAL)
 
 
 def _without_pooler(folder: Path) -> dict[str, Any]:
@@ -67,18 +61,11 @@ def _without_pooler(folder: Path) -> dict[str, Any]:
 
 
 def load_encoder(folder: Path, random: bool = False) -> Any:
-    """Return a folder's encoder in fp32, or `random` weights of its shape, without a pooler, which nothing would train.
-
-    Raises:
-        UserError: it lacks weights.
-    """
+    """Return a folder's encoder in fp32, or `random` weights of its shape, without a pooler, which nothing would
+    train."""
     without = _without_pooler(folder)
     with quiet():  # it would list the head of pretraining
-        model, info = AutoModel.from_pretrained(
-            folder, dtype=torch.float32, trust_remote_code=False, output_loading_info=True, **without
-        )
-    if lacking := ", ".join(sorted(info["missing_keys"])[:3]):
-        raise UserError(f"{shown_name(folder)} lacks weights: {lacking}", "none begins at random", "fetch it again")
+        model = AutoModel.from_pretrained(folder, dtype=torch.float32, **LOCAL, **without)
     if random:
         torch.manual_seed(42)
         return type(model)(model.config, **without)
@@ -89,10 +76,11 @@ def load_model(folder: Path, device: str | None = None, truncate: int | None = N
     """Return a folder's model of sentence-transformers, its vectors cut to `truncate` entries.
 
     Raises:
-        UserError: it is none, cuts texts behind its positions, or its tokenizer gives ids that it has no row for.
+        UserError: it is none, cuts texts behind its positions, or as `open_model`.
     """
     from sentence_transformers import SentenceTransformer
 
+    open_model(folder)
     if not (folder / "modules.json").is_file():
         raise UserError(
             f"{folder} is no model of sentence embeddings", "such a folder has a modules.json",
@@ -102,7 +90,6 @@ def load_model(folder: Path, device: str | None = None, truncate: int | None = N
         str(folder), device=device, truncate_dim=truncate, model_kwargs=_without_pooler(folder), **LOCAL
     )
     encoder = model[0].auto_model
-    refuse_absent_rows(model.tokenizer, encoder.get_input_embeddings().num_embeddings, shown_name(folder))
     learned = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
     if learned is not None:
         most = learned.num_embeddings - (0 if learned.padding_idx is None else learned.padding_idx + 1)

@@ -11,19 +11,18 @@ from typing import Any
 import torch
 from sentence_transformers import CrossEncoder, CrossEncoderTrainer, CrossEncoderTrainingArguments
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
-from transformers import AutoConfig, AutoModelForSequenceClassification
+from transformers import AutoModelForSequenceClassification
 
 from common.errors import UserError
-from common.names import shown_name
 from common.progress import say
 from common.settings import parse_settings
-from embed.base import LOCAL, load_encoder, load_model
+from embed.base import load_model
 from embed.data import TrainingSet, load_sets, query_sets, write_rows
 from embed.scored import SCORED
 from embed.settings import RETRIEVAL, EmbedSettings, PromptSettings, require_mteb
 from embed.trainer import ExactTrainer
 from pretrain.export.old_names import save_beside
-from tokenizer.coverage import refuse_absent_rows
+from pretrain.model_folder import LOCAL, open_model
 
 
 def reranker_settings(s: EmbedSettings) -> EmbedSettings:
@@ -84,7 +83,6 @@ class CrossTuner(ExactTrainer, CrossEncoderTrainer):
 
     @staticmethod
     def begin(base: Path, s: EmbedSettings, device: str) -> CrossEncoder:
-        load_encoder(base)  # refuses one that lacks weights
         torch.manual_seed(s.seed)
         return CrossEncoder(
             str(base), num_labels=1, max_length=s.max_seq_len, device=device, model_kwargs={"dtype": torch.float32},
@@ -109,19 +107,19 @@ def load_reranker(folder: Path, logits: bool = False) -> Any:
     """Return a folder's cross-encoder, which gives a pair a number: its logit, else between 0 and 1.
 
     Raises:
-        UserError: it is none, or its tokenizer gives ids that it has no row for.
+        UserError: it is none, or as `open_model`.
     """
-    there = (folder / "config.json").is_file()
-    config: Any = AutoConfig.from_pretrained(folder, trust_remote_code=False) if there else None
-    kind = (config.architectures or ["no architecture"])[0] if there else "no model"
-    if not kind.endswith("ForSequenceClassification") or config.num_labels != 1:
-        raise UserError(
-            f"{folder} is no cross-encoder: {kind}", "a cross-encoder has a head with one output",
-            "tune one (hunmin embed rerank train), or name another",
-        )  # fmt: skip
-    model = CrossEncoder(str(folder), activation_fn=torch.nn.Identity() if logits else torch.nn.Sigmoid(), **LOCAL)
-    refuse_absent_rows(model.tokenizer, config.vocab_size, shown_name(folder))
-    return model
+
+    def fits(config: Any) -> None:
+        kind = str((config.architectures or ["no architecture"])[0])
+        if not kind.endswith("ForSequenceClassification") or config.num_labels != 1:
+            raise UserError(
+                f"{folder} is no cross-encoder: {kind}", "a cross-encoder has a head with one output",
+                "tune one (hunmin embed rerank train), or name another",
+            )  # fmt: skip
+
+    open_model(folder, AutoModelForSequenceClassification, fits)
+    return CrossEncoder(str(folder), activation_fn=torch.nn.Identity() if logits else torch.nn.Sigmoid(), **LOCAL)
 
 
 def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str, Any]:

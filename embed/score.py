@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from common.errors import HunminError, UserError, nearest
+from common.file_facts import file_fact
 from common.files import atomic_write, sha256_file
 from common.lock import locked
 from common.manifest import MANIFEST, package_versions
@@ -28,6 +29,7 @@ from embed.onnx import graph_of, use_graph
 from embed.scored import SCORED, Folders, scored_files
 from embed.settings import TABLE, require_mteb
 from leaderboard.result_file import encoded, read_result, result_once
+from pretrain.model_folder import open_model
 
 BENCHMARK = "MTEB(kor, v2)"
 PART = "{count} of {all} tasks of {name}"
@@ -86,6 +88,8 @@ def score_models(
     from embed.tasks import differences, hub_task, local_task
 
     width = load_model(model).get_embedding_dimension()  # refuses what is none
+    if base:
+        open_model(base)
     if truncate and truncate > width:
         raise UserError(f"--truncate {truncate} is more than the {width} entries of a vector", remedy="lower it")
     files, absent = _chosen(tasks, folders, hub, large)
@@ -187,7 +191,7 @@ def _files(folder: Path) -> dict[str, str]:
     parts = [module["path"] for module in json.loads(modules.read_bytes())] if modules.is_file() else []
     files = [path for part in dict.fromkeys(["", *parts])
              for path in (folder / part).glob("**/*" if part else "*") if path.is_file()]  # fmt: skip
-    return {path.relative_to(folder).as_posix(): sha256_file(path) for path in sorted(files)
+    return {path.relative_to(folder).as_posix(): file_fact(path, "sha256", sha256_file) for path in sorted(files)
             if path.suffix in OF_MODELS and path.name not in (MANIFEST, FACTS)}  # fmt: skip
 
 

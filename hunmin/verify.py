@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +12,28 @@ from rich.table import Table
 from rich.text import Text
 
 from common.errors import HunminError, UserError
-from common.files import human_size, sha256_file
-from common.manifest import MANIFEST, WORK_MARK, Manifest, damaged_outputs, read_manifest
+from common.files import human_size, sha256_file, write_text
+from common.lock import locked
+from common.manifest import (
+    MANIFEST,
+    WORK_MARK,
+    Manifest,
+    damaged_outputs,
+    describe_outputs,
+    read_manifest,
+    write_manifest,
+)
+from common.model_files import home_of
 from common.once import with_lineage
 from common.progress import ProgressBar, console
-from common.stage_folders import COUNTS, MADE, MANIFESTS, folder_of, folders_of, read_current
+from common.stage_folders import COUNTS, CURRENT, MADE, MANIFESTS, folder_of, folders_of, read_current
 from hunmin.clean import REMOVED, SHARED
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.stages import STAGES
 from pretrain.callbacks.checkpoint_metadata import damaged_files
 from pretrain.training_stage import checkpoints_in
+from tokenizer.save import read_tokenizer
 
 TRAININGS = ("pretrain", "tune", "embed", "rerank")
 """Folders of stages and results that keep checkpoints."""
@@ -38,6 +51,8 @@ def verify_run(run: Path) -> list[dict[str, Any]]:
     """
     rows = list(_stages(run))
     checkpoints = list(_checkpoints(run))
+    if not rows and not checkpoints and (home := home_of(run)):  # a model or tokenizer outside a run
+        rows = [_row(run.name, *home, [])]
     if not rows and not checkpoints:
         raise UserError(
             f"{run} holds no finished stage and no checkpoint", "a run folder is the `out` of a recipe", "name one"
@@ -70,11 +85,15 @@ def _stages(run: Path) -> Iterator[dict[str, Any]]:
         if name in current[COUNTS] and not manifest:
             damaged = damaged or [MANIFEST]
         if damaged or (name and manifest):
-            outputs = manifest.outputs if manifest else {}
-            size = sum(facts["bytes"] for facts in outputs.values())
-            files = len(outputs) if manifest else 1
-            row = {"what": name or f"{MADE}/{folder.name}", "files": files, "bytes": size, "damaged": damaged}
-            yield {**row, "folder": folder, "manifest": manifest if name else None}
+            row = _row(name or f"{MADE}/{folder.name}", folder, manifest, damaged)
+            yield row if name else {**row, "manifest": None}
+
+
+def _row(what: str, folder: Path, manifest: Manifest | None, damaged: list[str]) -> dict[str, Any]:
+    outputs = manifest.outputs if manifest else {}
+    size = sum(facts["bytes"] for facts in outputs.values())
+    row = {"what": what, "files": len(outputs) if manifest else 1, "bytes": size, "damaged": damaged}
+    return {**row, "folder": folder, "manifest": manifest}
 
 
 def _read(folder: Path, digest: str | None) -> tuple[Manifest | None, list[str]]:
@@ -120,6 +139,42 @@ def _damage(checkpoint: Path) -> list[str]:
     if checkpoint.name.startswith(tuning_checkpoints.PREFIX):
         return tuning_checkpoints.damaged_files(checkpoint)
     return damaged_files(checkpoint)
+
+
+def accept_changes(folder: Path) -> list[str]:
+    """Write the files of a model or tokenizer folder into its manifest as they are now, after the checks of every
+    command that takes it, and return the files that differed: changed, added, or gone.
+
+    Raises:
+        UserError: it is no such folder, no manifest describes it, or a check refuses it.
+    """
+    remedy, whole = (
+        "name a folder of a model or tokenizer: RUN/export, RUN/embed/model, RUN/tokenizer …",
+        folder.resolve(),
+    )
+    found = home_of(folder, changed=True)
+    is_model = (folder / "config.json").is_file()
+    if not found or not (is_model or (folder / "tokenizer.json").is_file()):
+        raise UserError(f"no manifest describes {folder}", "changes are accepted of a model or tokenizer", remedy)
+    if is_model:
+        from pretrain.decoders.load import open_any
+
+        open_any(folder, changed=True)
+    else:
+        read_tokenizer(folder, changed=True)
+    home, manifest = found
+    now = {(whole / name).relative_to(home).as_posix(): facts for name, facts in describe_outputs(whole).items()}
+    before = {name: facts for name, facts in manifest.outputs.items() if (home / name).is_relative_to(whole)}
+    others = {name: facts for name, facts in manifest.outputs.items() if name not in before}
+    if differing := sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name)):
+        run = home.parent.parent if home.parent.name == MADE else None
+        with locked(run) if run else nullcontext():
+            write_manifest(home, manifest.model_copy(update={"outputs": others | now}))
+            tree = read_current(run) if run else {}
+            if run and home.name in tree[MANIFESTS]:
+                tree[MANIFESTS][home.name] = sha256_file(home / MANIFEST)
+                write_text(run / CURRENT, json.dumps(tree, indent=1, sort_keys=True) + "\n")
+    return differing
 
 
 def print_verified(rows: list[dict[str, Any]]) -> None:

@@ -41,7 +41,7 @@ def predict_file(
             probabilities of labels; or `out` may not be written.
     """
     file = OutputFile(out, b'"prediction":', overwrite, [given])
-    task = get_task(name)
+    task, facts = get_task(name), read_model_folder(folder)
     labelled = [other for other, kind in TASKS.items() if isinstance(kind, Classification)]
     if probabilities and task.name not in labelled:
         raise UserError(
@@ -61,7 +61,7 @@ def predict_file(
     torch.set_num_threads(job.threads)
     tokenizer = load_tokenizer(folder)
     check_reading(task, examples, tokenizer, folder)
-    features = make_features(task, examples, tokenizer, read_model_folder(folder), job.training.max_seq_len)
+    features = make_features(task, examples, tokenizer, facts, job.training.max_seq_len)
     if note := cut_note({"": features}, job.training.max_seq_len):
         say(f"{given}: {note}", style="yellow")
     where = torch.device(device)

@@ -92,8 +92,9 @@ def build_kept(job: Job, task: Task, shared: dict[str, Any]) -> Head:
     try:
         rest = load_file(file)
         with torch.no_grad():
+            inner = {id(part) for part in _tensors(_library_part(model)).values()}
             for name, part in _tensors(model).items():
-                if name in rest:
+                if id(part) not in inner:
                     part.copy_(rest[name])
     except Exception as error:
         raise UserError(f"{file} does not load: {error}", RULE, "save the model again") from None

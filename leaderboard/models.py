@@ -10,10 +10,8 @@ from lm_eval.api.model import LM
 from lm_eval.models.huggingface import HFLM
 
 from common.errors import UserError
-from common.names import shown_name
 from leaderboard.settings import LeaderboardSettings
 from pretrain.decoders.prompts import encode_pair
-from tokenizer.coverage import refuse_absent_rows
 
 
 class CountingLM(HFLM):
@@ -65,17 +63,14 @@ class ConstantLM(LM):
 
 
 def load_model(folder: Path, settings: LeaderboardSettings) -> CountingLM:
-    """Return a folder's decoder, ready to be scored; UserError where it, or the settings' device, is of no use."""
+    """Return the decoder in a folder that `open_decoder` takes, ready to be scored; UserError where there is no such
+    device, or its tokenizer ends prompts with a mark."""
     gpus = range(torch.cuda.device_count())
     device = ("cuda" if gpus else "cpu") if settings.device == "auto" else settings.device
     if device not in ("cpu", *(["cuda"] if gpus else []), *(f"cuda:{number}" for number in gpus)):
         raise UserError(f"there is no device {device!r} here", "", "set leaderboard.device to cpu, or to a GPU's name")
-    try:
-        lm = CountingLM(pretrained=str(folder), backend="causal", tokenizer=str(folder), device=device,
-                        dtype=settings.dtype, batch_size=settings.batch_size, trust_remote_code=False)  # fmt: skip
-    except (OSError, ValueError, ImportError) as error:
-        raise UserError(f"cannot load {folder}: {str(error).splitlines()[0]}", "", "check the model's files") from None
-    refuse_absent_rows(lm.tokenizer, lm.model.get_input_embeddings().num_embeddings, shown_name(folder))
+    lm = CountingLM(pretrained=str(folder), backend="causal", tokenizer=str(folder), device=device,
+                    dtype=settings.dtype, batch_size=settings.batch_size, trust_remote_code=False)  # fmt: skip
     lm.cut, last = set(), lm.tokenizer("가").input_ids[-1:]
     if last and last[0] in lm.tokenizer.all_special_ids:
         problem = f"the tokenizer of {folder} ends prompts with {lm.tokenizer.decode(last)}"

@@ -14,6 +14,7 @@ import numpy as np
 
 from common.errors import HunminError, UserError, nearest
 from common.extras import require
+from common.file_facts import file_fact
 from common.files import atomic_write, sha256_file
 from common.lock import locked
 from common.manifest import package_versions
@@ -51,16 +52,17 @@ def score_model(
     """
     require("lm_eval", "hunmin leaderboard score", "llm")
     from leaderboard.models import load_model
-    from pretrain.decoders.load import check_decoder
+    from pretrain.decoders.load import open_decoder
 
     tasks, absent = _chosen(settings, held_out)
     folder, results = find(model, "model"), {}
-    check_decoder(folder)
+    open_decoder(folder)
     load = cache(partial(load_model, folder, settings))
     name = name or shown_name(folder)
+    read = [file for file in sorted(folder.iterdir()) if file.suffix in READ]
     common = {
         "settings": {k: v for k, v in dump_settings(settings).items() if k not in ("suites", "tasks", "data", "shots")},
-        "model": settings_hash([(f.name, sha256_file(f)) for f in sorted(folder.iterdir()) if f.suffix in READ]),
+        "model": settings_hash([(file.name, file_fact(file, "sha256", sha256_file)) for file in read]),
         "rules": rules_number("leaderboard"),
         "versions": package_versions("lm-eval", "transformers", "torch", "tokenizers"),
     }

@@ -27,6 +27,12 @@ def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("common.secrets._known", {})
 
 
+@pytest.fixture(autouse=True)
+def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep what is known of files out of the user's cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Undo what a shell does to jobs in the background: they ignore SIGINT, and so would every command under test."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

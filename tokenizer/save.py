@@ -13,8 +13,9 @@ from typing import Any
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, processors
 
-from common.errors import HunminError, UserError
+from common.errors import UserError
 from common.files import atomic_write
+from common.model_files import check_small_files
 from tokenizer.pipeline import CONTINUATION, MAX_WORD_CHARACTERS, normalizer, pre_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS
 
@@ -106,8 +107,7 @@ def load_tokenizer(folder: str | Path) -> Tokenizer:
     """Return the tokenizer of a folder for plain text: literal "[MASK]" and the like are split like any other text.
 
     Raises:
-        UserError: the folder holds no tokenizer.
-        HunminError: its file is damaged.
+        UserError, HunminError: as `read_tokenizer`.
     """
     loaded = read_tokenizer(folder)
     loaded.encode_special_tokens = True
@@ -116,14 +116,20 @@ def load_tokenizer(folder: str | Path) -> Tokenizer:
     return loaded
 
 
-def read_tokenizer(folder: str | Path) -> Tokenizer:
+def read_tokenizer(folder: str | Path, changed: bool = False) -> Tokenizer:
     """Return the tokenizer of a folder as it is saved there: in tokenizer.json, or as BERT's vocab.txt.
 
+    Args:
+        folder: of a tokenizer or model.
+        changed: its files may differ from its manifest.
+
     Raises:
-        UserError: the folder holds neither, or a WordPiece vocabulary without its unknown token.
-        HunminError: the file is damaged.
+        UserError: the folder holds neither, a file that does not load, or a WordPiece vocabulary without its unknown
+            token.
+        HunminError: files are not those of the folder's manifest.
     """
     path = Path(folder) / TOKENIZER_FILE
+    check_small_files(Path(folder), changed)
     if not path.is_file():
         if (path.with_name(VOCABULARY_FILE)).is_file() and (path.with_name(CONFIG_FILE)).is_file():
             from transformers import BertTokenizer
@@ -132,7 +138,7 @@ def read_tokenizer(folder: str | Path) -> Tokenizer:
                 tokenizer = BertTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
                 return tokenizer.backend_tokenizer
             except Exception as error:  # of many kinds, by what is wrong
-                raise HunminError(
+                raise UserError(
                     f"{folder} is damaged: {error}", f"{VOCABULARY_FILE} and {CONFIG_FILE} are whole", "restore them"
                 ) from None
         raise UserError(
@@ -144,7 +150,7 @@ def read_tokenizer(folder: str | Path) -> Tokenizer:
     try:
         loaded = Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises bare Exception for a file it cannot parse
-        raise HunminError(f"{path} is damaged: {error}", "tokenizer.json is whole", "train it again") from None
+        raise UserError(f"{path} is damaged: {error}", "tokenizer.json is whole", "train it again") from None
     model = loaded.model
     if isinstance(model, models.WordPiece) and model.token_to_id(model.unk_token) is None:
         raise UserError(

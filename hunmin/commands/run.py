@@ -174,12 +174,25 @@ def plan(
 
 
 def verify(
-    folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
+    folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder; or a model's or tokenizer's.")],
+    accept: Annotated[
+        bool,
+        typer.Option(
+            "--accept", help="Accept the files of a changed model or tokenizer: write them into its manifest."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Verify the outputs and checkpoints of a run against their hashes; exit code 1 if one differs."""
-    from hunmin.verify import print_verified, verify_run
+    """Verify the outputs and checkpoints of a run against their hashes; exit code 1 if one differs.
 
+    With --accept, a model's or tokenizer's folder that was changed on purpose is checked and its manifest rewritten.
+    """
+    from hunmin.verify import accept_changes, print_verified, verify_run
+
+    if accept:
+        names = accept_changes(Path(folder))
+        print_json(names) if as_json else say(f"{folder}: accepted {', '.join(names) or 'nothing: no file differs'}")
+        return
     rows = verify_run(Path(folder))
     print_json(rows) if as_json else print_verified(rows)
     if any(row["damaged"] for row in rows):

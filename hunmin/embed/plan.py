@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hunmin.embed.recipe import EmbedRecipe
-from hunmin.embed.stages import base_of
+from hunmin.embed.stages import check_models
 from hunmin.run import judge_all
 
 
@@ -16,12 +16,11 @@ def dry_run_embed(recipe: EmbedRecipe, *asked: str | None) -> dict[str, Any]:
     Raises:
         UserError: data or base do not fit.
     """
-    from embed.base import read_base
     from embed.batches import epoch_batches
     from embed.data import load_sets, refuse_small_sets
 
     rows = [{"stage": one.stage.name, "runs": not one.done, "why": one.why} for one in judge_all(recipe, *asked)]
-    read_base(base_of(recipe), recipe.embed)
+    check_models(recipe)
     sets, batch = load_sets(recipe.embed), recipe.embed.batch
     refuse_small_sets(sets, batch)
     steps = recipe.embed.steps or recipe.embed.epochs * sum(epoch_batches(one, batch) for one in sets)

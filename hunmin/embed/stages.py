@@ -74,9 +74,22 @@ def _check(recipe: WithEmbed, run: Path) -> None:
     from embed.data import load_sets, refuse_small_sets
 
     require("sentence_transformers", "the stage embed", "embed")
-    if settings_of(recipe).score:
+    settings = settings_of(recipe)
+    if settings.score:
         require_mteb()
-    refuse_small_sets(load_sets(settings_of(recipe)), settings_of(recipe).batch)
+    refuse_small_sets(load_sets(settings), settings.batch)
+    check_models(recipe)
+
+
+def check_models(recipe: WithEmbed) -> None:
+    """Refuse a base or guide that cannot be used; the run's own export need not be there. Raises UserError."""
+    from embed.base import load_model, read_base
+
+    settings = settings_of(recipe)
+    if settings.base:
+        read_base(base_of(recipe), settings)
+    if settings.guide:
+        load_model(find(settings.guide, "model"), "cpu")
 
 
 ALONE = Stage(

@@ -19,6 +19,7 @@ from klue.model_folder import BESIDE_TOKENIZER
 from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
 from leaderboard.result_file import read_result
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
+from pretrain.model_folder import open_model
 
 MODEL = ("config.json", "model*.safetensors*", *ANY_TOKENIZER, *BESIDE_TOKENIZER, *EMBEDDING_FILES,
          *GRAPHS.values(), GGUF, FACTS)  # fmt: skip
@@ -50,6 +51,7 @@ def publish_embeddings(
         if not (folder / name).is_file():
             rule = "a tuned model is what hunmin embed train writes"
             raise UserError(f"{folder} holds no {name}", rule, "name RUN/embed/model")
+    open_model(folder)
     name, table, index, files = repository.partition("/")[2], "", [], there(folder, MODEL)
     if scores:
         table = as_markdown(read_table(scores), language)

@@ -8,6 +8,7 @@ from pathlib import Path
 from common.errors import UserError
 from common.files import write_text
 from common.manifest import refuse_damaged
+from common.model_files import check_small_files, home_of
 from common.progress import say, show
 from common.stage_folders import run_and_stage
 from hunmin.hub.card import Language, metadata, states_license, with_license, write_card
@@ -28,6 +29,7 @@ from pretrain.callbacks.checkpoint_metadata import TOKENIZER_FILES, read_metadat
 from pretrain.export import EXPORT_FILES
 from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
+from pretrain.model_folder import open_model
 from pretrain.objectives.registry import last_learned
 
 MODEL_FILES = (*EXPORT_FILES, *TOKENIZER_FILES, *EMBEDDING_FILES, ONNX_FILE)
@@ -71,14 +73,14 @@ def refuse_no_encoder(checkpoint: Path) -> None:
 
 
 def refuse_damaged_model(folder: Path) -> None:
-    """Refuse a folder of a run whose files are not those that the run wrote: a stage's, or `model` in one.
+    """Refuse a model or tokenizer folder whose files, or others that its manifest describes, are not those that were
+    written; every byte is read.
 
     Raises:
         HunminError: a file is damaged or was changed, or the manifest is.
     """
-    folder = folder.resolve()
-    for home in (folder, *([folder.parent] if folder.name == "model" else [])):
-        refuse_damaged(home, "make it again")
+    if home := home_of(folder):
+        refuse_damaged(home[0], f"make it again; of a folder changed on purpose: hunmin verify {folder} --accept")
 
 
 def publish(
@@ -129,6 +131,7 @@ def publish_tokenizer(
         UserError: the folder holds a secret or personal data.
         HunminError: as `push`.
     """
+    check_small_files(folder)
     files = there(folder, TOKENIZER_FILES)
     if (folder / CARD).is_file():
         files[CARD] = metadata(tags=["hunmin", "tokenizer", "korean"]) + (folder / CARD).read_text("utf-8")
@@ -149,12 +152,9 @@ def publish_finetuned(
         UserError: the folder holds no fine-tuned model, or a secret or personal data.
         HunminError: as `push`.
     """
+    open_model(folder)
     facts = read_job(folder)
     files, job = there(folder, FINETUNED), facts["job"]
-    if "model.safetensors" not in files and "model.safetensors.index.json" not in files:
-        raise UserError(
-            f"{folder} has no weights (model.safetensors)", "a fine-tuned model is pushed whole", "save it again"
-        )
     row = {
         **{name: job[name] for name in ("task", "init", "seed", "data_note", "examples")},
         "settings": Training.model_validate(job["training"]).values, "model": job["model_name"],

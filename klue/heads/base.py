@@ -45,23 +45,17 @@ def load_encoder(auto: Any, job: Job, shared: dict[str, Any], **configuration: A
         shared: `embeddings`, where the task has added tokens, is how many ids there are.
 
     Raises:
-        HunminError: the model does not load, or the folder's weights do not fill the encoder.
+        HunminError: the model does not load, or a head that is to be kept lacks weights.
     """
     finetuned = is_finetuned(Path(job.model)) and not job.keep_head
     model, info = _load(auto, job, configuration, finetuned)
     if job.init == "pretrained" and finetuned:
         _renew_head(model, auto)
-    if job.init == "pretrained":
-        # transformers fills missing weights at random with a mere warning; only head and pooler may be new
-        inside = f"{model.base_model_prefix}." if model.base_model is not model else ""
-        odd = [*info["missing_keys"], *(key for key, *_ in info["mismatched_keys"])]
-        missing = sorted(key for key in odd if key.startswith(inside) and "pooler." not in key)
-        if missing:
-            raise HunminError(
-                f"{len(missing)} encoder weights are missing in {job.model}, or have another shape: {missing[0]} …",
-                "only the head is initialised anew",
-                "export the model again",
-            )
+    if job.keep_head and (missing := sorted(info.get("missing_keys", ()))):
+        raise HunminError(
+            f"{job.model} lacks {len(missing)} weights: {missing[0]} …", "a head that is kept is whole",
+            "save the model again",
+        )  # fmt: skip
     if shared.get("embeddings", 0) > model.config.vocab_size:
         try:
             model.resize_token_embeddings(shared["embeddings"], mean_resizing=False)

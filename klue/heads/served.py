@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from common.errors import HunminError
-from klue.model_folder import read_config
+from common.model_files import read_object
 from klue.plan import Job, not_served
 from klue.tasks import get_task
 
@@ -36,5 +36,5 @@ def served(job: Job) -> Iterator[None]:
 
 def family_error(job: Job, reason: str) -> HunminError:
     """Return the error that says that a job's model is of a family that its task is not served with."""
-    family = str((read_config(Path(job.model)) or {}).get("model_type", "these"))
+    family = str(read_object(Path(job.model) / "config.json").get("model_type", "these"))
     return not_served(family, get_task(job.task).title, reason)

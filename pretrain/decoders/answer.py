@@ -13,11 +13,10 @@ from pathlib import Path
 import torch
 from transformers import pipeline
 
-from common.names import find, shown_name
-from pretrain.decoders.load import check_decoder, load_model, read_base
+from common.names import find
+from pretrain.decoders.load import load_model, open_decoder, refuse_longer
 from pretrain.decoders.prompts import encode, prompt_of, read_tokenizer
 from pretrain.kernels.precision import half_type
-from tokenizer.coverage import refuse_absent_rows
 
 
 def answer(
@@ -40,11 +39,10 @@ def answer(
         UserError: the model is none that can be tuned, or a prompt leaves no room for the answer.
     """
     folder = find(model, "model")
-    check_decoder(folder)
+    config = open_decoder(folder).config
     tokenizer = read_tokenizer(folder)
     longest = max((len(encode(tokenizer, prompt_of(tokenizer, message))) for message in messages), default=0)
-    config = read_base(folder, longest + max_new_tokens, "the longest prompt with its answer")
-    refuse_absent_rows(tokenizer, config.get_text_config().vocab_size, shown_name(folder))
+    refuse_longer(folder, config, longest + max_new_tokens, "the longest prompt with its answer")
     place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     decoder = load_model(folder, half_type("auto") if place.type == "cuda" else None)
     tokenizer.padding_side, tokenizer.pad_token = "left", tokenizer.pad_token or tokenizer.eos_token

@@ -2,55 +2,68 @@
 
 from __future__ import annotations
 
-import json
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoModelForCausalLM
 from transformers.models.auto import modeling_auto as known
 
 from common.errors import UserError
-from common.names import TOKENIZERS, shown_name
+from common.model_files import read_config
+from common.names import shown_name
+from pretrain.model_folder import LOCAL, OpenedModel, open_model
 
 RULE = "a decoder has its head (GPT-NeoX, Llama, Qwen, Gemma …), a tokenizer, and no code of its own"
 
 
-def check_decoder(folder: Path) -> Any:
-    """Return a decoder's configuration, for tuning, scoring and answers; UserError where it breaks `RULE`."""
-    name, kind, classes = shown_name(folder), "", []
-    try:
-        written = json.loads((folder / "config.json").read_bytes())
-        kind, classes = str(written["model_type"]), list(written.get("architectures") or [])
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    except Exception as error:  # of many kinds
-        reason = (str(error).splitlines() or [""])[0]
-        reason += "; it is an adapter: merge it into its base" * (folder / "adapter_config.json").is_file()
-        raise UserError(f"{name} ({kind or 'no type'}) does not load: {reason}", RULE, "name another model") from None
-    decoders = known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind, ())
-    decoders = {decoders} if isinstance(decoders, str) else set(decoders)
-    if kind in known.MODEL_FOR_MASKED_LM_MAPPING_NAMES or not decoders & set(classes):
-        raise UserError(f"{name} is no causal decoder: {', '.join(classes) or kind}", RULE, "name another model")
-    if not any(fnmatch(path.name, pattern) for path in folder.iterdir() for pattern in TOKENIZERS):
-        raise UserError(f"{name} holds no tokenizer", f"it is one of {', '.join(TOKENIZERS)}", "add it")
-    return config
+def open_decoder(folder: Path, changed: bool = False) -> OpenedModel:
+    """Return a decoder's configuration and tokenizer, for tuning, scoring and answers; for errors see `open_model`.
+
+    Args:
+        folder: of the model.
+        changed: its files may differ from its manifest.
+    """
+
+    def fits(config: Any) -> None:
+        kind, named = config.model_type, config.architectures
+        classes = [str(name) for name in named] if isinstance(named, list) else []
+        decoders = _all(known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind, ()))
+        if kind in known.MODEL_FOR_MASKED_LM_MAPPING_NAMES or not {*decoders} & {*classes}:
+            name = shown_name(folder)
+            raise UserError(f"{name} is no causal decoder: {', '.join(classes) or kind}", RULE, "name another model")
+
+    return open_model(folder, AutoModelForCausalLM, fits, changed)
+
+
+def open_any(folder: Path, changed: bool = False) -> OpenedModel:
+    """Return a model's configuration and tokenizer, with all weights of a decoder where it is one, else of an encoder;
+    for arguments and errors see `open_decoder`."""
+    named = read_config(folder).get("architectures")
+    decoders = {name for one in known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values() for name in _all(one)}
+    if isinstance(named, list) and named and named[0] in decoders:
+        return open_decoder(folder, changed)
+    return open_model(folder, changed=changed)
+
+
+def _all(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else names
 
 
 def read_base(folder: Path, length: int, what: str = "tune.max_seq_len") -> Any:
-    """Return a decoder's configuration; UserError where it breaks `RULE` or has too few positions."""
-    config, name = check_decoder(folder), shown_name(folder)
-    positions = getattr(config.get_text_config(), "max_position_embeddings", None)
-    if positions and length > positions:
-        raise UserError(f"{what} ({length}) is more than the {positions} positions of {name}", "nothing is cut")
+    """Return a decoder's configuration; raises UserError where it has too few positions, or as `open_decoder`."""
+    config = open_decoder(folder).config
+    refuse_longer(folder, config, length, what)
     return config
 
 
+def refuse_longer(folder: Path, config: Any, length: int, what: str) -> None:
+    """Raise a UserError where a text is longer than a decoder has positions."""
+    positions, name = getattr(config.get_text_config(), "max_position_embeddings", None), shown_name(folder)
+    if positions and length > positions:
+        raise UserError(f"{what} ({length}) is more than the {positions} positions of {name}", "nothing is cut")
+
+
 def load_model(folder: Path, dtype: torch.dtype | None) -> Any:
-    """Return the decoder in a folder, in fp32 where no type is given; raises UserError where weights are missing."""
-    model, info = AutoModelForCausalLM.from_pretrained(
-        folder, dtype=dtype or torch.float32, trust_remote_code=False, output_loading_info=True
-    )
-    if lacking := ", ".join(sorted(info["missing_keys"])[:3]):
-        raise UserError(f"{shown_name(folder)} lacks weights: {lacking}", "none begins at random", "fetch it again")
-    return model
+    """Return the decoder in a folder that `open_decoder` takes, in fp32 where no type is given."""
+    return AutoModelForCausalLM.from_pretrained(folder, dtype=dtype or torch.float32, **LOCAL)

@@ -19,7 +19,7 @@ from transformers import (
 )
 
 from common.errors import HunminError, UserError
-from pretrain.models.published import quiet
+from pretrain.model_folder import quiet
 from pretrain.models.registry import usable_positions
 from tokenizer.encoder import Encoder
 from tokenizer.save import load_tokenizer

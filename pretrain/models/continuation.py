@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from transformers import PreTrainedConfig, PreTrainedModel
 
 from common.errors import UserError
 from common.names import find, with_prefix
+from pretrain.model_folder import open_model
 from pretrain.models.encoder import build_config, model_class
 from pretrain.models.published import (
     check_kind,
     check_shape,
+    check_type,
     compare_logits,
-    read_config,
-    read_entries,
     read_weights,
     rebuilt,
 )
@@ -54,10 +55,11 @@ def load_model(
             the recipe's, its vocabulary does not begin the run's, or training would compute something else than it.
     """
     named, source = source, str(find(with_prefix(source), "model"))
-    theirs = read_config(source, config.model_type)
+    opened = open_model(Path(source), fits=lambda theirs: check_type(source, theirs, config.model_type))
+    theirs, ids = opened.config, opened.tokenizer.get_vocab()
     check_shape(source, theirs, settings.model)
     check_kind(source, theirs, config)
-    known = read_entries(source)
+    known = sorted(ids, key=ids.__getitem__)
     if len(known) != theirs.vocab_size or known != vocabulary[: len(known)]:
         raise UserError(
             f"the vocabulary of {source} ({len(known):,} entries) is not the beginning of the run's "
@@ -92,7 +94,7 @@ def check_model(source: str, settings: PretrainSettings) -> None:
         UserError: there is none, or it has another kind or shape.
     """
     source = str(find(with_prefix(source), "model"))
-    theirs = read_config(source, settings.model.type)
+    theirs = open_model(Path(source), fits=lambda theirs: check_type(source, theirs, settings.model.type)).config
     check_shape(source, theirs, settings.model)
     special_ids = dict.fromkeys(("cls", "sep", "unk", "mask"), 0) | {"pad": theirs.pad_token_id or 0}
     check_kind(source, theirs, build_config(settings, theirs.vocab_size, special_ids))

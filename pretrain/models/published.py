@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
-from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer, PreTrainedConfig, PreTrainedModel
-from transformers.utils import logging as hub_logging
+from transformers import AutoConfig, AutoModelForMaskedLM, PreTrainedConfig, PreTrainedModel
 
 from common.errors import UserError
+from pretrain.model_folder import LOCAL, quiet
 from pretrain.models.check_forms import differing_form
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.settings import ModelSettings
@@ -29,43 +26,14 @@ UNNAMED = {"_name_or_path", "architectures", "dtype", "tokenizer_class", "transf
 """Entries that differ between models which compute the same."""
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep transformers from reporting weights that a class leaves out; what matters of it is judged by the caller."""
-    level = hub_logging.get_verbosity()
-    hub_logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        hub_logging.set_verbosity(level)
-
-
-def read_config(source: str, kind: str) -> Any:
-    """Return the configuration of a published model.
-
-    Args:
-        source: a transformers folder.
-        kind: `model_type` that it must have.
-
-    Raises:
-        UserError: there is none, or it has another.
-    """
-    try:
-        config = AutoConfig.from_pretrained(source, local_files_only=True, trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        _refuse_own_code(source, error)
-        raise UserError(
-            f"{source} is no model that transformers can load: {_first_line(error)}",
-            "pretrain.init_from names a transformers folder, a run's folder, or a model on the hub (OWNER/NAME)",
-            "check the name; a gated model needs a login (hf auth login)",
-        ) from None
+def check_type(source: str, config: PreTrainedConfig, kind: str) -> None:
+    """Raise UserError where a published model is of another `model_type` than the run's."""
     if config.model_type != kind:
         raise UserError(
             f"{source} is a {config.model_type}, the run trains a {kind}",
             "a run continues with a model of its own kind",
             "set pretrain.model.type, or name another model",
         )
-    return config
 
 
 def check_shape(source: str, config: PreTrainedConfig, settings: ModelSettings) -> None:
@@ -116,7 +84,7 @@ def read_weights(source: str, config: PreTrainedConfig, kind: type[PreTrainedMod
         kind: class of the run's model.
 
     Raises:
-        UserError: weights are missing, damaged or left over, or those of the output are not those of the embeddings.
+        UserError: weights are missing or left over, or those of the output are not those of the embeddings.
     """
     architecture = ARCHITECTURES[config.model_type]
     model, information = _load(source, config, kind, key_mapping=dict(architecture.renamed))
@@ -153,14 +121,10 @@ def _of_encoder(name: str, model: PreTrainedModel) -> bool:
 
 def _load(source: str, config: PreTrainedConfig, kind: Any, **more: Any) -> tuple[PreTrainedModel, dict[str, Any]]:
     """Return a model in fp32, and what transformers says of its weights."""
-    try:
-        with quiet():
-            return kind.from_pretrained(  # type: ignore[no-any-return]
-                source, config=config, dtype=torch.float32, output_loading_info=True, local_files_only=True,
-                trust_remote_code=False, **more,
-            )  # fmt: skip
-    except (OSError, ValueError, RuntimeError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
-        raise _not_whole(source, "weights", error) from None
+    with quiet():
+        return kind.from_pretrained(  # type: ignore[no-any-return]
+            source, config=config, dtype=torch.float32, output_loading_info=True, **LOCAL, **more
+        )
 
 
 def compare_logits(source: str, model: PreTrainedModel, ours: PreTrainedConfig) -> None:
@@ -174,7 +138,7 @@ def compare_logits(source: str, model: PreTrainedModel, ours: PreTrainedConfig) 
     Raises:
         UserError: logits of a text differ in a form that a batch can have.
     """
-    config = read_config(source, model.config.model_type)
+    config = AutoConfig.from_pretrained(source, **LOCAL)
     published, information = _load(source, config, AutoModelForMaskedLM)
     architecture = ARCHITECTURES[config.model_type]
     if (other := architecture.published_head(config, information["unexpected_keys"])) is not None:
@@ -188,44 +152,6 @@ def compare_logits(source: str, model: PreTrainedModel, ours: PreTrainedConfig) 
             "the exported model must compute what was trained",
             "continue with another model",
         )
-
-
-def _not_whole(source: str, part: str, error: Exception) -> UserError:
-    return UserError(
-        f"{source} has no {part} that transformers can load: {_first_line(error)}",
-        "pretrain.init_from holds configuration, weights and tokenizer",
-        "fetch the whole model again",
-    )
-
-
-def read_entries(source: str) -> list[str]:
-    """Return the entries of a model's tokenizer in the order of their ids, those added to it too.
-
-    Raises:
-        UserError: transformers cannot load it.
-    """
-    try:
-        ids: dict[str, int] = AutoTokenizer.from_pretrained(
-            source, local_files_only=True, trust_remote_code=False
-        ).get_vocab()
-    except (OSError, ValueError) as error:
-        _refuse_own_code(source, error)
-        raise _not_whole(source, "tokenizer", error) from None
-    return sorted(ids, key=ids.__getitem__)
-
-
-def _refuse_own_code(source: str, error: Exception) -> None:
-    """Refuse a folder whose classes stand in Python files of its own (`auto_map`)."""
-    if "trust_remote_code" in str(error):
-        raise UserError(
-            f"{source} brings Python code of its own (auto_map), which is not run",
-            "a model is loaded by the classes of transformers alone",
-            "name a model of an architecture that transformers has",
-        ) from None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def rebuilt(model: PreTrainedModel, tables: Mapping[Tensor, Tensor]) -> PreTrainedModel:

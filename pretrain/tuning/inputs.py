@@ -11,12 +11,11 @@ from transformers import AutoModelForCausalLM
 
 from common.errors import UserError
 from common.extras import require
-from common.names import find, shown_name
+from common.names import find
 from pretrain.decoders.load import read_base
 from pretrain.decoders.prompts import read_tokenizer
 from pretrain.tuning.encode import Examples, MicroBatches
 from pretrain.tuning.settings import TuneSettings
-from tokenizer.coverage import refuse_absent_rows
 
 
 def beginning(base: Path, checkpoint: Path | None, settings: TuneSettings) -> Path:
@@ -53,7 +52,6 @@ class Inputs:
     def __init__(self, s: TuneSettings, instructions: Path) -> None:
         self.base = find(s.base, "model")
         self.config, self.tokenizer = read_base(self.base, s.max_seq_len), read_tokenizer(self.base)
-        refuse_absent_rows(self.tokenizer, self.config.get_text_config().vocab_size, shown_name(self.base))
         self.train = Examples(instructions / "train.jsonl", self.tokenizer, s.max_seq_len)
         self.held_out = Examples(instructions / "held_out.jsonl", self.tokenizer, s.max_seq_len)
         kept, self.rejects = self.train.kept, self.train.rejects + self.held_out.rejects

@@ -66,14 +66,13 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def write_family(family: str, folder: Path, lines: list[str] = LINES, model: bool = True) -> Path:
+def write_family(family: str, folder: Path, lines: list[str] = LINES) -> Path:
     """Write an encoder's folder, its weights random.
 
     Args:
         family: of `FAMILIES`.
         folder: to write.
         lines: what its tokenizer knows the characters of.
-        model: whether the weights are real.
     """
     folder.mkdir(parents=True, exist_ok=True)
     entries = TOKENIZERS[family](lines, folder)
@@ -82,11 +81,7 @@ def write_family(family: str, folder: Path, lines: list[str] = LINES, model: boo
     ends = {"bos_token_id": 0, "eos_token_id": 2}
     config = AutoConfig.for_model(name, vocab_size=entries, **SHAPE, **ends, **kind)
     torch.manual_seed(1)
-    if model:
-        AutoModel.from_config(config).save_pretrained(folder)
-    else:
-        config.save_pretrained(folder)
-        (folder / "model.safetensors").write_bytes(b"not looked at")
+    AutoModel.from_config(config).save_pretrained(folder)
     return folder
 
 

@@ -54,7 +54,7 @@ def test_lower_case():
 
 
 def spans(tmp_path, family, answers, context):
-    folder = write_family(family, tmp_path / family, model=False)
+    folder = write_family(family, tmp_path / family)
     examples = [Example(a, ("어디에 있다.", context), [a], context.index(a)) for a in answers]
     features, tokenizer = made(MRC, examples, folder)
     outputs = {}

@@ -70,7 +70,7 @@ def test_the_longest_input_labels_nothing_at_its_end():
 
 
 def test_both_numbers_come_from_the_same_outputs(tmp_path):
-    folder = write_family("bert", tmp_path / "bert", model=False)
+    folder = write_family("bert", tmp_path / "bert")
     examples = [
         Example("a", ("쀍이 서울에",), ["B-PS", "O", "B-LC", "I-LC", "O"]),
         Example("b", ("쀍,서울 부산",), ["O", "O", "B-LC", "I-LC", "B-LC", "I-LC"]),
@@ -94,7 +94,7 @@ def test_both_numbers_come_from_the_same_outputs(tmp_path):
 
 
 def test_without_unknown_tokens_both_numbers_are_one(tmp_path):
-    folder = write_family("xlm-r", tmp_path / "xlm-r", model=False)
+    folder = write_family("xlm-r", tmp_path / "xlm-r")
     text = "이순신은 부산에 왔다"
     features, _ = made(
         NER, [Example("a", (text,), ["B-PS", "I-PS", "I-PS", "O", "B-LC", "I-LC", "O", "O", "O"])], folder
@@ -108,6 +108,6 @@ def test_without_unknown_tokens_both_numbers_are_one(tmp_path):
 
 
 def test_there_is_no_number_as_published_for_a_tokenizer_that_their_code_refuses(sample_benchmark, tmp_path):
-    folder = write_family("roberta", tmp_path / "roberta", model=False)
+    folder = write_family("roberta", tmp_path / "roberta")
     features, _ = made(NER, load_splits(NER, sample_benchmark).dev[:5], folder)
     assert all(math.isnan(value) for value in NER.published(faultless(NER, features), features).values())

@@ -42,7 +42,7 @@ MARKED = [
 @pytest.fixture(scope="module", params=FAMILIES)
 def family(request, tmp_path_factory):
     """A family's name and its folder."""
-    return request.param, write_family(request.param, tmp_path_factory.mktemp(request.param), model=False)
+    return request.param, write_family(request.param, tmp_path_factory.mktemp(request.param))
 
 
 def made(task, examples, folder, length=512):

@@ -2,10 +2,11 @@ import json
 import shutil
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from common.errors import HunminError, UserError
 from common.manifest import Manifest, describe_outputs, write_manifest
-from klue.model_folder import check_weights, read_model_folder
+from klue.model_folder import read_model_folder
 
 
 def test_facts(tiny_roberta, tiny_bert):
@@ -24,7 +25,8 @@ def folder(tiny_roberta, tmp_path):
 
 def test_hashes_tell_weights_from_architecture(folder):
     before = read_model_folder(folder)
-    (folder / "model.safetensors").write_bytes(b"other")
+    weights = load_file(folder / "model.safetensors")
+    save_file({name: one + 1 for name, one in weights.items()}, folder / "model.safetensors")
     after = read_model_folder(folder)
     assert after.architecture_hash == before.architecture_hash and after.weights_hash != before.weights_hash
 
@@ -35,7 +37,7 @@ def edit(folder, **changes):
 
 
 def test_folders_that_are_no_encoder(folder):
-    with pytest.raises(UserError, match=r"no readable config.json"):
+    with pytest.raises(UserError, match=r"has no config.json"):
         read_model_folder(folder / "nowhere")
     edit(folder, architectures=["GPT2LMHeadModel"])
     with pytest.raises(UserError, match=r"holds a decoder \(GPT2LMHeadModel\)"):
@@ -68,9 +70,11 @@ def test_missing_parts(folder, name, message):
     ("changes", "message"),
     [
         ({"hidden_size": None}, r"config\.json does not load: .*hidden_size"),
+        ({"hidden_size": 33}, r"hidden_size 33 with 2 heads"),
+        ({"max_position_embeddings": 0}, r"max_position_embeddings is 0"),
         ({"pad_token_id": "x"}, r"config\.json does not load: .*pad_token_id"),
         ({"pad_token_id": [1]}, r"config\.json does not load: .*pad_token_id"),
-        ({"pad_token_id": -1}, r"config\.json: pad_token_id is -1"),
+        ({"pad_token_id": -1}, r"pad_token_id is -1, there are [\d,]+ embeddings"),
         ({"type_vocab_size": "two"}, r"config\.json does not load: .*type_vocab_size"),
         ({"model_type": "my-encoder"}, r"config\.json does not load: .*model type `my-encoder`"),
         ({"model_type": "bart", "architectures": 5, "d_model": 32}, r"holds an encoder with a decoder \(bart\)"),
@@ -94,25 +98,8 @@ def test_a_model_that_reads_no_text(folder):
 @pytest.mark.parametrize("content", ["[]", "null", "{", "5"])
 def test_a_configuration_that_is_no_object(folder, content):
     (folder / "config.json").write_text(content)
-    with pytest.raises(UserError, match=r"no readable config\.json"):
+    with pytest.raises(UserError, match=r"config\.json (cannot be read|holds no JSON object)"):
         read_model_folder(folder)
-
-
-def test_weights_that_are_cut_short_or_missing(folder):
-    check_weights(folder)
-    whole = (folder / "model.safetensors").read_bytes()
-    for size in (len(whole) - 9, 100, 4, 0):
-        (folder / "model.safetensors").write_bytes(whole[:size])
-        with pytest.raises(UserError, match=r"model\.safetensors is damaged, cut short or missing"):
-            check_weights(folder)
-    (folder / "model.safetensors").unlink()
-    index = folder / "model.safetensors.index.json"
-    index.write_text('{"weight_map": {"a": "model-00001-of-00001.safetensors"}}')
-    with pytest.raises(UserError, match=r"model-00001-of-00001\.safetensors is damaged, cut short or missing"):
-        check_weights(folder)
-    index.write_text("[]")
-    with pytest.raises(UserError, match=r"index\.json is damaged"):
-        check_weights(folder)
 
 
 def test_names(folder, tmp_path):
@@ -122,19 +109,3 @@ def test_names(folder, tmp_path):
     assert read_model_folder(cached).name == "klue/roberta-base"
     (folder / "hunmin-recipe.yaml").write_text("name: mine\n")
     assert read_model_folder(folder).name == "mine"
-
-
-@pytest.mark.parametrize("files", [("spm.model",), ("vocab.json", "merges.txt")])
-def test_tokenizers_of_other_kinds_are_seen(folder, files):
-    """What DeBERTa-v2 and byte-level RoBERTa come with, without tokenizer.json."""
-    for path in (*folder.glob("tokenizer*"), *folder.glob("vocab.txt")):
-        path.unlink()
-    with pytest.raises(UserError, match="has no tokenizer"):
-        read_model_folder(folder)
-    for name in files:
-        (folder / name).write_text("a")
-    before = read_model_folder(folder).architecture_hash
-    (folder / files[0]).write_text("b")
-    assert read_model_folder(folder).architecture_hash != before
-    (folder / "added_tokens.json").write_text("{}")
-    assert read_model_folder(folder).architecture_hash != before

@@ -1,0 +1,57 @@
+"""What reading whole files has shown, stored for this user: a file is read again only when it has changed.
+
+A file is the same while its size, times and inode are. Bits that a disk loses later are seen by `hunmin verify` and
+before a push, which read every byte.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from common.files import atomic_write
+
+SETTLED = 2_000_000_000
+"""Age of a file in nanoseconds from which facts about it are stored: within a tick of the file system's clock, a second
+change leaves the times as they are."""
+
+
+def file_fact(path: Path, name: str, read: Callable[[Path], str]) -> str:
+    """Return what `read` says of a file, or said of it earlier.
+
+    Args:
+        path: of a local file.
+        name: of the fact: "xxh3", "sha256" …
+        read: reads the file.
+    """
+    key, begun, state = str(path.resolve()), time.time_ns(), _state(path)
+    known = _stored().get(key, {})
+    if known.get("state") == state and name in known:
+        return str(known[name])
+    value = read(path)
+    if _state(path) == state and begun - max(state[1:3]) > SETTLED:
+        with suppress(OSError):  # a home that cannot be written to
+            facts = {place: one for place, one in _stored().items() if Path(place).exists()}
+            same = facts[key] if facts.get(key, {}).get("state") == state else {"state": state}
+            with atomic_write(_place(), as_given=True) as stream:
+                json.dump({**facts, key: {**same, name: value}}, stream)
+    return value
+
+
+def _place() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "hunmin", "files.json")
+
+
+def _stored() -> dict[str, dict[str, object]]:
+    with suppress(OSError, ValueError, RecursionError, AttributeError):
+        return {str(key): dict(facts) for key, facts in json.loads(_place().read_bytes()).items()}
+    return {}
+
+
+def _state(path: Path) -> list[int]:
+    facts = path.stat()
+    return [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino, facts.st_dev]

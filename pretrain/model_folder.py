@@ -1,0 +1,149 @@
+"""A model folder as transformers would load it: configuration, tokenizer, and every weight there, of its shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers.utils import logging as hub_logging
+
+from common.errors import UserError
+from common.model_files import RULE, check_small_files, check_weight_files, read_config
+from common.names import shown_name
+from tokenizer.coverage import refuse_absent_rows
+
+LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+"""Arguments of whatever loads a folder."""
+SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")
+"""Entries of a configuration that are whole numbers above 0, where it has them."""
+HEAD_SIZES = ("head_dim", "d_head", "attention_head_size")
+"""Entries by which a head's size does not follow from the width."""
+LAYER = re.compile(r"(?:^|\.)(?:layers?|h|blocks)\.(\d+)\.")
+
+
+@dataclass(frozen=True)
+class OpenedModel:
+    """A model folder that can be loaded."""
+
+    folder: Path
+    config: Any
+    """Its configuration, of transformers."""
+    tokenizer: Any
+    """Its tokenizer, as AutoTokenizer loads it."""
+
+
+def open_model(
+    folder: Path, auto: Any = AutoModel, fits: Callable[[Any], object] = lambda _: None, changed: bool = False
+) -> OpenedModel:
+    """Return a model's configuration and tokenizer after every check of its folder; no weight is loaded.
+
+    Args:
+        folder: of the model.
+        auto: class of transformers that the model is to be loaded by.
+        fits: gets the configuration, and refuses a model that is not of the kind wanted.
+        changed: its files may differ from its manifest (`hunmin verify --accept`).
+
+    Raises:
+        UserError: a file is absent, damaged, a pickle or names code, transformers does not take it, a size is one that
+            no model has, a weight is absent, of another shape or not finite, or an id has no embedding.
+        HunminError: files are not those of its manifest.
+    """
+    check_small_files(folder, changed)
+    written = read_config(folder)
+    with quiet(), _refused(folder, "config.json does not load"):
+        config = AutoConfig.from_pretrained(folder, **LOCAL)
+    fits(config)
+    _check_sizes(folder, config.get_text_config())
+    check_weight_files(folder, changed)
+    rows = _check_shapes(folder, config, auto)
+    text = written.get("text_config")
+    _check_ids(folder, {**written, **(text if isinstance(text, dict) else {})}, config.get_text_config(), rows)
+    with quiet(), _refused(folder, "its tokenizer does not load"):
+        tokenizer = AutoTokenizer.from_pretrained(folder, **LOCAL)
+    refuse_absent_rows(tokenizer, rows, shown_name(folder))
+    return OpenedModel(folder, config, tokenizer)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers from drawing bars, and from reporting weights that a class leaves out."""
+    level, bars = hub_logging.get_verbosity(), hub_logging.is_progress_bar_enabled()
+    hub_logging.set_verbosity_error()
+    hub_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        hub_logging.set_verbosity(level)
+        if bars:
+            hub_logging.enable_progress_bar()
+
+
+@contextmanager
+def _refused(folder: Path, what: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # of many kinds, by model and library
+        reason = " ".join(str(error).split()).split(". ")[0] or type(error).__name__
+        if "trust_remote_code" in str(error):
+            raise UserError(
+                f"{folder} brings Python code of its own (auto_map), which is not run",
+                "a model is loaded by the classes of transformers alone",
+                "name a model of an architecture that transformers has",
+            ) from None
+        raise UserError(
+            f"{folder}: {what}: {reason[:300]}", RULE, "name another model, or fetch this one again"
+        ) from None
+
+
+def _check_sizes(folder: Path, config: Any) -> None:
+    """Raise a UserError for sizes that no model has."""
+    sizes = {name: getattr(config, name) for name in SIZES if getattr(config, name, None) is not None}
+    for name, value in sizes.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise _wrong(folder, f"{name} is {value!r}", f"{name} is a whole number above 0")
+    width, heads, groups = (
+        getattr(config, name, None) for name in ("hidden_size", "num_attention_heads", "num_key_value_heads")
+    )
+    if width and heads and width % heads and not any(getattr(config, name, None) for name in HEAD_SIZES):
+        raise _wrong(folder, f"hidden_size {width} with {heads} heads", "each head has the same share of the width")
+    if groups is not None and (not isinstance(groups, int) or groups < 1 or (heads or 0) % groups):
+        raise _wrong(folder, f"num_key_value_heads is {groups} with {heads} heads", "it divides the heads")
+
+
+def _check_shapes(folder: Path, config: Any, auto: Any) -> int:
+    """Return the rows of a model's embeddings; raise a UserError where weights are absent, left over or of another
+    shape. transformers would fill the first at random, with a warning."""
+    with quiet(), _refused(folder, f"{auto.__name__} does not load it"), torch.random.fork_rng(devices=[]):
+        model, info = auto.from_pretrained(
+            folder, config=config, device_map="meta", output_loading_info=True, ignore_mismatched_sizes=True, **LOCAL
+        )
+        rows = int(model.get_input_embeddings().weight.shape[0])
+    if other := sorted((str(name), [*theirs], [*ours]) for name, theirs, ours in info["mismatched_keys"]):
+        name, theirs, ours = other[0]
+        raise _wrong(folder, f"{name} has the shape {theirs}, config.json asks for {ours}", "weights fit config.json")
+    if lacking := sorted(name for name in info["missing_keys"] if auto is not AutoModel or "pooler." not in name):
+        raise _wrong(folder, f"lacks {len(lacking)} weights: {', '.join(lacking[:3])}", "none begins at random")
+    layers = getattr(config.get_text_config(), "num_hidden_layers", None)
+    numbers = [int(found[1]) for name in info["unexpected_keys"] if (found := LAYER.search(name))]
+    if layers and max(numbers, default=0) >= layers:
+        raise _wrong(folder, f"layer {max(numbers)} is there, config.json has {layers} layers", "each layer is used")
+    return rows
+
+
+def _check_ids(folder: Path, written: dict[str, Any], config: Any, rows: int) -> None:
+    """Raise a UserError where an id that the configuration states has no row of the embeddings."""
+    stated = {name: value for name, value in written.items() if name.endswith("_token_id")}
+    for name, value in {"pad_token_id": getattr(config, "pad_token_id", None), **stated}.items():
+        for index in value if isinstance(value, list) else [value]:
+            if index is not None and (isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < rows):
+                raise _wrong(folder, f"{name} is {index!r}, there are {rows:,} embeddings", "an id has an embedding")
+
+
+def _wrong(folder: Path, what: str, rule: str) -> UserError:
+    return UserError(f"{folder}: {what}", rule, "fetch or export the model again, or name another one")

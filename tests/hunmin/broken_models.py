@@ -1,0 +1,252 @@
+"""Kinds of broken model folders: what is done to a sound one, what every command says, and its exit code."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from common.current import make_current
+from common.manifest import Manifest, describe_outputs, write_manifest
+from tests.damage import flip
+
+MARK = "run-by-the-model"
+"""File that a model's own code would leave in the current folder."""
+TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is done to a folder, a pattern of the message, and the exit code: 1 where bytes differ from a manifest."""
+
+    spoil: Callable[[Path], object]
+    message: str
+    code: int = 2
+    parts: tuple[str, ...] = ("model",)
+    """What it is done to: "model" is every folder with weights, "tokenizer" one without, else a kind of folder."""
+
+    @property
+    def kinds(self) -> set[str]:
+        """Return the kinds of folders that it is done to."""
+        of_models = ("encoder", "finetuned", "decoder", "embedder", "reranker")
+        return {kind for part in self.parts for kind in (of_models if part == "model" else (part,))}
+
+
+def edited(**changes: Any) -> Callable[[Path], object]:
+    def spoil(folder: Path) -> None:
+        written = json.loads((folder / "config.json").read_bytes())
+        (folder / "config.json").write_text(json.dumps({**written, **changes}))
+
+    return spoil
+
+
+def file(name: str, content: str | bytes) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def weights(change: Callable[[dict[str, torch.Tensor], str], object]) -> Callable[[Path], object]:
+    """Change a folder's tensors; the name is of a weight of the last layer's feed-forward."""
+
+    def spoil(folder: Path) -> None:
+        held = load_file(folder / "model.safetensors")
+        last = sorted(name for name in held if "mlp.down" in name or "output.dense.weight" in name or "4h_to_h" in name)
+        change(held, last[-1])
+        save_file(held, folder / "model.safetensors", {"format": "pt"})
+
+    return spoil
+
+
+def cut(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def lying_length(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes((1 << 60).to_bytes(8, "little") + path.read_bytes()[8:])
+
+
+def broken_header(folder: Path) -> None:
+    content = bytearray((folder / "model.safetensors").read_bytes())
+    content[8] = ord("[")
+    (folder / "model.safetensors").write_bytes(content)
+
+
+def indexed(place: str, name: str, there: bool = True) -> Callable[[Path], object]:
+    """Move the weights to a file below `place`, which an index names."""
+
+    def spoil(folder: Path) -> None:
+        held = load_file(folder / "model.safetensors")
+        if there:
+            (folder / "model.safetensors").rename(folder / place)
+        else:
+            (folder / "model.safetensors").unlink()
+        tree = {"metadata": {"total_size": 1}, "weight_map": dict.fromkeys(held, name.format(folder=folder.parent))}
+        (folder / "model.safetensors.index.json").write_text(json.dumps(tree))
+
+    return spoil
+
+
+def less_than_indexed(folder: Path) -> None:
+    indexed("model-00001-of-00001.safetensors", "model-00001-of-00001.safetensors")(folder)
+    path = folder / "model.safetensors.index.json"
+    tree = json.loads(path.read_bytes())
+    tree["weight_map"]["another.weight"] = "model-00001-of-00001.safetensors"
+    path.write_text(json.dumps(tree))
+
+
+def pickled(folder: Path) -> None:
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+
+
+def own_code(folder: Path) -> None:
+    classes = ("AutoConfig", "AutoModel", "AutoModelForCausalLM", "AutoModelForSequenceClassification", "AutoTokenizer")
+    edited(model_type="mine", auto_map=dict.fromkeys(classes, "code.Model"))(folder)
+    (folder / "code.py").write_text(f"open({MARK!r}, 'w').close()\nclass Model: pass\n")
+
+
+def more_entries(folder: Path) -> None:
+    path = folder / "tokenizer.json"
+    tree = json.loads(path.read_bytes())
+    added = {**tree["added_tokens"][0], "special": False}
+    tree["added_tokens"] += [{**added, "id": 100_000 + n, "content": f"<{n}>"} for n in range(3)]
+    path.write_text(json.dumps(tree))
+
+
+def without_tokenizer(folder: Path) -> None:
+    for name in TOKENIZER:
+        (folder / name).unlink(missing_ok=True)
+
+
+def module(**changes: Any) -> Callable[[Path], object]:
+    def spoil(folder: Path) -> None:
+        tree = json.loads((folder / "modules.json").read_bytes())
+        tree[-1] |= changes
+        (folder / "modules.json").write_text(json.dumps(tree))
+        (folder / "code.py").write_text(f"open({MARK!r}, 'w').close()\nclass Model: pass\n")
+
+    return spoil
+
+
+def described(folder: Path) -> Path:
+    """Write a manifest into the folder."""
+    write_manifest(folder, Manifest(stage="export", settings={}, inputs={}, outputs=describe_outputs(folder)))
+    return folder
+
+
+def in_manifest(spoil: Callable[[Path], object]) -> Callable[[Path], object]:
+    return lambda folder: spoil(described(folder))
+
+
+def in_manifest_above(spoil: Callable[[Path], object]) -> Callable[[Path], object]:
+    """Make the folder what a run has tuned: FOLDER is a link to RUN/made/embed-0123456789/model."""
+
+    def done(folder: Path) -> None:
+        run = folder.parent / "run-of-it"
+        home = run / "made" / "embed-0123456789"
+        home.mkdir(parents=True)
+        folder.rename(home / "model")
+        folder.symlink_to(home / "model")
+        described(home)
+        make_current(run, "embed", home)
+        spoil(home / "model")
+
+    return done
+
+
+def flipped(name: str) -> Callable[[Path], object]:
+    return lambda folder: flip(folder / name)
+
+
+def rewritten(folder: Path) -> None:
+    """Change a weight, and the manifest with it."""
+    weights(lambda held, name: held[name].zero_())(folder)
+    described(folder.parent)
+
+
+DEEP = '{"model_type": "roberta", "a": ' + '{"a":' * 100_000 + "1" + "}" * 100_001
+DAMAGED = r"is damaged or was changed"
+BOTH = ("model", "tokenizer")
+FAULTS: dict[str, Fault] = {
+    "no configuration": Fault(lambda folder: (folder / "config.json").unlink(), r"no config\.json|no model's folder"),
+    "a configuration that is no JSON": Fault(file("config.json", "{"), r"config\.json cannot be read"),
+    "a configuration that is a list": Fault(file("config.json", "[]"), r"config\.json holds no JSON object"),
+    "a configuration in UTF-16": Fault(file("config.json", "{}".encode("utf-16")), r"config\.json cannot be read"),
+    "a configuration nested past the stack": Fault(file("config.json", DEEP), r"config\.json .*nested too deep"),
+    "a configuration nested deep": Fault(edited(a=json.loads("[" * 300 + "]" * 300)), r"is nested too deep"),
+    "a lone surrogate": Fault(edited(model_type="\ud800"), r"config\.json cannot be read"),
+    "another file of weights": Fault(edited(transformers_weights="x.safetensors"), r"names a file of weights"),
+    "an unknown type": Fault(edited(model_type="mine"), r"config\.json does not load"),
+    "code of its own": Fault(own_code, r"brings Python code of its own \(auto_map\), which is not run"),
+    "an adapter": Fault(file("adapter_config.json", '{"base_model_name_or_path": "x"}'), r"is an adapter"),
+    "weights cut short": Fault(cut, r"model\.safetensors is damaged or cut short"),
+    "a header of a length that lies": Fault(lying_length, r"model\.safetensors is damaged or cut short"),
+    "a header that is no JSON": Fault(broken_header, r"model\.safetensors is damaged or cut short"),
+    "no weights": Fault(lambda folder: (folder / "model.safetensors").unlink(), r"has no weights"),
+    "a pickle alone": Fault(pickled, r"as a pickle alone \(pytorch_model\.bin\)"),
+    "no feed-forward": Fault(weights(lambda held, name: held.pop(name)), r"lacks 1 weights: "),
+    "weights of another shape": Fault(
+        weights(lambda held, name: held.update({name: held[name][:-1].clone()})), r"has the shape .*json asks for"
+    ),
+    "NaN": Fault(weights(lambda held, name: held[name].view(-1)[-1:].fill_(float("nan"))), r"holds NaN or infinity"),
+    "infinity": Fault(weights(lambda held, name: held[name].view(-1)[:1].fill_(-torch.inf)), r"holds NaN or infinity"),
+    "an index out of the folder": Fault(indexed("../away.safetensors", "../away.safetensors"), r"names '\.\./away"),
+    "an index to a path": Fault(indexed("../away.safetensors", "{folder}/away.safetensors"), r"index\.json names '/"),
+    "a part that is missing": Fault(indexed("", "model-1.safetensors", there=False), r"model-1\S+ is missing"),
+    "a part that lacks a weight": Fault(less_than_indexed, r"lacks another\.weight"),
+    "an index without names": Fault(
+        lambda folder: ((folder / "model.safetensors").unlink(), file("model.safetensors.index.json", "{}")(folder)),
+        r"has no weight_map",
+    ),
+    "a vocabulary without embeddings": Fault(edited(vocab_size=5000), r"config\.json asks for \[5000"),
+    "padding without an embedding": Fault(edited(pad_token_id=9999), r"pad_token_id|Padding_idx"),
+    "an end without an embedding": Fault(edited(eos_token_id=9999), r"eos_token_id is 9999"),
+    "a negative id": Fault(edited(bos_token_id=-2), r"bos_token_id is -2"),
+    "heads that do not divide the width": Fault(edited(num_attention_heads=3), r"hidden_size \d+ with 3 heads"),
+    "no heads": Fault(edited(num_attention_heads=0), r"num_attention_heads is 0|does not load"),
+    "no layers": Fault(edited(num_hidden_layers=0), r"num_hidden_layers is 0"),
+    "layers left over": Fault(edited(num_hidden_layers=1), r"layer 1 is there, config\.json has 1 layers"),
+    "no positions": Fault(edited(max_position_embeddings=0), r"max_position_embeddings is 0"),
+    "no tokenizer": Fault(without_tokenizer, r"has no tokenizer"),
+    "a tokenizer that is no JSON": Fault(file("tokenizer.json", "{"), r"tokenizer\.json cannot be read", parts=BOTH),
+    "a tokenizer nested past the stack": Fault(
+        file("tokenizer.json", "[" * 100_000), r"tokenizer\.json cannot be read.*too deep", parts=BOTH
+    ),
+    "a tokenizer that does not load": Fault(
+        file("tokenizer.json", '{"version": "1.0", "model": 5}'), r"tokenizer does not load|is damaged", parts=BOTH
+    ),
+    "a tokenizer with more entries": Fault(more_entries, r"tokenizer of .* gives ids up to 100,002"),
+    "a module of its own code": Fault(module(type="code.Model"), r"the module 'code\.Model'", parts=("embedder",)),
+    "a module out of the folder": Fault(module(path="../1_Pooling"), r"names '\.\./1_Pooling'", parts=("embedder",)),
+    "a flipped bit in the weights": Fault(in_manifest(flipped("model.safetensors")), DAMAGED, 1),
+    "a flipped bit, manifest above": Fault(in_manifest_above(flipped("model.safetensors")), DAMAGED, 1),
+    "an edited configuration": Fault(in_manifest(edited(note="")), DAMAGED, 1),
+    "an edited configuration, manifest above": Fault(in_manifest_above(edited(note="")), DAMAGED, 1),
+    "an edited tokenizer": Fault(in_manifest(more_entries), DAMAGED, 1, parts=BOTH),
+    "an edited tokenizer, manifest above": Fault(in_manifest_above(more_entries), DAMAGED, 1, parts=BOTH),
+    "a file added": Fault(in_manifest(file("added_tokens.json", "{}")), DAMAGED, 1, parts=BOTH),
+    "a file gone": Fault(
+        in_manifest(lambda folder: (folder / "tokenizer_config.json").unlink()), DAMAGED, 1, parts=BOTH
+    ),
+    "a manifest changed with its weights": Fault(
+        in_manifest_above(rewritten), r"manifest\.json is damaged or was changed", 1
+    ),
+    "no manifest, which the run wrote": Fault(
+        in_manifest_above(lambda folder: (folder.parent / "manifest.json").unlink()),
+        r"manifest\.json is damaged or was changed", 1,
+    ),
+}  # fmt: skip
+
+
+def spoiled(sound: Path, place: Path, fault: Fault) -> Path:
+    """Return a copy of a sound folder with a fault."""
+    folder = shutil.copytree(sound, place / "broken")
+    fault.spoil(folder)
+    return folder
