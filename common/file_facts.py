@@ -47,7 +47,7 @@ def _place() -> Path:
 
 
 def _stored() -> dict[str, dict[str, object]]:
-    with suppress(OSError, ValueError, RecursionError, AttributeError):
+    with suppress(OSError, ValueError, RecursionError, AttributeError, TypeError):
         return {str(key): dict(facts) for key, facts in json.loads(_place().read_bytes()).items()}
     return {}
 

@@ -21,6 +21,7 @@ from hunmin.recipe import Recipe
 from klue.examples import task_files
 from klue.tasks import TASKS
 from pretrain.callbacks.checkpoint_metadata import METADATA
+from tokenizer.save import read_tokenizer
 
 READ_SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".bin")
 """Of the files of a model's or tokenizer's folder that are read: weights, configuration, vocabulary."""
@@ -79,12 +80,15 @@ def here(names: list[str]) -> list[str]:
 
 
 def model_inputs(setting: str, name: str | None, part: Part) -> list[Input]:
-    """Return what is read of the model or tokenizer that a setting names: its files, or its commit on the hub."""
+    """Return what is read of the model or tokenizer that a setting names: its files, or its commit on the hub. Raises
+    UserError where a tokenizer here does not load."""
     if name is None:
         return []
     if hub_name(with_prefix(name)) is not None:
         return [Input(setting, "", name)]
     folder = find(name, part)
+    if part == "tokenizer":
+        read_tokenizer(folder)
     return labelled(setting, (path for path in expand(str(folder)) if Path(path).suffix in READ_SUFFIXES), folder)
 
 

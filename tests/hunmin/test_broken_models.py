@@ -5,6 +5,7 @@ Commands and settings are found in the program: one that takes a model and has n
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -25,7 +26,16 @@ from transformers import RobertaConfig, RobertaForSequenceClassification
 from embed.settings import EmbedSettings
 from hunmin.main import app, run_command
 from hunmin.pins import MODELS
-from tests.hunmin.broken_models import FAULTS, MARK, TOKENIZER, Fault, spoiled
+from tests.hunmin.broken_models import (
+    FAULTS,
+    MARK,
+    TOKENIZER,
+    Fault,
+    in_manifest,
+    in_manifest_above,
+    more_positions,
+    spoiled,
+)
 from tests.klue.conftest import write_benchmark
 from tests.klue.names import job_folder
 from tests.leaderboard.invented import nine_rows, write
@@ -225,3 +235,36 @@ def refused(row: Row, fault: Fault, here: Path, capfd: pytest.CaptureFixture[str
 @pytest.mark.parametrize(("row", "name"), CASES)
 def test_a_broken_model_is_refused(row: Row, name: str, here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     refused(row, FAULTS[name], here, capfd)
+
+
+CHANGED = {
+    "in the folder": in_manifest(more_positions), "above": in_manifest_above(more_positions),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", [*CHANGED])
+def test_a_folder_that_was_changed_on_purpose_is_accepted(
+    where: str, here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    command = ["klue", "finetune", "changed", "--data", "klue", "--out", "out", "--task", "ynat", "--dry-run"]
+    shutil.copytree((here / "encoder").resolve(), here / "changed")
+    assert run_command(command) == 0
+    CHANGED[where](here / "changed")
+    assert run_command(command) == 1 and run_command(["verify", "changed"]) == 1
+    assert "hunmin verify changed --accept" in " ".join(capfd.readouterr().err.split())
+    assert run_command(["verify", "changed", "--accept", "--json"]) == 0
+    told = json.loads(capfd.readouterr().out)
+    assert [name.rpartition("/")[2] for name in told] == ["config.json", "model.safetensors"]
+    assert run_command(command) == 0 and run_command(["verify", "changed"]) == 0
+    if where == "above":
+        assert run_command(["verify", "run-of-it"]) == 0
+
+
+@pytest.mark.parametrize("name", ["NaN", "no feed-forward", "a pickle alone", "a tokenizer with more entries"])
+def test_a_broken_folder_is_not_accepted(name: str, here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = shutil.copytree((here / "encoder").resolve(), here / "changed")
+    in_manifest(FAULTS[name].spoil)(folder)
+    before = (folder / "manifest.json").read_bytes()
+    assert run_command(["verify", "changed", "--accept"]) == 2
+    assert re.search(FAULTS[name].message, " ".join(capfd.readouterr().err.split()))
+    assert (folder / "manifest.json").read_bytes() == before
