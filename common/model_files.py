@@ -82,9 +82,9 @@ def check_weight_files(folder: Path, changed: bool = False) -> None:
             finite, or a module of sentence-transformers is code of its own.
         HunminError: files are not those of its manifest.
     """
-    weights, parts, heads = weight_files(folder), _module_files(folder), list(folder.glob(HEAD_FILE))
     if not any(path.is_file() for pattern in TOKENIZERS for path in folder.glob(pattern)):
         raise UserError(f"{folder} has no tokenizer ({', '.join(TOKENIZERS)})", RULE, "save the model's into it")
+    weights, parts, heads = weight_files(folder), _module_files(folder), list(folder.glob(HEAD_FILE))
     if not changed:
         _refuse_changed(folder, [*weights, *parts])
     for path in parts:
