@@ -26,13 +26,7 @@ from common.files import (
     remove_folder,
     text_stream,
 )
-from common.manifest import MADE_BY, MANIFEST, damaged_outputs, made_by, read_manifest
 
-CONTRACT = (
-    "Replaces only what Hunmin made, of this kind, unchanged since (files: only with --overwrite); never an input or "
-    "a link."
-)
-"""Stands in the help of every option that names an output."""
 RULE = "an output replaces only what Hunmin made, of its kind and unchanged; never an input or a link"
 HEAD_BYTES = 2**20
 """Bytes of a file's content in which its kind is looked for."""
@@ -166,6 +160,8 @@ def claim_folder(out: Path, kind: str) -> None:
     Raises:
         UserError: it is none.
     """
+    from common.manifest import MADE_BY  # pydantic, which commands start without
+
     mark = out / MADE_BY
     with _os_errors(out):
         # an empty mark: another element of an array is about to write it
@@ -179,6 +175,8 @@ def claim_folder(out: Path, kind: str) -> None:
 
 def _users_own(folder: Path, stage: str) -> str:
     """Return what keeps a folder from being replaced; "" where Hunmin made it and nothing was changed or added."""
+    from common.manifest import MANIFEST, damaged_outputs, made_by, read_manifest
+
     manifest = read_manifest(folder) if stage and made_by(folder, stage) else None
     if manifest is None:
         return "it holds something else"

@@ -13,7 +13,6 @@ import typer
 from typer.core import TyperGroup
 from typer.models import CommandInfo, TyperInfo
 
-from common.destinations import CONTRACT
 from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERMINATED, HunminError
 from common.files import disk_errors
 from common.output import guard_output, typed_words, use_utf8_names
@@ -34,6 +33,7 @@ from hunmin.commands import (
     start,
     tokenizer,
 )
+from hunmin.commands.options import CONTRACT
 
 RESUME = "finished work is kept; resume with the same command"
 

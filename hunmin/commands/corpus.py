@@ -12,7 +12,7 @@ import typer
 from common.errors import UserError
 from common.names import find
 from common.progress import console, print_json, say, show
-from hunmin.commands.run import AsJson, Overrides, Overwrite, RecipePath
+from hunmin.commands.options import AsJson, Overrides, Overwrite, RecipePath
 from hunmin.commands.streams import end_as_filters_do, files_of, open_input, open_output, report
 
 app = typer.Typer(no_args_is_help=True, help="Build a corpus: clean, decontaminate, pseudonymise and deduplicate text.")

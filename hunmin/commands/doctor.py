@@ -12,7 +12,7 @@ from rich.text import Text
 
 from common.errors import EXIT_FAILED
 from common.progress import console, print_json
-from hunmin.commands.run import AsJson
+from hunmin.commands.options import AsJson
 
 COLOURS = {"ok": "green", "note": "yellow", "missing": "red", "broken": "red"}
 

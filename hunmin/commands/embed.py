@@ -12,7 +12,7 @@ import typer
 from common.errors import UserError
 from common.progress import print_json, show
 from common.stage_folders import folder_of
-from hunmin.commands.run import AsJson, Overrides, RecipePath
+from hunmin.commands.options import AsJson, Overrides, RecipePath
 
 if TYPE_CHECKING:
     from hunmin.embed.recipe import WithEmbed

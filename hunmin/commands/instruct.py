@@ -13,13 +13,9 @@ from common.errors import UserError
 from common.progress import print_json, say
 from common.progress import show as printed
 from common.stage_folders import folder_of, of_run_or_itself
-from hunmin.commands.run import AsJson, Overrides, Overwrite, RecipePath
+from hunmin.commands.options import AsJson, DecoderName, Overrides, Overwrite, RecipePath
 
 app = typer.Typer(no_args_is_help=True, help="Tune Korean decoders: build instructions, tune, answer.")
-Model = Annotated[
-    str,
-    typer.Argument(metavar="MODEL", help=r"Decoder: folder, run, or name on the hub (OWNER/NAME\[@REVISION])."),
-]
 
 
 @app.command(epilog="Example: hunmin instruct build configs/quickstart-instruct.yaml")
@@ -91,7 +87,7 @@ def show(
     epilog="Example: hunmin instruct answer runs/quickstart-instruct --prompt '정말 멋지다. 긍정인가, 부정인가?'"
 )
 def answer(
-    model: Model,
+    model: DecoderName,
     prompt: Annotated[str | None, typer.Option("--prompt", help="Instruction to answer.")] = None,
     given: Annotated[str | None, typer.Option("--in", help='Rows to answer: "instruction", optional "input".')] = None,
     out: Annotated[str | None, typer.Option("--out", help='JSON Lines to write: the rows with "answer".')] = None,

@@ -8,13 +8,12 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Table
 
-from common.destinations import claim_folder
 from common.names import find, read_commits, write_commits
 from common.plots import plot_file
 from common.progress import console, print_json, say, show
 from common.stage_folders import folder_of, of_run_or_itself, run_and_stage
 from hunmin import completion
-from hunmin.commands.run import AsJson, Overwrite
+from hunmin.commands.options import AsJson, Overwrite
 
 app = typer.Typer(no_args_is_help=True, help="Fine-tune and score on KLUE and other Korean benchmarks.")
 
@@ -125,6 +124,8 @@ def finetune(
     if dry_run:
         show(f"{plan_stage(settings, folder, jobs_of(Path(out)))}\n")
         return
+    from common.destinations import claim_folder
+
     claim_folder(Path(out), "KLUE scores")
     write_commits(Path(out), commits)
     try:

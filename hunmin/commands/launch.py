@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hunmin import completion
-from hunmin.commands.run import Overrides, RecipePath
+from hunmin.commands.options import Overrides, RecipePath
 
 EPILOG = (
     "Examples: hunmin launch RECIPE --launcher slurm --nodes 4 --devices 8 --time 24:00:00; on "

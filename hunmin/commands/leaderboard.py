@@ -7,13 +7,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from common.destinations import claim_folder
 from common.plots import plot_file
 from common.progress import print_json, show
 from common.stage_folders import of_run_or_itself
 from hunmin import completion
-from hunmin.commands.instruct import Model
-from hunmin.commands.run import AsJson, Overrides, Overwrite
+from hunmin.commands.options import AsJson, DecoderName, Overrides, Overwrite
 
 app = typer.Typer(
     no_args_is_help=True, help="Score decoders on KIT-19's six sets, nine leaderboard tasks, and held-out rows."
@@ -26,7 +24,7 @@ Suite = Annotated[
 
 @app.command(epilog="Example: hunmin leaderboard score runs/x --suite kit19 --data kobest --out scores")
 def score(
-    model: Model,
+    model: DecoderName,
     suite: Suite,
     data: Annotated[
         str, typer.Option("--data", help="Folder with the tasks' files; for instruct, a build or its run.")
@@ -54,6 +52,8 @@ def score(
     settings = parse_settings(LeaderboardSettings, tree, "command line")
     build = of_run_or_itself(Path(data), "instruct")
     held_out = build / "held_out.jsonl" if suite == "instruct" else None
+    from common.destinations import claim_folder
+
     claim_folder(Path(out), "leaderboard scores")
     score_model(settings, decoder_folder(model), Path(out), held_out)
     print_board([out], "json" if as_json else "markdown")

@@ -8,10 +8,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from common.destinations import new_folder, refuse_folder
 from common.errors import UserError
 from common.progress import print_json, say, show
-from hunmin.commands.run import AsJson, Overrides, Overwrite, RecipePath
+from hunmin.commands.options import AsJson, Overrides, Overwrite, RecipePath
 
 Dtype = Literal["fp32", "bf16", "fp16"]
 Language = Literal["en", "ko"]
@@ -137,6 +136,7 @@ def export(
 
         publish_checkpoint(source, run, push_to_hub, not public, dtype, language, True, sentence_embeddings, onnx)
         return
+    from common.destinations import new_folder, refuse_folder
     from pretrain.export import export_checkpoint, is_export_of
 
     there = not target.is_symlink() and target.is_dir() and any(target.iterdir())

@@ -15,21 +15,10 @@ from common.errors import EXIT_FAILED, UserError
 from common.progress import console, print_json, say
 from common.stage_folders import folder_of
 from hunmin import completion
+from hunmin.commands.embed import print_scores
+from hunmin.commands.leaderboard import print_board
+from hunmin.commands.options import AsJson, Overrides, Overwrite, RecipePath
 from hunmin.page.words import Language
-
-RecipePath = Annotated[
-    str,
-    typer.Argument(
-        metavar="RECIPE",
-        help="Recipe file, or a built-in recipe's name (hunmin recipes lists them).",
-        autocompletion=completion.recipes,
-    ),
-]
-Overrides = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings that override the recipe.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace an earlier output of this command; otherwise it is refused.")
-]
 
 ENDED = ("finished", "failed")
 """States of a run after which its page does not change."""
@@ -104,13 +93,9 @@ def run(
 
     run_whole(loaded, first, last, restart)
     if isinstance(loaded, EmbedRecipe) or last == "embed":
-        from hunmin.commands.embed import print_scores
-
         print_scores(loaded.out, as_json)
     elif not isinstance(loaded, Recipe):
         if loaded.leaderboard and last in (None, "leaderboard"):
-            from hunmin.commands.leaderboard import print_board
-
             print_board([str(folder_of(Path(loaded.out), "leaderboard"))], "json" if as_json else "markdown")
     elif last in (None, "report"):
         from hunmin.page.page import PAGE

@@ -11,12 +11,11 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from common.destinations import OutputFile
 from common.errors import UserError
 from common.progress import console, duration, print_json, say
 from hunmin import completion
 from hunmin.builtin_recipes import builtin_recipes, summary
-from hunmin.commands.run import AsJson
+from hunmin.commands.options import AsJson
 from hunmin.new_recipe import Size, new_recipe
 
 
@@ -50,6 +49,8 @@ def init(
     ] = None,
 ) -> None:
     """Write a commented recipe for your own text; an existing file is never overwritten."""
+    from common.destinations import OutputFile
+
     file = OutputFile(Path(out))
     text = [*(text or []), *(more or [])]
     if not text:
@@ -118,6 +119,8 @@ def recipes(
     if copy not in known:
         raise UserError(f"there is no recipe '{copy}'", f"built-in recipes: {', '.join(known)}", "hunmin recipes")
     target = Path(out or f"{copy}.yaml")
+    from common.destinations import OutputFile
+
     with OutputFile(target).open("wb") as stream:
         stream.write(known[copy].read_bytes())
     say(f"{target}: written. Change it, then: hunmin run {target}", style="green")

@@ -18,7 +18,6 @@ from typing import IO, Any
 import typer
 
 from common.compressed import compression_of, decompression_errors
-from common.destinations import OutputFile
 from common.errors import EXIT_INTERRUPTED, UserError
 from common.files import open_bytes
 from common.globs import expand
@@ -117,6 +116,8 @@ def open_output(
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    from common.destinations import OutputFile
+
     file = OutputFile(Path(path), kind, overwrite, inputs)
     with file.open("wb") as stream, _compressed(stream, compression_of(file.path) or "") as written:
         yield written

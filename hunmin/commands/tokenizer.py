@@ -10,7 +10,7 @@ from rich.table import Table
 
 from common.plots import plot_file
 from common.progress import console, print_json, say
-from hunmin.commands.run import AsJson, Overwrite
+from hunmin.commands.options import AsJson, Overwrite
 
 app = typer.Typer(no_args_is_help=True, help="Morpheme-aware WordPiece vocabularies: train, extend, compare, show.")
 

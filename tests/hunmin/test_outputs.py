@@ -22,8 +22,8 @@ pytest.importorskip("matplotlib")
 sys.path.insert(0, str(Path(__file__).parents[1] / "embed"))
 from tiny_encoders import RUN, embedding_folder, pairs, write_encoder, write_lines
 
-from common.destinations import CONTRACT
 from common.slurm_array import ShareDone
+from hunmin.commands.options import CONTRACT
 from hunmin.embed.recipe import load_embed_recipe
 from hunmin.embed.stages import settings_of
 from hunmin.main import app, run_command
