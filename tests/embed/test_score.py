@@ -126,12 +126,15 @@ def test_a_damaged_result_is_refused_and_stays(
     assert read_table(out) == read_table(scores)
 
 
-def test_an_edited_table_is_told(scores: Path, tmp_path: Path) -> None:
+def test_an_edited_table_is_told_and_stays(scores: Path, model: Path, sets: Path, tmp_path: Path) -> None:
     out = Path(shutil.copytree(scores, tmp_path / "out"))
     text = (out / "table.json").read_text()
-    (out / "table.json").write_text(re.sub(r'("KLUE-STS": -?)(\d)', r"\g<1>9\g<2>", text, count=1))
-    with pytest.raises(HunminError, match=r"table\.json is damaged or was edited"):
-        read_table(out)
+    edited = re.sub(r'("KLUE-STS": -?)(\d)', r"\g<1>9\g<2>", text, count=1)
+    (out / "table.json").write_text(edited)
+    for use in (lambda: read_table(out), lambda: score_models(model, [sets], out, ["KLUE-STS"])):
+        with pytest.raises(HunminError, match=r"table\.json is damaged or was edited"):
+            use()
+    assert (out / "table.json").read_text() == edited
 
 
 def test_a_part_of_a_task_is_never_taken_for_the_whole(
