@@ -300,7 +300,7 @@ def decontaminate(
     inputs = [*files_of(source), *benchmark_files(str(folder))]
     with (
         open_input(source) as lines,
-        open_output(out, b'"text":', overwrite, [*inputs, hits]) as written,
+        open_output(out, b'"text"', overwrite, [*inputs, hits]) as written,
         open_output(hits, b'"benchmark_guid":', overwrite, [*inputs, out]) as found,
     ):
         counts = decontaminate_stream(folder, lines, written, found)

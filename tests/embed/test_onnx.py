@@ -47,6 +47,9 @@ def test_three_ways_give_the_same_vectors(run: Any, rows: dict[str, Any], tmp_pa
     assert json.loads((folder / MEASURED).read_bytes()) == found
     assert found["onnx"]["cosine"] == pytest.approx(1, abs=1e-5) and found["onnx-int8"]["cosine"] >= 0.99
     assert (folder / "onnx" / "model.onnx").read_bytes() == b"of the export" and not list(folder.glob(".onnx-*"))
+    with pytest.raises(UserError, match=r"encoder.onnx: it already exists"):
+        onnx.export_encoder(folder)
+    assert onnx.export_encoder(folder, int8=True, overwrite=True).keys() == found.keys()
 
     vectors = load_model(folder, "cpu").encode(TEXTS)
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)

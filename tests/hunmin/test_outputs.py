@@ -280,6 +280,20 @@ def test_a_file_of_the_users_stays(row: Row, content: bytes, work: list[str]) ->
     refused(row, work)
 
 
+@pytest.mark.parametrize(
+    ("row", "other"),
+    [
+        (ROWS["klue report", "--plot"]._replace(command="klue report scores --breakdown ynat --plot {}"), "p-ynat.pdf"),
+        (ROWS["corpus stats", "--plots"], "plots/benchmark.png"),
+        (ROWS["export", "--onnx"], "base/onnx/measured.json"),
+    ],
+)
+def test_a_file_that_is_written_beside_stays(row: Row, other: str, work: list[str]) -> None:
+    Path(other).parent.mkdir(exist_ok=True)
+    Path(other).write_text("mine")
+    refused(row, work)
+
+
 @pytest.mark.parametrize("row", FILES)
 def test_a_folder_of_the_users_stays_where_a_file_is_named(row: Row, work: list[str]) -> None:
     target(row).mkdir(parents=True)
