@@ -8,7 +8,7 @@ from pathlib import Path
 from common.errors import UserError
 from common.files import write_text
 from common.manifest import refuse_damaged
-from common.model_files import check_small_files, home_of
+from common.model_files import home_of
 from common.progress import say, show
 from common.stage_folders import run_and_stage
 from hunmin.hub.card import Language, metadata, states_license, with_license, write_card
@@ -31,6 +31,7 @@ from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 from pretrain.model_folder import open_model
 from pretrain.objectives.registry import last_learned
+from tokenizer.save import read_tokenizer
 
 MODEL_FILES = (*EXPORT_FILES, *TOKENIZER_FILES, *EMBEDDING_FILES, ONNX_FILE)
 """Files of an export that leave for the hub; anything else in its folder stays."""
@@ -131,7 +132,7 @@ def publish_tokenizer(
         UserError: the folder holds a secret or personal data.
         HunminError: as `push`.
     """
-    check_small_files(folder)
+    read_tokenizer(folder)  # refuses one that does not load
     files = there(folder, TOKENIZER_FILES)
     if (folder / CARD).is_file():
         files[CARD] = metadata(tags=["hunmin", "tokenizer", "korean"]) + (folder / CARD).read_text("utf-8")

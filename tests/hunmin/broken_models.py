@@ -218,7 +218,9 @@ FAULTS: dict[str, Fault] = {
     "padding without an embedding": Fault(edited(pad_token_id=9999), r"pad_token_id|Padding_idx"),
     "an end without an embedding": Fault(edited(eos_token_id=9999), r"eos_token_id is 9999"),
     "a negative id": Fault(edited(bos_token_id=-2), r"bos_token_id is -2"),
-    "heads that do not divide the width": Fault(edited(num_attention_heads=3), r"hidden_size \d+ with 3 heads"),
+    "heads that do not divide the width": Fault(
+        edited(num_attention_heads=3), r"hidden_size \d+ with 3 heads|hidden size is not divisible"
+    ),
     "no heads": Fault(edited(num_attention_heads=0), r"num_attention_heads is 0|does not load"),
     "no layers": Fault(edited(num_hidden_layers=0), r"num_hidden_layers is 0"),
     "layers left over": Fault(edited(num_hidden_layers=1), r"layer 1 is there, config\.json has 1 layers"),
