@@ -18,7 +18,7 @@ from common.files import sha256_file, xxh3_file
 from common.manifest import MANIFEST, Manifest, read_manifest
 from common.names import TOKENIZERS
 from common.stage_folders import MADE, MANIFESTS, read_current
-from common.weights import first_not_finite, stored_names
+from common.weights import check_header, first_not_finite
 
 RULE = "a model is a folder with config.json, weights in safetensors and a tokenizer, as `hunmin export` writes it"
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -91,8 +91,14 @@ def check_weight_files(folder: Path, changed: bool = False) -> None:
         if path.suffix == ".json":
             read_object(path)
     paths = [*weights, *heads, *(path for path in parts if path.suffix == ".safetensors")]
-    _check_headers(folder, paths)
     for path in paths:
+        try:
+            check_header(path)
+        except (OSError, ValueError) as error:
+            raise UserError(
+                f"{path} is damaged or cut short: {error}", "a header describes all of its file",
+                "fetch or export the model again",
+            ) from None  # fmt: skip
         if name := file_fact(path, "not finite", first_not_finite):
             raise UserError(
                 f"{path}: {name} holds NaN or infinity", "every weight is a finite number", "train or fetch it again"
@@ -203,23 +209,6 @@ def weight_files(folder: Path) -> list[Path]:
         if not (folder / name).is_file():
             raise UserError(f"{folder / name} is missing; {INDEX} names it", RULE, "fetch or export the model again")
     return [folder / name for name in sorted(set(names.values()))]
-
-
-def _check_headers(folder: Path, paths: Sequence[Path]) -> None:
-    """Raise a UserError where a file of weights is damaged, or lacks what the index says it has."""
-    stored: dict[Path, set[str]] = {}
-    for path in paths:
-        try:
-            stored[path] = {*stored_names(path)}
-        except (OSError, ValueError) as error:
-            raise UserError(
-                f"{path} is damaged or cut short: {error}", "a header describes all of its file",
-                "fetch or export the model again",
-            ) from None  # fmt: skip
-    if not (folder / WEIGHTS).is_file():
-        for name, file in read_object(folder / INDEX)["weight_map"].items():
-            if name not in stored[folder / file]:
-                raise UserError(f"{folder / file} lacks {name}, which {INDEX} names there", RULE, "fetch it again")
 
 
 def _module_files(folder: Path) -> list[Path]:

@@ -23,7 +23,7 @@ from common.manifest import (
     read_manifest,
     write_manifest,
 )
-from common.model_files import home_of
+from common.model_files import home_of, read_config
 from common.once import with_lineage
 from common.progress import ProgressBar, console
 from common.stage_folders import COUNTS, CURRENT, MADE, MANIFESTS, folder_of, folders_of, read_current
@@ -157,9 +157,11 @@ def accept_changes(folder: Path) -> list[str]:
     if not found or not (is_model or (folder / "tokenizer.json").is_file()):
         raise UserError(f"no manifest describes {folder}", "changes are accepted of a model or tokenizer", remedy)
     if is_model:
-        from pretrain.decoders.load import open_any
+        from pretrain.decoders.load import open_decoder
+        from pretrain.model_folder import open_model
 
-        open_any(folder, changed=True)
+        writes = str(read_config(folder).get("architectures")).endswith(("ForCausalLM']", "LMHeadModel']"))
+        (open_decoder if writes else open_model)(folder, changed=True)
     else:
         read_tokenizer(folder, changed=True)
     home, manifest = found

@@ -16,7 +16,6 @@ from transformers.utils import logging as hub_logging
 from common.errors import UserError
 from common.model_files import RULE, check_small_files, check_weight_files, read_config
 from common.names import shown_name
-from tokenizer.coverage import refuse_absent_rows
 
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 """Arguments of whatever loads a folder."""
@@ -66,7 +65,12 @@ def open_model(
     _check_ids(folder, {**written, **(text if isinstance(text, dict) else {})}, config.get_text_config(), rows)
     with quiet(), _refused(folder, "its tokenizer does not load"):
         tokenizer = AutoTokenizer.from_pretrained(folder, **LOCAL)
-    refuse_absent_rows(tokenizer, rows, shown_name(folder))
+    if (largest := max(tokenizer.get_vocab().values(), default=0)) >= rows:
+        raise UserError(
+            f"the tokenizer of {shown_name(folder)} gives ids up to {largest:,}, the model has {rows:,} embeddings",
+            "each entry of a tokenizer has a row of the model's embeddings",
+            "put the tokenizer that the model was trained with into the folder",
+        )
     return OpenedModel(folder, config, tokenizer)
 
 

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain, islice
-from typing import Any
 
 from tokenizers import Tokenizer
 
@@ -121,17 +120,3 @@ def check_share(share: float, name: str, of: str, remedy: str) -> None:
         )
     if share > TOLD:
         say(f"warning: {name} cannot read {share:.1%} of the characters of {of}; fix: {remedy}", style="yellow")
-
-
-def refuse_absent_rows(tokenizer: Any, rows: int, name: str) -> None:
-    """Refuse a tokenizer, as transformers has it, that gives ids beyond the rows of its model's embeddings.
-
-    Raises:
-        UserError: it does.
-    """
-    if (largest := max(tokenizer.get_vocab().values(), default=0)) >= rows:
-        raise UserError(
-            f"the tokenizer of {name} gives ids up to {largest:,}, the model has {rows:,} embeddings",
-            "each entry of a tokenizer has a row of the model's embeddings",
-            "put the tokenizer that the model was trained with into the folder",
-        )

@@ -10,7 +10,6 @@ from transformers import AutoModelForCausalLM
 from transformers.models.auto import modeling_auto as known
 
 from common.errors import UserError
-from common.model_files import read_config
 from common.names import shown_name
 from pretrain.model_folder import LOCAL, OpenedModel, open_model
 
@@ -28,26 +27,13 @@ def open_decoder(folder: Path, changed: bool = False) -> OpenedModel:
     def fits(config: Any) -> None:
         kind, named = config.model_type, config.architectures
         classes = [str(name) for name in named] if isinstance(named, list) else []
-        decoders = _all(known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind, ()))
+        decoders = known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind, ())
+        decoders = (decoders,) if isinstance(decoders, str) else decoders
         if kind in known.MODEL_FOR_MASKED_LM_MAPPING_NAMES or not {*decoders} & {*classes}:
             name = shown_name(folder)
             raise UserError(f"{name} is no causal decoder: {', '.join(classes) or kind}", RULE, "name another model")
 
     return open_model(folder, AutoModelForCausalLM, fits, changed)
-
-
-def open_any(folder: Path, changed: bool = False) -> OpenedModel:
-    """Return a model's configuration and tokenizer, with all weights of a decoder where it is one, else of an encoder;
-    for arguments and errors see `open_decoder`."""
-    named = read_config(folder).get("architectures")
-    decoders = {name for one in known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values() for name in _all(one)}
-    if isinstance(named, list) and named and named[0] in decoders:
-        return open_decoder(folder, changed)
-    return open_model(folder, changed=changed)
-
-
-def _all(names: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else names
 
 
 def read_base(folder: Path, length: int, what: str = "tune.max_seq_len") -> Any:
