@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from itertools import permutations
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from common.destinations import OutputFile
 from common.errors import HunminError, UserError
 from common.extras import require
+from common.results import encoded
 from embed.base import begin_model, load_encoder, load_model
 from embed.settings import GRAPHS, MEASURED, EmbedSettings
 from klue.model_folder import read_model_folder
@@ -77,8 +77,8 @@ def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) ->
                 )  # fmt: skip
         for name, path in paths.items():
             places[name].place(path)
-        with measured_file.open() as stream:
-            json.dump(figures, stream, indent=1)
+        with measured_file.open("wb") as stream:
+            stream.write(encoded(figures))
     return figures
 
 

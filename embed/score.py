@@ -21,6 +21,7 @@ from common.manifest import MANIFEST, package_versions
 from common.message import Message, as_tree, filled, from_tree
 from common.names import shown_name
 from common.progress import say
+from common.results import encoded
 from common.rules import rules_number
 from common.settings import load_yaml, settings_hash
 from embed.base import load_model, model_like, quiet_libraries
@@ -28,7 +29,8 @@ from embed.card import FACTS
 from embed.onnx import graph_of, use_graph
 from embed.scored import SCORED, Folders, scored_files
 from embed.settings import TABLE, require_mteb
-from leaderboard.result_file import encoded, read_result, result_once
+from embed.tables import read_table
+from leaderboard.result_file import result_once
 from pretrain.model_folder import open_model
 
 BENCHMARK = "MTEB(kor, v2)"
@@ -113,11 +115,6 @@ def score_models(
         with atomic_write(out / TABLE, "wb") as stream:
             stream.write(encoded(table))
     return table
-
-
-def read_table(scores: Path) -> dict[str, Any]:
-    """Return the table that `score_models` left in a folder; HunminError where it is damaged or was edited."""
-    return read_result(scores / TABLE)
 
 
 def heading(scored: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,20 @@ from rich.text import Text
 
 from common.errors import UserError
 from common.files import atomic_write, human_size
-from common.manifest import read_manifest
 from common.progress import console, duration, say, short_number
+from common.results import (
+    AMOUNT,
+    FINITE,
+    SHARE,
+    UNFIT,
+    check_counts,
+    check_number,
+    check_unchanged,
+    is_there,
+    manifest_of,
+    read_result,
+    unfit,
+)
 from common.stage_folders import folder_of
 from hunmin.page.tables import change
 from hunmin.page.words import ENGLISH, Words
@@ -22,10 +35,11 @@ from hunmin.recipe import Recipe
 from hunmin.scores import NOT_SCORED, score_rows
 from hunmin.stage import stage_times
 from klue.report import results_table
+from klue.result_rows import check_row
 from klue.synthetic import synthetic_tasks
 from klue.tables import published_for
 from klue.tasks import TASKS
-from pretrain.callbacks.metrics import read_metrics
+from pretrain.callbacks.metrics import read_figures
 
 COUNTED = ("corpus", "tokenizer", "tokens", "pretrain", "export")
 """Folders of stages whose counts are in a report."""
@@ -33,7 +47,7 @@ COUNTED = ("corpus", "tokenizer", "tokens", "pretrain", "export")
 
 def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     """Write report.json into `out` and return counts; nothing in it depends on a clock."""
-    metrics = read_metrics(folder_of(run, "pretrain") / "logs" / "metrics.jsonl")
+    metrics = read_figures(folder_of(run, "pretrain") / "logs" / "metrics.jsonl")
     collected = collect(recipe, run, metrics)
     with atomic_write(out / "report.json") as stream:
         json.dump(collected, stream, ensure_ascii=False, indent=1, sort_keys=True)
@@ -49,7 +63,7 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
     """
     counts = {}
     for name in COUNTED:
-        manifest = read_manifest(folder_of(run, name))
+        manifest = manifest_of(folder_of(run, name))
         counts[name] = manifest.counts if manifest else {}
     metrics = [row for row in metrics if row.get("objective") == metrics[-1].get("objective")]  # losses of one kind
     losses = [row for row in metrics if "loss" in row]
@@ -77,10 +91,12 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
 
 def contamination(hits: Path) -> dict[str, int]:
     """Return {task: sentences of the corpus that were taken out for it}, tasks in the order of the benchmark."""
-    found: Counter[str] = Counter()
-    if hits.is_file():
-        with hits.open("rb") as stream:
-            found.update(json.loads(line)["task"] for line in stream)
+    found, described = Counter[str](), check_unchanged(hits)
+    try:
+        with hits.open("rb") if hits.is_file() else nullcontext(()) as lines:
+            found.update(str(json.loads(line)["task"]) for line in lines)
+    except UNFIT as error:
+        raise unfit(hits, error, own=described) from None
     order = [*TASKS, *sorted(found.keys() - TASKS.keys())]
     return {name: found[name] for name in order if found[name]}
 
@@ -152,14 +168,26 @@ def read_report(run: Path) -> dict[str, Any]:
 
     Raises:
         UserError: there is none.
+        DamagedError: it is damaged or was edited.
     """
     path = folder_of(run, "report") / "report.json"
-    if not path.exists():
+    if not is_there(path):
         raise UserError(
             f"{run} has no report yet", "the report is the last stage", f"hunmin run RECIPE (out: {run}) to its end"
         )
-    loaded: dict[str, Any] = json.loads(path.read_bytes())
-    return loaded
+    return dict(read_result(path, _check_report, "hunmin run RECIPE --from report"))
+
+
+def _check_report(report: dict[str, Any]) -> None:
+    check_counts(report["counts"])
+    check_counts(report, FINITE)
+    for row in report["klue"]:
+        check_row(row)
+    for part in ("loss", "validation"):
+        for end in (report.get(part) or {}).values():
+            for name, value in (end or {}).items():
+                check_number(name, value, SHARE if name.endswith("accuracy") else AMOUNT)
+    summary(report)
 
 
 def print_unfinished(name: str, state: str, lines: Sequence[tuple[str, str]], page: Path) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from common.manifest import read_manifest
+from common.results import manifest_of
 from common.settings import dump_settings
 from common.stage_folders import folder_of
 from hunmin.recipe import Recipe
+from klue.result_rows import check_flat
 from klue.results import flat_scores
 
 NOT_SCORED = "skipped: the recipe has no klue section"
@@ -26,9 +27,9 @@ def score_rows(run: Path, name: str) -> list[dict[str, Any]]:
     Raises:
         UserError: the results are missing or damaged.
     """
-    from klue.report import read_rows
+    from klue.result_rows import read_rows
 
-    manifest = read_manifest(folder_of(run, "klue"))
+    manifest = manifest_of(folder_of(run, "klue"))
     return [] if manifest and manifest.counts.get("skipped") else renamed(read_rows(folder_of(run, "klue")), name)
 
 
@@ -49,6 +50,8 @@ def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summ
 
     p, config = recipe.pretrain, {"name": recipe.name, "klue": dump_settings(recipe)["klue"]}
     later = [row for row in read_metrics(folder / "metrics.jsonl") if row["step"] > step]
+    for row in later:
+        check_flat(folder / "metrics.jsonl", row)
     log = MetricsLog(folder, step - 1, p, config)
     for row in ({"step": step, "tokens": tokens, **flat_scores(summary)}, *later):
         log.log(row)

@@ -14,6 +14,7 @@ from common.files import write_text
 from common.lock import locked
 from common.manifest import read_manifest
 from common.progress import say
+from common.results import encoded
 from common.stage_folders import MADE, folder_of, folders_of
 from hunmin.recipe import Recipe, load_recipe, recipe_of, save_recipe
 from hunmin.scores import log_scores
@@ -147,5 +148,5 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
     row = {"step": step, "tokens": saved.get("tokens"), "scores": counts["scores"]}
     # the last of all: with it the checkpoint is done
     path = scores_file(run / FOLDER, step, identity(recipe.klue, saved.get("fingerprint")))
-    write_text(path, json.dumps(row, ensure_ascii=False, indent=1))
+    write_text(path, encoded(row).decode())
     return True

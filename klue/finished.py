@@ -10,18 +10,19 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+from common.errors import HunminError
 from common.files import disk_errors, write_text
 from common.manifest import described_files
 from common.progress import say
 from klue.gold import with_test_scores
 from klue.model_folder import ModelFacts
 from klue.plan import Job, jobs_of
+from klue.result_rows import RESULTS, read_job
 from klue.results import sort_rows, summarize
 from pretrain.callbacks.metrics import read_metrics
 
 RESULT = "result.json"
 """Of a job, the last file that it writes."""
-RESULTS = "results.jsonl"
 LINKED_BYTES = 1 << 24
 """Size above which a file of a job is linked, not copied."""
 PLANNED = Path("logs") / "jobs.jsonl"
@@ -38,12 +39,13 @@ def finished_row(job: Job) -> dict[str, Any] | None:
 
 
 def _read_row(folder: Path, fingerprint: str) -> dict[str, Any] | None:
-    """Return the row in a job's folder; None where there is none, one that is cut short, or one of another job."""
+    """Return the row in a job's folder; None where there is none, one that is damaged or was edited, or one of
+    another job: it is done again."""
     try:
-        row = json.loads((folder / RESULT).read_bytes())
-    except (OSError, ValueError):
+        row = read_job(folder / RESULT)
+    except HunminError:
         return None
-    return {**row, "job": folder.name} if isinstance(row, dict) and row.get("fingerprint") == fingerprint else None
+    return {**row, "job": folder.name} if row.get("fingerprint") == fingerprint else None
 
 
 def gather(jobs: Sequence[Job], model: ModelFacts, out: Path, test: bool) -> list[dict[str, Any]]:

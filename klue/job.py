@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import fcntl
-import json
 from contextlib import suppress
 from typing import Any
 
 from common.files import atomic_write, remove_leftovers
 from common.lock import LOCK
 from common.message import as_tree
+from common.results import encoded
 from klue.finished import RESULT, finished_row
 from klue.gold import PREDICTIONS
 from klue.plan import Job
@@ -56,7 +56,6 @@ def run_job(job: Job) -> dict[str, Any]:
         if outcome.test_guids:
             with atomic_write(job.folder / PREDICTIONS["test"], as_given=True) as stream:
                 write_predictions(stream, outcome.test_guids, outcome.test_predictions)
-        with atomic_write(job.folder / RESULT) as stream:  # the last: with it the job is finished
-            json.dump(row, stream, ensure_ascii=False, indent=1)
-            stream.write("\n")
+        with atomic_write(job.folder / RESULT, "wb") as stream:  # the last: with it the job is finished
+            stream.write(encoded(row))
     return {**row, "job": job.folder.name}

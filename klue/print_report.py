@@ -12,12 +12,14 @@ from common.destinations import OutputFile
 from common.errors import UserError
 from common.names import find
 from common.progress import console, print_json, say, show
+from common.results import check_unchanged
 from klue.compare import compare, comparison_grids, read_models
 from klue.error_analysis import confusions, detail_grids, detail_rows, worst, worst_grids
 from klue.examples import find_file, read_examples
 from klue.grid import latex_grid, markdown_grid, terminal_grid
 from klue.plot import draw_confusion, draw_scores
-from klue.report import as_tree, latex, markdown, read_rows, results_table
+from klue.report import as_tree, latex, markdown, results_table
+from klue.result_rows import RESULTS, read_rows
 from klue.tables import published_for
 from klue.tasks import get_task, suite_folder
 
@@ -94,6 +96,8 @@ def print_report(wanted: Wanted) -> None:
 
 def _rows(folder: Path, name: str | None) -> list[dict[str, Any]]:
     rows = read_rows(folder)
+    if not check_unchanged(folder / RESULTS):
+        say(f"{folder}: no manifest describes these scores; each is within its metric's range", style="yellow")
     return rows if name is None else [{**row, "model": name} for row in rows]
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from common.errors import UserError
-from common.message import from_tree
 from klue.grid import RAISED, Best, latex_lines, markdown_lines, md, terminal_text, tex
 from klue.results import TITLES, summarize
 from klue.synthetic import TOLD
@@ -152,28 +148,3 @@ def _with_best(scores: Scores, line: Line) -> list[str]:
         Best(cell) if number not in line.flagged and value is not None and value == scores.best(number) else cell
         for number, (cell, value) in enumerate(zip(line.cells, line.values, strict=True))
     ]
-
-
-def with_message(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a result row whose note is a message again, which can be said in another language."""
-    return {**row, "data_note": from_tree(row.get("data_message", row["data_note"]))}
-
-
-def read_rows(folder: Path) -> list[dict[str, Any]]:
-    """Return the result rows of a finished klue folder. Raises UserError where the folder holds no results.jsonl, or
-    one that is damaged or empty."""
-    path = folder / "results.jsonl"
-    if not path.is_file():
-        raise UserError(
-            f"{folder} holds no results.jsonl", "scores are read from a finished klue folder", "hunmin klue finetune"
-        )
-    try:
-        rows = [with_message(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-        tables(rows)  # what a row must hold
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise UserError(
-            f"{path} is damaged", "a line is a job's result", "run klue finetune again: finished jobs are kept"
-        ) from None
-    if not rows:
-        raise UserError(f"{path} holds no results", "scores are read from a finished klue folder")
-    return rows

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from common.errors import HunminError
 from common.files import write_text
 from common.plots import can_plot
 from common.progress import say
+from common.results import encoded, read_result
 from common.settings import dump_settings, settings_hash
 from klue.examples import files_hash
 from klue.plot import draw_curve
+from klue.result_rows import check_entry
 from klue.settings import KlueSettings
 from klue.tasks import get_task
+
+LINES = "scores.jsonl"
+"""Rows of all checkpoints, for people and the page."""
+WRITTEN_AGAIN = "remove it: hunmin klue watch RUN writes it again"
 
 
 def checkpoint_folder(out: Path, step: int) -> Path:
@@ -34,12 +40,25 @@ def scores_file(out: Path, step: int, wanted: str) -> Path:
 
 def read_scores(path: Path) -> list[dict[str, Any]]:
     """Return a row {"step", "tokens", "task", "init", "best", …} a task and initialisation of a checkpoint; none where
-    it has no scores, or their file is damaged."""
+    it has no scores, or their file is damaged or was edited: they are made again."""
     try:
-        scores = json.loads(path.read_bytes())
-        return [{"step": scores["step"], "tokens": scores["tokens"], **entry} for entry in scores["scores"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        return _rows_of(read_result(path, lambda scores: [*map(check_entry, _rows_of(scores))], sealed=True))
+    except HunminError:
         return []
+
+
+def _rows_of(scores: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"step": scores["step"], "tokens": scores["tokens"], **entry} for entry in scores["scores"]]
+
+
+def watched_rows(out: Path) -> list[dict[str, Any]]:
+    """Return the rows of scores.jsonl in a folder; none where it is not there.
+
+    Raises:
+        DamagedError: it is damaged or was edited.
+    """
+    path = out / LINES
+    return read_result(path, check_entry, WRITTEN_AGAIN, sealed=True) if path.is_file() else []
 
 
 def collect(out: Path, wanted: str) -> list[dict[str, Any]]:
@@ -49,9 +68,9 @@ def collect(out: Path, wanted: str) -> list[dict[str, Any]]:
 
 def write_scores(out: Path, rows: list[dict[str, Any]]) -> None:
     """Write scores.jsonl and scores.png into a folder, unless there are no rows or the files hold them already."""
-    lines, curve = out / "scores.jsonl", out / "scores.png"
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    if not rows or (curve.is_file() and lines.is_file() and lines.read_text(encoding="utf-8") == text):
+    lines, curve = out / LINES, out / "scores.png"
+    text = "".join(encoded(row, None).decode() + "\n" for row in rows)
+    if not rows or (curve.is_file() and lines.is_file() and lines.read_bytes() == text.encode()):
         return
     if plotted := can_plot(str(curve)):
         draw_curve(rows, curve)

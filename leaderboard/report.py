@@ -9,13 +9,16 @@ from typing import Any
 
 from common.differing import differing, unequal_note
 from common.errors import UserError
+from common.manifest import MANIFEST
+from common.results import CORRELATION, FACTS, FINITE, check_counts, check_number, read_result
 from common.settings import load_yaml
 from klue.grid import Best, latex_grid, markdown_grid, md, tex
-from leaderboard.result_file import BOARD, FACTS, counted_results, read_result
-from leaderboard.rows import read_rows
-from leaderboard.suites import SUITES, TASKS, BoardTask, scale_of
+from leaderboard.result_file import BOARD, counted_results
+from leaderboard.rows import number, read_rows
+from leaderboard.suites import SUITES, TASKS, BoardTask, range_of, scale_of
 
 COLUMNS = ["95% interval", "n", "best constant", "prompts cut", "settings", "rows (SHA-256)", "versions"]
+OTHERS = "leave it out, or score again"
 USUAL = ["acc_norm,none", "acc,none", "exact_match,none"]  # of other files, the first that is there
 
 
@@ -49,37 +52,49 @@ def _scores(given: Path) -> Iterator[Score]:
     given = given.parent if given.is_dir() and (given.parent / BOARD).is_file() else given
     boards = sorted(path.parent for path in given.rglob(BOARD))
     for board in boards:
-        for tree in counted_results(board):
+        for tree in counted_results(board, _tree):
             yield from _tree(tree)
     files = sorted(given.rglob("*.json")) if given.is_dir() else [given]
-    for path in [file for file in files if not {*boards} & {*file.parents}]:
+    for path in [file for file in files if file.name != MANIFEST and not {*boards} & {*file.parents}]:
+        if path.suffix != ".csv":
+            yield from _tree(read_result(path, _tree, OTHERS))
+            continue
         try:
-            if path.suffix == ".csv":
-                yield from (Score(r["model"], r["task"], "score", float(r["score"])) for r in read_rows(path))
-            else:
-                tree = json.loads(path.read_bytes())
-                yield from _tree(read_result(path) if isinstance(tree, dict) and FACTS in tree else tree)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            rule = "results are JSON of lm-eval or the board, or CSV with model,task,score"
-            raise UserError(f"cannot read {path}: {error!r}", rule, "fix it, or leave it out") from None
+            for row in read_rows(path):
+                key = TASKS[row["task"]].metric if row["task"] in TASKS else ""
+                bounds = [end * 100 / scale_of(key) for end in range_of(key)] if key else CORRELATION
+                check_number("score", value := number(row["score"]), (bounds[0], bounds[1]))
+                yield Score(row["model"], row["task"], "score", value)
+        except (ValueError, KeyError) as error:
+            raise UserError(f"cannot read {path}: {error!r}", "CSV has model,task,score, in percent", OTHERS) from None
 
 
-def _tree(tree: Any) -> Iterator[Score]:
-    tree = tree if isinstance(tree, dict) else {}
+def _tree(tree: Any) -> list[Score]:
+    """Return the scores in a tree of results; raises one of `common.results.UNFIT` where a number is none of its
+    metric's."""
+    tree, found = tree if isinstance(tree, dict) else {}, []
     facts, general = tree.get(FACTS) or {}, tree.get("config_general") or tree.get("config") or {}
     model = general.get("model_name") or tree.get("model_name") or general.get("model") or "?"
     for name, values in (tree.get("results") or {}).items():
-        scores = {k: float(v) for k, v in values.items() if "," in k and "_stderr" not in k and v != "N/A"}
+        scores = {k: v for k, v in values.items() if "," in k and "_stderr" not in k and v != "N/A"}
+        for key, value in scores.items():
+            check_number(f"{key} of {name}", value, range_of(key) if name in TASKS or facts else FINITE)
         strict = [scores.get(f"{by}_level_strict_acc,none") for by in ("prompt", "inst")]
         if name == "ko_ifeval" and None not in strict:  # the mean that the board takes
             scores.setdefault("ifeval,none", sum(filter(None, strict)) / 2)
         known = [facts["metric"]] if facts else [TASKS[name].metric, *USUAL] if name in TASKS else USUAL
-        scores = {key: value * 100 / scale_of(key) for key, value in scores.items()}
         for metric in [key for key in known if key in scores][:1]:
+            check_number(f"{metric} of {name}", scores[metric], range_of(metric))
+            scores = {key: value * 100 / scale_of(key) for key, value in scores.items()}
             limited = bool(facts.get("limit") or (tree.get("config") or {}).get("limit"))
             score = Score(str(model), name, metric, scores[metric], scores, facts, limited)
+            if facts:
+                check_counts([facts["n"], facts["cut"]])
+                for value in (*facts["intervals"][metric], facts["best"], *(row[metric] for row in facts["constants"])):
+                    check_number(f"{metric} beside {name}", value, range_of(metric))
             _facts(score)  # a fact that lacks is told with the file's name
-            yield score
+            found.append(score)
+    return found
 
 
 def report(paths: Sequence[Path], form: str = "markdown") -> str:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from common.errors import HunminError
 from common.files import atomic_write
 from common.once import once_file
-from common.secrets import masked_urls
+from common.results import FACTS, encoded, plain, read_result, unfit
 from common.settings import settings_hash
 
-FACTS, DIGEST = "hunmin", "digest"
-"""Keys of a result file: what it is a result of, and a hash of all else in the file."""
+REMEDY = "move it away: scoring with the same settings then makes it again"
 BOARD = "board.json"
 """File in a folder of scores: the model's name, and which result counts for each task; those of other settings stand
 beside it."""
@@ -36,10 +34,10 @@ def result_once(path: Path, facts: dict[str, Any], compute: Callable[[], dict[st
         tree = compute()
         stream.write(encoded(tree | {FACTS: tree.get(FACTS, {}) | facts}))
 
-    tree = read_result(once_file(path, write))
+    tree = read_result(once_file(path, write), lambda _: None, REMEDY, sealed=True)
     told = tree.get(FACTS, {})
-    if settings_hash({key: told.get(key) for key in facts}) != settings_hash(_plain(facts)):
-        raise _unfit(path, "is of other facts than its name says")
+    if settings_hash({key: told.get(key) for key in facts}) != settings_hash(plain(facts)):
+        raise unfit(path, "it is of other facts than its name says", REMEDY)
     return tree
 
 
@@ -56,48 +54,45 @@ def name_results(out: Path, name: str, facts: dict[str, dict[str, Any]]) -> dict
     """
     files = {task: f"{task}-{settings_hash(told)[:10]}.json" for task, told in facts.items()}
     (model,) = {told["model"] for told in facts.values()}
-    before = read_result(out / BOARD) if (out / BOARD).exists() else {}
+    before = read_board(out) if (out / BOARD).exists() else {}
     others = before["results"] if before.get("model") == model else {}
     with atomic_write(out / BOARD, "wb") as stream:
         stream.write(encoded({"model_name": name, "model": model, "results": others | files}))
     return {task: out / "results" / file for task, file in files.items()}
 
 
-def counted_results(out: Path) -> list[dict[str, Any]]:
-    """Return the results that count in a folder of scores, as far as they are there, under the model's name.
+def read_board(out: Path) -> dict[str, Any]:
+    """Return the model's name in a folder of scores, its hash as "model", and the "results" that count by task.
 
     Raises:
-        HunminError: one of them is damaged or was edited.
+        DamagedError: they were edited.
     """
-    board = read_result(out / BOARD)
-    files = [out / "results" / file for file in board["results"].values()]
-    return [read_result(path) | {"model_name": board["model_name"]} for path in files if path.exists()]
+    return dict(read_result(out / BOARD, lambda board: [board["model_name"], board["model"], {**board["results"]}],
+                            REMEDY, sealed=True))  # fmt: skip
 
 
-def encoded(tree: dict[str, Any]) -> bytes:
-    """Return the bytes of a file that `read_result` reads; secrets in it are masked."""
-    tree = _plain(tree)
-    return json.dumps(tree | {DIGEST: settings_hash(tree)}, ensure_ascii=False, indent=1).encode()
+def counted_results(out: Path, check: Callable[[Any], object]) -> list[dict[str, Any]]:
+    """Return the results that count in a folder of scores, as far as they are there, under the model's name.
 
+    Args:
+        out: folder of scores.
+        check: of each result; see `common.results.read_result`.
 
-def read_result(path: Path) -> dict[str, Any]:
-    """Return what a file holds, without its digest; HunminError where it is damaged or was edited."""
-    try:
-        tree = dict(json.loads(path.read_bytes()))
-        digest = tree.pop(DIGEST)
-    except (OSError, ValueError, KeyError, TypeError):
-        raise _unfit(path, "is damaged") from None
-    if digest != settings_hash(tree):
-        raise _unfit(path, "is damaged or was edited")
-    return tree
+    Raises:
+        DamagedError: one of them is damaged, was edited, or is of another model or task.
+    """
+    board = read_board(out)
 
+    def check_own(tree: Any, task: str) -> None:
+        if (tree[FACTS]["model"], [*tree["results"]]) != (board["model"], [task]):
+            raise ValueError("it is of another model or task than board.json says")
+        check(tree)
 
-def _plain(tree: dict[str, Any]) -> Any:
-    return json.loads(masked_urls(json.dumps(tree, ensure_ascii=False)))
-
-
-def _unfit(path: Path, why: str) -> HunminError:
-    return HunminError(
-        f"{path} {why}", "a finished result is never made over",
-        "restore the file from a copy, or move it away: scoring with the same settings then makes it again",
-    )  # fmt: skip
+    found = []
+    for task, file in board["results"].items():
+        if (path := out / "results" / file).exists():
+            found.append(
+                read_result(path, partial(check_own, task=task), REMEDY, sealed=True)
+                | {"model_name": board["model_name"]}
+            )
+    return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from common.errors import UserError
+from common.results import FINITE, check_unchanged
 from common.settings import load_yaml
 from data.decontaminate.normalise import text_key
 from leaderboard import prepare
@@ -51,6 +52,11 @@ def scale_of(metric: str) -> float:
     return 100.0 if metric.split(",")[0] in ("eqbench", "percent_parseable", "chrf", "score") else 1.0
 
 
+def range_of(metric: str) -> tuple[float, float]:
+    """Return the lowest and the highest value of a metric; EQ-Bench takes points off without end."""
+    return (FINITE[0] if metric.startswith("eqbench,") else 0.0), scale_of(metric)
+
+
 def load_rows(name: str, data: Path | None, options: Row) -> tuple[list[Row], list[Row]]:
     """Return the rows of a task and its shots, as its task file takes them.
 
@@ -74,9 +80,16 @@ def load_rows(name: str, data: Path | None, options: Row) -> tuple[list[Row], li
 
 
 def task_files(task: BoardTask, data: Path | None) -> list[Path]:
-    """Return the file with a task's rows, and that with its shots where there is one; UserError without rows."""
+    """Return the file with a task's rows, and that with its shots where there is one.
+
+    Raises:
+        UserError: there is none with rows.
+        DamagedError: a build's rows were edited.
+    """
     if data is not None and task.suite == "instruct":
-        return [data / HELD_OUT if data.is_dir() else data]
+        path = data / HELD_OUT if data.is_dir() else data
+        check_unchanged(path, "build it again: hunmin instruct build RECIPE")
+        return [path]
     found = data and find_rows(data, task.name, task.files)
     if not data or not found:
         names = ", ".join([f"{task.name}.{{{','.join(SUFFIXES)}}}", *task.files])

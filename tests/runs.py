@@ -6,6 +6,9 @@ import json
 import shutil
 from pathlib import Path
 
+from common.files import sha256_file
+from common.manifest import MANIFEST, Manifest, describe_outputs, read_manifest, write_manifest
+
 
 def copy_run(run: Path, to: Path) -> Path:
     """Copy a run, links as links, and return the copy."""
@@ -36,3 +39,26 @@ def set_at_work(run: Path, stage: str, name: str) -> Path:
     (folder := run / "made" / name).mkdir()
     (run / f"{stage}.partial").symlink_to(Path("made") / name)
     return folder
+
+
+def rewrite(path: Path, content: str | bytes) -> None:
+    """Write a file as its stage would have: its manifest, and the run's hash of that, are made anew."""
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    describe_again(path)
+
+
+def describe_again(path: Path, current: bool = True) -> None:
+    """Make the manifest that describes a file anew; `current`: and the run's hash of that."""
+    home = next((one for one in path.resolve().parents if (one / MANIFEST).exists()), None)
+    if home and (manifest := read_manifest(home)):
+        note_manifest(home, manifest.model_copy(update={"outputs": describe_outputs(home)}), current)
+
+
+def note_manifest(folder: Path, manifest: Manifest, current: bool = True) -> None:
+    """Write a folder's manifest; `current`: and its hash where the folder's run notes it."""
+    write_manifest(folder, manifest)
+    file = folder.parent.parent / "current.json"
+    if current and file.is_file():
+        tree = json.loads(file.read_bytes())
+        tree["manifests"][folder.name] = sha256_file(folder / MANIFEST)
+        file.write_text(json.dumps(tree))

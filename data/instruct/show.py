@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from common.errors import UserError, nearest
-from data.instruct.build import HELD_OUT, TABLE, TRAIN
+from common.results import check_counts, check_number, check_unchanged, read_result
+from data.instruct.build import COUNTED, HELD_OUT, TABLE, TRAIN
 from data.instruct.rows import read_rows
+
+REMEDY = "build it again: hunmin instruct build RECIPE"
 
 
 def describe(folder: Path, task: str | None = None, n: int = 3) -> dict[str, Any]:
@@ -22,10 +23,13 @@ def describe(folder: Path, task: str | None = None, n: int = 3) -> dict[str, Any
 
     Raises:
         UserError: the folder holds no build, or no row of the task.
+        DamagedError: the build was edited.
     """
     if not (folder / TABLE).is_file():
         raise UserError(f"{folder} holds no {TABLE}", "a build leaves one", "build it: hunmin instruct build RECIPE")
-    counts: dict[str, Any] = orjson.loads((folder / TABLE).read_bytes())
+    counts: dict[str, Any] = read_result(folder / TABLE, _check, REMEDY)
+    for name in (TRAIN, HELD_OUT):
+        check_unchanged(folder / name, REMEDY)
     rows = {"examples": read_rows(folder / TRAIN), "held_out_examples": read_rows(folder / HELD_OUT)}
     tasks = sorted({row.task for one in rows.values() for row in one})
     if task is not None and task not in tasks:
@@ -34,3 +38,10 @@ def describe(folder: Path, task: str | None = None, n: int = 3) -> dict[str, Any
         chosen = [[row for row in found if row.task == one][:n] for one in tasks if task in (None, one)]
         counts[key] = [row.as_record() for some in chosen for row in some]
     return counts
+
+
+def _check(counts: dict[str, Any]) -> None:
+    check_counts(counts)
+    for line in counts["uses"]:
+        for name in COUNTED:
+            check_number(name, line[name], whole=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -11,8 +10,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from common.errors import HunminError, UserError
+from common.errors import UserError
 from common.message import Message
+from common.results import check_counts, is_there, read_result
 from common.stage_folders import of_run_or_itself
 from data.statistics.counts import Counters, merge
 
@@ -38,23 +38,20 @@ def load_statistics(folder: Path) -> Counters:
         HunminError: its statistics are damaged, or of another version of this program.
     """
     path = of_run_or_itself(folder, "corpus") / "statistics.json"
-    try:
-        loaded = json.loads(path.read_bytes())
-    except OSError:
+    if not is_there(path):
         raise UserError(
             f"{path.parent} is no finished corpus",
             "a corpus folder holds statistics.json",
             "hunmin corpus build RECIPE",
-        ) from None
-    except ValueError:
-        loaded = None
-    if not isinstance(loaded, dict) or not all(part in loaded for part in PARTS):
-        raise HunminError(
-            f"{path} is damaged, or of another version",
-            f"it is a JSON object with {', '.join(PARTS)}",
-            "delete the corpus folder and build it again",
         )
-    return loaded
+    return dict(read_result(path, _check, "build the corpus again in another folder"))
+
+
+def _check(statistics: Counters) -> None:
+    if missing := [part for part in PARTS if part not in statistics]:
+        raise ValueError(f"it lacks {missing[0]}, or is of another version")
+    check_counts(statistics)
+    format_statistics(statistics)
 
 
 def format_statistics(statistics: Counters) -> list[Table]:

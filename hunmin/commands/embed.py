@@ -11,6 +11,7 @@ import typer
 
 from common.errors import UserError
 from common.progress import print_json, show
+from common.results import is_there
 from common.stage_folders import folder_of
 from hunmin.commands.options import AsJson, Overrides, RecipePath
 
@@ -188,11 +189,11 @@ def _print(rows: Any, as_json: bool) -> None:
 
 def print_scores(run: str, as_json: bool = False) -> None:
     """Print the table that the stage of a run has left, if it has scored, on stdout."""
-    from embed.score import read_table
     from embed.settings import TABLE
+    from embed.tables import read_table
 
     scores = folder_of(Path(run), "embed") / "scores"
-    if (scores / TABLE).is_file():
+    if is_there(scores / TABLE):
         _print_table(read_table(scores), as_json)
 
 

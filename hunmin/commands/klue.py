@@ -106,7 +106,8 @@ def finetune(
     from common.settings import apply_overrides, inside, parse_settings
     from common.slurm_array import ArrayElement, ShareDone
     from klue.plan import jobs_of
-    from klue.report import read_rows, results_table
+    from klue.report import results_table
+    from klue.result_rows import read_rows
     from klue.runner import plan_stage, run_klue
     from klue.settings import KlueSettings
     from klue.tables import published_for

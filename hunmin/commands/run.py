@@ -99,10 +99,10 @@ def run(
             print_board([str(folder_of(Path(loaded.out), "leaderboard"))], "json" if as_json else "markdown")
     elif last in (None, "report"):
         from hunmin.page.page import PAGE
-        from hunmin.report import print_report
+        from hunmin.report import print_report, read_report
 
         if as_json:
-            print((folder_of(Path(loaded.out), "report") / "report.json").read_text(encoding="utf-8"), end="")
+            print_json(read_report(Path(loaded.out)), indent=2)
         else:
             print_report(Path(loaded.out), Path(loaded.out) / PAGE)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from embed.settings import MEASURED, TABLE
-from leaderboard.result_file import read_result
-from pretrain.callbacks.metrics import read_metrics
+from common.results import is_there
+from embed.settings import TABLE
+from embed.tables import read_graphs, read_table
+from pretrain.callbacks.metrics import read_figures
 
 
 class EmbedFacts(NamedTuple):
@@ -24,8 +24,7 @@ class EmbedFacts(NamedTuple):
 
 def read_embed(folder: Path) -> EmbedFacts:
     """Return what a folder of the stage holds: `RUN/embed`, or `RUN/embed.partial` while it is under way."""
-    rows = read_metrics(folder / "logs" / "metrics.jsonl")
-    table, graphs = folder / "scores" / TABLE, folder / "model" / MEASURED
-    scores = read_result(table) if table.is_file() else {}
-    measured = json.loads(graphs.read_bytes()) if graphs.is_file() else {}
-    return EmbedFacts([(row["step"], row["loss"]) for row in rows if "loss" in row], scores, measured)
+    rows = read_figures(folder / "logs" / "metrics.jsonl")
+    scores = read_table(folder / "scores") if is_there(folder / "scores" / TABLE) else {}
+    losses = [(row["step"], row["loss"]) for row in rows if "loss" in row]
+    return EmbedFacts(losses, scores, read_graphs(folder / "model"))

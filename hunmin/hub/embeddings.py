@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from huggingface_hub import EvalResult
 
 from common.errors import UserError
+from common.results import ROUNDING, check_number, read_result, unfit
 from embed.card import FACTS, write_card
-from embed.score import as_markdown, model_revision, published, read_table
-from embed.settings import GGUF, GRAPHS
+from embed.score import as_markdown, model_revision, published
+from embed.settings import GGUF, GRAPHS, TABLE
+from embed.tables import REMEDY, main_range, read_table
 from hunmin.hub.card import Language
 from hunmin.hub.publish import CARD, send, there
 from hunmin.hub.push import check_name
 from klue.model_folder import BESIDE_TOKENIZER
 from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
-from leaderboard.result_file import read_result
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 from pretrain.model_folder import open_model
 
@@ -86,8 +88,16 @@ def hub_scores(model: Path, scores: Path) -> Iterator[tuple[str, str, list[EvalR
             raise UserError(f"{scores} holds no scores of {model}", remedy=f"hunmin embed score {model} --out {scores}")
         if truncate or told["differs"] or name not in published()["tasks"]:
             continue
-        read_result(path := scores / row["results"][name])  # refuses one that is damaged
+        bounds, path = main_range(told["metric"]), scores / row["results"][name]
+
+        def check(tree: Any, name: str = name, bounds: tuple[float, float] = bounds) -> None:
+            for part in (one for rows in tree["scores"].values() for one in rows):
+                check_number(name, 100 * part["main_score"], bounds)
+
+        read_result(path, check, REMEDY, sealed=True)
         result = TaskResult.from_disk(path)
+        if abs(100 * float(result.get_score()) - row["scores"][name]) > ROUNDING:
+            raise unfit(scores / TABLE, f"its score of {name} is not that of {path}", REMEDY)
         data = result.task.metadata
         yield f".eval_results/{name}.yaml", result._to_hf_benchmark_result().to_yaml(), [
             EvalResult(

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.manifest import read_manifest
 from common.once import with_lineage
+from common.results import is_there, manifest_of, read_result
 from common.settings import load_yaml
 from common.stage_folders import MADE, folder_of, run_and_stage
 from hunmin.hub.scrub import hub_base
@@ -90,7 +90,7 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
     versions: dict[str, str] = {}
     folders = _folders(run, training)
     for name, folder in folders.items():
-        manifest = read_manifest(folder)
+        manifest = manifest_of(folder)
         counts[name] = manifest.counts if manifest else {}
         versions |= manifest.versions if manifest else {}
     statistics, tokenizer = folders["corpus"] / "statistics.json", folders["tokenizer"]
@@ -98,7 +98,7 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         recipe=recipe,
         counts=counts,
         versions=versions,
-        statistics=json.loads(statistics.read_bytes()) if statistics.is_file() else {},
+        statistics=read_result(statistics) if is_there(statistics) else {},
         contamination=contamination(folders["corpus"] / "hits.jsonl"),
         example=show([tokenizer])[-1]["line"] if (tokenizer / "tokenizer.json").is_file() else "",
         # scores of the end are not those of an earlier checkpoint
@@ -117,6 +117,8 @@ def _folders(run: Path, training: Path) -> dict[str, Path]:
     """Return stage → folder: of those before a training what it was made of, of those after it what was made of it. A
     run of which some stages were done again holds others."""
     folders = {name: folder_of(run, name) for name in STAGES}
+    for folder in folders.values():
+        manifest_of(folder)  # of one that was edited the lineage says nothing
     if training.parent.name != MADE:
         return folders
     before = {name.partition("-")[0]: folder for name, folder in with_lineage(training).items()}

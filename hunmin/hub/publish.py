@@ -10,7 +10,8 @@ from common.files import write_text
 from common.manifest import refuse_damaged
 from common.model_files import home_of
 from common.progress import say, show
-from common.stage_folders import run_and_stage
+from common.results import UNFIT, unfit
+from common.stage_folders import folder_of, run_and_stage
 from hunmin.hub.card import Language, metadata, states_license, with_license, write_card
 from hunmin.hub.facts import read_facts
 from hunmin.hub.private import refuse_private
@@ -20,6 +21,7 @@ from klue.model_folder import BESIDE_TOKENIZER
 from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
 from klue.model_index import HUB_TASKS
 from klue.plan import Job
+from klue.result_rows import check_row
 from klue.saved import FACTS, REST, place_of
 from klue.saved import read_facts as read_job
 from klue.settings import Training
@@ -108,8 +110,8 @@ def publish(
     facts = read_facts(run, read_metadata(checkpoint) if checkpoint else None)
     card = write_card(facts, repository, language or facts.recipe.hub.language)
     files: dict[str, str | Path] = {**there(folder, MODEL_FILES), CARD: card, RECIPE: public_recipe(facts.recipe)}
-    if facts.scores and (run / RESULTS).is_file():
-        files[RESULTS] = run / RESULTS
+    if facts.scores:
+        files[RESULTS] = folder_of(run, "klue") / Path(RESULTS).name
     message, ours = f"Step {facts.step:,}, {facts.tokens:,} tokens", (*MODEL_FILES, CARD, RECIPE, RESULTS)
     key = facts.recipe.corpus.pii.key_env
     url = send(files, repository, message, private, dry_run, ours, f"step-{facts.step}", key, license)
@@ -161,6 +163,10 @@ def publish_finetuned(
         "settings": Training.model_validate(job["training"]).values, "model": job["model_name"],
         "best": facts["scores"], "last": facts["scores"],
     }  # fmt: skip
+    try:
+        check_row(row)
+    except UNFIT as error:
+        raise unfit(folder / FACTS, error, "fine-tune it again") from None
     front = metadata(
         repository.partition("/")[2],
         [row] if job["init"] == "pretrained" else [],

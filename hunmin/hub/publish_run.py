@@ -10,11 +10,18 @@ from common.progress import say
 from common.settings import load_yaml
 from common.stage_folders import folder_of, run_and_stage, work_folder_of
 from hunmin.hub.card import Language
+from hunmin.hub.facts import read_facts
 from hunmin.hub.publish import publish, refuse_no_encoder, run_of
 from hunmin.hub.push import check_name, prepare
 from hunmin.recipe import Recipe, load_recipe, refuse_instructions
 from hunmin.watch import training_folder
-from pretrain.callbacks.checkpoint_metadata import METADATA, complete_checkpoints, damaged_files, last_checkpoint
+from pretrain.callbacks.checkpoint_metadata import (
+    METADATA,
+    complete_checkpoints,
+    damaged_files,
+    last_checkpoint,
+    read_metadata,
+)
 from pretrain.export import Dtype, export_checkpoint
 
 
@@ -95,6 +102,7 @@ def publish_checkpoint(
     """
     check_name(repository)
     refuse_no_encoder(checkpoint)
+    read_facts(run, read_metadata(checkpoint))  # refuses edited results before anything is exported or sent
     if not dry_run:
         prepare(repository, private)
         (run / "logs").mkdir(exist_ok=True)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from pretrain.callbacks.metrics import check_figures
+
 # P: points of a curve
 
 MOST = 600
@@ -86,6 +88,7 @@ def read_curves(path: Path) -> Metrics:
             if row.get("objective") != objective:
                 objective, border = row.get("objective"), before
             before = step
+            check_figures(path, row)
             for name, value in row.items():
                 if name != "step" and isinstance(value, (int, float)):
                     steps, values = columns[name]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from common.lock import is_locked
+from common.results import is_there
 from common.settings import load_yaml
 from common.stage_folders import MADE, folder_of, latest_folder_of, work_folder_of
 from data.corpus import DAMAGED
@@ -21,8 +22,9 @@ from hunmin.scores import renamed
 from hunmin.stage import TIMING
 from klue.finished import PLANNED, RESULT
 from klue.plan import jobs_of
-from klue.report import read_rows, with_message
+from klue.result_rows import RESULTS, read_job, read_rows, with_message
 from klue.tables import published_for
+from klue.watched import watched_rows
 from pretrain.callbacks.checkpoint_metadata import read_metadata
 from pretrain.callbacks.metrics import STARTS, read_metrics
 from pretrain.cost.devices import known_device
@@ -136,7 +138,7 @@ def read_facts(run: Path, now: float) -> Facts:
         recipe=recipe,
         state=state,
         stages=stages,
-        statistics=load_statistics(corpus) if (corpus / "statistics.json").is_file() else None,
+        statistics=load_statistics(corpus) if is_there(corpus / "statistics.json") else None,
         vocabulary=read_vocabulary(tokenizer) if (tokenizer / "tokenizer.json").is_file() else None,
         training=training,
         klue=read_klue(run, recipe),
@@ -182,16 +184,16 @@ def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
     rows, jobs = [], None
     if (partial := work_folder_of(run, "klue")).is_dir():
         planned = [str(row.get("job")) for row in read_metrics(partial / PLANNED)]
-        found = (_json(jobs_of(run / MADE) / name / RESULT) for name in planned)
-        rows, jobs = [with_message(row) for row in found if row], len(planned) or None
-    elif (folder_of(run, "klue") / "results.jsonl").is_file():
+        found = [jobs_of(run / MADE) / name / RESULT for name in planned]
+        rows, jobs = [with_message(read_job(path)) for path in found if path.is_file()], len(planned) or None
+    elif is_there(folder_of(run, "klue") / RESULTS):
         rows = read_rows(folder_of(run, "klue"))
     return Klue(
         rows=renamed(rows, str(recipe.get("name", run.name))),
         jobs=jobs,
         published=published_for(rows, bool(tree.get("published"))),
         contamination=contamination(folder_of(run, "corpus") / "hits.jsonl"),
-        watched=read_metrics(run / "watch" / "scores.jsonl"),
+        watched=watched_rows(run / "watch"),
     )
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from common.manifest import Manifest, read_manifest
+from common.manifest import Manifest
+from common.results import manifest_of
 from common.stage_folders import MADE, folder_of, work_folder_of
 from hunmin.stage import stage_times
 from hunmin.stages import encoder_stages
@@ -44,7 +45,7 @@ def read_stages(run: Path, active: bool, embeds: bool) -> list[StageFacts]:
     manifests: dict[str, Manifest | None] = {}
     found: dict[str, StageFacts] = {}
     for stage in encoder_stages(embeds):
-        manifest = manifests[stage.name] = read_manifest(folder_of(run, stage.folder))
+        manifest = manifests[stage.name] = manifest_of(folder_of(run, stage.folder))
         state: StageState = "done"
         if work_folder_of(run, stage.folder).is_dir():
             state = "under way" if active else "unfinished"

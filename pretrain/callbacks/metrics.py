@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -11,6 +12,7 @@ from typing import IO, Any
 
 from common.files import append_line, atomic_write, disk_errors
 from common.progress import say
+from common.results import AMOUNT, SHARE, UNFIT, check_number, unfit
 from pretrain.callbacks.trackers import Tracker, require_trackers, start_trackers
 
 STARTS = "starts.jsonl"
@@ -82,6 +84,24 @@ def note_start(folder: Path, step: int, processes: int, changed: Sequence[str] =
     if changed:
         say(f"warning: the checkpoint of step {step} was made by other code: {', '.join(changed)}", style="yellow")
     append_line(folder / STARTS, json.dumps(row))
+
+
+def read_figures(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a metrics file to be shown, as `read_metrics`. Raises UserError where one is impossible."""
+    for row in (rows := read_metrics(path)):
+        check_figures(path, row)
+    return rows
+
+
+def check_figures(path: Path, row: dict[str, Any]) -> None:
+    """Raise a UserError where a row of a metrics file has a negative figure, or an accuracy above 1. NaN is of a batch
+    that went wrong."""
+    try:
+        for name, value in row.items():
+            if isinstance(value, int | float) and math.isfinite(value):
+                check_number(name, value, SHARE if name.endswith("accuracy") else AMOUNT)
+    except UNFIT as error:
+        raise unfit(path, error, own=False) from None
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

@@ -24,10 +24,11 @@ from mteb.results import TaskResult
 from tiny_encoders import PLACES, THINGS, embedding_folder, write_lines, write_sts
 
 from embed.base import load_model
-from embed.score import NGRAMS, as_markdown, heading, model_revision, published, read_table, score_models
+from embed.score import NGRAMS, as_markdown, heading, model_revision, published, score_models
 from embed.scored import SCORED, read_scored
 from embed.sets import Leaks
 from embed.settings import EmbedSettings
+from embed.tables import read_table
 from embed.tasks import differences, get_task, local_task, task_texts
 from pretrain.export.sentence_embeddings import write_embedding_files
 

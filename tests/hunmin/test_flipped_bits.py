@@ -11,9 +11,9 @@ import pytest
 
 from common.current import make_current
 from common.manifest import MANIFEST, Manifest, describe_outputs, write_manifest
+from common.results import encoded
 from hunmin.hub.publish import refuse_damaged_model
 from hunmin.main import run_command
-from leaderboard.result_file import encoded
 from pretrain.callbacks.tuning_checkpoints import finish_checkpoint
 from tests.damage import flip
 from tests.runs import copy_run

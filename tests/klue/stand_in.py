@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -34,10 +33,12 @@ def one_dies(job: Any) -> None:
     if job.seed == 45:
         sys.exit("it cannot be")
     row = {"task": job.task, "init": job.init, "seed": job.seed, "metric": job.metric, "data_note": "", "model": "m"}
+    from common.results import encoded
+
     scores = {"macro_f1": float(job.seed), "step": 1}
     row |= {"best": scores, "last": scores, "examples": job.examples, "fingerprint": job.fingerprint}
     row |= {"settings": job.training.values, "model_hash": job.model_hash, "data_hash": job.data_hash}
     job.folder.mkdir(parents=True, exist_ok=True)
-    (job.folder / "result.json").write_text(json.dumps(row))
+    (job.folder / "result.json").write_bytes(encoded(row))
     if job.seed == 44:
         os.kill(os.getpid(), signal.SIGKILL)

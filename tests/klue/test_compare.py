@@ -18,7 +18,7 @@ from klue.compare import compare, comparison_grids, read_models, systems_of
 from klue.grid import latex_grid, markdown_grid
 from klue.metrics.confidence import chance_of_difference, drawn_scores, repeated
 from klue.metrics.sentence import accuracy
-from klue.report import read_rows
+from klue.result_rows import read_rows
 from klue.results import metrics_of
 from klue.tasks import TASKS
 from klue.tasks.klue.ner import LABELS as NER_LABELS

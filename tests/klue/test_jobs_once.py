@@ -17,7 +17,7 @@ from common.slurm_array import ArrayElement, ShareDone
 from klue import finished, runner
 from klue.gold import with_test_scores
 from klue.job import run_job
-from klue.report import read_rows
+from klue.result_rows import read_rows
 from klue.runner import plan_stage, run_klue
 from klue.settings import KlueSettings
 from tests.kills import killed_at

@@ -15,7 +15,8 @@ from klue.heads.choice import side_by_side
 from klue.model_folder import read_model_folder
 from klue.model_index import eval_results
 from klue.predict import predict_file
-from klue.report import markdown, read_rows
+from klue.report import markdown
+from klue.result_rows import read_rows
 from klue.results import flat_scores, summarize
 from klue.runner import run_klue
 from klue.score import score

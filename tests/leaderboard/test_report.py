@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from common.errors import HunminError, UserError
+from common.results import encoded
 from common.secrets import masked
 from leaderboard.report import means, read_results, report
-from leaderboard.result_file import encoded
 from leaderboard.suites import SUITES, TASKS
 
 NINE = SUITES["leaderboard2"]
@@ -212,8 +212,9 @@ def test_bad_files(tmp_path: Path) -> None:
     partial = json.loads((tmp_path / "m" / "kornat_common.json").read_bytes())
     del partial["hunmin"]["intervals"], partial["digest"]
     (tmp_path / "partial.json").write_bytes(encoded(partial))
-    for name in ("cut.json", "wrong.csv", "words.csv", "none.json", "partial.json"):
-        with pytest.raises(UserError, match="cannot read"):
+    (tmp_path / "low.csv").write_text("model,task,score\nm,ko_gsm8k,-3\n")
+    for name in ("cut.json", "wrong.csv", "words.csv", "none.json", "partial.json", "low.csv"):
+        with pytest.raises(HunminError, match=rf"({name} is damaged|cannot read \S+{name})"):
             read_results([tmp_path / name])
 
 

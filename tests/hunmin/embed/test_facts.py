@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+from common.results import encoded
 from hunmin.embed.facts import EmbedFacts, read_embed
-from leaderboard.result_file import encoded
 
 
 def test_a_folder_tells_as_much_as_it_holds(tmp_path: Path) -> None:
     assert read_embed(tmp_path / "embed") == EmbedFacts([], {}, {})
-    table = {"heading": "2 of 20 tasks of MTEB(kor, v2)", "rows": [
+    tasks = {name: {"metric": "cosine_spearman", "differs": []} for name in ("KLUE-STS", "KorSTS")}
+    table = {"heading": "2 of 20 tasks of MTEB(kor, v2)", "tasks": tasks, "rows": [
         {"model": "x", "scores": {"KLUE-STS": 70.0, "KorSTS": 71.0}, "trained_on": [], "truncate": None},
         {"model": "x, 64 entries", "scores": {"KLUE-STS": 68.0, "KorSTS": 69.5}, "trained_on": [], "truncate": 64},
         {"model": "x, untuned", "scores": {"KLUE-STS": 12.0, "KorSTS": 40.0}, "trained_on": [], "truncate": None},
@@ -23,6 +24,7 @@ def test_a_folder_tells_as_much_as_it_holds(tmp_path: Path) -> None:
     }  # fmt: skip
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_bytes(encoded(content) if content is table else json.dumps(content).encode() + b"\n")
+        sealed = content is table or content is graphs
+        (tmp_path / name).write_bytes(encoded(content) if sealed else json.dumps(content).encode() + b"\n")
     found = read_embed(tmp_path)
     assert found.losses == [(10, 2.5)] and found.scores == table and found.graphs == graphs

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from common.manifest import Manifest, write_manifest
+from common.manifest import Manifest, describe_outputs, write_manifest
 from hunmin.main import run_command
 from klue.results import metrics_of
 
@@ -69,5 +69,6 @@ def scored(run: Path, tmp_path: Path) -> Path:
     ]  # fmt: skip
     (copy / "klue").mkdir()
     (copy / "klue" / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    write_manifest(copy / "klue", Manifest(stage="klue", settings={}, inputs={}, outputs={}, counts={"jobs": 2}))
+    outputs = describe_outputs(copy / "klue")
+    write_manifest(copy / "klue", Manifest(stage="klue", settings={}, inputs={}, outputs=outputs, counts={"jobs": 2}))
     return copy

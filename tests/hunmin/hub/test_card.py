@@ -28,7 +28,7 @@ from klue.tables import published_rows
 from klue.tasks import TASKS
 from pretrain.callbacks.checkpoint_metadata import write_metadata
 from pretrain.callbacks.metrics import read_metrics
-from tests.runs import copy_run, forget
+from tests.runs import copy_run, forget, rewrite
 
 ENGLISH = re.compile(
     r"\b(the|of|is|are|and|not|from|with|in|to|for|on|which|scores?|seeds?|model|metrics?|pretrained|published|random"
@@ -107,7 +107,7 @@ def test_the_size_is_told_before_the_export(scored: Path) -> None:
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_scores_of_other_examples_do_not_carry_the_benchmarks_name(language: Any, scored: Path) -> None:
     file = scored / "klue" / "results.jsonl"
-    file.write_text(file.read_text().replace('"dev": 9107', '"dev": 280'))
+    rewrite(file, file.read_text().replace('"dev": 9107', '"dev": 280'))
     text = write_card(read_facts(scored), "me/mini", language)
     assert "klue/klue" not in text and "YNAT 280 / 9,107" in text
     assert "model-index" not in text
@@ -118,7 +118,7 @@ def test_scores_after_a_cut_train_set_do_not_carry_the_benchmarks_name(scored: P
     row = json.loads(file.read_text().splitlines()[0])
     assert "klue/klue" in write_card(read_facts(scored), "me/mini")
     cut = {**row, "examples": {**row["examples"], "train": 10_000, "train_cut": 35_678}}
-    file.write_text(json.dumps(cut) + "\n")
+    rewrite(file, json.dumps(cut) + "\n")
     text = write_card(read_facts(scored), "me/mini")
     assert "model-index" not in text and "klue/klue" not in text
 
@@ -128,7 +128,7 @@ def test_scores_after_a_cut_train_set_do_not_carry_the_benchmarks_name(scored: P
 def test_a_collapsed_fine_tuning_is_told(language: Any, share: float, scored: Path) -> None:
     file = scored / "klue" / "results.jsonl"
     row = json.loads(file.read_text().splitlines()[0])
-    file.write_text(json.dumps({**row, "one_answer": "스포츠", "one_answer_share": share}) + "\n")
+    rewrite(file, json.dumps({**row, "one_answer": "스포츠", "one_answer_share": share}) + "\n")
     said = {
         "en": f"the fine-tuning predicts one label for {'every example' if share == 1 else '99.4% of the examples'},",
         "ko": f"{'모든 예제에' if share == 1 else '예제의 99.4%에'} 같은 레이블을 예측합니다",
@@ -152,7 +152,7 @@ def test_scores_have_their_seeds_and_their_spread(scored: Path) -> None:
         "settings": {**row["settings"], "learning_rate": 9.0},
         "best": dict.fromkeys(row["best"], 1.0),
     }
-    file.write_text("".join(json.dumps(each) + "\n" for each in (other, row, tried)))
+    rewrite(file, "".join(json.dumps(each) + "\n" for each in (other, row, tried)))
     (result,) = ModelCard(write_card(read_facts(scored), None), ignore_metadata_errors=False).data.eval_results
     # of 61.25 and 63.25: mean 62.25, sample standard deviation √2
     assert result.metric_value == 62.25 and result.metric_args == {"seeds": [42, 43], "standard_deviation": 1.4142}
@@ -164,7 +164,7 @@ def test_metadata_is_plain_yaml(scored: Path) -> None:
     row = json.loads(file.read_text().splitlines()[0])
     values = dict.fromkeys(metrics_of("klue-sts"), 50.0)
     whole = {"train": 11668, "dev": 519}
-    file.write_text(json.dumps({**row, "task": "klue-sts", "best": values, "last": values, "examples": whole}) + "\n")
+    rewrite(file, json.dumps({**row, "task": "klue-sts", "best": values, "last": values, "examples": whole}) + "\n")
     head = write_card(read_facts(scored), None).split("---")[1]
     assert head.count("- 42") == len(values) and "&id" not in head and "*id" not in head
 
@@ -352,7 +352,7 @@ STATISTICS = {
 )  # fmt: skip
 def test_all_that_was_taken_out_is_told(language: Any, rows: tuple[str, ...], scored: Path) -> None:
     file = scored / "corpus" / "statistics.json"
-    file.write_text(json.dumps({**json.loads(file.read_bytes()), **STATISTICS}))
+    rewrite(file, json.dumps({**json.loads(file.read_bytes()), **STATISTICS}))
     text = write_card(read_facts(scored), None, language)
     for row in rows:
         assert row in text
@@ -362,7 +362,7 @@ def test_names_of_others_do_nothing(scored: Path) -> None:
     file = scored / "corpus" / "statistics.json"
     found = json.loads(file.read_bytes())
     found["sources"] = {"a|b <img src=x onerror=y> [l](javascript:z)\n# h `c`": found["sources"]["books"]}
-    file.write_text(json.dumps(found))
+    rewrite(file, json.dumps(found))
     change(scored, lambda tree: tree.update(name='x<b>|`" ---'))
     text = write_card(read_facts(scored), None)
     row = next(line for line in text.splitlines() if line.startswith(r"| a\|"))
@@ -433,7 +433,7 @@ def test_its_scores_are_korean(scored: Path) -> None:
         for name, task in TASKS.items()
         for init in ("pretrained", "random")
     ]  # fmt: skip
-    (scored / "klue" / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rewrite(scored / "klue" / "results.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     change(scored, lambda tree: tree["klue"].update(published=True))
     text = write_card(read_facts(scored), "me/mini", "ko").partition("## 점수")[2].split("## 한계")[0]
     assert "| 모델 | 시드 |" in text and "| mini, 무작위 가중치 |" in text and "공개 모델: KoELECTRA" in text

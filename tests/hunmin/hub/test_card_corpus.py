@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
+from common.manifest import MANIFEST, Manifest
 from common.settings import parse_settings
 from data.corpus import CorpusSettings, build_corpus
 from hunmin.hub.card import write_card
 from hunmin.hub.facts import read_facts
+from tests.runs import note_manifest, rewrite
 
 TITLES = {"en": "How often training used each source", "ko": "출처를 섞은 비율"}
 HEADS = {
@@ -59,7 +61,10 @@ def say(run: Path, mixture: dict[str, Any]) -> None:
 def edit(file: Path, change: Any) -> None:
     found = json.loads(file.read_bytes())
     change(found)
-    file.write_text(json.dumps(found), encoding="utf-8")
+    if file.name == MANIFEST:
+        note_manifest(file.parent.resolve(), Manifest(**found))
+    else:
+        rewrite(file, json.dumps(found))
 
 
 def table(card: str, language: str) -> list[str]:

@@ -14,10 +14,10 @@ import yaml
 from huggingface_hub import ModelCard
 
 from common.errors import UserError
+from common.results import encoded
 from common.settings import parse_settings
 from embed.settings import EmbedSettings
 from hunmin.main import run_command
-from leaderboard.result_file import encoded
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[2] / "embed"))
@@ -89,7 +89,8 @@ def test_its_card_has_the_language_of_its_run(hub: Hub, tuned: Path, tmp_path: P
 
 
 def test_what_is_not_mtebs_data_stays_in_the_table(tuned: Path, tmp_path: Path) -> None:
-    from embed.score import read_table, score_models
+    from embed.score import score_models
+    from embed.tables import read_table
     from hunmin.hub.embeddings import hub_scores, publish_embeddings
 
     scores = Path(shutil.copytree(tuned / "scores", tmp_path / "scores"))

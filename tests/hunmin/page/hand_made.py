@@ -8,13 +8,13 @@ from typing import Any
 
 import yaml
 
-from common.manifest import Manifest, read_manifest, write_manifest
+from common.manifest import Manifest, describe_outputs, read_manifest, write_manifest
 from common.message import Message, as_tree
+from common.results import encoded
 from hunmin.stages import stage_named
 from klue.examples import SPLIT_TO_SCORE
 from klue.results import metrics_of
 from klue.tasks import TASKS
-from leaderboard.result_file import encoded
 from pretrain.callbacks.checkpoint_metadata import write_metadata
 from tokenizer.save import build_tokenizer, save_tokenizer
 
@@ -46,12 +46,26 @@ class HandMade:
         (path / "recipe.yaml").write_text(yaml.safe_dump(recipe, allow_unicode=True), encoding="utf-8")
 
     def write(self, name: str, content: Any) -> None:
-        """Write a file: a list as JSON Lines, a dictionary as JSON, text as it is."""
+        """Write a file as its stage would have: a list as JSON Lines, a dictionary as JSON, text as it is."""
         target = self.path / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, list):
             content = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in content)
         target.write_text(content if isinstance(content, str) else json.dumps(content, ensure_ascii=False), "utf-8")
+        self._describe(self.path / Path(name).parts[0])
+
+    def leave_out(self, name: str) -> None:
+        """Remove a file as if its stage had not written it."""
+        (self.path / name).unlink()
+        self._describe(self.path / Path(name).parts[0])
+
+    def _describe(self, folder: Path) -> None:
+        if before := read_manifest(folder):
+            again = {name: facts for name, facts in before.outputs.items() if name == "result"}
+            now = before.model_copy(update={"outputs": again | describe_outputs(folder)})
+            write_manifest(folder, now)
+            for path in self.path.glob("*/manifest.json"):
+                path.write_text(path.read_text("utf-8").replace(before.fingerprint, now.fingerprint), "utf-8")
 
     def finish(self, stage: str, counts: dict[str, Any], seconds: float, again: bool = False) -> None:
         """Give a stage its manifest and its time; `again`: with other settings than before."""
@@ -64,7 +78,8 @@ class HandMade:
         folder = self.path / found.folder
         folder.mkdir(exist_ok=True)
         versions = {"hunmin": "0.1.0", f"package-of-{stage}": "1.2.3"}
-        settings, outputs = {"of": stage}, {"result": {"bytes": 1, "sha256": f"{stage} {again}", "xxh3": ""}}
+        settings, mark = {"of": stage}, {"result": {"bytes": 1, "sha256": f"{stage} {again}", "xxh3": ""}}
+        outputs = mark | describe_outputs(folder)
         write_manifest(
             folder,
             Manifest(stage=stage, settings=settings, inputs=inputs, outputs=outputs, counts=counts, versions=versions),
@@ -168,8 +183,10 @@ class HandMade:
         ]  # fmt: skip
         self.write(f"{folder}/logs/jobs.jsonl", planned)
         for row in rows[:3]:
-            self.write(f"made/jobs/{row['task']}-{row['init']}-{row['seed']}-0123456789/result.json", row)
-        self.write("made/jobs/ynat-pretrained-42-9876543210/result.json", rows[0] | {"seed": 7})  # other settings'
+            name = f"{row['task']}-{row['init']}-{row['seed']}-0123456789"
+            self.write(f"made/jobs/{name}/result.json", encoded(row).decode())
+        other = encoded(rows[0] | {"seed": 7}).decode()  # other settings'
+        self.write("made/jobs/ynat-pretrained-42-9876543210/result.json", other)
 
     def whole(self) -> None:
         """Finish all stages."""
@@ -194,17 +211,19 @@ class HandMade:
             for model, score in (("tuned", 70.125), ("untuned", 12.5))
         ]
         heading = Message("{count} of {all} tasks of {name}", count=1, all=20, name="MTEB(kor, v2)")
-        table = {"heading": heading, "messages": {heading: as_tree(heading)}, "rows": rows}
+        tasks = {"KLUE-STS": {"metric": "cosine_spearman", "differs": []}}
+        table = {"heading": heading, "messages": {heading: as_tree(heading)}, "rows": rows, "tasks": tasks}
         self.write("embed/scores/table.json", encoded(table).decode())
         graph = {"bytes": 1_670_000, "sentences_per_second": 2345, "cosine": 0.99934}
-        self.write("embed/model/onnx/measured.json", {"onnx-int8": graph})
+        self.write("embed/model/onnx/measured.json", encoded({"onnx-int8": graph}).decode())
 
 
 def run_with_all(path: Path, name: str = "by-hand", **klue: Any) -> HandMade:
     """Return a finished run with all that a page may show: published rows, watched scores, starts."""
     run = HandMade(path, name=name, published=True, **klue)
     run.whole()
-    run.write("watch/scores.jsonl", [watched("ynat", 50, 61.5), watched("ynat", 100, 72.25)])
+    rows = [watched("ynat", 50, 61.5), watched("ynat", 100, 72.25)]
+    run.write("watch/scores.jsonl", "".join(encoded(row, None).decode() + "\n" for row in rows))
     starts = [("2026-11-22T10:00:00+00:00", 0, 2), ("2026-11-23T11:00:00+00:00", 40, 4)]
     rows = [dict(zip(("time", "step", "processes"), start, strict=True)) for start in starts]
     run.write("pretrain/logs/starts.jsonl", rows)

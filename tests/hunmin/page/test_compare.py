@@ -89,7 +89,7 @@ def test_the_command_that_tests_a_difference_is_named(tmp_path: Path, capsys: py
     said = "".join(capsys.readouterr().err.split())
     assert f"hunminkluereport{one.path}{other.path}--interval" in said
     other.write("klue/results.jsonl", "")
-    (other.path / "klue" / "results.jsonl").unlink()
+    other.leave_out("klue/results.jsonl")
     assert "--interval" not in compared(one, other)  # no scores to compare
 
 

@@ -1,0 +1,163 @@
+"""The one door for results: the bytes are those that were written, the values such as a metric can have.
+
+A file that a manifest describes, in its folder or one above it, must have the bytes that stand there, and in a run the
+manifest those that the run wrote. A sealed file bears a digest of itself. Any other file, as people copy them from
+machine to machine, is checked for shape and ranges alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from common.errors import DamagedError, HunminError, UserError
+from common.files import sha256_file
+from common.manifest import MANIFEST, WORK_MARK, Manifest, read_manifest
+from common.secrets import masked_urls
+from common.settings import settings_hash
+from common.stage_folders import MADE, MANIFESTS, read_current
+
+FACTS, DIGEST = "hunmin", "digest"
+"""Keys of a sealed file: what it is a result of, and a hash of all else in the file."""
+PERCENT, CORRELATION, SHARE, AMOUNT, FINITE = (0, 100), (-100, 100), (0, 1), (0, 2**63), (-1e300, 1e300)
+"""Ranges: of scores × 100, of correlations × 100, of shares, of counts and losses, and of any figure."""
+ROUNDING = 1e-6
+"""How far beyond its range a sum of rounded numbers may be."""
+UNFIT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading a tree of another shape raises."""
+HIGHEST = 8
+"""Folders above a file in which a manifest may describe it: made/embed-…/scores/mteb/results/MODEL/HASH/TASK.json."""
+
+
+def check_number(name: str, value: Any, bounds: tuple[float, float] = AMOUNT, whole: bool = False) -> None:
+    """Raise a ValueError for a value that is no finite number within bounds, or, if asked, no whole one."""
+    low, high = bounds
+    fits = type(value) is int or (type(value) is float and not whole)
+    if not (fits and low - ROUNDING <= value <= high + ROUNDING):
+        kind = "a whole number" if whole else "a number"
+        within = f"of at least {low}" if bounds == AMOUNT else f"from {low:g} to {high:g}"
+        raise ValueError(f"{name} is {str(value)[:40]}, not {kind} {within}")
+
+
+def check_counts(tree: Any, figures: tuple[float, float] = AMOUNT, name: str = "a count") -> None:
+    """Raise a ValueError where a tree holds a whole number below 0, or a figure beyond bounds."""
+    if isinstance(tree, dict | list):
+        for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            check_counts(value, figures, str(key))
+    elif isinstance(tree, float):
+        check_number(name, tree, figures)
+    elif isinstance(tree, int) and not isinstance(tree, bool):
+        check_number(name, tree)
+
+
+def manifest_of(folder: Path) -> Manifest | None:
+    """Return a folder's manifest, None where there is none.
+
+    Raises:
+        HunminError: it is damaged, is not the one that the folder's run wrote, or holds impossible counts.
+    """
+    folder = folder.resolve()
+    path, ours = folder / MANIFEST, folder.parent.name == MADE
+    digest = read_current(folder.parent.parent)[MANIFESTS].get(folder.name) if ours else None
+    if digest and not (path.is_file() and sha256_file(path) == digest):
+        raise DamagedError(
+            f"{path} is damaged or was edited", "a finished folder holds the manifest that its run wrote",
+            f"restore it from a copy, or move {folder} away and run again",
+        )  # fmt: skip
+    manifest = read_manifest(folder)
+    try:
+        check_counts(manifest.counts if manifest else {}, FINITE)  # with scores
+    except UNFIT as error:
+        raise unfit(path, error, "run again from this stage (--from)") from None
+    return manifest
+
+
+def check_unchanged(path: Path, remedy: str = "") -> bool:
+    """Return whether a manifest describes a file, whose bytes are then the ones that were written.
+
+    Raises:
+        DamagedError: they are not, or the file is gone or was added.
+    """
+    path = path.resolve()
+    for folder in path.parents[:HIGHEST]:
+        if (folder / WORK_MARK).exists() and not (folder / MANIFEST).exists():
+            return False
+        try:
+            manifest = manifest_of(folder)
+        except HunminError:
+            if folder == path.parent or folder.parent.name == MADE:
+                raise
+            continue  # another program's
+        if manifest is None:
+            continue
+        written = manifest.outputs.get(path.relative_to(folder).as_posix())
+        if written is None and (folder != path.parent or not path.exists()):
+            return False
+        if written is None or not path.is_file() or sha256_file(path) != written["sha256"]:
+            fault = f"{folder / MANIFEST} describes other bytes" if path.exists() else "it is missing"
+            raise unfit(path, fault, remedy)
+        return True
+    return False
+
+
+def is_there(path: Path) -> bool:
+    """Return whether a result file is there. Raises DamagedError where a manifest describes one that is gone, or other
+    bytes."""
+    return check_unchanged(path) or path.is_file()
+
+
+def read_result(
+    path: Path, check: Callable[[Any], object] = check_counts, remedy: str = "", sealed: bool = False
+) -> Any:
+    """Return what a result file holds: a tree of JSON, of .jsonl a list of rows; digests are left out.
+
+    Args:
+        path: of the file.
+        check: raises a ValueError, or another of `UNFIT`, for a tree or row that is none of this kind.
+        remedy: what to do, beside restoring the file from a copy.
+        sealed: whether the file must have a digest; one that has `FACTS` must in any case.
+
+    Raises:
+        DamagedError: the file is not as it was written.
+        UserError: nothing says how it was written, and it holds no such result.
+    """
+    lines, own, rows = path.suffix == ".jsonl", check_unchanged(path, remedy) or sealed, list[Any]()
+    try:
+        text = path.read_text(encoding="utf-8")
+        for line in text.removesuffix("\n").split("\n") if lines and text else [text]:
+            row = json.loads(line)
+            json.dumps(row, ensure_ascii=False).encode()  # lone surrogates cannot be printed
+            if sealed or (isinstance(row, dict) and not row.keys().isdisjoint((FACTS, DIGEST))):
+                own = True
+                if row.pop(DIGEST) != settings_hash(row):
+                    raise ValueError("its digest is of other content")
+            check(row)
+            rows.append(row)
+    except (OSError, *UNFIT) as error:
+        raise unfit(path, error, remedy, own, len(rows) + 1 if lines else 0) from None
+    return rows if lines else rows[0]
+
+
+def unfit(path: Path, why: object, remedy: str = "", own: bool = True, line: int = 0) -> HunminError:
+    """Return the error of a file that holds no result as it was written; `own`: Hunmin says how it was."""
+    told = f"it lacks {why}" if isinstance(why, LookupError) else str(why)
+    if isinstance(why, TypeError | AttributeError | RecursionError):
+        told = "it has another shape"
+    return (DamagedError if own else UserError)(
+        f"{path} is damaged or was edited: {f'line {line}: ' if line else ''}{told}",
+        "a result is shown as it was written, each number within the range of what it measures",
+        f"restore it from a copy{f', or {remedy}' if remedy else ''}",
+    )
+
+
+def encoded(tree: dict[str, Any], indent: int | None = 1) -> bytes:
+    """Return the bytes of a sealed file or, without an indent, of a row of one; secrets in it are masked."""
+    tree = plain(tree)
+    return json.dumps(tree | {DIGEST: settings_hash(tree)}, ensure_ascii=False, indent=indent).encode()
+
+
+def plain(tree: dict[str, Any]) -> Any:
+    """Return a tree as it comes back from a file."""
+    return json.loads(masked_urls(json.dumps(tree, ensure_ascii=False)))

@@ -1,0 +1,377 @@
+"""No command shows or sends a number that its file does not vouch for: every command × every fault of a result.
+
+A fault of a value is planted with every hash made anew — the file's digest, its manifest, the run's hash of that — so
+that nothing but the metric's range can refuse it. A new command that is in none of the tables fails the first test.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from common.current import make_current
+from common.manifest import MANIFEST, Manifest, describe_outputs, write_manifest
+from common.message import Message, as_tree
+from common.results import DIGEST, encoded
+from hunmin.main import app, run_command
+from klue.results import metrics_of
+from leaderboard.result_file import name_results
+from tests.runs import copy_run, describe_again
+
+EDITED, BEYOND, BELOW = 61.37, 5700.0, -300.0
+PLAIN = {
+    **dict.fromkeys(
+        ("init", "recipes", "sample", "doctor", "launch", "plan", "corpus plan"), "it comes before results"
+    ),
+    **dict.fromkeys(("verify", "clean"), "it names files, and no number in them"),
+    **dict.fromkeys(("corpus pseudonymize", "corpus pii", "corpus decontaminate", "corpus split"), "it reads texts"),
+    **dict.fromkeys(("tokenizer train", "tokenizer extend", "tokenizer compare", "tokenizer show"), "it counts itself"),
+    **dict.fromkeys(("klue score", "klue predict", "embed score", "embed rerank score"), "it computes what it prints"),
+    **dict.fromkeys(("embed data", "embed mine", "embed rerank train", "embed rerank teach"), "it counts itself"),
+    **dict.fromkeys(("instruct tune", "instruct answer", "leaderboard tasks"), "it prints no score"),
+}
+"""Commands that show no stored result → why."""
+AS = {"run": "report", "pretrain": "push", "corpus build": "corpus stats", "klue finetune": "klue report",
+      "instruct build": "instruct show"}  # fmt: skip
+"""Commands that do their work and then show what the other one shows."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A result that commands show.
+
+    Args:
+        file: in the folder `places`.
+        keys: of a number in it; of JSON Lines in the first row that has it.
+        commands: words, in which the folders stand by name, or functions of the folders.
+        score: whether the number is a score, else a count.
+        manifest, sealed: what vouches for it.
+        missing: whether commands refuse a folder without it.
+        log: whether NaN, and what is no number, is a gap in a curve.
+    """
+
+    file: str
+    keys: tuple[Any, ...]
+    commands: tuple[str | Callable[[Path], object], ...]
+    score: bool = True
+    manifest: bool = True
+    sealed: bool = False
+    missing: bool = True
+    log: bool = False
+
+
+def _print_embed(folder: Path) -> None:
+    from hunmin.commands.embed import print_scores
+
+    print_scores(str(folder / "run"))
+
+
+def _hub_scores(folder: Path) -> None:
+    from hunmin.hub.embeddings import hub_scores
+
+    print(list(hub_scores(folder / "run" / "embed" / "model", folder / "run" / "embed" / "scores")))
+
+
+def _watch(folder: Path) -> None:
+    from hunmin.recipe import load_recipe
+    from hunmin.scores import log_scores
+
+    log_scores(load_recipe(folder / "run" / "recipe.yaml", []), folder / "run" / "watch", 5, 10, [])
+
+
+METRIC = ("best", "macro_f1")
+KLUE = ("klue report run", "klue report run --json", "klue report run --format markdown", "klue report run other",
+        "report run", "report run other --out page.html", "card run", "push run me/x --dry-run",
+        "export run/pretrain/checkpoints/step-00000040 --out new --push-to-hub me/x --dry-run")  # fmt: skip
+CORPUS = ("report run", "card run", "push run me/x --dry-run", "corpus stats run", "corpus stats run --json")
+ROWS = (
+    Row("run/klue/results.jsonl", METRIC, KLUE),
+    Row("run/report/report.json", ("klue", 0, *METRIC), ("report run", "report run --json")),
+    Row("run/corpus/statistics.json", ("total", "kept", "documents"), CORPUS, score=False),
+    Row("run/watch/scores.jsonl", (*METRIC, "mean"), ("report run",), manifest=False, sealed=True, missing=False),
+    Row("run/watch/metrics.jsonl", ("klue/ynat/macro_f1",), (_watch,), manifest=False, missing=False),
+    Row("run/pretrain/logs/metrics.jsonl", ("accuracy",), ("report run",), manifest=False, missing=False,
+        log=True),
+    Row("run/embed/scores/table.json", ("rows", 0, "scores", "KLUE-STS"), ("report run", _print_embed, _hub_scores),
+        sealed=True, missing=False),
+    Row("run/embed/scores/mteb/1/KLUE-STS.json", ("scores", "validation", 0, "main_score"), (_hub_scores,),
+        sealed=True),
+    Row("run/embed/model/onnx/measured.json", ("onnx-int8", "cosine"), ("report run",), manifest=False, sealed=True,
+        missing=False),
+    Row("alone/results.jsonl", METRIC, ("klue report alone", "klue report alone --json"), manifest=False),
+    Row("run/leaderboard/tuned/results/kornat_common.json", ("results", "kornat_common", "acc,none"),
+        ("leaderboard report run", "leaderboard report run --format json", "leaderboard correlate run"), sealed=True,
+        missing=False),
+    Row("board/results/kornat_common.json", ("results", "kornat_common", "acc,none"),
+        ("leaderboard report board", "leaderboard correlate board --json"), manifest=False, sealed=True, missing=False),
+    Row("harness.json", ("results", "kobest_copa", "acc,none"),
+        ("leaderboard report harness.json", "leaderboard correlate harness.json"), manifest=False),
+    Row("run/instruct/table.json", ("uses", 0, "rows"), ("instruct show run",), score=False),
+)  # fmt: skip
+MANIFESTS = {
+    "corpus": ("report run", "card run", "push run me/x --dry-run"),
+    "tokenizer": ("report run", "card run"),
+    "klue": ("report run", "klue report run", "card run", "push run me/x --dry-run"),
+    "report": ("report run --json",),
+    "embed": (_hub_scores, _print_embed),
+    "leaderboard": ("leaderboard report run",),
+    "instruct": ("instruct show run", "leaderboard score x --suite instruct --data run --out new"),
+}
+"""Stage whose manifest is edited → commands."""
+FILES = {
+    "run/corpus/hits.jsonl": ("report run", "card run", "klue report run", "push run me/x --dry-run"),
+    "run/instruct/held_out.jsonl": ("instruct show run", "leaderboard score x --suite instruct --data run --out new"),
+    "run/instruct/train.jsonl": ("instruct show run",),
+}
+"""Rows of a stage → commands that count, show or score them."""
+
+
+def test_every_command_has_a_row() -> None:
+    words = [" ".join(one) for one in _commands(get_command(app), ())]
+    given = [one for row in ROWS for one in row.commands if isinstance(one, str)]
+    given += [one for table in (MANIFESTS, FILES) for own in table.values() for one in own if isinstance(one, str)]
+    shown = {name for name in words if any(one == name or one.startswith(f"{name} ") for one in given)}
+    shown |= {"embed train", "klue watch"}  # `_print_embed`, `_watch`: the functions by which they show
+    assert not shown & PLAIN.keys() and set(AS.values()) <= shown
+    assert sorted({*shown, *PLAIN, *AS}) == sorted(words)
+
+
+def _commands(command: Any, before: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _commands(inner, (*before, name))
+    if not hasattr(command, "commands"):
+        yield before
+
+
+def write(path: Path, content: Any) -> None:
+    """Write rows, a tree, or bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(content, list):
+        content = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in content)
+    elif isinstance(content, dict):
+        content = json.dumps(content, ensure_ascii=False)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def finish(run: Path, stage: str, **counts: Any) -> None:
+    """Give a folder in made/ its manifest, and let it count."""
+    folder = run / "made" / f"{stage}-0123456789"
+    write_manifest(
+        folder, Manifest(stage=stage, settings={}, inputs={}, outputs=describe_outputs(folder), counts=counts)
+    )
+    make_current(run, stage, folder)
+
+
+def board(folder: Path, model: str, score: float) -> None:
+    """Write a folder of scores with one result, of a task of the leaderboard."""
+    [path] = name_results(folder, model, {"kornat_common": {"model": model * 16}}).values()
+    facts = {"metric": "acc,none", "n": 10, "limit": None, "intervals": {"acc,none": [0.1, 0.9]}, "constants": [],
+             "best": 0.5, "cut": 2, "prompts": "plain text", "inferred": {}, "generation": None, "shots": 5,
+             "data": {"x.jsonl": "ab" * 32}, "versions": {"lm-eval": "0.4.13"}, "model": model * 16}  # fmt: skip
+    named = json.loads((folder / "board.json").read_bytes())
+    named.pop(DIGEST)
+    write(folder / "board.json", encoded({**named, "results": {"kornat_common": "kornat_common.json"}}))
+    tree = {"model_name": model, "results": {"kornat_common": {"acc,none": score}}, "hunmin": facts}
+    write(path.with_name("kornat_common.json"), encoded(tree))
+
+
+@pytest.fixture(scope="module")
+def sound(mini_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with every kind of result, another one, and results that lie by themselves."""
+    from embed.score import model_revision
+
+    folder = tmp_path_factory.mktemp("sound")
+    run = copy_run(mini_run / "run", folder / "run")
+    copy_run(mini_run / "run", folder / "other")
+    best = {metric: {"mean": 40.25, "sd": 0.5, "n": 2} for metric in metrics_of("ynat")}
+    rows = [{"step": step, "tokens": 9 * step, "task": "ynat", "init": "pretrained", "best": best} for step in (5, 10)]
+    write(run / "watch" / "scores.jsonl", b"".join(encoded(row, None) + b"\n" for row in rows))
+    write(run / "watch" / "metrics.jsonl", [{"step": 10, "tokens": 90, "klue/ynat/macro_f1": 40.25}])
+    made = run / "made"
+    write(made / "embed-0123456789" / "model" / "config.json", b"{}")
+    write(made / "embed-0123456789" / "logs" / "metrics.jsonl", [{"step": 1, "loss": 2.5}])
+    heading = Message("{count} of {all} tasks of {name}", count=1, all=20, name="MTEB(kor, v2)")
+    table = {
+        "tasks": {"KLUE-STS": {"metric": "cosine_spearman", "differs": []}}, "absent": {}, "heading": heading,
+        "messages": {heading: as_tree(heading)},
+        "rows": [{"model": "x", "scores": {"KLUE-STS": 40.25}, "trained_on": [], "truncate": None,
+                  "results": {"KLUE-STS": "mteb/1/KLUE-STS.json"},
+                  "revision": model_revision(made / "embed-0123456789" / "model")}],
+    }  # fmt: skip
+    scores = made / "embed-0123456789" / "scores"
+    write(scores / "table.json", encoded(table))
+    own = [{"main_score": 0.4025, "hf_subset": "default", "languages": ["kor-Hang"]}]
+    result = {"dataset_revision": "1", "task_name": "KLUE-STS", "mteb_version": "2.1.0", "scores": {"validation": own},
+              "evaluation_time": 1.0, "kg_co2_emissions": None}  # fmt: skip
+    write(scores / "mteb" / "1" / "KLUE-STS.json", encoded(result))
+    finish(run, "embed")
+    graph = {"onnx-int8": {"bytes": 1000, "sentences_per_second": 90, "cosine": 0.99}}
+    write(made / "embed-0123456789" / "model" / "onnx" / "measured.json", encoded(graph))
+    board(made / "leaderboard-0123456789" / "tuned", "m", 0.4025)
+    finish(run, "leaderboard")
+    board(folder / "board", "m", 0.4025)
+    board(folder / "another", "o", EDITED / 100)
+    answers = {"id": "1", "task": "nsmc", "dataset": "nsmc", "split": "train", "template": 0, "instruction": "긍정?",
+               "input": "", "output": "긍정", "choices": ["긍정", "부정"], "licence": "CC0"}  # fmt: skip
+    counted = dict.fromkeys(("read", "rejected", "distinct", "contaminated", "shares_held_out", "held_out",
+                             "distinct_rows", "rows"), 1)  # fmt: skip
+    line = {**counted, "use": "nsmc", "dataset": "nsmc", "licence": "CC0", "state": "built"}
+    write(made / "instruct-0123456789" / "table.json", {**counted, "uses": [line]})
+    for name in ("train.jsonl", "held_out.jsonl"):
+        write(made / "instruct-0123456789" / name, [answers])
+    finish(run, "instruct")
+    write(folder / "alone" / "results.jsonl", (run / "klue" / "results.jsonl").read_bytes())
+    write(
+        folder / "harness.json", {"model_name": "m", "results": {"kobest_copa": {"acc,none": 0.4025, "f1,none": 0.4}}}
+    )
+    return folder
+
+
+@pytest.fixture
+def places(sound: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of all that, in which the commands run; what a test has changed is whole again after it."""
+    monkeypatch.setenv("COLUMNS", "400")
+    monkeypatch.chdir(sound)
+    files = [path for path in sound.rglob("*") if path.is_file() and not path.is_symlink()]
+    whole = {path: path.read_bytes() for path in files}
+    yield sound
+    restore(whole)
+
+
+def restore(whole: dict[Path, bytes]) -> None:
+    """Write files as they were."""
+    for path, content in whole.items():
+        if not path.exists() or path.read_bytes() != content:
+            path.write_bytes(content)
+
+
+def change(path: Path, keys: tuple[Any, ...], value: Any, seal: bool = True) -> None:
+    """Set a number of a result, and make its digest anew."""
+    text = path.read_text("utf-8")
+    rows = [json.loads(line) for line in (text.splitlines() if path.suffix == ".jsonl" else [text])]
+    row = next((one for one in rows if _holds(one, keys)), rows[0])
+    *above, last = keys
+    for key in above:
+        row = row[key]
+    row[last] = value
+    resealed = ((one, one.pop(DIGEST, None)) if seal else (one, None) for one in rows)
+    lines = [encoded(one, None) if digest else json.dumps(one).encode() for one, digest in resealed]
+    path.write_bytes(b"\n".join(lines) + (b"\n" if path.suffix == ".jsonl" else b""))
+
+
+def _holds(row: Any, keys: tuple[Any, ...]) -> bool:
+    try:
+        for key in keys:
+            row = row[key]
+    except (KeyError, IndexError, TypeError):
+        return False
+    return True
+
+
+def refused(places: Path, command: str | Callable[[Path], object], name: str, capfd: Any) -> str:
+    """Return why a command refuses; "" where it does not. Its message names the file, and it shows nothing edited."""
+    from common.errors import HunminError
+
+    capfd.readouterr()
+    try:
+        code = run_command(command.split()) if isinstance(command, str) else command(places) and 0
+    except HunminError as error:
+        return str(error) if Path(name).name in str(error) else f"another error: {error}"
+    out, err = capfd.readouterr()
+    assert "Traceback" not in err
+    assert code in (0, None) or Path(name).name in err, err
+    assert code in (0, None) or not any(one in out for one in ("61.37", "5700", "-300", "nan", "NaN"))
+    return err if code else ""
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.file)
+def test_an_impossible_or_edited_number_is_never_shown(row: Row, places: Path, capfd: Any) -> None:
+    path, scale = places / row.file, 1 if row.keys[-1] in ("acc,none", "main_score", "cosine", "accuracy") else 100
+    files = [path.resolve(), *(one / MANIFEST for one in path.resolve().parents), places / "run" / "current.json"]
+    whole = {file: file.read_bytes() for file in files if file.is_file()}
+    for command in row.commands:  # whole, it is shown
+        assert not refused(places, command, row.file, capfd), command
+    edited: Any = EDITED * scale / 100 if row.score else 613713
+    faults: dict[str, Any] = {
+        "NaN": float("nan"),
+        "inf": float("inf"),
+        "beyond": BEYOND * scale / 100,
+        "below": BELOW,
+        "text": "61.37",
+        "bool": True,
+        "nested": {"61.37": 1},
+        "huge": 10**400,
+    }
+    left_out = [] if row.score else ["beyond", "bool"]  # counts have flags beside them
+    left_out += ["NaN", "inf", "text", "bool", "nested"] if row.log else []
+    faults = {name: value for name, value in faults.items() if name not in left_out}
+    for command in row.commands:
+        for name, value in faults.items():
+            if command != row.commands[0] and name in ("inf", "bool", "nested", "huge"):
+                continue
+            change(path, row.keys, value)
+            describe_again(path)
+            assert refused(places, command, row.file, capfd), (command, name)
+            restore(whole)
+        if row.sealed or row.manifest:
+            change(path, row.keys, edited, seal=False)
+            assert refused(places, command, row.file, capfd), (command, "edited")
+        if row.manifest:
+            change(path, row.keys, edited)
+            assert refused(places, command, row.file, capfd), (command, "edited with its digest")
+            describe_again(path, current=False)
+            assert refused(places, command, MANIFEST, capfd), (command, "edited with its manifest")
+        restore(whole)
+        if row.missing:
+            path.unlink()
+            assert refused(places, command, row.file, capfd) or not row.manifest, (command, "missing")
+            restore(whole)
+
+
+@pytest.mark.parametrize(("stage", "command"), [(stage, one) for stage, own in MANIFESTS.items() for one in own])
+def test_an_edited_manifest_is_refused(
+    stage: str, command: str | Callable[[Path], object], places: Path, capfd: Any
+) -> None:
+    path = places / "run" / stage / MANIFEST
+    tree = json.loads(path.read_bytes())
+    tree["counts"] = {**tree["counts"], "documents": 613713}
+    path.write_text(json.dumps(tree))
+    assert refused(places, command, MANIFEST, capfd)
+    path.unlink()
+    assert refused(places, command, MANIFEST, capfd)
+
+
+@pytest.mark.parametrize(("file", "command"), [(file, one) for file, own in FILES.items() for one in own])
+def test_rows_of_a_stage_are_those_that_it_wrote(file: str, command: str, places: Path, capfd: Any) -> None:
+    path = places / file
+    content = path.read_bytes()
+    path.write_bytes(content + content.splitlines(keepends=True)[0])
+    assert refused(places, command, file, capfd)
+    path.unlink()
+    assert refused(places, command, file, capfd)
+
+
+def test_results_of_another_model_are_refused(places: Path, capfd: Any) -> None:
+    for name, command in (("board", "leaderboard report board"), ("run/leaderboard/tuned", "leaderboard report run")):
+        path = places / name / "results" / "kornat_common.json"
+        path.write_bytes((places / "another" / "results" / "kornat_common.json").read_bytes())
+        assert refused(places, command, path.name, capfd)
+    rows = (places / "run" / "klue" / "results.jsonl").read_text("utf-8").replace('"init": "pretrained"', '"init": "x"')
+    (places / "alone" / "results.jsonl").write_text(rows)
+    assert "from 'x' weights" in refused(places, "klue report alone", "results.jsonl", capfd)
+    path = places / "run" / "embed" / "model" / "config.json"
+    path.write_text('{"other": 1}')
+    assert "holds no scores of" in refused(places, _hub_scores, "scores", capfd)
+
+
+def test_results_without_a_manifest_are_shown_and_marked(places: Path, capfd: Any) -> None:
+    assert run_command(["klue", "report", "alone"]) == 0
+    assert "no manifest describes these scores" in capfd.readouterr().err
+    assert run_command(["klue", "report", "run"]) == 0
+    assert "no manifest" not in capfd.readouterr().err
