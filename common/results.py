@@ -21,35 +21,44 @@ from common.stage_folders import MADE, MANIFESTS, read_current
 
 FACTS, DIGEST = "hunmin", "digest"
 """Keys of a sealed file: what it is a result of, and a hash of all else in the file."""
+Bounds = tuple[float, float]
 PERCENT, CORRELATION, SHARE, AMOUNT, FINITE = (0, 100), (-100, 100), (0, 1), (0, 2**63), (-1e300, 1e300)
-"""Ranges: of scores × 100, of correlations × 100, of shares, of counts and losses, and of any figure."""
+"""Of scores × 100, of correlations × 100, of shares, of counts and losses, and of any figure."""
+SPREAD = ("mean", "sd")
+"""Keys of a number over seeds, beside their count."""
 ROUNDING = 1e-6
-"""How far beyond its range a sum of rounded numbers may be."""
+"""How far beyond its bounds a sum of rounded numbers may be."""
 UNFIT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What reading a tree of another shape raises."""
 HIGHEST = 8
 """Folders above a file in which a manifest may describe it: made/embed-…/scores/mteb/results/MODEL/HASH/TASK.json."""
 
 
-def check_number(name: str, value: Any, bounds: tuple[float, float] = AMOUNT, whole: bool = False) -> None:
-    """Raise a ValueError for a value that is no finite number within bounds, or, if asked, no whole one."""
-    low, high = bounds
-    fits = type(value) is int or (type(value) is float and not whole)
-    if not (fits and low - ROUNDING <= value <= high + ROUNDING):
-        kind = "a whole number" if whole else "a number"
-        within = f"of at least {low}" if bounds == AMOUNT else f"from {low:g} to {high:g}"
-        raise ValueError(f"{name} is {str(value)[:40]}, not {kind} {within}")
+def check_numbers(
+    tree: Any, bounds_of: Callable[[str], Bounds | None] = lambda _: None, other: Bounds = AMOUNT,
+    name: str = "it", bounds: Bounds | None = None,
+) -> None:  # fmt: skip
+    """Raise a ValueError where a tree holds an impossible number, or something else where a number belongs.
 
-
-def check_counts(tree: Any, figures: tuple[float, float] = AMOUNT, name: str = "a count") -> None:
-    """Raise a ValueError where a tree holds a whole number below 0, or a figure beyond bounds."""
+    Args:
+        tree: of JSON.
+        bounds_of: key → bounds of its number, or of the numbers in its list or spread, which are None where they are
+            undefined; None of a key that says nothing.
+        other: bounds of figures elsewhere; whole numbers there are counts.
+        name, bounds: of the tree itself.
+    """
     if isinstance(tree, dict | list):
-        for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
-            check_counts(value, figures, str(key))
-    elif isinstance(tree, float):
-        check_number(name, tree, figures)
-    elif isinstance(tree, int) and not isinstance(tree, bool):
-        check_number(name, tree)
+        for key, value in tree.items() if isinstance(tree, dict) else ((name, one) for one in tree):
+            inner = bounds_of(key) or (bounds if key in (name, *SPREAD) else None)
+            if bounds and not inner:
+                raise ValueError(f"{name} is no number")
+            check_numbers(value, bounds_of, other, key, inner)
+    elif bounds and tree is None:
+        return
+    elif bounds or type(tree) in (int, float):
+        low, high = bounds or (AMOUNT if type(tree) is int else other)
+        if type(tree) not in (int, float) or not low - ROUNDING <= tree <= high + ROUNDING:
+            raise ValueError(f"{name} is {str(tree)[:40]}, not a number from {low:g} to {high:g}")
 
 
 def manifest_of(folder: Path) -> Manifest | None:
@@ -62,15 +71,9 @@ def manifest_of(folder: Path) -> Manifest | None:
     path, ours = folder / MANIFEST, folder.parent.name == MADE
     digest = read_current(folder.parent.parent)[MANIFESTS].get(folder.name) if ours else None
     if digest and not (path.is_file() and sha256_file(path) == digest):
-        raise DamagedError(
-            f"{path} is damaged or was edited", "a finished folder holds the manifest that its run wrote",
-            f"restore it from a copy, or move {folder} away and run again",
-        )  # fmt: skip
-    manifest = read_manifest(folder)
-    try:
-        check_counts(manifest.counts if manifest else {}, FINITE)  # with scores
-    except UNFIT as error:
-        raise unfit(path, error, "run again from this stage (--from)") from None
+        raise unfit(path, "its run wrote other bytes", f"move {folder} away and run again")
+    if manifest := read_manifest(folder):
+        refuse_unfit(path, lambda: check_numbers(manifest.counts, other=FINITE), "run the stage again (--from)")
     return manifest
 
 
@@ -96,26 +99,24 @@ def check_unchanged(path: Path, remedy: str = "") -> bool:
         if written is None and (folder != path.parent or not path.exists()):
             return False
         if written is None or not path.is_file() or sha256_file(path) != written["sha256"]:
-            fault = f"{folder / MANIFEST} describes other bytes" if path.exists() else "it is missing"
-            raise unfit(path, fault, remedy)
+            raise unfit(path, f"{folder / MANIFEST} describes other bytes" if path.exists() else "is missing", remedy)
         return True
     return False
 
 
 def is_there(path: Path) -> bool:
-    """Return whether a result file is there. Raises DamagedError where a manifest describes one that is gone, or other
-    bytes."""
+    """Return whether a result is there. Raises DamagedError where a manifest describes one that is not, or others."""
     return check_unchanged(path) or path.is_file()
 
 
 def read_result(
-    path: Path, check: Callable[[Any], object] = check_counts, remedy: str = "", sealed: bool = False
+    path: Path, check: Callable[[Any], object] = check_numbers, remedy: str = "", sealed: bool = False
 ) -> Any:
     """Return what a result file holds: a tree of JSON, of .jsonl a list of rows; digests are left out.
 
     Args:
         path: of the file.
-        check: raises a ValueError, or another of `UNFIT`, for a tree or row that is none of this kind.
+        check: raises one of `UNFIT` for a tree or row that is none of this kind.
         remedy: what to do, beside restoring the file from a copy.
         sealed: whether the file must have a digest; one that has `FACTS` must in any case.
 
@@ -136,19 +137,27 @@ def read_result(
             check(row)
             rows.append(row)
     except (OSError, *UNFIT) as error:
-        raise unfit(path, error, remedy, own, len(rows) + 1 if lines else 0) from None
+        raise unfit(path, error, remedy, own, f"line {len(rows) + 1}: " if lines else "") from None
     return rows if lines else rows[0]
 
 
-def unfit(path: Path, why: object, remedy: str = "", own: bool = True, line: int = 0) -> HunminError:
+def refuse_unfit(path: Path, check: Callable[[], object], remedy: str = "", own: bool = True) -> None:
+    """Raise the error of a file where a check of what it holds raises one of `UNFIT`; see `unfit`."""
+    try:
+        check()
+    except UNFIT as error:
+        raise unfit(path, error, remedy, own) from None
+
+
+def unfit(path: Path, why: object, remedy: str = "", own: bool = True, where: str = "") -> HunminError:
     """Return the error of a file that holds no result as it was written; `own`: Hunmin says how it was."""
-    told = f"it lacks {why}" if isinstance(why, LookupError) else str(why)
+    told = f"it lacks {why}" if isinstance(why, LookupError) else why
     if isinstance(why, TypeError | AttributeError | RecursionError):
         told = "it has another shape"
     return (DamagedError if own else UserError)(
-        f"{path} is damaged or was edited: {f'line {line}: ' if line else ''}{told}",
+        f"{path} is damaged or was edited: {where}{told}",
         "a result is shown as it was written, each number within the range of what it measures",
-        f"restore it from a copy{f', or {remedy}' if remedy else ''}",
+        f"restore it from a copy{remedy and f', or {remedy}'}",
     )
 
 

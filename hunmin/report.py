@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,7 @@ from rich.text import Text
 from common.errors import UserError
 from common.files import atomic_write, human_size
 from common.progress import console, duration, say, short_number
-from common.results import (
-    AMOUNT,
-    FINITE,
-    SHARE,
-    UNFIT,
-    check_counts,
-    check_number,
-    check_unchanged,
-    is_there,
-    manifest_of,
-    read_result,
-    unfit,
-)
+from common.results import FINITE, check_numbers, is_there, manifest_of, read_result, refuse_unfit
 from common.stage_folders import folder_of
 from hunmin.page.tables import change
 from hunmin.page.words import ENGLISH, Words
@@ -39,7 +26,7 @@ from klue.result_rows import check_row
 from klue.synthetic import synthetic_tasks
 from klue.tables import published_for
 from klue.tasks import TASKS
-from pretrain.callbacks.metrics import read_figures
+from pretrain.callbacks.metrics import check_figures, read_figures
 
 COUNTED = ("corpus", "tokenizer", "tokens", "pretrain", "export")
 """Folders of stages whose counts are in a report."""
@@ -91,12 +78,10 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
 
 def contamination(hits: Path) -> dict[str, int]:
     """Return {task: sentences of the corpus that were taken out for it}, tasks in the order of the benchmark."""
-    found, described = Counter[str](), check_unchanged(hits)
-    try:
-        with hits.open("rb") if hits.is_file() else nullcontext(()) as lines:
-            found.update(str(json.loads(line)["task"]) for line in lines)
-    except UNFIT as error:
-        raise unfit(hits, error, own=described) from None
+    found = Counter[str]()
+    if is_there(hits):
+        with hits.open("rb") as stream:
+            refuse_unfit(hits, lambda: found.update(str(json.loads(line)["task"]) for line in stream), own=False)
     order = [*TASKS, *sorted(found.keys() - TASKS.keys())]
     return {name: found[name] for name in order if found[name]}
 
@@ -179,14 +164,11 @@ def read_report(run: Path) -> dict[str, Any]:
 
 
 def _check_report(report: dict[str, Any]) -> None:
-    check_counts(report["counts"])
-    check_counts(report, FINITE)
+    check_numbers(report["counts"])
+    check_numbers(report, other=FINITE)
+    check_figures([report.get("loss"), report["validation"]])
     for row in report["klue"]:
         check_row(row)
-    for part in ("loss", "validation"):
-        for end in (report.get(part) or {}).values():
-            for name, value in (end or {}).items():
-                check_number(name, value, SHARE if name.endswith("accuracy") else AMOUNT)
     summary(report)
 
 

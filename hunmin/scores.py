@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from common.results import manifest_of
+from common.results import check_numbers, manifest_of, refuse_unfit
 from common.settings import dump_settings
 from common.stage_folders import folder_of
 from hunmin.recipe import Recipe
-from klue.result_rows import check_flat
+from klue.result_rows import bounds_of
 from klue.results import flat_scores
 
 NOT_SCORED = "skipped: the recipe has no klue section"
@@ -50,8 +50,7 @@ def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summ
 
     p, config = recipe.pretrain, {"name": recipe.name, "klue": dump_settings(recipe)["klue"]}
     later = [row for row in read_metrics(folder / "metrics.jsonl") if row["step"] > step]
-    for row in later:
-        check_flat(folder / "metrics.jsonl", row)
+    refuse_unfit(folder / "metrics.jsonl", lambda: check_numbers(later, bounds_of), "remove it", own=False)
     log = MetricsLog(folder, step - 1, p, config)
     for row in ({"step": step, "tokens": tokens, **flat_scores(summary)}, *later):
         log.log(row)

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from common.destinations import OutputFile
 from common.errors import UserError
+from common.manifest import refuse_damaged
 from common.names import find
 from common.progress import console, print_json, say, show
 from common.results import check_unchanged
@@ -19,7 +20,7 @@ from klue.examples import find_file, read_examples
 from klue.grid import latex_grid, markdown_grid, terminal_grid
 from klue.plot import draw_confusion, draw_scores
 from klue.report import as_tree, latex, markdown, results_table
-from klue.result_rows import RESULTS, read_rows
+from klue.result_rows import REMEDY, RESULTS, read_rows
 from klue.tables import published_for
 from klue.tasks import get_task, suite_folder
 
@@ -68,6 +69,9 @@ def print_report(wanted: Wanted) -> None:
     if wanted.plot:
         draw_scores(rows, beside, wanted.plot)
         say(f"plot: {wanted.plot.path}")
+    if wanted.interval or wanted.details:
+        for _, folder in wanted.folders:
+            refuse_damaged(folder, REMEDY, ["jobs/*/model/*"])  # labels and predictions are read, too
     more, grids, notes = _more(wanted, rows)
     for name, file in matrices.items():
         if confused := confusions(rows, name):  # of a task whose predictions are labels

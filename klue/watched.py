@@ -9,17 +9,16 @@ from common.errors import HunminError
 from common.files import write_text
 from common.plots import can_plot
 from common.progress import say
-from common.results import encoded, read_result
+from common.results import check_numbers, encoded, read_result
 from common.settings import dump_settings, settings_hash
 from klue.examples import files_hash
 from klue.plot import draw_curve
-from klue.result_rows import check_entry
+from klue.result_rows import bounds_of
 from klue.settings import KlueSettings
-from klue.tasks import get_task
+from klue.tasks import TASKS, get_task
 
 LINES = "scores.jsonl"
 """Rows of all checkpoints, for people and the page."""
-WRITTEN_AGAIN = "remove it: hunmin klue watch RUN writes it again"
 
 
 def checkpoint_folder(out: Path, step: int) -> Path:
@@ -42,13 +41,10 @@ def read_scores(path: Path) -> list[dict[str, Any]]:
     """Return a row {"step", "tokens", "task", "init", "best", …} a task and initialisation of a checkpoint; none where
     it has no scores, or their file is damaged or was edited: they are made again."""
     try:
-        return _rows_of(read_result(path, lambda scores: [*map(check_entry, _rows_of(scores))], sealed=True))
-    except HunminError:
+        scores = read_result(path, sealed=True, check=lambda scores: check_numbers(scores, bounds_of))
+        return [{"step": scores["step"], "tokens": scores["tokens"], **entry} for entry in scores["scores"]]
+    except (HunminError, KeyError, TypeError):
         return []
-
-
-def _rows_of(scores: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"step": scores["step"], "tokens": scores["tokens"], **entry} for entry in scores["scores"]]
 
 
 def watched_rows(out: Path) -> list[dict[str, Any]]:
@@ -57,8 +53,13 @@ def watched_rows(out: Path) -> list[dict[str, Any]]:
     Raises:
         DamagedError: it is damaged or was edited.
     """
-    path = out / LINES
-    return read_result(path, check_entry, WRITTEN_AGAIN, sealed=True) if path.is_file() else []
+
+    def check(row: dict[str, Any]) -> None:
+        check_numbers(row, bounds_of)
+        _ = row["init"], row["step"], row["tokens"], row["best"][TASKS[row["task"]].selection]["mean"]
+
+    path, remedy = out / LINES, "remove it: hunmin klue watch RUN writes it again"
+    return read_result(path, check, remedy, sealed=True) if path.is_file() else []
 
 
 def collect(out: Path, wanted: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 from common.differing import differing, unequal_note
 from common.errors import UserError
 from common.manifest import MANIFEST
-from common.results import CORRELATION, FACTS, FINITE, check_counts, check_number, read_result
+from common.results import AMOUNT, CORRELATION, FACTS, FINITE, check_numbers, read_result
 from common.settings import load_yaml
 from klue.grid import Best, latex_grid, markdown_grid, md, tex
 from leaderboard.result_file import BOARD, counted_results
@@ -61,9 +61,8 @@ def _scores(given: Path) -> Iterator[Score]:
             continue
         try:
             for row in read_rows(path):
-                key = TASKS[row["task"]].metric if row["task"] in TASKS else ""
-                bounds = [end * 100 / scale_of(key) for end in range_of(key)] if key else CORRELATION
-                check_number("score", value := number(row["score"]), (bounds[0], bounds[1]))
+                low = range_of(TASKS[row["task"]].metric)[0] if row["task"] in TASKS else CORRELATION[0]
+                check_numbers(value := number(row["score"]), name="score", bounds=(low, 100))
                 yield Score(row["model"], row["task"], "score", value)
         except (ValueError, KeyError) as error:
             raise UserError(f"cannot read {path}: {error!r}", "CSV has model,task,score, in percent", OTHERS) from None
@@ -78,20 +77,20 @@ def _tree(tree: Any) -> list[Score]:
     for name, values in (tree.get("results") or {}).items():
         scores = {k: v for k, v in values.items() if "," in k and "_stderr" not in k and v != "N/A"}
         for key, value in scores.items():
-            check_number(f"{key} of {name}", value, range_of(key) if name in TASKS or facts else FINITE)
+            check_numbers(value, name=f"{key} of {name}", bounds=range_of(key) if name in TASKS or facts else FINITE)
         strict = [scores.get(f"{by}_level_strict_acc,none") for by in ("prompt", "inst")]
         if name == "ko_ifeval" and None not in strict:  # the mean that the board takes
             scores.setdefault("ifeval,none", sum(filter(None, strict)) / 2)
         known = [facts["metric"]] if facts else [TASKS[name].metric, *USUAL] if name in TASKS else USUAL
         for metric in [key for key in known if key in scores][:1]:
-            check_number(f"{metric} of {name}", scores[metric], range_of(metric))
+            check_numbers(scores[metric], name=f"{metric} of {name}", bounds=range_of(metric))
             scores = {key: value * 100 / scale_of(key) for key, value in scores.items()}
             limited = bool(facts.get("limit") or (tree.get("config") or {}).get("limit"))
             score = Score(str(model), name, metric, scores[metric], scores, facts, limited)
             if facts:
-                check_counts([facts["n"], facts["cut"]])
-                for value in (*facts["intervals"][metric], facts["best"], *(row[metric] for row in facts["constants"])):
-                    check_number(f"{metric} beside {name}", value, range_of(metric))
+                beside = [*facts["intervals"][metric], facts["best"], *(row[metric] for row in facts["constants"])]
+                check_numbers(beside, name=f"{metric} beside {name}", bounds=range_of(metric))
+                check_numbers([facts["n"], facts["cut"]], name="n", bounds=AMOUNT)
             _facts(score)  # a fact that lacks is told with the file's name
             found.append(score)
     return found

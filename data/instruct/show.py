@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError, nearest
-from common.results import check_counts, check_number, check_unchanged, read_result
+from common.results import AMOUNT, check_numbers, check_unchanged, read_result
 from data.instruct.build import COUNTED, HELD_OUT, TABLE, TRAIN
 from data.instruct.rows import read_rows
 
@@ -41,7 +41,4 @@ def describe(folder: Path, task: str | None = None, n: int = 3) -> dict[str, Any
 
 
 def _check(counts: dict[str, Any]) -> None:
-    check_counts(counts)
-    for line in counts["uses"]:
-        for name in COUNTED:
-            check_number(name, line[name], whole=True)
+    check_numbers(counts, lambda key: AMOUNT if key in COUNTED else None)

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from common.errors import UserError
 from common.message import Message
-from common.results import check_counts, is_there, read_result
+from common.results import check_numbers, is_there, read_result
 from common.stage_folders import of_run_or_itself
 from data.statistics.counts import Counters, merge
 
@@ -50,7 +50,7 @@ def load_statistics(folder: Path) -> Counters:
 def _check(statistics: Counters) -> None:
     if missing := [part for part in PARTS if part not in statistics]:
         raise ValueError(f"it lacks {missing[0]}, or is of another version")
-    check_counts(statistics)
+    check_numbers(statistics)
     format_statistics(statistics)
 
 

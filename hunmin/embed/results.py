@@ -11,9 +11,9 @@ from common.destinations import refuse_folder
 from common.errors import UserError
 from common.facts import Facts
 from common.lock import locked
-from common.manifest import read_manifest
 from common.names import find
 from common.once import Work
+from common.results import manifest_of
 from common.rules import rules_number
 from common.settings import dump_settings
 from common.stage_folders import MADE, folder_of, links_of
@@ -113,6 +113,6 @@ def _made(
         facts, current = Facts(settings, digests, rules_number("embed")), folder_of(run, name)
         folder = Work(run / MADE, name, name, EmbedSettings, packages, rules="embed").once(facts, work, current)
         make_current(run, name, folder)
-        manifest = read_manifest(folder)
+        manifest = manifest_of(folder)
         assert manifest
         return manifest.counts

@@ -10,11 +10,11 @@ from typing import Any
 from huggingface_hub import EvalResult
 
 from common.errors import UserError
-from common.results import ROUNDING, check_number, read_result, unfit
+from common.results import ROUNDING, Bounds, check_numbers, read_result, unfit
 from embed.card import FACTS, write_card
 from embed.score import as_markdown, model_revision, published
 from embed.settings import GGUF, GRAPHS, TABLE
-from embed.tables import REMEDY, main_range, read_table
+from embed.tables import REMEDY, main_bounds, read_table
 from hunmin.hub.card import Language
 from hunmin.hub.publish import CARD, send, there
 from hunmin.hub.push import check_name
@@ -88,11 +88,11 @@ def hub_scores(model: Path, scores: Path) -> Iterator[tuple[str, str, list[EvalR
             raise UserError(f"{scores} holds no scores of {model}", remedy=f"hunmin embed score {model} --out {scores}")
         if truncate or told["differs"] or name not in published()["tasks"]:
             continue
-        bounds, path = main_range(told["metric"]), scores / row["results"][name]
+        bounds, path = main_bounds(told["metric"]), scores / row["results"][name]
 
-        def check(tree: Any, name: str = name, bounds: tuple[float, float] = bounds) -> None:
-            for part in (one for rows in tree["scores"].values() for one in rows):
-                check_number(name, 100 * part["main_score"], bounds)
+        def check(tree: Any, name: str = name, bounds: Bounds = bounds) -> None:
+            scores = [100 * part["main_score"] for rows in tree["scores"].values() for part in rows]
+            check_numbers(scores, name=name, bounds=bounds)
 
         read_result(path, check, REMEDY, sealed=True)
         result = TaskResult.from_disk(path)

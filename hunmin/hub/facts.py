@@ -9,9 +9,10 @@ from typing import Any
 
 from common.errors import UserError
 from common.once import with_lineage
-from common.results import is_there, manifest_of, read_result
+from common.results import is_there, manifest_of
 from common.settings import load_yaml
 from common.stage_folders import MADE, folder_of, run_and_stage
+from data.statistics.table import load_statistics
 from hunmin.hub.scrub import hub_base
 from hunmin.hub.work import Work, work_of
 from hunmin.preflight import parent_of
@@ -93,12 +94,12 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         manifest = manifest_of(folder)
         counts[name] = manifest.counts if manifest else {}
         versions |= manifest.versions if manifest else {}
-    statistics, tokenizer = folders["corpus"] / "statistics.json", folders["tokenizer"]
+    tokenizer = folders["tokenizer"]
     return Facts(
         recipe=recipe,
         counts=counts,
         versions=versions,
-        statistics=read_result(statistics) if is_there(statistics) else {},
+        statistics=load_statistics(folders["corpus"]) if is_there(folders["corpus"] / "statistics.json") else {},
         contamination=contamination(folders["corpus"] / "hits.jsonl"),
         example=show([tokenizer])[-1]["line"] if (tokenizer / "tokenizer.json").is_file() else "",
         # scores of the end are not those of an earlier checkpoint

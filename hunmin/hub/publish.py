@@ -10,7 +10,7 @@ from common.files import write_text
 from common.manifest import refuse_damaged
 from common.model_files import home_of
 from common.progress import say, show
-from common.results import UNFIT, unfit
+from common.results import refuse_unfit
 from common.stage_folders import folder_of, run_and_stage
 from hunmin.hub.card import Language, metadata, states_license, with_license, write_card
 from hunmin.hub.facts import read_facts
@@ -163,10 +163,7 @@ def publish_finetuned(
         "settings": Training.model_validate(job["training"]).values, "model": job["model_name"],
         "best": facts["scores"], "last": facts["scores"],
     }  # fmt: skip
-    try:
-        check_row(row)
-    except UNFIT as error:
-        raise unfit(folder / FACTS, error, "fine-tune it again") from None
+    refuse_unfit(folder / FACTS, lambda: check_row(row), "fine-tune it again")
     front = metadata(
         repository.partition("/")[2],
         [row] if job["init"] == "pretrained" else [],

@@ -6,11 +6,13 @@ import json
 from array import array
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
+from common.results import refuse_unfit
 from pretrain.callbacks.metrics import check_figures
 
 # P: points of a curve
@@ -88,7 +90,7 @@ def read_curves(path: Path) -> Metrics:
             if row.get("objective") != objective:
                 objective, border = row.get("objective"), before
             before = step
-            check_figures(path, row)
+            refuse_unfit(path, partial(check_figures, row), own=False)
             for name, value in row.items():
                 if name != "step" and isinstance(value, (int, float)):
                     steps, values = columns[name]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -12,7 +11,7 @@ from typing import IO, Any
 
 from common.files import append_line, atomic_write, disk_errors
 from common.progress import say
-from common.results import AMOUNT, SHARE, UNFIT, check_number, unfit
+from common.results import SHARE, check_numbers, refuse_unfit
 from pretrain.callbacks.trackers import Tracker, require_trackers, start_trackers
 
 STARTS = "starts.jsonl"
@@ -88,20 +87,16 @@ def note_start(folder: Path, step: int, processes: int, changed: Sequence[str] =
 
 def read_figures(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a metrics file to be shown, as `read_metrics`. Raises UserError where one is impossible."""
-    for row in (rows := read_metrics(path)):
-        check_figures(path, row)
+    rows = read_metrics(path)
+    refuse_unfit(path, lambda: check_figures(rows), own=False)
     return rows
 
 
-def check_figures(path: Path, row: dict[str, Any]) -> None:
-    """Raise a UserError where a row of a metrics file has a negative figure, or an accuracy above 1. NaN is of a batch
-    that went wrong."""
-    try:
-        for name, value in row.items():
-            if isinstance(value, int | float) and math.isfinite(value):
-                check_number(name, value, SHARE if name.endswith("accuracy") else AMOUNT)
-    except UNFIT as error:
-        raise unfit(path, error, own=False) from None
+def check_figures(rows: Any) -> None:
+    """Raise a ValueError where rows of a metrics file, or one, have a negative figure, or an accuracy above 1; NaN and
+    infinity are of batches that went wrong."""
+    known = json.loads(json.dumps(rows), parse_constant=lambda _: None)
+    check_numbers(known, lambda key: SHARE if key.endswith("accuracy") else None)
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
