@@ -41,3 +41,9 @@ def read_graphs(model: Path) -> dict[str, Any]:
 def main_bounds(metric: str) -> Bounds:
     """Return the bounds of a task's main metric × 100, by its name in mteb."""
     return CORRELATION if metric.endswith(("spearman", "pearson")) else PERCENT
+
+
+def check_main(metric: str, tree: dict[str, Any]) -> None:
+    """Raise one of `common.results.UNFIT` for what is no result of mteb of a task with this main metric."""
+    parts = [100 * part["main_score"] for rows in tree["scores"].values() for part in rows]
+    check_numbers(parts, name=metric, bounds=main_bounds(metric))

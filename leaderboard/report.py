@@ -15,7 +15,7 @@ from common.settings import load_yaml
 from klue.grid import Best, latex_grid, markdown_grid, md, tex
 from leaderboard.result_file import BOARD, counted_results
 from leaderboard.rows import number, read_rows
-from leaderboard.suites import SUITES, TASKS, BoardTask, range_of, scale_of
+from leaderboard.suites import SUITES, TASKS, BoardTask, bounds_of
 
 COLUMNS = ["95% interval", "n", "best constant", "prompts cut", "settings", "rows (SHA-256)", "versions"]
 OTHERS = "leave it out, or score again"
@@ -61,7 +61,7 @@ def _scores(given: Path) -> Iterator[Score]:
             continue
         try:
             for row in read_rows(path):
-                low = range_of(TASKS[row["task"]].metric)[0] if row["task"] in TASKS else CORRELATION[0]
+                low = bounds_of(TASKS[row["task"]].metric)[0] if row["task"] in TASKS else CORRELATION[0]
                 check_numbers(value := number(row["score"]), name="score", bounds=(low, 100))
                 yield Score(row["model"], row["task"], "score", value)
         except (ValueError, KeyError) as error:
@@ -77,19 +77,19 @@ def _tree(tree: Any) -> list[Score]:
     for name, values in (tree.get("results") or {}).items():
         scores = {k: v for k, v in values.items() if "," in k and "_stderr" not in k and v != "N/A"}
         for key, value in scores.items():
-            check_numbers(value, name=f"{key} of {name}", bounds=range_of(key) if name in TASKS or facts else FINITE)
+            check_numbers(value, name=f"{key} of {name}", bounds=bounds_of(key) if name in TASKS or facts else FINITE)
         strict = [scores.get(f"{by}_level_strict_acc,none") for by in ("prompt", "inst")]
         if name == "ko_ifeval" and None not in strict:  # the mean that the board takes
             scores.setdefault("ifeval,none", sum(filter(None, strict)) / 2)
         known = [facts["metric"]] if facts else [TASKS[name].metric, *USUAL] if name in TASKS else USUAL
         for metric in [key for key in known if key in scores][:1]:
-            check_numbers(scores[metric], name=f"{metric} of {name}", bounds=range_of(metric))
-            scores = {key: value * 100 / scale_of(key) for key, value in scores.items()}
+            check_numbers(scores[metric], name=f"{metric} of {name}", bounds=bounds_of(metric))
+            scores = {key: value * 100 / bounds_of(key)[1] for key, value in scores.items()}
             limited = bool(facts.get("limit") or (tree.get("config") or {}).get("limit"))
             score = Score(str(model), name, metric, scores[metric], scores, facts, limited)
             if facts:
                 beside = [*facts["intervals"][metric], facts["best"], *(row[metric] for row in facts["constants"])]
-                check_numbers(beside, name=f"{metric} beside {name}", bounds=range_of(metric))
+                check_numbers(beside, name=f"{metric} beside {name}", bounds=bounds_of(metric))
                 check_numbers([facts["n"], facts["cut"]], name="n", bounds=AMOUNT)
             _facts(score)  # a fact that lacks is told with the file's name
             found.append(score)
@@ -172,7 +172,7 @@ def _keys(task: BoardTask) -> list[str]:
 
 def _constants(score: Score) -> list[list[float]]:
     keys = _keys(TASKS[score.task])
-    return [[row[key] * 100 / scale_of(key) for key in keys] for row in score.facts.get("constants", ())]
+    return [[row[key] * 100 / bounds_of(key)[1] for key in keys] for row in score.facts.get("constants", ())]
 
 
 def _cell(score: Score) -> str:
@@ -192,7 +192,9 @@ def _marked(values: Sequence[float], constants: Sequence[Sequence[float]] = ()) 
 def _facts(score: Score) -> list[str]:
     if not (facts := score.facts):
         return ["–"] * len(COLUMNS)
-    low, high, best = (end * 100 / scale_of(score.metric) for end in (*facts["intervals"][score.metric], facts["best"]))
+    low, high, best = (
+        end * 100 / bounds_of(score.metric)[1] for end in (*facts["intervals"][score.metric], facts["best"])
+    )
     hashes = {name: digest[:16] for name, digest in facts["data"].items()}  # 40 digits would be masked as a secret
     told = (_settings(facts), hashes, facts["versions"])
     lists = ["; ".join(f"{name} {str(value)[:40]}" for name, value in part.items()) for part in told]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from common.errors import UserError
-from common.results import FINITE, check_unchanged
+from common.results import FINITE, Bounds, check_unchanged
 from common.settings import load_yaml
 from data.decontaminate.normalise import text_key
 from leaderboard import prepare
@@ -47,14 +47,11 @@ def tasks_folder() -> Path:
     return Path(__file__).parent / "tasks"
 
 
-def scale_of(metric: str) -> float:
-    """Return the highest value of a metric, which is declared by its name."""
-    return 100.0 if metric.split(",")[0] in ("eqbench", "percent_parseable", "chrf", "score") else 1.0
-
-
-def range_of(metric: str) -> tuple[float, float]:
-    """Return the lowest and the highest value of a metric; EQ-Bench takes points off without end."""
-    return (FINITE[0] if metric.startswith("eqbench,") else 0.0), scale_of(metric)
+def bounds_of(metric: str) -> Bounds:
+    """Return the lowest and the highest value of a metric, by its name; EQ-Bench takes points off without end."""
+    name = metric.split(",")[0]
+    high = 100.0 if name in ("eqbench", "percent_parseable", "chrf", "score") else 1.0
+    return (FINITE[0] if name == "eqbench" else 0.0), high
 
 
 def load_rows(name: str, data: Path | None, options: Row) -> tuple[list[Row], list[Row]]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from huggingface_hub import EvalResult
 
 from common.errors import UserError
-from common.results import ROUNDING, Bounds, check_numbers, read_result, unfit
+from common.results import ROUNDING, read_result, unfit
 from embed.card import FACTS, write_card
 from embed.score import as_markdown, model_revision, published
 from embed.settings import GGUF, GRAPHS, TABLE
-from embed.tables import REMEDY, main_bounds, read_table
+from embed.tables import REMEDY, check_main, read_table
 from hunmin.hub.card import Language
 from hunmin.hub.publish import CARD, send, there
 from hunmin.hub.push import check_name
@@ -88,13 +88,8 @@ def hub_scores(model: Path, scores: Path) -> Iterator[tuple[str, str, list[EvalR
             raise UserError(f"{scores} holds no scores of {model}", remedy=f"hunmin embed score {model} --out {scores}")
         if truncate or told["differs"] or name not in published()["tasks"]:
             continue
-        bounds, path = main_bounds(told["metric"]), scores / row["results"][name]
-
-        def check(tree: Any, name: str = name, bounds: Bounds = bounds) -> None:
-            scores = [100 * part["main_score"] for rows in tree["scores"].values() for part in rows]
-            check_numbers(scores, name=name, bounds=bounds)
-
-        read_result(path, check, REMEDY, sealed=True)
+        path = scores / row["results"][name]
+        read_result(path, partial(check_main, told["metric"]), REMEDY, sealed=True)
         result = TaskResult.from_disk(path)
         if abs(100 * float(result.get_score()) - row["scores"][name]) > ROUNDING:
             raise unfit(scores / TABLE, f"its score of {name} is not that of {path}", REMEDY)

@@ -15,13 +15,7 @@ from hunmin.hub.publish import publish, refuse_no_encoder, run_of
 from hunmin.hub.push import check_name, prepare
 from hunmin.recipe import Recipe, load_recipe, refuse_instructions
 from hunmin.watch import training_folder
-from pretrain.callbacks.checkpoint_metadata import (
-    METADATA,
-    complete_checkpoints,
-    damaged_files,
-    last_checkpoint,
-    read_metadata,
-)
+from pretrain.callbacks.checkpoint_metadata import METADATA, complete_checkpoints, damaged_files, last_checkpoint
 from pretrain.export import Dtype, export_checkpoint
 
 
@@ -102,7 +96,7 @@ def publish_checkpoint(
     """
     check_name(repository)
     refuse_no_encoder(checkpoint)
-    read_facts(run, read_metadata(checkpoint))  # refuses edited results before anything is exported or sent
+    read_facts(run)  # refuses edited results before anything is exported or sent
     if not dry_run:
         prepare(repository, private)
         (run / "logs").mkdir(exist_ok=True)

@@ -18,7 +18,7 @@ from hunmin.sample import sample_files
 from leaderboard import score as scoring
 from leaderboard.models import ConstantLM
 from leaderboard.settings import LeaderboardSettings
-from leaderboard.suites import SUITES, TASKS, held_out_tasks, scale_of, task_files
+from leaderboard.suites import SUITES, TASKS, bounds_of, held_out_tasks, task_files
 from leaderboard.texts import test_texts
 from pretrain.tuning.encode import arguments_of
 from pretrain.tuning.inputs import Inputs
@@ -237,5 +237,5 @@ def unhit_by_board(output: dict[str, Any]) -> list[str]:
     for of in output.values():
         for name, value in of["scores"].items():
             values.setdefault(name, set()).add(value)
-    dull = [name for name, found in values.items() if found <= {0.0, scale_of(name)}]
+    dull = [name for name, found in values.items() if found <= {0.0, bounds_of(name)[1]}]
     return [*(name for suite in SUITES.values() for name in suite if name not in asked), *dull]
