@@ -125,6 +125,7 @@ def finetune(
     from common.names import find, read_commits, write_commits
     from common.process import refuse_unguarded
     from common.settings import apply_overrides, inside, parse_settings
+    from klue.finished import refuse_edited
     from klue.result_rows import read_rows
     from klue.runner import run_klue
     from klue.settings import KlueSettings
@@ -137,6 +138,7 @@ def finetune(
     )
     settings = parse_settings(KlueSettings, apply_overrides(tree, inside(overrides, "klue")), "finetune")
     claim_folder(Path(out), "KLUE scores")
+    refuse_edited(Path(out))
     write_commits(Path(out), commits)
     run_klue(settings, folder, Path(out))
     return read_rows(Path(out))

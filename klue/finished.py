@@ -10,7 +10,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from common.errors import HunminError
+from common.errors import HunminError, UserError
 from common.files import disk_errors, write_text
 from common.manifest import described_files
 from common.progress import say
@@ -110,3 +110,20 @@ def _earlier_rows(jobs: Sequence[Job], model: ModelFacts, out: Path) -> list[dic
         what = f"{left_out:,} earlier results in {out} are of another model, other data or settings"
         say(f"klue: {what}: they are not in {RESULTS} any more", style="yellow")
     return counted
+
+
+def refuse_edited(out: Path) -> None:
+    """Raise a UserError where results.jsonl is not what the jobs beside it have left, of which it is gathered anew."""
+    path = out / RESULTS
+    for line in path.read_bytes().splitlines() if path.exists() else ():
+        try:
+            row = json.loads(line)
+            result = jobs_of(out) / row["job"] / RESULT
+            if not result.exists() or result.stat().st_mtime_ns > path.stat().st_mtime_ns:
+                continue  # it was done again, and a kill came before the rows were gathered
+            left = _read_row(result.parent, row["fingerprint"]) or {"job": "another"}
+            edited = any(row.get(key) != value for key, value in left.items() if key != "model")
+        except (ValueError, KeyError, TypeError):
+            edited = True
+        if edited:
+            raise UserError(f"{path} was edited", "it is gathered anew from the jobs' files", "move it away")

@@ -105,6 +105,7 @@ def finetune(
     """
     from common.settings import apply_overrides, inside, parse_settings
     from common.slurm_array import ArrayElement, ShareDone
+    from klue.finished import refuse_edited
     from klue.plan import jobs_of
     from klue.report import results_table
     from klue.result_rows import read_rows
@@ -128,6 +129,7 @@ def finetune(
     from common.destinations import claim_folder
 
     claim_folder(Path(out), "KLUE scores")
+    refuse_edited(Path(out))
     write_commits(Path(out), commits)
     try:
         share = ArrayElement.from_environment() if executor == "slurm-array" else None

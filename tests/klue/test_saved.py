@@ -199,6 +199,17 @@ def test_a_finetuned_model_is_finetuned_again_from_the_command_line(finetuned, b
     assert run_command([*line.split(), *rest]) == 0
     out, err = capfd.readouterr()
     assert [row["task"] for row in json.loads(out)] == ["klue-sts"] and "its head is dropped" in err
+    results = tmp_path / "klue" / "results.jsonl"
+    text = results.read_text("utf-8")
+    (tmp_path / "klue" / "notes.txt").write_text("mine")
+    value = str(json.loads(text)["best"]["pearsonr"])
+    for edited in (text.replace(value, "99.9"), text + "mine\n", text.replace('"fingerprint": "', '"fingerprint": "0')):
+        assert edited != text
+        results.write_text(edited, "utf-8")
+        assert run_command([*line.split(), *rest]) == 2 and results.read_text("utf-8") == edited
+        assert "results.jsonl was edited" in " ".join(capfd.readouterr().err.split())
+    results.write_text(text, "utf-8")
+    assert run_command([*line.split(), *rest]) == 0 and (tmp_path / "klue" / "notes.txt").read_text() == "mine"
 
 
 def test_probabilities_of_labels_on_request(finetuned, benchmark, tmp_path):
