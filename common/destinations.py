@@ -175,7 +175,7 @@ def claim_folder(out: Path, kind: str) -> None:
 
 def _users_own(folder: Path, stage: str) -> str:
     """Return what keeps a folder from being replaced; "" where Hunmin made it and nothing was changed or added."""
-    from common.manifest import MANIFEST, damaged_outputs, made_by, read_manifest
+    from common.manifest import MANIFEST, damaged_outputs, made_by, read_manifest  # loads pydantic: not for completion
 
     manifest = read_manifest(folder) if stage and made_by(folder, stage) else None
     if manifest is None:

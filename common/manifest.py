@@ -14,15 +14,13 @@ import xxhash
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from common.errors import HunminError
-from common.files import atomic_write, hash_file, xxh3_file
+from common.files import MADE_BY, atomic_write, hash_file, xxh3_file
 from common.lock import LOCK
 from common.settings import settings_hash
 
 MANIFEST = "manifest.json"
 WORK_MARK = ".work.json"
 """File in the folder of a stage at work: its facts, by which an unfinished attempt is known again."""
-MADE_BY = ".made-by"
-"""File in a folder that a user named and a command continues in: the kind of its content (`common.destinations`)."""
 
 
 class Manifest(BaseModel):

@@ -8,10 +8,9 @@ from typing import Any
 
 from common.destinations import claim_folder, name_folder, refuse_folder
 from common.errors import UserError
-from common.files import remove_leftovers
+from common.files import MADE_BY, remove_leftovers
 from common.globs import expand
 from common.manifest import (
-    MADE_BY,
     MANIFEST,
     Manifest,
     describe_outputs,

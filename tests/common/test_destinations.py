@@ -11,7 +11,8 @@ import pytest
 from common import files
 from common.destinations import OutputFile, claim_folder, new_folder, refuse_folder
 from common.errors import UserError
-from common.manifest import MADE_BY, Manifest, describe_outputs, write_manifest
+from common.files import MADE_BY
+from common.manifest import Manifest, describe_outputs, write_manifest
 from tests.kills import killed_at
 from tests.rights import without_root
 
