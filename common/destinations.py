@@ -170,7 +170,7 @@ def claim_folder(out: Path, kind: str) -> None:
         _refuse(mark)
         with disk_errors(out):
             out.mkdir(parents=True, exist_ok=True)
-            mark.write_text(kind, encoding="utf-8")
+            mark.write_bytes(kind.encode())
 
 
 def _users_own(folder: Path, stage: str) -> str:
