@@ -41,7 +41,7 @@ def predict_file(
             probabilities of labels; or `out` may not be written.
     """
     file = OutputFile(out, b'"prediction":', overwrite, [given])
-    task, facts = get_task(name), read_model_folder(folder)
+    task = get_task(name)
     labelled = [other for other, kind in TASKS.items() if isinstance(kind, Classification)]
     if probabilities and task.name not in labelled:
         raise UserError(
@@ -49,6 +49,7 @@ def predict_file(
             f"probabilities are of tasks with one label a text, {', '.join(labelled)}",
             "leave --probabilities out",
         )
+    facts = read_model_folder(folder)
     of_benchmark = {f".{task.suffix}", SUFFIX} & set(given.suffixes)
     examples = (read_examples if of_benchmark else read_unlabelled)(task, given)
     model, job = load_model(folder, task)
