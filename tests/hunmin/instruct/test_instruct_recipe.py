@@ -168,5 +168,5 @@ def test_a_base_and_data_that_do_not_do_are_named_at_once(
     changes = ["instruct.data=sets", "leaderboard.data=boards"]
     assert run_command(["run", "quickstart-instruct", *changes, "tune.base=base", *dry]) == 2
     said = capsys.readouterr().err
-    assert "nothing found at sets (instruct.data)" in said and "base (no type) does not load" in said
+    assert "nothing found at sets (instruct.data)" in said and "base: config.json does not load" in said
     assert not (tmp_path / "runs").exists()
