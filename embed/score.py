@@ -29,7 +29,7 @@ from embed.card import FACTS
 from embed.onnx import graph_of, use_graph
 from embed.scored import SCORED, Folders, scored_files
 from embed.settings import TABLE, require_mteb
-from embed.tables import read_table
+from embed.tables import check_main, read_table
 from leaderboard.result_file import result_once
 from pretrain.model_folder import open_model
 
@@ -214,7 +214,8 @@ def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: P
         revision = settings_hash(facts)
         model = {"name": title, "revision": revision, "training_datasets": {*row.trained}, "adapted_from": None}
         path = ResultCache(out / "mteb").get_task_result_path(name, title, revision)
-        result_once(path, facts, partial(_evaluated, row, task, model, encoder, path))
+        check = partial(check_main, task.metadata.main_score)
+        result_once(path, facts, partial(_evaluated, row, task, model, encoder, path), check)
         told["scores"][name] = 100 * float(TaskResult.from_disk(path).get_score())  # rounded, as in a later run
         told["results"][name] = str(path.relative_to(out))
     return told

@@ -166,7 +166,8 @@ def read_report(run: Path) -> dict[str, Any]:
 def _check_report(report: dict[str, Any]) -> None:
     check_numbers(report["counts"])
     check_numbers(report, other=FINITE)
-    check_figures([report.get("loss"), report["validation"]])
+    for end in [end for part in ("loss", "validation") for end in report.get(part, {}).values() if end]:
+        check_figures(end)
     for row in report["klue"]:
         check_row(row)
     summary(report)

@@ -18,13 +18,17 @@ BOARD = "board.json"
 beside it."""
 
 
-def result_once(path: Path, facts: dict[str, Any], compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def result_once(
+    path: Path, facts: dict[str, Any], compute: Callable[[], dict[str, Any]],
+    check: Callable[[Any], object] = lambda _: None,
+) -> dict[str, Any]:  # fmt: skip
     """Return the result in a file: the one that is there, else what `compute` returns, which is written.
 
     Args:
         path: of the file; a hash of the facts stands in it, so that results of other facts stand beside.
         facts: what the result is of, as JSON values.
         compute: returns the result as JSON values; it may say more under `FACTS`, where the facts go.
+        check: of what the file holds; see `common.results.read_result`.
 
     Raises:
         HunminError: the file is damaged, was edited, or is of other facts.
@@ -34,7 +38,7 @@ def result_once(path: Path, facts: dict[str, Any], compute: Callable[[], dict[st
         tree = compute()
         stream.write(encoded(tree | {FACTS: tree.get(FACTS, {}) | facts}))
 
-    tree = read_result(once_file(path, write), lambda _: None, REMEDY, sealed=True)
+    tree = read_result(once_file(path, write), check, REMEDY, sealed=True)
     told = tree.get(FACTS, {})
     if settings_hash({key: told.get(key) for key in facts}) != settings_hash(plain(facts)):
         raise unfit(path, "it is of other facts than its name says", REMEDY)

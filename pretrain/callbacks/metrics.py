@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -87,15 +89,15 @@ def note_start(folder: Path, step: int, processes: int, changed: Sequence[str] =
 
 def read_figures(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a metrics file to be shown, as `read_metrics`. Raises UserError where one is impossible."""
-    rows = read_metrics(path)
-    refuse_unfit(path, lambda: check_figures(rows), own=False)
+    for row in (rows := read_metrics(path)):
+        refuse_unfit(path, partial(check_figures, row), own=False)
     return rows
 
 
-def check_figures(rows: Any) -> None:
-    """Raise a ValueError where rows of a metrics file, or one, have a negative figure, or an accuracy above 1; NaN and
-    infinity are of batches that went wrong."""
-    known = json.loads(json.dumps(rows), parse_constant=lambda _: None)
+def check_figures(row: dict[str, Any]) -> None:
+    """Raise a ValueError where a row of a metrics file has a negative figure, or an accuracy above 1; NaN and infinity
+    are of batches that went wrong."""
+    known = {key: value for key, value in row.items() if value not in (math.inf, -math.inf) and value == value}
     check_numbers(known, lambda key: SHARE if key.endswith("accuracy") else None)
 
 
