@@ -93,10 +93,6 @@ def _names(architectures: Any) -> list[str]:
     return [str(name) for name in architectures] if isinstance(architectures, list) else []
 
 
-def check_weights(folder: Path) -> None:
-    """Do nothing: `read_model_folder` has looked."""
-
-
 def _refuse_unserved(folder: Path, config: Any) -> None:
     """Raise a UserError for a model that writes text, and for one whose width, positions or vocabulary are not told."""
     names, kind = _names(config.architectures), config.model_type

@@ -26,7 +26,7 @@ from klue.features import check_reading, cut_note, load_tokenizer, make_features
 from klue.finished import PLANNED, finished_row, gather
 from klue.gold import write_gold
 from klue.job import run_job
-from klue.model_folder import ModelFacts, check_weights, is_finetuned, read_model_folder
+from klue.model_folder import ModelFacts, is_finetuned, read_model_folder
 from klue.plan import Job, jobs_of, plan_jobs, steps_of
 from klue.results import summarize
 from klue.settings import KlueSettings, resolve_training
@@ -120,7 +120,6 @@ def plan_stage(settings: KlueSettings, model: Path, root: Path) -> Plan:
     """Return what `run_klue` would do with jobs' folders in `root`; nothing is written. Raises UserError where model,
     data or settings do not fit."""
     facts = read_model_folder(model)
-    check_weights(model)
     if settings.keep_head:
         from klue.saved import check_kept  # it brings torch along
 
