@@ -113,7 +113,7 @@ def more_entries(folder: Path) -> None:
     path = folder / "tokenizer.json"
     tree = json.loads(path.read_bytes())
     added = {**tree["added_tokens"][0], "special": False}
-    tree["added_tokens"] += [{**added, "id": 100_000 + n, "content": f"<{n}>"} for n in range(3)]
+    tree["added_tokens"] += [{**added, "id": 100_000 + n, "content": f"<{n}>"} for n in range(12)]
     path.write_text(json.dumps(tree))
 
 
