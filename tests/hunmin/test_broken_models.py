@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "embed"))
 from tiny_encoders import embedding_folder, pairs, write_encoder, write_lines, write_sts
 from transformers import RobertaConfig, RobertaForSequenceClassification
 
+from common.manifest import MADE_BY
 from embed.settings import EmbedSettings
 from hunmin.main import app, run_command
 from hunmin.pins import MODELS
@@ -231,7 +232,9 @@ def refused(row: Row, fault: Fault, here: Path, capfd: pytest.CaptureFixture[str
     error = " ".join(capfd.readouterr().err.split())
     assert re.search(fault.message, error), error
     assert code == fault.code and "rule:" in error and "fix:" in error and "Traceback" not in error
-    assert not (here / MARK).exists() and not (here / "out").exists() and not (here / "run" / "made").exists()
+    assert not (here / MARK).exists()
+    assert not (here / "run" / "made").exists()
+    assert {path.name for path in (here / "out").glob("*")} <= {MADE_BY}  # the mark of a folder that goes on later
 
 
 @pytest.mark.parametrize(("row", "name"), CASES)
