@@ -35,7 +35,6 @@ from common.manifest import (
     write_manifest,
 )
 from common.progress import say
-from common.rules import rules_number
 from common.settings import settings_hash
 
 Make = Callable[[Path], dict[str, Any]]
@@ -100,7 +99,7 @@ class Work:
             )
         (whole.folder / WORK_MARK).unlink(missing_ok=True)  # of a command that was killed as it ended
         say(f"{whole.folder} is there: same settings and inputs")
-        for line in rules_since(self.rules or self.stage, whole.manifest.rules, self._rules_number()):
+        for line in rules_since(self.rules or self.stage, whole.manifest.rules, facts.rules):
             say(f"warning: {whole.folder.name} was made by {line}", style="yellow")
         return whole.folder
 
@@ -156,9 +155,6 @@ class Work:
         write_manifest(folder, manifest)
         (folder / WORK_MARK).unlink()
         return folder
-
-    def _rules_number(self) -> int:
-        return rules_number(self.rules or self.stage)
 
     def _manifest(self, folder: Path) -> Manifest | None:
         try:
