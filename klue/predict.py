@@ -82,7 +82,7 @@ def read_unlabelled(task: Task, path: Path) -> list[Example]:
     odd = []
     for number, record in json_lines(path, rule):
         try:
-            read = task.unlabelled(record, str(record.get("guid", number - 1)))
+            read = [*task.unlabelled(record, str(record.get("guid", number - 1)))]
             if what := task.contradiction(record):
                 odd.append(f"{next((example.guid for example in read), number - 1)}: {what}")
         except KeyError as error:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from transformers import RobertaConfig
 
 from common import units
 from common.errors import UserError
@@ -19,6 +18,7 @@ from hunmin.cost import cost_plan
 from hunmin.cost_tables import print_cost
 from hunmin.main import run_command
 from hunmin.recipe import Recipe
+from tests.embed.tiny_encoders import write_encoder
 from tokenizer.shards import write_meta, write_shard
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -105,7 +105,8 @@ def test_tokens_of_an_epoch_once_they_are_encoded(tmp_path: Path) -> None:
 
 
 def test_what_the_run_would_refuse_is_refused(tmp_path: Path) -> None:
-    RobertaConfig(num_hidden_layers=6).save_pretrained(tmp_path)
+    shape = {"layers": 2, "hidden": 32, "heads": 2, "feed_forward": 64}
+    write_encoder(tmp_path, max_position_embeddings=514)
     for match, device, asked in (
         (r"(?s)unknown device 'H1000' \(did you mean 'H100'\?\).*A100", "H1000", {}),
         (r"pretrain\.zero_stage=1 on TPU v4", "TPU v4", {"zero_stage": 1}),
@@ -113,12 +114,12 @@ def test_what_the_run_would_refuse_is_refused(tmp_path: Path) -> None:
         (r"pretrain\.dtype=fp16 on TPU v4-8", "TPU v4-8", {"dtype": "fp16", "micro_batch": 8}),
         ("in a run of other stages", "H100", {"corpus": {"executor": "slurm-array"}}),
         ("nothing found at", "H100", {"init_from": str(tmp_path / "gone")}),
-        (r"(?s)another shape than the recipe.*pretrain.model.layers=6", "H100", {"init_from": str(tmp_path)}),
+        (r"(?s)another shape than the recipe.*pretrain.model.layers=2", "H100", {"init_from": str(tmp_path)}),
         ("is a roberta, the run trains a bert", "H100", {"init_from": str(tmp_path), "model": {"type": "bert"}}),
     ):
         with pytest.raises(UserError, match=match):
             cost_plan(recipe(**asked), 1, device)  # type: ignore[arg-type]
-    continued = recipe(init_from=str(tmp_path), model={"layers": 6})
+    continued = recipe(init_from=str(tmp_path), model=shape)
     with pytest.raises(UserError, match=f"set tokenizer.base={tmp_path}"):
         cost_plan(continued, 1, "H100")
     tokenizer = continued.tokenizer.model_copy(update={"base": str(tmp_path)})

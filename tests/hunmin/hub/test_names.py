@@ -12,6 +12,7 @@ from hub_server import Hub, Repository
 from huggingface_hub import constants
 
 from common.errors import UserError
+from common.manifest import Manifest, describe_outputs, write_manifest
 from common.names import commit_of, find, find_here, hub_name, pinned_name, read_commits, shown_name
 from data.readers.hub import split_name
 from data.readers.volume import file_version
@@ -197,7 +198,8 @@ def test_commands_take_names(
     (run / "tokenizer").mkdir(parents=True)
     for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
         (run / "tokenizer" / name).write_bytes((tokenizer / name).read_bytes())
-    (run / "tokenizer" / "manifest.json").write_text("{}")
+    outputs = describe_outputs(run / "tokenizer")
+    write_manifest(run / "tokenizer", Manifest(stage="tokenizer", settings={}, inputs={}, outputs=outputs))
     (run / "recipe.yaml").write_text("name: x\n")
     assert run_command(["tokenizer", "compare", "klue/bert-base", "run", "--text", "text.txt", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
