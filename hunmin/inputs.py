@@ -87,9 +87,10 @@ def model_inputs(setting: str, name: str | None, part: Part) -> list[Input]:
     if hub_name(with_prefix(name)) is not None:
         return [Input(setting, "", name)]
     folder = find(name, part)
+    files = labelled(setting, (path for path in expand(str(folder)) if Path(path).suffix in READ_SUFFIXES), folder)
     if part == "tokenizer":
         read_tokenizer(folder)
-    return labelled(setting, (path for path in expand(str(folder)) if Path(path).suffix in READ_SUFFIXES), folder)
+    return files
 
 
 def training_inputs(recipe: Recipe) -> list[Input]:

@@ -62,7 +62,7 @@ def test_bases_that_cannot_be_tuned(base: Path, tmp_path: Path) -> None:
     GPT2LMHeadModel(GPT2Config(vocab_size=90, n_embd=8, n_layer=1, n_head=1)).save_pretrained(tmp_path / "decoder")
     write_encoder(tmp_path / "causal", is_decoder=True)
     cases = {"cross": "head of a fine-tuned", "decoder": "holds a decoder", "causal": "holds a decoder",
-             "none": "has no readable config.json"}  # fmt: skip
+             "none": "has no config.json"}  # fmt: skip
     for name, message in cases.items():
         with pytest.raises(UserError, match=message):
             read_base(tmp_path / name, settings)

@@ -298,18 +298,19 @@ def test_a_base_that_is_not_there_is_named_before_anything_runs(
     assert "nothing found at /no/folder" in capfd.readouterr().err and not (mini_run / "never" / "corpus").exists()
 
 
-def test_a_base_whose_content_changed_is_noticed(mini_run: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    changes = [f"out={mini_run / 'further'}", f"tokenizer.base={mini_run / 'run' / 'export'}"]
-    changes += ["tokenizer.vocab_size=2600", "--dry-run"]
-    config = mini_run / "run" / "export" / "tokenizer_config.json"
+def test_a_base_whose_content_changed_is_noticed(
+    mini_run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    base = shutil.copytree(
+        mini_run / "run" / "export", tmp_path / "base", ignore=shutil.ignore_patterns("manifest.json")
+    )
+    changes = [f"out={mini_run / 'further'}", f"tokenizer.base={base}", "tokenizer.vocab_size=2600", "--dry-run"]
+    config = base / "tokenizer_config.json"
     before = config.read_text(encoding="utf-8")
     assert run_command(["run", str(mini_run / "recipe.yaml"), *changes]) == 0
     unchanged = capfd.readouterr().out
     config.write_text(before.replace("{", '{"changed": true,', 1), encoding="utf-8")
-    try:
-        assert run_command(["run", str(mini_run / "recipe.yaml"), *changes]) == 0
-    finally:
-        config.write_text(before, encoding="utf-8")
+    assert run_command(["run", str(mini_run / "recipe.yaml"), *changes]) == 0
     changed = capfd.readouterr().out
     rows = [next(line for line in out.splitlines() if "tokenizer" in line) for out in (unchanged, changed)]
     assert "done" in rows[0] and "runs" in rows[1]
