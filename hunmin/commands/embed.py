@@ -11,7 +11,6 @@ import typer
 
 from common.errors import UserError
 from common.progress import print_json, show
-from common.results import is_there
 from common.stage_folders import folder_of
 from hunmin.commands.options import AsJson, Overrides, RecipePath
 
@@ -189,6 +188,7 @@ def _print(rows: Any, as_json: bool) -> None:
 
 def print_scores(run: str, as_json: bool = False) -> None:
     """Print the table that the stage of a run has left, if it has scored, on stdout."""
+    from common.results import is_there
     from embed.settings import TABLE
     from embed.tables import read_table
 

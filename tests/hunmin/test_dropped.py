@@ -85,7 +85,9 @@ def test_mistakes_are_told(run, capsys):
     assert run_command(["corpus", "stats", str(run), "--text"]) == 2
     assert "--dropped 5 --text" in capsys.readouterr().err
     (run / "corpus/statistics.json").unlink()
-    assert run_command(["corpus", "stats", str(run), "--dropped", "5"]) == 2
+    assert run_command(["corpus", "stats", str(run), "--dropped", "5"]) == 1
+    assert "statistics.json is damaged or was edited: is missing" in capsys.readouterr().err
+    assert run_command(["corpus", "stats", str(run.parent), "--dropped", "5"]) == 2
     assert "no finished corpus" in capsys.readouterr().err
 
 

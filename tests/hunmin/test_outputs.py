@@ -24,9 +24,9 @@ from tiny_encoders import RUN, embedding_folder, pairs, write_encoder, write_lin
 
 from common.slurm_array import ShareDone
 from hunmin.commands.options import CONTRACT
-from hunmin.embed.recipe import load_embed_recipe
 from hunmin.embed.stages import settings_of
 from hunmin.main import app, run_command
+from hunmin.recipe_files import load_embed_recipe
 from tests.klue.test_report import VALUES
 from tests.rights import without_root
 
