@@ -87,7 +87,8 @@ ROWS: dict[tuple[str, str], Row] = {
     ("embed rerank teach", "--out"): Row("embed rerank teach e.yaml --out {}", "m", "folder"),
 }  # fmt: skip
 NOT_OUTPUTS = """
-    --account --address --all --backend --base --baseline-random --batch-size --benchmark --breakdown --chat-template
+    --accept --account --address --all --backend --base --baseline-random --batch-size --benchmark --breakdown
+    --chat-template
     --cores --corpus --cpu --data --device --devices --dropped --dry-run --dtype --env-file --every --executor --format
     --from --gold --grace-period --hosts --hub --image --in --instruct --interval --json --keep-head --klue --language
     --launcher --license --limit --max-new-tokens --max-seq-len --mfu --min-character-count --min-pair-count --model
