@@ -94,14 +94,10 @@ def check_model(source: str, settings: PretrainSettings) -> None:
         UserError: there is none, or it has another kind or shape.
     """
     source = str(find(with_prefix(source), "model"))
-
-    def fits(theirs: PreTrainedConfig) -> None:
-        check_type(source, theirs, settings.model.type)
-        check_shape(source, theirs, settings.model)
-        special_ids = dict.fromkeys(("cls", "sep", "unk", "mask"), 0) | {"pad": theirs.pad_token_id or 0}
-        check_kind(source, theirs, build_config(settings, theirs.vocab_size, special_ids))
-
-    open_model(Path(source), fits=fits)
+    theirs = open_model(Path(source), fits=lambda theirs: check_type(source, theirs, settings.model.type)).config
+    check_shape(source, theirs, settings.model)
+    special_ids = dict.fromkeys(("cls", "sep", "unk", "mask"), 0) | {"pad": theirs.pad_token_id or 0}
+    check_kind(source, theirs, build_config(settings, theirs.vocab_size, special_ids))
 
 
 @torch.no_grad()

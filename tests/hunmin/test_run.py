@@ -189,7 +189,7 @@ def test_a_training_that_was_stopped_says_so(
     def stop(*_: object, **__: object) -> None:
         raise Interrupted
 
-    monkeypatch.setattr(engine, "run", stop)
+    monkeypatch.setattr("hunmin.run_and_publish.run", stop)
     assert run_command(["run", "quickstart", f"out={tmp_path}"]) == 130
     assert capsys.readouterr().err == "stopped: the state is saved; the same command continues from there\n"
 

@@ -281,7 +281,7 @@ def test_a_recipe_names_commits_and_its_run_keeps_them(hub: Hub, cache: Path, to
     assert base_model(recipe) == "klue/roberta-base"
     public = yaml.safe_load(public_recipe(recipe))
     assert public["pretrain"]["init_from"] == pinned and public["klue"]["data"] == f"hf:klue/klue@{THIRD}"
-    with pytest.raises(UserError, match="another shape"):  # by the configuration in the cache, before any stage
+    with pytest.raises(UserError, match="damaged or cut short"):  # in the cache, before any stage
         refuse_other_model(recipe)
 
 
