@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from huggingface_hub import ModelCard
+from safetensors.numpy import load_file, save_file
 
 from common.errors import UserError
 from common.results import encoded
@@ -106,7 +107,8 @@ def test_what_is_not_mtebs_data_stays_in_the_table(tuned: Path, tmp_path: Path) 
     assert list(hub_scores(tuned / "model", short)) == []  # no score of the whole model
 
     other: Any = Path(shutil.copytree(tuned / "model", tmp_path / "other"))
-    (other / "model.safetensors").write_bytes(b"other weights")
+    weights = load_file(other / "model.safetensors")
+    save_file({name: 2 * value for name, value in weights.items()}, other / "model.safetensors", {"format": "pt"})
     with pytest.raises(UserError, match="holds no scores of"):
         publish_embeddings(other, "me/tiny", scores, dry_run=True)
     facts = json.loads((other / "hunmin-embed.json").read_bytes())
