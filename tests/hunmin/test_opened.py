@@ -60,7 +60,8 @@ def test_a_stage_opens_nothing_but_its_inputs(tmp_path: Path) -> None:
     (hooks / "driver.py").write_text(DRIVER)
     root = Path(hunmin.__file__).parents[1]
     path = os.pathsep.join([str(hooks), str(root)])
-    environment = {**os.environ, "PYTHONPATH": path, "WANDB_MODE": "offline", "HOME": str(tmp_path / "home")}
+    home = str(tmp_path / "home")
+    environment = {**os.environ, "PYTHONPATH": path, "WANDB_MODE": "offline", "HOME": home, "XDG_CACHE_HOME": home}
     command = [sys.executable, str(hooks / "driver.py"), str(recipe), str(opened), *SHORT]
     subprocess.run(command, check=True, env=environment, cwd=tmp_path, capture_output=True)
     own = [tmp_path / "run", tmp_path / "home", hooks, root, Path(sys.prefix), Path(sys.base_prefix)]

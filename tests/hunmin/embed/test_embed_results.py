@@ -113,7 +113,7 @@ def test_from_pairs_to_a_teacher(recipe: Path, tmp_path: Path, capsys: pytest.Ca
     run = tmp_path / "run"
     assert run_command(["embed", "mine", str(recipe)]) == 0
     data: list[Any] = [f"data=[{{path: {run / 'mined' / '0-pairs.jsonl'}}}]", "rerank.max_seq_len=32", "rerank.steps=4"]
-    assert "0-pairs has no negatives" in refused(capsys, "rerank", "teach", str(recipe), f"rerank.model={run}")
+    assert "has no config.json" in refused(capsys, "rerank", "teach", str(recipe), f"rerank.model={run}")
     assert run_command(["embed", "rerank", "train", str(recipe), *data, "rerank.batch=4"]) == 0
     assert json.loads((run / "rerank" / "manifest.json").read_bytes())["counts"]["steps"] == 4
     assert run_command(["embed", "rerank", "teach", str(recipe), *data]) == 0

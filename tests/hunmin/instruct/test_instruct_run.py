@@ -163,7 +163,7 @@ def test_commands_beside_it(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert rows[0]["n"] == 1 and all(isinstance(row["answer"], str) for row in rows) and len(rows) == 2
     assert run_command(["instruct", "answer", run]) == 2
     questions.write_text('{"instruction": 3}\n')
-    assert run_command(given) == 2
+    assert run_command([*given, "--overwrite"]) == 2
     assert "row 1" in capsys.readouterr().err
     scored = ["leaderboard", "score", run, "--suite", "instruct", "--data", run, "--out", str(folder / "scores")]
     assert run_command([*scored, "--limit", "2", "--task", "instruct_apeach", "--json"]) == 0
