@@ -212,6 +212,11 @@ def test_a_file_of_no_known_layout_is_named(tmp_path: Path, content: str | bytes
         load_benchmark(tmp_path)
 
 
+def test_half_an_emoji_is_read_as_a_mark_of_its_place(tmp_path: Path) -> None:
+    (tmp_path / "odd.json").write_text('{"text": "첫째 글입니다 \\ud800", "guid": "b"}')
+    assert [sentence.text for sentence in load_benchmark(tmp_path)] == ["첫째 글입니다 \ufffd"]
+
+
 def test_nothing_there_and_nothing_in_it(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="nothing found"):
         load_benchmark(tmp_path / "missing")

@@ -141,6 +141,8 @@ def test_a_run_is_as_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         run()
         assert done == [*whole, *part]
         done.clear()
+    hunmin.run_recipe(*given[:2])
+    assert done == [("follows", None, False), (None, None), "ends", "page of run"]  # no repository is named
 
 
 def test_what_can_be_imported() -> None:

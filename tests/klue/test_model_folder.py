@@ -109,3 +109,22 @@ def test_names(folder, tmp_path):
     assert read_model_folder(cached).name == "klue/roberta-base"
     (folder / "hunmin-recipe.yaml").write_text("name: mine\n")
     assert read_model_folder(folder).name == "mine"
+
+
+def test_a_tokenizer_of_another_kind_is_seen(folder):
+    """What byte-level RoBERTa comes with, without tokenizer.json."""
+    for path in (*folder.glob("tokenizer*"), *folder.glob("vocab.txt")):
+        path.unlink()
+    with pytest.raises(UserError, match="has no tokenizer"):
+        read_model_folder(folder)
+
+    def write(merges):
+        entries = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "a", "b", "ab"]
+        (folder / "vocab.json").write_text(json.dumps({entry: number for number, entry in enumerate(entries)}))
+        (folder / "merges.txt").write_text(f"#version: 0.2\n{merges}")
+        return read_model_folder(folder).architecture_hash
+
+    before = write("")
+    assert write("a b\n") != before == write("")
+    (folder / "added_tokens.json").write_text("{}")
+    assert read_model_folder(folder).architecture_hash != before

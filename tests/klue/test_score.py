@@ -49,9 +49,9 @@ def test_wrong_predictions_are_named(gold, tmp_path, pairs, message):
 
 def test_a_line_that_is_no_prediction(gold, tmp_path):
     path = tmp_path / "predictions.jsonl"
-    for text in ("정치\n", '{"guid": "g0"}\n', "[1]\n"):
+    for text, why in (("정치\n", ": not JSON"), ('{"guid": "g0"}\n', " is not a"), ("[1]\n", " is not a prediction")):
         path.write_text(text)
-        with pytest.raises(UserError, match=r"line 1(: not JSON| is not a prediction)"):
+        with pytest.raises(UserError, match=f"line 1{why}"):
             score("ynat", gold, path)
 
 

@@ -41,8 +41,12 @@ def test_folders_of_a_url_below_its_glob_are_refused() -> None:
 
 
 def test_what_the_recipe_names_is_its_writers() -> None:
-    refuse_personal_names(["/home/hong@example.com/in/a/b.txt"], ["/home/hong@example.com/in"])
-    refuse_personal_names(["s3://me@example.com/in/a.txt"], ["s3://me@example.com/in/*.txt"])
+    """Folders above what the recipe names; the same path below a wider input is refused."""
+    path = "/home/hong@example.com/in/a/b.txt"
+    with pytest.raises(UserError, match="a folder of input file 1 of 1"):
+        refuse_personal_names([path], ["/home"])
+    assert refuse_personal_names([path], ["/home/hong@example.com/in"]) is None
+    assert refuse_personal_names(["s3://me@example.com/in/a.txt"], ["s3://me@example.com/in/*.txt"]) is None
 
 
 @pytest.mark.parametrize("wide", ["", "/*.jsonl"])
@@ -92,5 +96,7 @@ def test_the_corpus_looks_at_folders(tmp_path: Path) -> None:
 
 
 def test_the_commit_of_a_data_set_on_the_hub_is_no_personal_data():
-    name = "hf:someone/news@train@" + "01012345678" + "9" * 13 + "8801011234567" + "abc"
-    refuse_personal_names([name], [name])
+    commit = "01012345678" + "9" * 13 + "8801011234567" + "abc"
+    with pytest.raises(UserError, match="input file 1 of 1"):
+        refuse_personal_names(["in/01012345678.txt"])
+    assert refuse_personal_names([f"hf:someone/news@train@{commit}"], [f"hf:someone/news@train@{commit}"]) is None

@@ -116,6 +116,7 @@ def test_from_pairs_to_a_teacher(recipe: Path, tmp_path: Path, capsys: pytest.Ca
     assert "has no config.json" in refused(capsys, "rerank", "teach", str(recipe), f"rerank.model={run}")
     assert run_command(["embed", "rerank", "train", str(recipe), *data, "rerank.batch=4"]) == 0
     assert json.loads((run / "rerank" / "manifest.json").read_bytes())["counts"]["steps"] == 4
+    assert "0-pairs has no negatives" in refused(capsys, "rerank", "teach", str(recipe))
     assert run_command(["embed", "rerank", "teach", str(recipe), *data]) == 0
     lines = (run / "taught" / "0-pairs.jsonl").read_text(encoding="utf-8").splitlines()
     assert lines and all(len(json.loads(line)["scores"]) == 3 for line in lines)

@@ -80,7 +80,11 @@ def test_what_a_card_holds_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "no")  # too short to be looked for
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "whole-word")  # no secret by its name
     monkeypatch.setenv("KEYBOARD", "whole-word")
-    refuse_private({"README.md": "see https://example.org/x, lr 0.0006, β 0.9/0.98, no 1,234,567, whole-word"})
+    card = {"README.md": "see https://example.org/x, lr 0.0006, β 0.9/0.98, no 1,234,567, whole-word"}
+    assert refuse_private(card) is None
+    monkeypatch.setenv("HF_TOKEN", "whole-word")  # a secret by its name, and long enough
+    with pytest.raises(UserError, match=r"README\.md"):
+        refuse_private(card)
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,8 @@ def test_without_fp16_there_is_no_scale() -> None:
 
 def test_nothing_is_read_from_the_device() -> None:
     """On meta tensors, which have no values, every read of one fails."""
-    guard = StepGuard(settings(), True, torch.device("meta"))
-    for step in range(3):
-        guard.judge(step, torch.zeros((), dtype=torch.float64, device="meta"), torch.zeros((), device="meta"))
+    guard, loss = StepGuard(settings(), True, torch.device("meta")), torch.zeros((), device="meta")
+    verdicts = [guard.judge(step, loss.double(), loss) for step in range(3)]
+    for verdict in verdicts:
+        with pytest.raises(RuntimeError, match="meta tensors"):
+            bool(verdict.skip)
