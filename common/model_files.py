@@ -12,12 +12,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from common.current import manifests_above
 from common.errors import HunminError, UserError
 from common.file_facts import file_fact
-from common.files import sha256_file, xxh3_file
-from common.manifest import MANIFEST, Manifest, read_manifest
+from common.files import xxh3_file
+from common.manifest import MANIFEST, Manifest
 from common.names import TOKENIZERS
-from common.stage_folders import MADE, MANIFESTS, read_current
 from common.weights import check_header, first_not_finite
 
 RULE = "a model is a folder with config.json, weights in safetensors and a tokenizer, as `hunmin export` writes it"
@@ -129,22 +129,8 @@ def home_of(folder: Path, changed: bool = False) -> tuple[Path, Manifest] | None
         HunminError: the manifest is damaged, or another one.
     """
     whole = folder.resolve()
-    for home in (whole, *whole.parents[:HIGHEST]):
-        ours = home.parent.name == MADE
-        digest = read_current(home.parent.parent)[MANIFESTS].get(home.name) if ours else None
-        path = home / MANIFEST
-        if digest and not changed and not (path.is_file() and sha256_file(path) == digest):
-            raise HunminError(
-                f"{path} is damaged or was changed", "a finished folder holds the manifest that its run wrote",
-                f"restore it from a copy; of a folder changed on purpose: hunmin verify {folder} --accept",
-            )  # fmt: skip
-        try:
-            manifest = read_manifest(home)
-        except HunminError:
-            if ours or home == whole:
-                raise
-            continue  # another program's
-        if manifest and (home == whole or any((home / name).parent == whole for name in manifest.outputs)):
+    for home, manifest in manifests_above(whole, HIGHEST, changed):
+        if home == whole or any((home / name).parent == whole for name in manifest.outputs):
             return home, manifest
     return None
 

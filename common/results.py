@@ -12,12 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from common.current import manifests_above, noted_manifest
 from common.errors import DamagedError, HunminError, UserError
 from common.files import sha256_file
-from common.manifest import MANIFEST, WORK_MARK, Manifest, read_manifest
+from common.manifest import MANIFEST, Manifest
 from common.secrets import masked_urls
 from common.settings import settings_hash
-from common.stage_folders import MADE, MANIFESTS, read_current
 
 FACTS, DIGEST = "hunmin", "digest"
 """Keys of a sealed file: what it is a result of, and a hash of all else in the file."""
@@ -30,7 +30,7 @@ ROUNDING = 1e-6
 """How far beyond its bounds a sum of rounded numbers may be."""
 UNFIT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What reading a tree of another shape raises."""
-HIGHEST = 8
+HIGHEST = 7
 """Folders above a file in which a manifest may describe it: made/embed-…/scores/mteb/results/MODEL/HASH/TASK.json."""
 
 
@@ -67,13 +67,10 @@ def manifest_of(folder: Path) -> Manifest | None:
     Raises:
         HunminError: it is damaged, is not the one that the folder's run wrote, or holds impossible counts.
     """
-    folder = folder.resolve()
-    path, ours = folder / MANIFEST, folder.parent.name == MADE
-    digest = read_current(folder.parent.parent)[MANIFESTS].get(folder.name) if ours else None
-    if digest and not (path.is_file() and sha256_file(path) == digest):
-        raise unfit(path, "its run wrote other bytes", f"move {folder} away and run again")
-    if manifest := read_manifest(folder):
-        refuse_unfit(path, lambda: check_numbers(manifest.counts, other=FINITE), "run the stage again (--from)")
+    if manifest := noted_manifest(folder.resolve()):
+        refuse_unfit(
+            folder / MANIFEST, lambda: check_numbers(manifest.counts, other=FINITE), "run the stage again (--from)"
+        )
     return manifest
 
 
@@ -84,17 +81,7 @@ def check_unchanged(path: Path, remedy: str = "") -> bool:
         DamagedError: they are not, or the file is gone or was added.
     """
     path = path.resolve()
-    for folder in path.parents[:HIGHEST]:
-        if (folder / WORK_MARK).exists() and not (folder / MANIFEST).exists():
-            return False
-        try:
-            manifest = manifest_of(folder)
-        except HunminError:
-            if folder == path.parent or folder.parent.name == MADE:
-                raise
-            continue  # another program's
-        if manifest is None:
-            continue
+    for folder, manifest in manifests_above(path.parent, HIGHEST):
         written = manifest.outputs.get(path.relative_to(folder).as_posix())
         if written is None and (folder != path.parent or not path.exists()):
             return False
@@ -155,7 +142,7 @@ def unfit(path: Path, why: object, remedy: str = "", own: bool = True, where: st
     if isinstance(why, TypeError | AttributeError | RecursionError):
         told = "it has another shape"
     return (DamagedError if own else UserError)(
-        f"{path} is damaged or was edited: {where}{told}",
+        f"{path} is damaged or was changed: {where}{told}",
         "a result is shown as it was written, each number within the range of what it measures",
         f"restore it from a copy{remedy and f', or {remedy}'}",
     )

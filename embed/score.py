@@ -79,7 +79,7 @@ def score_models(
 
     Raises:
         UserError: no model, no data, or mteb is missing.
-        HunminError: a result is damaged or was edited, or a score is not finite.
+        HunminError: a result is damaged or was changed, or a score is not finite.
     """
     require_mteb()
     if not hub:

@@ -153,7 +153,7 @@ def read_report(run: Path) -> dict[str, Any]:
 
     Raises:
         UserError: there is none.
-        DamagedError: it is damaged or was edited.
+        DamagedError: it is damaged or was changed.
     """
     path = folder_of(run, "report") / "report.json"
     if not is_there(path):

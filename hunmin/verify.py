@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from common.current import accept_manifest
 from common.errors import HunminError, UserError
-from common.files import human_size, sha256_file, write_text
+from common.files import human_size, sha256_file
 from common.lock import locked
 from common.manifest import (
     MANIFEST,
@@ -26,7 +26,7 @@ from common.manifest import (
 from common.model_files import home_of, read_config
 from common.once import with_lineage
 from common.progress import ProgressBar, console
-from common.stage_folders import COUNTS, CURRENT, MADE, MANIFESTS, folder_of, folders_of, read_current
+from common.stage_folders import COUNTS, MADE, MANIFESTS, folder_of, folders_of, read_current
 from hunmin.clean import REMOVED, SHARED
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
@@ -148,10 +148,7 @@ def accept_changes(folder: Path) -> list[str]:
     Raises:
         UserError: it is no such folder, no manifest describes it, or a check refuses it.
     """
-    remedy, whole = (
-        "name a folder of a model or tokenizer: RUN/export, RUN/embed/model, RUN/tokenizer …",
-        folder.resolve(),
-    )
+    remedy, whole = "name its folder: RUN/export, RUN/embed/model, RUN/tokenizer …", folder.resolve()
     found = home_of(folder, changed=True)
     is_model = (folder / "config.json").is_file()
     if not found or not (is_model or (folder / "tokenizer.json").is_file()):
@@ -168,14 +165,11 @@ def accept_changes(folder: Path) -> list[str]:
     now = {(whole / name).relative_to(home).as_posix(): facts for name, facts in describe_outputs(whole).items()}
     before = {name: facts for name, facts in manifest.outputs.items() if (home / name).is_relative_to(whole)}
     others = {name: facts for name, facts in manifest.outputs.items() if name not in before}
-    if differing := sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name)):
-        run = home.parent.parent if home.parent.name == MADE else None
-        with locked(run) if run else nullcontext():
+    differing = sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
+    with locked(home.parent.parent) if home.parent.name == MADE else nullcontext():
+        if differing:
             write_manifest(home, manifest.model_copy(update={"outputs": others | now}))
-            tree = read_current(run) if run else {}
-            if run and home.name in tree[MANIFESTS]:
-                tree[MANIFESTS][home.name] = sha256_file(home / MANIFEST)
-                write_text(run / CURRENT, json.dumps(tree, indent=1, sort_keys=True) + "\n")
+        accept_manifest(home)  # also where a kill came between the two
     return differing
 
 

@@ -39,7 +39,7 @@ def finished_row(job: Job) -> dict[str, Any] | None:
 
 
 def _read_row(folder: Path, fingerprint: str) -> dict[str, Any] | None:
-    """Return the row in a job's folder; None where there is none, one that is damaged or was edited, or one of
+    """Return the row in a job's folder; None where there is none, one that is damaged or was changed, or one of
     another job: it is done again."""
     try:
         row = read_job(folder / RESULT)

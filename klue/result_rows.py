@@ -49,7 +49,7 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
 
 
 def read_job(path: Path) -> dict[str, Any]:
-    """Return the result row in a job's file. Raises DamagedError where it is damaged or was edited."""
+    """Return the result row in a job's file. Raises DamagedError where it is damaged or was changed."""
     return dict(read_result(path, check_row, "move it away: the job is done again", sealed=True))
 
 

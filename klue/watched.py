@@ -39,7 +39,7 @@ def scores_file(out: Path, step: int, wanted: str) -> Path:
 
 def read_scores(path: Path) -> list[dict[str, Any]]:
     """Return a row {"step", "tokens", "task", "init", "best", …} a task and initialisation of a checkpoint; none where
-    it has no scores, or their file is damaged or was edited: they are made again."""
+    it has no scores, or their file is damaged or was changed: they are made again."""
     try:
         scores = read_result(path, sealed=True, check=lambda scores: check_numbers(scores, bounds_of))
         return [{"step": scores["step"], "tokens": scores["tokens"], **entry} for entry in scores["scores"]]
@@ -51,7 +51,7 @@ def watched_rows(out: Path) -> list[dict[str, Any]]:
     """Return the rows of scores.jsonl in a folder; none where it is not there.
 
     Raises:
-        DamagedError: it is damaged or was edited.
+        DamagedError: it is damaged or was changed.
     """
 
     def check(row: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ def score_model(
 
     Raises:
         UserError: model, rows or settings do not fit.
-        HunminError: a result is damaged or was edited, or a score is not finite.
+        HunminError: a result is damaged or was changed, or a score is not finite.
     """
     require("lm_eval", "hunmin leaderboard score", "llm")
     from leaderboard.models import load_model

@@ -133,7 +133,7 @@ def test_an_edited_table_is_told_and_stays(scores: Path, model: Path, sets: Path
     edited = re.sub(r'("KLUE-STS": -?)(\d)', r"\g<1>9\g<2>", text, count=1)
     (out / "table.json").write_text(edited)
     for use in (lambda: read_table(out), lambda: score_models(model, [sets], out, ["KLUE-STS"])):
-        with pytest.raises(HunminError, match=r"table\.json is damaged or was edited"):
+        with pytest.raises(HunminError, match=r"table\.json is damaged or was changed"):
             use()
     assert (out / "table.json").read_text() == edited
 
