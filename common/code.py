@@ -63,14 +63,14 @@ def code_hash(path: Path) -> str:
 
 def _statements(source: str) -> list[str]:
     """Return the lines of a module without comments of their own line, blank lines, and strings that stand alone."""
-    told: set[int] = set()
+    docstring_lines: set[int] = set()
     inside: set[int] = set()
     nodes = list(ast.parse(source).body)
     while nodes:
         node = nodes.pop()
         first, last = node.lineno, node.end_lineno or node.lineno
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            told.update(range(first, last + 1))
+            docstring_lines.update(range(first, last + 1))
         if isinstance(node, ast.Constant | ast.JoinedStr):
             inside.update(range(first + 1, last + 1))
         if last > first:  # what stands on one line has no string of several lines in it
@@ -79,7 +79,7 @@ def _statements(source: str) -> list[str]:
     return [
         line
         for number, line in enumerate(lines, 1)
-        if number not in told and (number in inside or (line.strip() and not line.lstrip().startswith("#")))
+        if number not in docstring_lines and (number in inside or (line.strip() and not line.lstrip().startswith("#")))
     ]
 
 

@@ -82,15 +82,13 @@ def compression_ratio(path: str | Path) -> float:
 
 
 class _Counted:
-    """A stream that counts what was read of it."""
-
     def __init__(self, raw: Any) -> None:
         self._raw, self.count = raw, 0
 
     def read(self, count: int = -1) -> bytes:
-        found: bytes = self._raw.read(count)
-        self.count += len(found)
-        return found
+        piece: bytes = self._raw.read(count)
+        self.count += len(piece)
+        return piece
 
     def close(self) -> None:
         self._raw.close()
@@ -106,7 +104,6 @@ class _Bounded(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer with one read of the archive and return how many bytes there were; 0 at the end."""
         count: int = self._content.readinto1(buffer)
         self._count += count
         if self._count > FREE_BYTES and self._count > MAX_EXPANSION * self._stored.count:

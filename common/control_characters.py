@@ -21,7 +21,7 @@ def escaped(text: str, keep: str = "\n\t") -> str:
     """
     if text.isprintable():
         return text
-    return CONTROL.sub(lambda found: found[0] if found[0] in keep else ascii(found[0])[1:-1], text)
+    return CONTROL.sub(lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text)
 
 
 def one_line(name: str) -> str:
@@ -32,6 +32,6 @@ def one_line(name: str) -> str:
     """
     if not name.strip():
         raise ValueError("it is blank")
-    if found := CONTROL.search(name):
-        raise ValueError(f"it holds the control character {ascii(found[0])[1:-1]}; names are one printable line")
+    if match := CONTROL.search(name):
+        raise ValueError(f"it holds the control character {ascii(match[0])[1:-1]}; names are one printable line")
     return name

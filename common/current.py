@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from common.errors import DamagedError, HunminError, UserError
+from common.errors import UserError
 from common.files import atomic_write, sha256_file
-from common.manifest import MANIFEST, WORK_MARK, Manifest, made_by, read_manifest
+from common.manifest import MANIFEST, WORK_MARK, made_by
 from common.progress import say
 from common.stage_folders import AT_WORK, COUNTS, CURRENT, MADE, MANIFESTS, links_of, read_current
 
@@ -45,53 +44,6 @@ def accept_manifest(folder: Path) -> None:
     if folder.parent.name == MADE and folder.name in (tree := read_current(run := folder.parent.parent))[MANIFESTS]:
         tree[MANIFESTS][folder.name] = sha256_file(folder / MANIFEST)
         _write(run, tree)
-
-
-def noted_manifest(folder: Path, changed: bool = False) -> Manifest | None:
-    """Return a folder's manifest, None where there is none.
-
-    Args:
-        folder: without links in its path.
-        changed: it may be another than the one that the folder's run has noted in `CURRENT`.
-
-    Raises:
-        HunminError: it is damaged, or another one.
-    """
-    path, ours = folder / MANIFEST, folder.parent.name == MADE and not changed
-    digest = read_current(folder.parent.parent)[MANIFESTS].get(folder.name) if ours else None
-    if digest and not (path.is_file() and sha256_file(path) == digest):
-        raise DamagedError(
-            f"{path} is damaged or was changed: its run wrote other bytes",
-            "a finished folder holds the manifest that its run wrote",
-            f"restore it from a copy, or move {folder} away and run again; of a model or tokenizer in it that was "
-            "changed on purpose: hunmin verify FOLDER --accept",
-        )
-    return read_manifest(folder)
-
-
-def manifests_above(folder: Path, highest: int, changed: bool = False) -> Iterator[tuple[Path, Manifest]]:
-    """Yield (folder, manifest) of a folder and of those above it that have one, up to one at work.
-
-    Args:
-        folder: where the first one may be.
-        highest: how many folders above it are looked at.
-        changed: see `noted_manifest`.
-
-    Raises:
-        HunminError: the folder's own manifest, or one of a run, is damaged or another one.
-    """
-    whole = folder.resolve()
-    for home in (whole, *whole.parents[:highest]):
-        if (home / WORK_MARK).exists() and not (home / MANIFEST).exists():
-            return
-        try:
-            manifest = noted_manifest(home, changed)
-        except HunminError:
-            if home == whole or home.parent.name == MADE:
-                raise
-            continue  # another program's
-        if manifest:
-            yield home, manifest
 
 
 def _write(run: Path, tree: dict[str, dict[str, str]]) -> None:

@@ -211,5 +211,5 @@ def _os_errors(path: Path) -> Iterator[None]:
         raise UserError(f"cannot write to {path}: {error.strerror or error}", RULE, "name another place") from None
 
 
-def _same(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
+def _same(first: Path, second: Path) -> bool:
+    return first.resolve() == second.resolve() or (first.exists() and second.exists() and first.samefile(second))

@@ -64,12 +64,12 @@ def raise_together(errors: Sequence[UserError], problem: str) -> None:
     Raises:
         UserError: there is an error.
     """
-    different = {one.problem: one for error in errors for one in error.parts or (error,)}
+    different = {part.problem: part for error in errors for part in error.parts or (error,)}
     if len(different) < 2:
         for error in errors:
             raise error
         return
-    lines = [f"  - {one}".replace("\n", "\n  ") for one in different.values()]
+    lines = [f"  - {part}".replace("\n", "\n  ") for part in different.values()]
     together = UserError(f"{len(different)} {problem}:\n" + "\n".join(lines))
     together.parts = tuple(different.values())
     raise together

@@ -43,6 +43,8 @@ def _packages(extra: str) -> list[str]:
     from packaging.requirements import Requirement
 
     needs = [Requirement(line) for line in requires("hunmin") or ()]
-    marked = [(one, one.marker) for one in needs if one.marker]
-    added = [one for one, marker in marked if marker.evaluate({"extra": extra}) and not marker.evaluate({"extra": ""})]
-    return [str(one).partition(";")[0].strip() for one in added]
+    marked = [(need, need.marker) for need in needs if need.marker]
+    added = [
+        need for need, marker in marked if marker.evaluate({"extra": extra}) and not marker.evaluate({"extra": ""})
+    ]
+    return [str(need).partition(";")[0].strip() for need in added]

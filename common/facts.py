@@ -83,7 +83,6 @@ def differences(
 
 
 def _is_same(before: str | None, now: str | None) -> bool:
-    """Return whether two digests of an input are of the same content, read in the same way."""
     if before is None or now is None:
         return False
     content, _, read_as = before.partition(" ")

@@ -35,7 +35,7 @@ def file_fact(path: Path, name: str, read: Callable[[Path], str]) -> str:
     value = read(path)
     if _state(path) == state and begun - max(state[1:3]) > SETTLED:
         with suppress(OSError):  # a home that cannot be written to
-            facts = {place: one for place, one in _stored().items() if Path(place).exists()}
+            facts = {place: known for place, known in _stored().items() if Path(place).exists()}
             same = facts[key] if facts.get(key, {}).get("state") == state else {"state": state}
             with atomic_write(_place(), as_given=True) as stream:
                 json.dump({**facts, key: {**same, name: value}}, stream)

@@ -127,11 +127,6 @@ def store_of(url: str) -> tuple[Any, str]:
 
 
 def _open_remote(url: str) -> Any:
-    """Return a readable binary stream of what a URL names.
-
-    Raises:
-        UserError: it cannot be reached or read.
-    """
     try:
         system, name = store_of(url)
         return system.open(name, "rb")
@@ -297,21 +292,21 @@ def publish_folder(temporary: str | Path, final: str | Path, replace: bool = Fal
         remove_folder(old)
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(first: Path, second: Path) -> bool:
     """Exchange the names of two paths in one step, and return whether the system and the file system can."""
     library = ctypes.CDLL(None, use_errno=True)
     call = getattr(library, "renameat2", None) or getattr(library, "renameatx_np", None)
     # folders' descriptors take no part in absolute paths; 2 is RENAME_EXCHANGE, and RENAME_SWAP on macOS
-    return call is not None and call(0, os.fsencode(one.absolute()), 0, os.fsencode(other.absolute()), 2) == 0
+    return call is not None and call(0, os.fsencode(first.absolute()), 0, os.fsencode(second.absolute()), 2) == 0
 
 
 def free_name(path: Path) -> Path:
     """Return `path`, or the first of path-2, path-3 … that nothing has yet."""
-    number, found = 1, path
-    while os.path.lexists(found):
+    number, free = 1, path
+    while os.path.lexists(free):
         number += 1
-        found = path.with_name(f"{path.name}-{number}")
-    return found
+        free = path.with_name(f"{path.name}-{number}")
+    return free
 
 
 def remove_folder(path: Path) -> None:

@@ -20,11 +20,11 @@ def expand(pattern: str) -> list[str]:
         UserError: nothing is there, or the name is none that a file can have.
     """
     try:
-        found = _found(pattern)
+        paths = _found(pattern)
     except (OSError, ValueError, RuntimeError) as error:  # too long, with a zero byte, of an unknown ~user
         reason = error.strerror if isinstance(error, OSError) else error
         raise UserError(f"cannot look for {pattern[:100]!r}: {reason}", "an input path names files") from None
-    if not found:
+    if not paths:
         here = "" if is_remote(pattern) or Path(pattern).is_absolute() else f": it is relative to {Path.cwd()}"
         nothing = UserError(
             f"nothing found at {pattern}",
@@ -33,14 +33,14 @@ def expand(pattern: str) -> list[str]:
         )
         nothing.path = pattern
         raise nothing
-    return sorted(found)
+    return sorted(paths)
 
 
 def _found(pattern: str) -> list[str]:
     if is_remote(pattern):
         return [pattern] if pattern.startswith(("http://", "https://")) else _expand_remote(pattern)
-    found = {path for form in forms(pattern) for path in _found_here(form)}
-    return list(found)
+    paths = {path for form in forms(pattern) for path in _found_here(form)}
+    return list(paths)
 
 
 def _found_here(pattern: str) -> list[str]:
@@ -50,11 +50,11 @@ def _found_here(pattern: str) -> list[str]:
     if path.exists():
         return [str(path)]
     files: list[str] = []
-    for one in map(Path, glob.glob(str(path), recursive=True)):
-        if one.is_dir() and _is_data(str(one), pattern):
-            files += _files_in(one)
-        elif _is_file(one) and not LEFT_BESIDE.fullmatch(one.name):
-            files.append(str(one))
+    for match in map(Path, glob.glob(str(path), recursive=True)):
+        if match.is_dir() and _is_data(str(match), pattern):
+            files += _files_in(match)
+        elif _is_file(match) and not LEFT_BESIDE.fullmatch(match.name):
+            files.append(str(match))
     return files
 
 
@@ -74,7 +74,6 @@ def _is_data(folder: str, pattern: str) -> bool:
 
 
 def _expand_remote(pattern: str) -> list[str]:
-    """Return the files a URL of a file, folder or glob stands for."""
     import fsspec
 
     protocol = pattern.split("://", 1)[0]
@@ -84,7 +83,7 @@ def _expand_remote(pattern: str) -> list[str]:
         for name in [path] if system.isdir(path) else system.glob(path):
             if system.isdir(name):
                 inside = system.find(name) if name == path or _is_data(name, path) else []
-                names += [one for one in inside if not is_beside(one.removeprefix(name).lstrip("/"))]
+                names += [inner for inner in inside if not is_beside(inner.removeprefix(name).lstrip("/"))]
             elif not is_beside(name.rsplit("/", 1)[-1]):
                 names.append(name)
     except Exception as error:  # each file system raises what its own client does

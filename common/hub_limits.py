@@ -20,9 +20,9 @@ def limit_calls() -> None:
 
     def limit(request: Any) -> None:
         seconds = ASK_SECONDS if request.method in ("GET", "HEAD") else SEND_SECONDS
-        given = request.extensions.get("timeout") or {}
+        timeouts = request.extensions.get("timeout") or {}
         request.extensions["timeout"] = {
-            name: given.get(name) or seconds for name in ("connect", "read", "write", "pool")
+            name: timeouts.get(name) or seconds for name in ("connect", "read", "write", "pool")
         }
 
     hooks = {**hooks, "request": [*hooks["request"], limit]}

@@ -61,13 +61,13 @@ class Manifest(BaseModel):
 
 def package_versions(*names: str) -> dict[str, str]:
     """Return name → installed version for the packages named (missing ones left out)."""
-    found = {}
+    versions = {}
     for name in names:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def described_files(folder: str | Path) -> Iterator[tuple[str, Path]]:

@@ -12,8 +12,8 @@ class _Formatter(Formatter):
         if isinstance(value, list):
             return (format_spec or ", ").join(value)
         text = f"{value:,}" if isinstance(value, int) else str(value)
-        one, _, more = format_spec.partition("/")
-        return f"{text} {one if text == '1' else more or f'{one}s'}" if one else text
+        singular, _, plural = format_spec.partition("/")
+        return f"{text} {singular if text == '1' else plural or f'{singular}s'}" if singular else text
 
 
 def filled(template: str, values: Mapping[str, Any]) -> str:
@@ -32,13 +32,11 @@ class Message(str):
     values: dict[str, Any]
 
     def __new__(cls, template: str, **values: Any) -> Message:
-        """Return the filled template."""
         made = super().__new__(cls, filled(template, values))
         made.template, made.values = template, values
         return made
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:  # type: ignore[override]
-        """Return what a copy in another process is made of."""
         return (self.template,), self.values
 
 

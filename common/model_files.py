@@ -12,12 +12,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from common.current import manifests_above
 from common.errors import HunminError, UserError
 from common.file_facts import file_fact
 from common.files import xxh3_file
 from common.manifest import MANIFEST, Manifest
 from common.names import TOKENIZERS
+from common.noted_manifest import manifests_above
 from common.weights import check_header, first_not_finite
 
 RULE = "a model is a folder with config.json, weights in safetensors and a tokenizer, as `hunmin export` writes it"
@@ -155,7 +155,7 @@ def differing_files(folder: Path, home: Path, manifest: Manifest, paths: Sequenc
             yield path
     for name in manifest.outputs:
         path = home / name
-        if path.parent == whole and not path.is_file() and any(fnmatchcase(path.name, one) for one in READ):
+        if path.parent == whole and not path.is_file() and any(fnmatchcase(path.name, pattern) for pattern in READ):
             yield path
 
 
@@ -187,7 +187,7 @@ def weight_files(folder: Path) -> list[Path]:
             )  # fmt: skip
         raise UserError(f"{folder} has no weights ({WEIGHTS}, or {INDEX})", RULE, "fetch or export the model again")
     names = read_object(index).get("weight_map")
-    if not isinstance(names, dict) or not names or not all(isinstance(one, str) for one in names.values()):
+    if not isinstance(names, dict) or not names or not all(isinstance(name, str) for name in names.values()):
         raise UserError(f"{index} has no weight_map", RULE, "fetch or export the model again")
     for name in sorted(set(names.values())):
         if Path(name).name != name or not name.endswith(".safetensors"):
@@ -210,9 +210,9 @@ def _module_files(folder: Path) -> list[Path]:
             raise UserError(f"{path} names the module {kind!r}", rule, "name a model without code of its own")
         if Path(place).is_absolute() or ".." in Path(place).parts:
             raise UserError(f"{path} names {place!r}", rule, "fetch or export the model again")
-        own = sorted(one for one in (folder / place).glob("*") if one.is_file()) if place else []
-        if not any(one.suffix == ".safetensors" for one in own) and (
-            pickles := [one for one in own for pattern in PICKLES if fnmatchcase(one.name, pattern)]
+        own = sorted(file for file in (folder / place).glob("*") if file.is_file()) if place else []
+        if not any(file.suffix == ".safetensors" for file in own) and (
+            pickles := [file for file in own for pattern in PICKLES if fnmatchcase(file.name, pattern)]
         ):
             raise UserError(f"{pickles[0]} is a pickle", "weights are safetensors: no code is run", "save it again")
         files += own
@@ -230,8 +230,8 @@ def _json(path: Path) -> Any:
         raise UserError(f"{path} cannot be read: {reason}", "it is JSON", "fetch or export the folder again") from None
     level = [tree] if isinstance(tree, dict | list) else []
     for _ in range(DEEPEST):
-        inner = (one for each in level for one in (each.values() if isinstance(each, dict) else each))
-        level = [one for one in inner if isinstance(one, dict | list)]
+        inner = (value for each in level for value in (each.values() if isinstance(each, dict) else each))
+        level = [value for value in inner if isinstance(value, dict | list)]
     if level:
         raise UserError(f"{path} is nested too deep", f"it has {DEEPEST} levels at most", "fetch or export it again")
     return tree

@@ -83,9 +83,9 @@ def hub_name(name: str | Path) -> HubName | None:
     text = str(name)
     if not text.startswith(HUB) and _exists(text):
         return None
-    found = _NAME.fullmatch(text) or _ALONE.fullmatch(text)
-    if found and not any(bad in found["repository"] for bad in ("--", "..")):
-        return HubName(found["repository"], found["revision"])
+    match = _NAME.fullmatch(text) or _ALONE.fullmatch(text)
+    if match and not any(bad in match["repository"] for bad in ("--", "..")):
+        return HubName(match["repository"], match["revision"])
     if text.startswith(HUB):
         raise UserError(
             f"'{text}' is no name on the hub", f"such a name is {HUB}OWNER/NAME or {HUB}OWNER/NAME@REVISION",
@@ -173,10 +173,10 @@ def pinned_name(folder: str | Path) -> str | None:
 def read_commits(folder: Path) -> dict[str, str]:
     """Return the commits that a command has recorded in the folder that it writes; {} where it has not."""
     try:
-        found = json.loads((folder / RECORD).read_bytes())
+        commits = json.loads((folder / RECORD).read_bytes())
     except (OSError, ValueError):
         return {}
-    return {str(name): str(commit) for name, commit in found.items()} if isinstance(found, dict) else {}
+    return {str(name): str(commit) for name, commit in commits.items()} if isinstance(commits, dict) else {}
 
 
 def write_commits(folder: Path, commits: Commits) -> None:
@@ -247,18 +247,17 @@ def _snapshot(hub: HubName, part: Part, commit: str | None = None, whole: bool =
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
-        found = snapshot_download(
+        snapshot = snapshot_download(
             hub.repository, repo_type=_kind(part), revision=commit or hub.revision, local_files_only=True,
             allow_patterns=None if whole else [],
         )  # fmt: skip
     except (LocalEntryNotFoundError, HFValidationError):
         return None
-    folder = Path(constants.HF_HUB_CACHE).joinpath(*Path(found).parts[-3:])  # the library follows links to the cache
+    folder = Path(constants.HF_HUB_CACHE).joinpath(*Path(snapshot).parts[-3:])  # the library follows links to the cache
     return folder if COMMIT.fullmatch(folder.name) else None
 
 
 def _cached(hub: HubName, part: Part, commits: Commits | None) -> Path | None:
-    """Return the folder of a name in the hub's cache, if it holds what is needed."""
     folder = _snapshot(hub, part, _known(hub, commits), whole=part == "dataset")
     if folder is None or part == "dataset" or _is_whole([path.name for path in folder.iterdir()], part):
         return folder
@@ -266,7 +265,6 @@ def _cached(hub: HubName, part: Part, commits: Commits | None) -> Path | None:
 
 
 def _is_whole(names: list[str], part: Part) -> bool:
-    """Return whether files are all that is needed of a model or a tokenizer."""
     tokenizer = any(fnmatchcase(name, pattern) for name in names for pattern in TOKENIZERS)
     if part == "tokenizer":
         return tokenizer
@@ -276,34 +274,31 @@ def _is_whole(names: list[str], part: Part) -> bool:
 def _weights(names: list[str]) -> list[str]:
     """Return the files of weights among a repository's, of the better format."""
     for patterns in WEIGHTS:
-        if found := [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]:
-            return found
+        if weights := [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]:
+            return weights
     return []
 
 
 def _fetched(hub: HubName, part: Part, commit: str | None) -> Path:
-    """Return the folder of a name, fetched into the hub's cache.
-
-    Raises:
-        UserError: it cannot be fetched.
-    """
     # what the cache has of it, a tokenizer say, is of the commit that is fetched
-    held = None if commit else _snapshot(hub, part)
-    revision = commit or (held.name if held else hub.revision)
-    found = _ask(hub, part, revision)
-    names = [one.rfilename for one in found.siblings or []]
-    wanted: list[str] | None = None
+    cached = None if commit else _snapshot(hub, part)
+    revision = commit or (cached.name if cached else hub.revision)
+    facts = _ask(hub, part, revision)
+    names = [file.rfilename for file in facts.siblings or []]
+    patterns: list[str] | None = None
     if part != "dataset":
         top = [name for name in names if "/" not in name]
-        wanted = [name for name in top if any(fnmatchcase(name, pattern) for pattern in SMALL)]
-        wanted += _weights(top) if part == "model" else []
-    say(f"fetching {_kind(part)} {hub.repository} (commit {str(found.sha)[:12]}) from the hub")
+        patterns = [name for name in top if any(fnmatchcase(name, pattern) for pattern in SMALL)]
+        patterns += _weights(top) if part == "model" else []
+    say(f"fetching {_kind(part)} {hub.repository} (commit {str(facts.sha)[:12]}) from the hub")
     from huggingface_hub import snapshot_download
 
     limit_calls()
     try:
         with _bars_on_a_terminal():
-            folder = snapshot_download(hub.repository, repo_type=_kind(part), revision=revision, allow_patterns=wanted)
+            folder = snapshot_download(
+                hub.repository, repo_type=_kind(part), revision=revision, allow_patterns=patterns
+            )
     except Exception as error:  # of many kinds, by version and network
         raise _unreachable(hub, part, error) from None
     if part != "dataset" and not _is_whole([path.name for path in Path(folder).iterdir()], part):
@@ -331,11 +326,6 @@ def _bars_on_a_terminal() -> Iterator[None]:
 
 
 def _ask(hub: HubName, part: Part, revision: str | None) -> Any:
-    """Return what the hub says of a repository.
-
-    Raises:
-        UserError: it has none of the name, or is not reached.
-    """
     from huggingface_hub import HfApi
 
     try:

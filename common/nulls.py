@@ -19,13 +19,13 @@ def without_nulls(tree: Any, model: type[BaseModel] | None) -> Any:
         return [without_nulls(item, model) for item in tree]
     if not isinstance(tree, dict):
         return tree
-    found = {}
+    filled = {}
     for key, value in tree.items():
         field = model.model_fields.get(key) if model else None
         inner = without_nulls(value, class_at(model, [key]) if model and field else model)
         if inner not in (None, {}) or field is None or value != _default(field):
-            found[key] = inner
-    return found
+            filled[key] = inner
+    return filled
 
 
 def _default(field: Any) -> Any:

@@ -112,7 +112,7 @@ class Work:
             if manifest and changed and not (changed.settings or changed.inputs):
                 fitting.append(Whole(folder, manifest, tuple(missing_outputs(folder, manifest))))
         return max(
-            fitting, key=lambda one: (not one.missing, one.folder == current, _written(one.folder)), default=None
+            fitting, key=lambda work: (not work.missing, work.folder == current, _written(work.folder)), default=None
         )
 
     def unfinished(self, facts: Facts, at_work: Path | None = None) -> Path | None:
@@ -208,7 +208,7 @@ def with_lineage(folder: Path) -> dict[str, Path]:
 def _lineage(folder: Path) -> list[str]:
     for name in (MANIFEST, WORK_MARK):
         with suppress(OSError, ValueError, KeyError, AttributeError):
-            return [str(one) for one in json.loads((folder / name).read_bytes())["lineage"].values()]
+            return [str(folder_name) for folder_name in json.loads((folder / name).read_bytes())["lineage"].values()]
     return []
 
 

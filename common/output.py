@@ -122,7 +122,6 @@ def _words() -> list[bytes]:
 
 
 def _encoding_of(stream: io.TextIOWrapper) -> str:
-    """Return what a stream is written in: a terminal has the locale's encoding in Python's UTF-8 mode, too."""
     if stream.isatty() and sys.flags.utf8_mode and "PYTHONIOENCODING" not in os.environ:
         name = locale.nl_langinfo(locale.CODESET)
         with suppress(LookupError):

@@ -86,8 +86,8 @@ def print_json(tree: Any, stream: IO[str] | None = None, indent: int | None = 1)
     print(CONTROL.sub(_json_escape, text), file=stream or sys.stdout)
 
 
-def _json_escape(found: re.Match[str]) -> str:
-    return found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}"
+def _json_escape(match: re.Match[str]) -> str:
+    return match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}"
 
 
 def shown(text: str) -> str:
@@ -117,7 +117,6 @@ class _Done(ProgressColumn):
 
 
 def _done(done: float, total: float | None, unit: str) -> str:
-    """Return how much is done: "1,200 of 4,500 steps"."""
     return f"{_amount(done)}{f' of {_amount(total)}' if total else ''} {unit}"
 
 

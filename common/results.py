@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from common.current import manifests_above, noted_manifest
 from common.errors import DamagedError, HunminError, UserError
 from common.files import sha256_file
 from common.manifest import MANIFEST, Manifest
+from common.noted_manifest import manifests_above, noted_manifest
 from common.secrets import masked_urls
 from common.settings import settings_hash
 
@@ -48,7 +48,7 @@ def check_numbers(
         name, bounds: of the tree itself.
     """
     if isinstance(tree, dict | list):
-        for key, value in tree.items() if isinstance(tree, dict) else ((name, one) for one in tree):
+        for key, value in tree.items() if isinstance(tree, dict) else ((name, element) for element in tree):
             inner = bounds_of(key) or (bounds if key in (name, *SPREAD) else None)
             if bounds and not inner:
                 raise ValueError(f"{name} is no number")
@@ -138,11 +138,11 @@ def refuse_unfit(path: Path, check: Callable[[], object], remedy: str = "", own:
 
 def unfit(path: Path, why: object, remedy: str = "", own: bool = True, where: str = "") -> HunminError:
     """Return the error of a file that holds no result as it was written; `own`: Hunmin says how it was."""
-    told = f"it lacks {why}" if isinstance(why, LookupError) else why
+    reason = f"it lacks {why}" if isinstance(why, LookupError) else why
     if isinstance(why, TypeError | AttributeError | RecursionError):
-        told = "it has another shape"
+        reason = "it has another shape"
     return (DamagedError if own else UserError)(
-        f"{path} is damaged or was changed: {where}{told}",
+        f"{path} is damaged or was changed: {where}{reason}",
         "a result is shown as it was written, each number within the range of what it measures",
         f"restore it from a copy{remedy and f', or {remedy}'}",
     )

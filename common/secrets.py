@@ -121,21 +121,21 @@ def masked_urls(text: str) -> str:
         text = _ASSIGNED.sub(rf"\g<1>{MASK}", text)
     if "=" in text or "%" in text or "u003" in text:
         text = _without_signatures(text)
-    return _SERVICE.sub(MASK, _HEADER.sub(lambda found: f"{found[found.lastindex or 0]}{MASK}", text))
+    return _SERVICE.sub(MASK, _HEADER.sub(lambda match: f"{match[match.lastindex or 0]}{MASK}", text))
 
 
 def _without_signatures(text: str) -> str:
     parts, at = [], 0
-    for found in _PARAMETER.finditer(text):
-        if found.start() >= at and _SIGNS.fullmatch(unquote(found[1])):
-            parts.append(text[at : found.end()])
-            at = _VALUE.match(text, found.end()).end()  # type: ignore[union-attr]  # it may be empty
-            parts.append(MASK if at > found.end() else "")
+    for parameter in _PARAMETER.finditer(text):
+        if parameter.start() >= at and _SIGNS.fullmatch(unquote(parameter[1])):
+            parts.append(text[at : parameter.end()])
+            at = _VALUE.match(text, parameter.end()).end()  # type: ignore[union-attr]  # it may be empty
+            parts.append(MASK if at > parameter.end() else "")
     return "".join([*parts, text[at:]])
 
 
-def _masked_value(found: re.Match[str]) -> str:
-    return f"{found[1]}{found[2] or ''}{MASK}{found[2] or ''}"
+def _masked_value(match: re.Match[str]) -> str:
+    return f"{match[1]}{match[2] or ''}{MASK}{match[2] or ''}"
 
 
 def masked_words(words: Iterable[str]) -> list[str]:
@@ -192,8 +192,8 @@ def remember(tree: Any, name: str = "") -> None:
     elif isinstance(tree, str):
         word, sign, value = tree.partition("=")
         _remember(tree if is_secret_name(name) else value if sign and is_secret_name(word) else "")
-        for found in _LOGIN.finditer(tree):
-            _remember(re.split(_AT + "$", found[0][len(found[1]) :], flags=re.IGNORECASE)[0].partition(":")[2])
+        for login in _LOGIN.finditer(tree):
+            _remember(re.split(_AT + "$", login[0][len(login[1]) :], flags=re.IGNORECASE)[0].partition(":")[2])
 
 
 def remember_environment() -> None:
@@ -213,7 +213,9 @@ def _known_pattern() -> re.Pattern[str] | None:
         return None
     last = next(reversed(_known))
     if _known[last] is None:
-        _known[last] = re.compile("|".join(re.escape(one) for one in sorted(_spellings(), key=len, reverse=True)))
+        _known[last] = re.compile(
+            "|".join(re.escape(spelling) for spelling in sorted(_spellings(), key=len, reverse=True))
+        )
     return _known[last]
 
 

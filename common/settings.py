@@ -143,8 +143,8 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
             # a word on the command line has no comments: YAML would cut it at a # without saying so
             node[leaf] = text if PLAIN_WITH_HASH.match(text) else parse_yaml(text)
         except yaml.YAMLError as error:
-            told = f"what follows '{key}=' is not a YAML value: {yaml_fault(error)}"
-            raise UserError(told, remedy="quote it") from None
+            problem = f"what follows '{key}=' is not a YAML value: {yaml_fault(error)}"
+            raise UserError(problem, remedy="quote it") from None
     return tree
 
 
@@ -161,7 +161,10 @@ def under(overrides: Iterable[str], section: str, known: Container[str]) -> list
         section: that it works on.
         known: names at the top of a recipe, which stay what they are.
     """
-    return [one if re.split(r"[.=]", one, maxsplit=1)[0] in known else f"{section}.{one}" for one in overrides]
+    return [
+        override if re.split(r"[.=]", override, maxsplit=1)[0] in known else f"{section}.{override}"
+        for override in overrides
+    ]
 
 
 REMEDY = "fix the recipe, or override with key=value"
@@ -243,7 +246,6 @@ def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | Non
 
 
 def _sections_with(kind: type[BaseModel], key: str) -> list[str]:
-    """Return the sections of a recipe that have a setting of that name."""
     classes = {name: _settings_class(field.annotation) for name, field in kind.model_fields.items()}
     return [name for name, inner in classes.items() if inner and key in inner.model_fields]
 
@@ -299,10 +301,10 @@ _KEY = re.compile(r"(?<![\w./-])([a-z_]\w*(?:\.[a-z_]\w*)*)(=?)")
 def _with_keys(message: str, kind: type[BaseModel], write: Callable[[str, str], str]) -> str:
     """Return a message with its keys (`key=`, `key.key`) written anew; other words stay."""
 
-    def replaced(found: re.Match[str]) -> str:
-        key, equals = found.groups()
+    def replaced(match: re.Match[str]) -> str:
+        key, equals = match.groups()
         named = (equals or "." in key) and has_key(kind, key)
-        return write(key, equals) if named else found[0]
+        return write(key, equals) if named else match[0]
 
     return _KEY.sub(replaced, message)
 
@@ -331,8 +333,8 @@ def class_at(model: type[BaseModel], location: Sequence[Any]) -> type[BaseModel]
 
 
 def _fields_at(model: type[BaseModel], location: Sequence[Any]) -> list[str]:
-    found = class_at(model, location)
-    return list(found.model_fields) if found else []
+    settings_class = class_at(model, location)
+    return list(settings_class.model_fields) if settings_class else []
 
 
 def _settings_class(annotation: Any) -> type[BaseModel] | None:
@@ -340,9 +342,9 @@ def _settings_class(annotation: Any) -> type[BaseModel] | None:
         return annotation
     if get_origin(annotation) in (Union, UnionType, list, tuple, dict):
         for inner in get_args(annotation):
-            found = _settings_class(inner)
-            if found:
-                return found
+            model = _settings_class(inner)
+            if model:
+                return model
     return None
 
 
@@ -365,7 +367,7 @@ def changed_keys(
         places: compare settings that say where something is, too; without `model` all are compared.
     """
     if isinstance(old, dict) and isinstance(new, dict):
-        found: list[str] = []
+        changes: list[str] = []
         for key in sorted(set(old) | set(new)):
             field = model.model_fields.get(key) if model else None
             extra = field.json_schema_extra if field else None
@@ -379,8 +381,8 @@ def changed_keys(
                 continue
             inner = _settings_class(field.annotation) if field else model  # of a mapping's entries: the same class
             name = f"{prefix}.{key}" if prefix else str(key)
-            found += changed_keys(old.get(key), new.get(key), name, inner, places)
-        return found
+            changes += changed_keys(old.get(key), new.get(key), name, inner, places)
+        return changes
     listed = model and isinstance(old, list) and isinstance(new, list) and len(old) == len(new)
     if listed and not any(changed_keys(*pair, model=model, places=places) for pair in zip(old, new, strict=True)):
         return []

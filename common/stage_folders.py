@@ -16,17 +16,12 @@ KEYS = (COUNTS, AT_WORK, MANIFESTS)
 
 
 def folder_of(run: Path, stage: str) -> Path:
-    """Return the folder of what a stage has made, which need not be there.
-
-    Args:
-        run: a run's folder.
-        stage: name of the stage's folder: corpus, tokenizer, tokens, pretrain …
-    """
+    """Return the folder of what a stage (corpus, tokenizer, tokens …) has made, which need not be there."""
     return _made(run, COUNTS, stage) or links_of(run, stage)[0]
 
 
 def work_folder_of(run: Path, stage: str) -> Path:
-    """Return the folder in which a stage works until it is finished; for the arguments see `folder_of`."""
+    """Return the folder in which a stage works until it is finished."""
     return _made(run, AT_WORK, stage) or links_of(run, stage)[1]
 
 

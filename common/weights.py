@@ -50,11 +50,11 @@ def _not_finite(path: Path) -> Iterator[str]:
     with path.open("rb") as stream:
         size = int.from_bytes(stream.read(8), "little")
         header = json.loads(stream.read(size))
-    for name, one in header.items():
-        start, end = one.get("data_offsets", (0, 0))
-        if name == "__metadata__" or start == end or one["dtype"] not in EXPONENTS:
+    for name, tensor in header.items():
+        start, end = tensor.get("data_offsets", (0, 0))
+        if name == "__metadata__" or start == end or tensor["dtype"] not in EXPONENTS:
             continue
-        kind, bits = EXPONENTS[one["dtype"]]
+        kind, bits = EXPONENTS[tensor["dtype"]]
         count = (end - start) // np.dtype(kind).itemsize
         values = np.memmap(path, kind, "r", 8 + size + start, count)
         mask = values.dtype.type(bits)

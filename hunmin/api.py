@@ -47,9 +47,9 @@ class TextEncoder:
             documents: any number; a sentence more or less changes no id, as words are never cut across whitespace.
         """
         lists = [[document] if isinstance(document, str) else list(document) for document in documents]
-        found = self._encode(lists)
-        if len(found) == len(lists):
-            return found
+        ids = self._encode(lists)
+        if len(ids) == len(lists):
+            return ids
         alone = [self._encode([each]) for each in lists]  # the encoder leaves out those without a token
         return [ids[0] if ids else np.empty(0, self._encoder.dtype) for ids in alone]
 

@@ -89,9 +89,8 @@ def _described(run: Path, folder: Path) -> dict[str, Any]:
 
 
 def _differences(run: Path, folder: Path, facts: Facts | None) -> list[str]:
-    """Return what differs from what counts for the stage now, in lines."""
     match = NAME.fullmatch(folder.name)
-    stage = next((one for one in (*STAGES, *INSTRUCT_STAGES, ALONE) if match and one.folder == match["stage"]), None)
+    stage = next((each for each in (*STAGES, *INSTRUCT_STAGES, ALONE) if match and each.folder == match["stage"]), None)
     counts = _manifest(folder_of(run, stage.folder)) if stage else None
     if not facts or not stage or not counts:
         return []
@@ -188,5 +187,5 @@ def print_unneeded(run: Path, rows: list[dict[str, Any]], removed: bool) -> None
         )
     console(stderr=False).print(table)
     size = human_size(sum(row["bytes"] for row in rows))
-    told = f"removed {size}" if removed else f"{size} in all; remove them: hunmin clean {run} --remove"
-    console(stderr=False).print(Text(told))
+    total = f"removed {size}" if removed else f"{size} in all; remove them: hunmin clean {run} --remove"
+    console(stderr=False).print(Text(total))

@@ -125,13 +125,12 @@ def refuse_full_node(devices: int, device: str | None) -> None:
 
 
 def _named(device: str | None) -> Named:
-    """Return the device of a name, or of this machine."""
     if device:
         return named_device(device)
     from pretrain.cost.peak import this_device
 
-    found = this_device()
-    return Named(found.name if found.kind == "cpu" else f"{found.name} (this machine's)", found)
+    device_here = this_device()
+    return Named(device_here.name if device_here.kind == "cpu" else f"{device_here.name} (this machine's)", device_here)
 
 
 def _gpus_here() -> int:
@@ -165,7 +164,6 @@ def text_bytes(recipe: Recipe) -> float | None:
 
 
 def _is_elsewhere(recipe: Recipe) -> bool:
-    """Return whether inputs are not named, or would have to be asked for over a network."""
     inputs = [source if isinstance(source, str) else source.path for source in recipe.corpus.inputs]
     return any(path == NOT_NAMED or is_remote(path) or path.startswith(HUB) for path in inputs)
 
@@ -175,10 +173,12 @@ def _inputs(recipe: Recipe, text: float | None) -> list[str]:
     if text is None:
         return []
     try:
-        found = unfit_inputs(recipe.corpus) + unfilled_vocabulary(recipe, text) + repeated_text(recipe.pretrain, text)
+        problems = (
+            unfit_inputs(recipe.corpus) + unfilled_vocabulary(recipe, text) + repeated_text(recipe.pretrain, text)
+        )
     except UserError as error:
-        found = [f"the stage 'corpus' would be refused: {error.problem}"]
-    return [f"Warning: {one}." for one in found]
+        problems = [f"the stage 'corpus' would be refused: {error.problem}"]
+    return [f"Warning: {problem}." for problem in problems]
 
 
 def _not_here(recipe: Recipe) -> list[str]:
@@ -186,8 +186,8 @@ def _not_here(recipe: Recipe) -> list[str]:
     data: list[Any] = [recipe.klue.data] if recipe.klue else []
     named = {"corpus.inputs": list[Any](recipe.corpus.inputs), "klue.data": data}
     missing = [name for name, of in named.items() if NOT_NAMED in of]
-    found = [f"The recipe does not name {' and '.join(missing)} yet: the run needs them."] if missing else []
-    found += [f"Warning: {one}." for one in warnings(recipe)]
+    lines = [f"The recipe does not name {' and '.join(missing)} yet: the run needs them."] if missing else []
+    lines += [f"Warning: {fault}." for fault in warnings(recipe)]
     for stage in STAGES if not missing else ():
         if stage.name == "corpus" and _is_elsewhere(recipe):  # nobody is asked over a network
             continue
@@ -195,6 +195,6 @@ def _not_here(recipe: Recipe) -> list[str]:
             stage.inputs(recipe)
             stage.settings(recipe)
         except UserError as error:
-            why = "; ".join(one.problem for one in with_settings(error, recipe))
-            found.append(f"On this machine the stage '{stage.name}' would be refused: {why}.")
-    return found
+            why = "; ".join(fault.problem for fault in with_settings(error, recipe))
+            lines.append(f"On this machine the stage '{stage.name}' would be refused: {why}.")
+    return lines

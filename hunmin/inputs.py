@@ -58,12 +58,12 @@ def corpus_inputs(recipe: Recipe) -> list[Input]:
     for file in corpus_files(corpus):
         label = file.path if is_remote(file.path) or file.path.startswith(HUB) else _named(file.path, file.label)
         files.append(Input(label, file.path, read_as(file) or None))
-    order = [Input(ORDER, "", [masked_urls(one.label) for one in files])] if len(files) > 1 else []
+    order = [Input(ORDER, "", [masked_urls(entry.label) for entry in files])] if len(files) > 1 else []
     places = here(corpus.decontaminate.benchmarks if corpus.decontaminate.enabled else [])
     benchmarks = [
-        one
+        entry
         for number, place in enumerate(places, 1)
-        for one in labelled("benchmark" if len(places) == 1 else f"benchmark {number}", benchmark_files(place), place)
+        for entry in labelled("benchmark" if len(places) == 1 else f"benchmark {number}", benchmark_files(place), place)
     ]
     return [*files, *order, *benchmarks]
 
@@ -114,4 +114,4 @@ def klue_inputs(recipe: Recipe) -> list[Input]:
     for folder in here(klue.inputs):
         expand(folder)  # says where there is nothing
     files = {name: task_files(TASKS[name], klue.folder_of(name), klue.source_of(name)) for name in klue.tasks}
-    return [one for name, paths in files.items() for one in labelled(name, paths)]
+    return [entry for name, paths in files.items() for entry in labelled(name, paths)]

@@ -34,16 +34,16 @@ class Training(NamedTuple):
     train: Callable[[dict[str, Any], str, Process], Counts | None]
 
 
-def _pretrain(job: dict[str, Any], told: str, process: Process) -> Counts | None:
+def _pretrain(job: dict[str, Any], source: str, process: Process) -> Counts | None:
     from pretrain.train import train_job
 
-    return train_job(job, told, process)
+    return train_job(job, source, process)
 
 
-def _tune(job: dict[str, Any], told: str, process: Process) -> Counts | None:
+def _tune(job: dict[str, Any], source: str, process: Process) -> Counts | None:
     from pretrain.tuning.train import tune
 
-    settings = parse_settings(TuneSettings, job["settings"], told)
+    settings = parse_settings(TuneSettings, job["settings"], source)
     return tune(settings, Path(job["instructions"]), Path(job["out"]), says=process.first)
 
 
@@ -52,7 +52,7 @@ TUNING = Training("tune", "instruct", tuning_job, _tune)
 
 
 def train_together(
-    recipe: RunSettings, given: Sequence[str], restart: bool = False, training: Training = PRETRAINING
+    recipe: RunSettings, words: Sequence[str], restart: bool = False, training: Training = PRETRAINING
 ) -> None:
     """Do the training stage as one of several processes; all of a run call it, and the first one leads.
 
@@ -60,7 +60,7 @@ def train_together(
     and nothing where the stage is done already; it names settings that others alone were given.
 
     Args:
-        given: the recipe's file and the overrides, as on the command line.
+        words: the recipe's file and the overrides, as on the command line.
         restart: begin anew; what is there is moved aside.
 
     Raises:
@@ -80,7 +80,7 @@ def train_together(
             if process.first:
                 for line in other_settings(given_to, type(recipe)):
                     say(line, style="yellow")
-                require_done(recipe, training.before, given)
+                require_done(recipe, training.before, words)
                 stopped = _lead(recipe, process, restart, training)
             elif job := process.on_first(TOLD, dict[str, Any]):
                 stopped = training.train(job, TOLD, process) is None
@@ -89,20 +89,20 @@ def train_together(
             raise Interrupted
 
 
-def other_settings(given: Sequence[tuple[str, dict[str, Any]]], kind: type[RunSettings]) -> list[str]:
+def other_settings(started: Sequence[tuple[str, dict[str, Any]]], kind: type[RunSettings]) -> list[str]:
     """Return a line for each set of settings that processes were given and the first one was not.
 
     Args:
-        given: host and settings of each process, by rank.
+        started: host and settings of each process, by rank.
         kind: class of the recipe.
     """
     from pretrain.parallel.versions import few
 
     kinds: dict[tuple[str, ...], list[int]] = {}
-    for rank, (_, settings) in enumerate(given):
-        kinds.setdefault(tuple(changed_keys(given[0][1], settings, model=kind, places=True)), []).append(rank)
+    for rank, (_, settings) in enumerate(started):
+        kinds.setdefault(tuple(changed_keys(started[0][1], settings, model=kind, places=True)), []).append(rank)
     return [
-        f"warning: settings of {few('rank', ranks)} on {few('', dict.fromkeys(given[rank][0] for rank in ranks))} "
+        f"warning: settings of {few('rank', ranks)} on {few('', dict.fromkeys(started[rank][0] for rank in ranks))} "
         f"differ from those of rank 0, and do not count: {few('', changes)}"
         for changes, ranks in kinds.items()
         if changes
@@ -110,12 +110,11 @@ def other_settings(given: Sequence[tuple[str, dict[str, Any]]], kind: type[RunSe
 
 
 def _lead(recipe: RunSettings, process: Process, restart: bool, training: Training) -> bool:
-    """Do the stage as the first process, and return whether a stop was asked for."""
-    told = False
+    job_sent = False
 
     def work(recipe: RunSettings, folder: Path, out: Path) -> Counts:
-        nonlocal told
-        told = True
+        nonlocal job_sent
+        job_sent = True
         job = process.on_first(TOLD, lambda: training.job(recipe, folder, out))
         if training.train(job, TOLD, process) is None:
             raise Interrupted
@@ -125,6 +124,6 @@ def _lead(recipe: RunSettings, process: Process, restart: bool, training: Traini
         run(recipe, last=training.stage, works={training.stage: work}, restart=training.stage if restart else None)
     except Interrupted:
         return True
-    if not told:
+    if not job_sent:
         process.on_first(TOLD, dict[str, Any])
     return False

@@ -50,4 +50,4 @@ def klue_seconds(recipe: Recipe, flops_per_second: float) -> float | None:
 
 
 def _tokens(examples: Sequence[Example], longest: int) -> float:
-    return sum(min(longest, 3 + sum(map(len, one.texts)) / CHARACTERS_PER_TOKEN) for one in examples)
+    return sum(min(longest, 3 + sum(map(len, example.texts)) / CHARACTERS_PER_TOKEN) for example in examples)

@@ -59,12 +59,10 @@ def _prepare(options: Iterable[Any]) -> None:
 
 
 class _Group(TyperGroup):
-    """A group whose help shows no type beside flags."""
-
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         command: Any = super().get_command(ctx, cmd_name)
-        for one in (command, *getattr(command, "commands", {}).values()):  # a group in a group, too
-            _prepare(one.get_params(ctx) if one else ())
+        for each in (command, *getattr(command, "commands", {}).values()):  # a group in a group, too
+            _prepare(each.get_params(ctx) if each else ())
         return command
 
 
@@ -98,8 +96,8 @@ app = typer.Typer(
 )
 
 
-def _versions(context: typer.Context, wanted: bool) -> None:
-    if wanted and not context.resilient_parsing:  # a shell that completes what comes after it reads it, too
+def _versions(context: typer.Context, asked: bool) -> None:
+    if asked and not context.resilient_parsing:  # a shell that completes what comes after it reads it, too
         from hunmin.version import version_lines
 
         print("\n".join(version_lines()))

@@ -42,12 +42,11 @@ def _entries(path: str, ask: Ask) -> list[str | SourceSettings]:
         return [first or path]
     if len(files) > MOST_ENTRIES:  # the dry run names those that do not fit
         return [path]
-    found = [(file.path, known[suffix_of(file.path)]) for file in files]
-    return [settings.model_copy(update={"path": own}) if settings else own for own, settings in found]
+    own_settings = [(file.path, known[suffix_of(file.path)]) for file in files]
+    return [settings.model_copy(update={"path": own}) if settings else own for own, settings in own_settings]
 
 
 def _settings(files: Sequence[InputFile], ask: Ask) -> SourceSettings | None:
-    """Return what reads files of one ending; None where they are read as they are, or nothing is known."""
     for file in files:
         if settings := proposed(file):
             return settings

@@ -141,7 +141,7 @@ def new_recipe(out: OutputFile, text: list[str], name: str, size: Size, klue: st
     }
     written = {"quoted": name, "out": f"runs/{name}", "klue": klue}
     values |= {key: json.dumps(value, ensure_ascii=False) for key, value in written.items()}
-    values["inputs"] = "\n".join(f"    - {_entry(one)}" for one in inputs)
+    values["inputs"] = "\n".join(f"    - {_entry(source)}" for source in inputs)
     scored = SCORED[size] if klue else NOT_SCORED
     recipe = "\n".join([HEAD, SIZES[size], scored])
     for key, value in values.items():
@@ -150,7 +150,7 @@ def new_recipe(out: OutputFile, text: list[str], name: str, size: Size, klue: st
         stream.write(recipe)
         stream.flush()
         load_recipe(stream.name)
-    return [*(f"corpus.inputs: {_entry(one)}" for one in inputs if not isinstance(one, str)), *missing]
+    return [*(f"corpus.inputs: {_entry(source)}" for source in inputs if not isinstance(source, str)), *missing]
 
 
 def _entry(source: str | SourceSettings) -> str:
@@ -164,7 +164,7 @@ def _text_bytes(inputs: list[str | SourceSettings]) -> tuple[float | None, list[
     from data.readers import list_files
     from data.units.survey import estimated_text
 
-    paths = [one if isinstance(one, str) else one.path for one in inputs]
+    paths = [source if isinstance(source, str) else source.path for source in inputs]
     if any(is_remote(path) or path.startswith(HUB) for path in paths):
         return None, []
     try:

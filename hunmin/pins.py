@@ -75,7 +75,7 @@ def refuse_unknown_names(recipe: Recipe, ask: bool) -> None:
     klue = recipe.klue.inputs if recipe.klue else []
     named: list[tuple[str | None, Part]] = [
         (recipe.pretrain.init_from, "model"), (recipe.tokenizer.base, "tokenizer"),
-        *((one, "model") for one in ((recipe.embed.base, recipe.embed.guide) if recipe.embed else ())),
+        *((model, "model") for model in ((recipe.embed.base, recipe.embed.guide) if recipe.embed else ())),
         *((name, "dataset") for name in [*klue, *recipe.corpus.decontaminate.benchmarks]),
     ]  # fmt: skip
     unknown = []
@@ -96,10 +96,10 @@ def refuse_unknown_names(recipe: Recipe, ask: bool) -> None:
 
 
 def _section(tree: dict[str, Any], name: str) -> dict[str, Any]:
-    found: Any = tree
+    section: Any = tree
     for part in name.split("/"):
-        found = found.get(part) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else {}
+        section = section.get(part) if isinstance(section, dict) else None
+    return section if isinstance(section, dict) else {}
 
 
 def _earlier(tree: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -118,27 +118,27 @@ def _data(value: Any, commits: dict[str, str], fetch: bool) -> Any:
     """Return the folder of a data set that is named on the hub, or those of several; a path, and what is not to be
     fetched, as it is."""
     if isinstance(value, list):
-        return [_data(one, commits, fetch) for one in value]
+        return [_data(element, commits, fetch) for element in value]
     if not isinstance(value, str) or hub_name(value) is None:
         return value
-    found = (find if fetch else find_here)(value, "dataset", commits)
-    return str(found) if found else value
+    folder = (find if fetch else find_here)(value, "dataset", commits)
+    return str(folder) if folder else value
 
 
 def _pin_inputs(tree: dict[str, Any], earlier: dict[str, Any], commits: dict[str, str]) -> None:
     """Give the data sets among the corpus' inputs their commits."""
     inputs = _section(tree, "corpus").get("inputs")
     old = _section(earlier, "corpus").get("inputs")
-    known = {_path(one) for one in old} if isinstance(old, list) else set()
+    known = {_path(entry) for entry in old} if isinstance(old, list) else set()
     if not isinstance(inputs, list):
         return
-    for at, one in enumerate(inputs):
-        path = _path(one)
+    for at, entry in enumerate(inputs):
+        path = _path(entry)
         if path is None or (path in known and path.startswith(HUB)):
             continue
         pinned = _pinned_input(path, commits)
         if pinned != path:
-            inputs[at] = {**one, "path": pinned} if isinstance(one, dict) else pinned
+            inputs[at] = {**entry, "path": pinned} if isinstance(entry, dict) else pinned
 
 
 def _path(entry: Any) -> str | None:

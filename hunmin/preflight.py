@@ -105,22 +105,22 @@ def _refused(checks: Iterable[Callable[[], object]], recipe: Settings) -> list[U
 
 def with_settings(error: UserError, recipe: Settings) -> list[UserError]:
     """Return what an error stands for; where nothing was found at a path, with the settings that hold the path."""
-    tree, found = dump_settings(recipe, "secret"), []
+    tree, errors = dump_settings(recipe, "secret"), []
     for part in error.parts or (error,):
         names = ", ".join(_places(tree, part.path)) if part.path else ""
-        found.append(UserError(part.problem + f" ({names})" * bool(names), part.rule, part.remedy))
-    return found
+        errors.append(UserError(part.problem + f" ({names})" * bool(names), part.rule, part.remedy))
+    return errors
 
 
-def _places(value: Any, wanted: str, key: str = "") -> Iterator[str]:
+def _places(value: Any, path: str, key: str = "") -> Iterator[str]:
     """Yield where a value stands in a JSON-like tree: `corpus.inputs[1].path`."""
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield from _places(inner, wanted, f"{key}.{name}" if key else name)
+            yield from _places(inner, path, f"{key}.{name}" if key else name)
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            yield from _places(inner, wanted, f"{key}[{number}]")
-    elif isinstance(value, str) and value.removeprefix(HUB) == wanted:
+            yield from _places(inner, path, f"{key}[{number}]")
+    elif isinstance(value, str) and value.removeprefix(HUB) == path:
         yield key
 
 
@@ -142,14 +142,14 @@ def unfit_inputs(settings: CorpusSettings) -> list[str]:
     """
     files = corpus_files(settings)
     set_aside = SetAside(len(files), settings.max_bad_file_share)
-    found = []
+    problems = []
     for file, error in unfit_files(files):
         set_aside.add(file.path, error.reason, tell=False)
-        found.append(
+        problems.append(
             f"{error.problem} and will be quarantined: {error.rule}. Take it out of the input {file.settings.path}; to "
             f"read it, add an entry of its own to corpus.inputs: {entry_of(file)}"
         )
-    return found
+    return problems
 
 
 def unfilled_vocabulary(recipe: Recipe, text_bytes: float | None) -> list[str]:
@@ -185,7 +185,11 @@ def refuse_moved(recipe: RunSettings, path: str, overrides: Sequence[str]) -> No
     """
     folder = Path(path).parent
     own = Path(path).name == "recipe.yaml" and (folder / LOCK).is_file() and is_resolved_recipe(Path(path))
-    if own and folder.resolve() != Path(recipe.out).resolve() and not any(one.startswith("out=") for one in overrides):
+    if (
+        own
+        and folder.resolve() != Path(recipe.out).resolve()
+        and not any(override.startswith("out=") for override in overrides)
+    ):
         raise UserError(
             f"{path} says out: {recipe.out}, and its run is in {folder}",
             "a run's own recipe continues the run beside it; paths in it are relative to where the command is given",
@@ -219,14 +223,14 @@ def parent_of(branch_from: str | None, run: Path) -> str | None:
     begun, so that its own job says whence it came."""
     if branch_from is None:
         return None
-    given = Path(branch_from).absolute()
-    if given.parent.parent in links_of(run.absolute(), "pretrain"):
+    named = Path(branch_from).absolute()
+    if named.parent.parent in links_of(run.absolute(), "pretrain"):
         for folder in folders_of(run, "pretrain"):
             with suppress(OSError, ValueError, KeyError, TypeError):
                 parent = Path(json.loads((folder / "logs" / JOB).read_bytes())["parent"])
-                if parent.name == given.name and parent.parents[2].samefile(run / MADE):
+                if parent.name == named.name and parent.parents[2].samefile(run / MADE):
                     return str(parent)
-        return str(given.resolve()) if given.exists() else branch_from
+        return str(named.resolve()) if named.exists() else branch_from
     return branch_from
 
 
@@ -295,8 +299,10 @@ def refuse_repeated_validation(recipe: Recipe) -> None:
     mixture, pretrain = recipe.corpus.mixture, recipe.pretrain
     if mixture is None or mixture.held_out or not pretrain.validation_samples or pretrain.packing == "sentence-pairs":
         return
-    drawn = mixture.max_epochs > 1 and (mixture.alpha < 1 or any(one.weight != 1 for one in mixture.sources.values()))
-    if drawn or any((one.epochs or 0) > 1 for one in mixture.sources.values()):
+    drawn = mixture.max_epochs > 1 and (
+        mixture.alpha < 1 or any(source.weight != 1 for source in mixture.sources.values())
+    )
+    if drawn or any((source.epochs or 0) > 1 for source in mixture.sources.values()):
         raise UserError(
             f"corpus.mixture repeats documents, and pretrain.validation_samples={pretrain.validation_samples} are to "
             "be held out of them",

@@ -196,10 +196,10 @@ def recipe_of(run: Path) -> Path:
     """
     path = run / "recipe.yaml"
     if not path.is_file():
-        known = [str(one.parent) for one in run.parent.glob("*/recipe.yaml")] if run.parent.is_dir() else []
-        told = f"{run} is no run folder" if run.exists() else f"{run} does not exist"
+        known = [str(path.parent) for path in run.parent.glob("*/recipe.yaml")] if run.parent.is_dir() else []
+        problem = f"{run} is no run folder" if run.exists() else f"{run} does not exist"
         raise UserError(
-            told + nearest(str(run), known), "a run folder holds recipe.yaml", "give the folder `out` of a recipe"
+            problem + nearest(str(run), known), "a run folder holds recipe.yaml", "give the folder `out` of a recipe"
         )
     return path
 
@@ -230,12 +230,12 @@ def refuse_instructions(tree: dict[str, Any], path: Path) -> None:
 
 def warnings(recipe: Recipe) -> list[str]:
     """Return what a run of the recipe leaves out that one may expect of it, as sentences without a full stop."""
-    found = []
+    lines = []
     if recipe.klue is None:
-        found.append("the recipe has no klue section: the model is not scored")
+        lines.append("the recipe has no klue section: the model is not scored")
     if recipe.corpus.decontaminate.enabled and not recipe.corpus.decontaminate.applies:
-        found.append(NOT_DECONTAMINATED)
-    return [*found, *filter(None, [recipe.corpus.pii.left_out])]
+        lines.append(NOT_DECONTAMINATED)
+    return [*lines, *filter(None, [recipe.corpus.pii.left_out])]
 
 
 def _benchmark(klue: dict[str, Any]) -> list[str]:
@@ -258,7 +258,6 @@ def _no_recipe(path: Path) -> UserError:
 
 
 def _has_key(tree: dict[str, Any]) -> bool:
-    """Return whether a recipe as written holds the key of the pseudonyms."""
     corpus = tree.get("corpus")
     pii = corpus.get("pii") if isinstance(corpus, dict) else None
     return isinstance(pii, dict) and pii.get("key") is not None

@@ -63,7 +63,7 @@ def given_up(verdicts: Sequence[Verdict], restart: str | None, stages: Sequence[
     return {name for begin in begins for name in names[names.index(begin) :]}
 
 
-def refuse_redoing(run: Path, verdicts: Sequence[Verdict], given: Collection[str]) -> None:
+def refuse_redoing(run: Path, verdicts: Sequence[Verdict], asked: Collection[str]) -> None:
     """Refuse to do again what took more than a minute, unless it was asked for.
 
     Args:
@@ -75,47 +75,47 @@ def refuse_redoing(run: Path, verdicts: Sequence[Verdict], given: Collection[str
         UserError: a stage would be done again; with what changed, and the ways on.
     """
     for verdict in verdicts:
-        if verdict.done or verdict.resumes or verdict.stage.name in given:
+        if verdict.done or verdict.resumes or verdict.stage.name in asked:
             continue
-        for held, own in verdict.earlier.items():
+        for work, own in verdict.earlier.items():
             changes = own or verdict.roots
-            seconds = work_seconds(run, held)
+            seconds = work_seconds(run, work)
             # another key is a mistake more often than a wish: pseudonyms of two keys do not go together
             if changes and (seconds is None or seconds > LONG_SECONDS or KEY_DIFFERS in changes):
-                raise _refusal(verdict.stage, held, seconds, changes)
+                raise _refusal(verdict.stage, work, seconds, changes)
 
 
-def work_seconds(run: Path, held: Path) -> float | None:
+def work_seconds(run: Path, folder: Path) -> float | None:
     """Return how long the work in a stage's folder took, None if unknown.
 
     Of unfinished work that is the span of the times of its beginning and of all that was written, in any order: where
     the clock was set back meanwhile, what was written last has an earlier time than the beginning.
     """
-    mark = held / WORK_MARK
+    mark = folder / WORK_MARK
     if not mark.is_file():
-        return seconds_of(run, held)
+        return seconds_of(run, folder)
     try:
         begun = float(json.loads(mark.read_bytes())[BEGUN])
     except (ValueError, KeyError, TypeError):
         return None
-    times = [begun, *(path.lstat().st_mtime for path in held.rglob("*"))]
-    for pattern in PIECES.get(held.name.partition("-")[0], ()):
-        times += [time for path in held.parent.glob(pattern) if (time := path.lstat().st_mtime) > begun]
+    times = [begun, *(path.lstat().st_mtime for path in folder.rglob("*"))]
+    for pattern in PIECES.get(folder.name.partition("-")[0], ()):
+        times += [time for path in folder.parent.glob(pattern) if (time := path.lstat().st_mtime) > begun]
     return max(times) - min(times)
 
 
-def _refusal(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str]) -> UserError:
-    extent = stage.extent(held)
+def _refusal(stage: Stage, folder: Path, seconds: float | None, changes: Sequence[str]) -> UserError:
+    extent = stage.extent(folder)
     work = " and ".join(filter(None, [extent, duration(seconds) + " of work" if seconds is not None else ""]))
     ways = ["restore what changed: the same command then continues"]
     if KEY_DIFFERS in changes:
         ways = ["set HUNMIN_PII_KEY to the run's own key: the same command then continues"]
-    if (checkpoints := checkpoints_in(held)) and _may_branch(changes):
+    if (checkpoints := checkpoints_in(folder)) and _may_branch(changes):
         ways.append(f"train on from a checkpoint: {BRANCH}={checkpoints[max(checkpoints)]}")
     ways.append(f"do the stage again: hunmin run … --restart {stage.name} (what is there stays)")
     shown = [*changes[:MOST_SHOWN], *([f"{len(changes) - MOST_SHOWN} more"] if len(changes) > MOST_SHOWN else [])]
     return UserError(
-        f"this run would do the stage '{stage.name}' again; {held}" + (f" holds {work}" if work else " is there")
+        f"this run would do the stage '{stage.name}' again; {folder}" + (f" holds {work}" if work else " is there")
         + "; changed since:\n" + "\n".join(f"  - {change}" for change in shown),
         "work of another key, and more than a minute of any work, is done again only when asked for"
         if KEY_DIFFERS in changes else "more than a minute of work is done again only when asked for",
@@ -124,6 +124,5 @@ def _refusal(stage: Stage, held: Path, seconds: float | None, changes: Sequence[
 
 
 def _may_branch(changes: Sequence[str]) -> bool:
-    """Return whether a branch may differ from its parent in all that has changed."""
     keys = [change.partition(":")[0] for change in changes]
     return all(key.startswith("pretrain.") and may_differ(key.removeprefix("pretrain.")) for key in keys)

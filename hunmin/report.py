@@ -78,12 +78,12 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
 
 def contamination(hits: Path) -> dict[str, int]:
     """Return {task: sentences of the corpus that were taken out for it}, tasks in the order of the benchmark."""
-    found = Counter[str]()
+    hits_by_task = Counter[str]()
     if is_there(hits):
         with hits.open("rb") as stream:
-            refuse_unfit(hits, lambda: found.update(str(json.loads(line)["task"]) for line in stream), own=False)
-    order = [*TASKS, *sorted(found.keys() - TASKS.keys())]
-    return {name: found[name] for name in order if found[name]}
+            refuse_unfit(hits, lambda: hits_by_task.update(str(json.loads(line)["task"]) for line in stream), own=False)
+    order = [*TASKS, *sorted(hits_by_task.keys() - TASKS.keys())]
+    return {name: hits_by_task[name] for name in order if hits_by_task[name]}
 
 
 def summary(report: dict[str, Any]) -> list[tuple[str, str]]:

@@ -93,7 +93,6 @@ def _refuse_undone(verdicts: Sequence[Verdict], rule: str, remedy: str) -> None:
 
 
 def _asks(stage: Stage, first: str | None, restart: str | None) -> str:
-    """Return the option that asks for a stage even if it is done, or ""."""
     return "--restart" if stage.name == restart else "--from" if stage.name == first else ""
 
 
@@ -212,7 +211,7 @@ def run(
     return verdicts
 
 
-def require_done(recipe: RunSettings, last: str, given: Sequence[str]) -> None:
+def require_done(recipe: RunSettings, last: str, words: Sequence[str]) -> None:
     """Refuse a run in which a stage up to `last` is not done.
 
     Args:
@@ -222,7 +221,7 @@ def require_done(recipe: RunSettings, last: str, given: Sequence[str]) -> None:
         UserError: one is not.
     """
     reads = f"the next one reads what the stages up to '{last}' have made"
-    _refuse_undone(judge_all(recipe, last=last), reads, f"hunmin run {shlex.join(masked_words(given))} --until {last}")
+    _refuse_undone(judge_all(recipe, last=last), reads, f"hunmin run {shlex.join(masked_words(words))} --until {last}")
 
 
 def _do(folder: RunFolder, recipe: RunSettings, stage: Stage, verdict: Verdict, anew: bool) -> None:

@@ -31,15 +31,15 @@ def stage_seconds(
         training: seconds of all steps of pretraining.
         klue: seconds of the fine-tunings; None where they are not known, or there are none.
     """
-    found: dict[str, float | None] = {
+    seconds_by_stage: dict[str, float | None] = {
         stage: None if text is None else text / rate / cores + TEXT_START_SECONDS for stage, rate in TEXT_RATES.items()
     }
-    if found["corpus"] is not None:
-        found["corpus"] += benchmark_bytes(recipe) / INDEX_RATE
-    found["pretrain"] = None if training is None else training + START_SECONDS
-    found["klue"] = 0.0 if recipe.klue is None else None if klue is None else klue + START_SECONDS
-    found |= {"embed": None, "export": SHORT_SECONDS, "report": SHORT_SECONDS}
-    return {stage: None if seconds is None else round(seconds, 1) for stage, seconds in found.items()}
+    if seconds_by_stage["corpus"] is not None:
+        seconds_by_stage["corpus"] += benchmark_bytes(recipe) / INDEX_RATE
+    seconds_by_stage["pretrain"] = None if training is None else training + START_SECONDS
+    seconds_by_stage["klue"] = 0.0 if recipe.klue is None else None if klue is None else klue + START_SECONDS
+    seconds_by_stage |= {"embed": None, "export": SHORT_SECONDS, "report": SHORT_SECONDS}
+    return {stage: None if seconds is None else round(seconds, 1) for stage, seconds in seconds_by_stage.items()}
 
 
 def benchmark_bytes(recipe: Recipe) -> int:
@@ -48,7 +48,7 @@ def benchmark_bytes(recipe: Recipe) -> int:
     if not settings.applies or NOT_NAMED in settings.benchmarks:
         return 0
     try:
-        files = [Path(file) for one in settings.benchmarks for file in benchmark_files(str(one))]
+        files = [Path(file) for place in settings.benchmarks for file in benchmark_files(str(place))]
     except UserError:  # told by the run
         return 0
     return sum(file.stat().st_size for file in files if file.is_file())

@@ -49,9 +49,9 @@ def _corpus_settings(recipe: Recipe) -> dict[str, Any]:
 
 
 def _corpus_inputs(recipe: Recipe) -> list[Input]:
-    refuse_without_sample([one if isinstance(one, str) else one.path for one in recipe.corpus.inputs])
+    refuse_without_sample([source if isinstance(source, str) else source.path for source in recipe.corpus.inputs])
     inputs = corpus_inputs(recipe)
-    _refuse_own(recipe, [one.path for one in inputs])
+    _refuse_own(recipe, [source.path for source in inputs])
     return inputs
 
 
@@ -73,11 +73,11 @@ def _check_inputs(recipe: Recipe, run: Path) -> None:
 def _refuse_own(recipe: Recipe, files: list[str]) -> None:
     """Raise a UserError where a run's folder, or what it writes there, is among the corpus's inputs."""
     run = Path(recipe.out)
-    given = [one if isinstance(one, str) else one.path for one in recipe.corpus.inputs]
-    within = [one for one in given if Path(one).is_dir() and run.resolve().is_relative_to(Path(one).resolve())]
+    places = [place if isinstance(place, str) else place.path for place in recipe.corpus.inputs]
+    within = [place for place in places if Path(place).is_dir() and run.resolve().is_relative_to(Path(place).resolve())]
     folders = [run / "logs", run / MADE, *(link for stage in STAGES for link in links_of(run, stage.folder))]
     written = tuple(f"{folder.absolute()}/" for folder in folders)
-    read = [one for one in files if str(Path(one).absolute()).startswith(written)]
+    read = [place for place in files if str(Path(place).absolute()).startswith(written)]
     if within or read:
         raise UserError(
             f"corpus.inputs reads {within[0]}, which holds the run folder {recipe.out}" if within

@@ -176,12 +176,12 @@ def judge(
 
     now = facts or Facts(stage.settings(recipe), None, rules_number(stage.name))
     manifest = read_manifest(final)
-    held = {final: Facts.of(manifest) if manifest else None, partial: read_mark(partial)}
-    differing = {path: work.differences(before, now) for path, before in held.items() if before and path != unfinished}
-    earlier = {path: told(stage, found, path == final) for path, found in differing.items()}
+    past = {final: Facts.of(manifest) if manifest else None, partial: read_mark(partial)}
+    differing = {path: work.differences(before, now) for path, before in past.items() if before and path != unfinished}
+    earlier = {path: difference_lines(stage, differs, path == final) for path, differs in differing.items()}
     own = [line for lines in earlier.values() for line in lines]
     counting = [
-        path for path, before in held.items() if before and facts and stage.includes(before, facts, path == final)
+        path for path, before in past.items() if before and facts and stage.includes(before, facts, path == final)
     ]
     for path in counting:
         earlier.pop(path, None)
@@ -192,7 +192,7 @@ def judge(
         why = f"output missing or cut short: {', '.join(whole.missing[:SHOWN_CHANGES])}"
         earlier[whole.folder] = (why,)  # made again it has the same bytes: no reason for stages after it
     elif own:
-        why = _reason(stage, next(found for found in differing.values() if found.any))
+        why = _reason(stage, next(differs for differs in differing.values() if differs.any))
         why += "; what is finished is kept" if counting else ""
     elif upstream and earlier:
         why = f"reads {', '.join(before.stage.name for before in upstream)}, to be done before it"
@@ -200,25 +200,24 @@ def judge(
     return Verdict(stage, False, why, unfinished, earlier, tuple(roots))
 
 
-def told(stage: Stage, found: Differences, finished: bool) -> tuple[str, ...]:
+def difference_lines(stage: Stage, differs: Differences, finished: bool) -> tuple[str, ...]:
     """Return differences in lines; a finished output may be of older rules."""
-    inputs = (f"the output of '{line}'" if line in stage.after else line for line in found.inputs)
-    rules = () if finished else (f"{stage.name} was begun by {line}" for line in found.rules)
-    return (*_settings(found), *rules, *inputs)
+    inputs = (f"the output of '{line}'" if line in stage.after else line for line in differs.inputs)
+    rules = () if finished else (f"{stage.name} was begun by {line}" for line in differs.rules)
+    return (*_settings(differs), *rules, *inputs)
 
 
-def _settings(found: Differences) -> list[str]:
+def _settings(differs: Differences) -> list[str]:
     """Return the settings that differ; a fingerprint of a key says nothing to a person, and one that comes or goes is
     told by pii.enabled."""
-    keys = [line for line in found.settings if KEY in line]
-    lines = [line for line in found.settings if line not in keys]
+    keys = [line for line in differs.settings if KEY in line]
+    lines = [line for line in differs.settings if line not in keys]
     return [*lines, *(KEY_DIFFERS for line in keys if "null" not in line)]
 
 
-def _reason(stage: Stage, found: Differences) -> str:
-    """Return the first kind of difference in one line."""
-    if settings := _settings(found):
+def _reason(stage: Stage, differs: Differences) -> str:
+    if settings := _settings(differs):
         return f"setting changed: {'; '.join(settings[:SHOWN_CHANGES])}"
-    if inputs := told(stage, Differences(inputs=found.inputs), finished=True):
+    if inputs := difference_lines(stage, Differences(inputs=differs.inputs), finished=True):
         return f"input changed: {', '.join(inputs[:SHOWN_CHANGES])}"
-    return told(stage, found, finished=False)[0]
+    return difference_lines(stage, differs, finished=False)[0]

@@ -76,7 +76,9 @@ def _stages(run: Path) -> Iterator[dict[str, Any]]:
     current = read_current(run)
     names = dict.fromkeys([*(stage.folder for stage in (*STAGES, *INSTRUCT_STAGES, ALONE)), *current[COUNTS]])
     folders = {folder_of(run, name): name for name in names}
-    for folder in [one for root in current[COUNTS].values() for one in with_lineage(run / MADE / root).values()]:
+    for folder in [
+        read_folder for root in current[COUNTS].values() for read_folder in with_lineage(run / MADE / root).values()
+    ]:
         folders.setdefault(folder, f"{MADE}/{folder.name}")
     for path in sorted((run / MADE).glob("*")):  # only the damaged ones among them have a row
         folders.setdefault(path, "")
@@ -115,7 +117,6 @@ def _read(folder: Path, digest: str | None) -> tuple[Manifest | None, list[str]]
 
 
 def _checkpoints(run: Path) -> Iterator[Path]:
-    """Yield the checkpoints of every training, in its order."""
     made = sorted(path for path in (run / MADE).glob("*-*") if (path / "checkpoints").is_dir())
     named = [folder for stage in TRAININGS for folder in reversed(folders_of(run, stage))]
     for folder in dict.fromkeys([*named, *made]):
@@ -149,9 +150,9 @@ def accept_changes(folder: Path) -> list[str]:
         UserError: it is no such folder, no manifest describes it, or a check refuses it.
     """
     remedy, whole = "name its folder: RUN/export, RUN/embed/model, RUN/tokenizer …", folder.resolve()
-    found = home_of(folder, changed=True)
+    described = home_of(folder, changed=True)
     is_model = (folder / "config.json").is_file()
-    if not found or not (is_model or (folder / "tokenizer.json").is_file()):
+    if not described or not (is_model or (folder / "tokenizer.json").is_file()):
         raise UserError(f"no manifest describes {folder}", "changes are accepted of a model or tokenizer", remedy)
     if is_model:
         from pretrain.decoders.load import open_decoder
@@ -161,7 +162,7 @@ def accept_changes(folder: Path) -> list[str]:
         (open_decoder if writes else open_model)(folder, changed=True)
     else:
         read_tokenizer(folder, changed=True)
-    home, manifest = found
+    home, manifest = described
     now = {(whole / name).relative_to(home).as_posix(): facts for name, facts in describe_outputs(whole).items()}
     before = {name: facts for name, facts in manifest.outputs.items() if (home / name).is_relative_to(whole)}
     others = {name: facts for name, facts in manifest.outputs.items() if name not in before}

@@ -49,6 +49,6 @@ def commit() -> str | None:
 
 def version_lines() -> list[str]:
     """Return "NAME VERSION" of this package, its sources, Python and the packages that matter."""
-    found = {name: installed(name) or "not installed" for name in (NAME, *SHOWN)}
+    others = {name: installed(name) or "not installed" for name in (NAME, *SHOWN)}
     own = {NAME: "", "source": source_hash(), "python": platform.python_version()}
-    return [f"{name} {number}" for name, number in {**own, **found}.items()]
+    return [f"{name} {number}" for name, number in {**own, **others}.items()]

@@ -56,7 +56,6 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
 
 
 def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str, Any]]:
-    """Do what `watch` says, in a folder that is this command's alone."""
     assert recipe.klue is not None  # `watch` refuses a recipe without
     out, failed, done = run / FOLDER, dict[int, str](), 0
     while True:
@@ -64,15 +63,15 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
         ended = training == folder_of(run, "pretrain") and read_manifest(training) is not None
         there, missed = checkpoints(run), set[int]()
         # what other trainings in this folder, or other settings, have left does not count
-        wanted = identity(recipe.klue, (read_metadata(there[-1][1]) or {}).get("fingerprint") if there else None)
-        write_scores(out, collect(out, wanted))  # a kill may have come before it
+        facts = identity(recipe.klue, (read_metadata(there[-1][1]) or {}).get("fingerprint") if there else None)
+        write_scores(out, collect(out, facts))  # a kill may have come before it
         for step, path in there:
-            if step in failed or read_scores(scores_file(out, step, wanted)):
+            if step in failed or read_scores(scores_file(out, step, facts)):
                 continue
             try:
                 if score_checkpoint(recipe, run, step, path):
                     done += 1
-                    write_scores(out, collect(out, wanted))
+                    write_scores(out, collect(out, facts))
                 else:
                     missed.add(step)
             except (UserError, DiskFullError):  # it would be the same with all others
@@ -96,7 +95,7 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
             "every checkpoint gets its scores",
             "fix the cause and run the same command again: what is scored is kept",
         )
-    return collect(out, wanted)
+    return collect(out, facts)
 
 
 def training_folder(run: Path) -> Path | None:
@@ -113,8 +112,8 @@ def checkpoints(run: Path) -> list[tuple[int, Path]]:
 
     training = training_folder(run)
     there = complete_checkpoints(training / "checkpoints") if training else []
-    held = ((step, path, read_metadata(path)) for step, path in there)
-    known = ((step, path, saved.get("settings", {})) for step, path, saved in held if saved)
+    described = ((step, path, read_metadata(path)) for step, path in there)
+    known = ((step, path, saved.get("settings", {})) for step, path, saved in described if saved)
     return [(step, path) for step, path, settings in known if last_learned(settings, step).scored]
 
 

@@ -207,7 +207,7 @@ def _told_apart(change: re.Match[str]) -> str:
     piece = change[1]
     if unicodedata.is_normalized("NFC", piece):
         return change[0]
-    return f"[-{' '.join(f'U+{ord(one):04X}' for one in piece)}-]"
+    return f"[-{' '.join(f'U+{ord(character):04X}' for character in piece)}-]"
 
 
 @app.command("pii", hidden=True, epilog="Example: hunmin corpus pii posts.csv --show 20")  # what many type
@@ -248,7 +248,6 @@ def pseudonymize(
 
 
 def _list_personal_data(paths: list[str], most: int | None, streams: tuple[str, str], as_json: bool) -> None:
-    """Print what the detectors find in files, as `hunmin init` would read them."""
     from data.pii.listing import personal_data
     from data.readers import list_files
     from data.units.fields import check_fields
@@ -263,16 +262,16 @@ def _list_personal_data(paths: list[str], most: int | None, streams: tuple[str, 
     files = list_files(new_inputs(paths, lambda path, columns: []))
     check_fields(files)
     say("what follows is personal data of your files", style="yellow")
-    found = personal_data(files, most)
+    values_by_type = personal_data(files, most)
     if as_json:
-        print_json({kind: of_type.as_json() for kind, of_type in found.items()})
+        print_json({kind: of_type.as_json() for kind, of_type in values_by_type.items()})
         return
-    for kind, of_type in found.items():
+    for kind, of_type in values_by_type.items():
         where = ", ".join(f"{label} {count:,}" for label, count in of_type.files.most_common(6))
         show(f"{kind}: {of_type.files.total():,} found, {len(of_type.distinct):,} distinct; {where}\n")
         for label, before, value, after in of_type.examples:
             show(f"  {label}  " + f"{before}⟦{value}⟧{after}".replace("\n", "⏎") + "\n")
-    if not found:
+    if not values_by_type:
         say("no personal data of the 16 types was found")
 
 
@@ -301,9 +300,9 @@ def decontaminate(
     with (
         open_input(source) as lines,
         open_output(out, b'"text"', overwrite, [*inputs, hits]) as written,
-        open_output(hits, b'"benchmark_guid":', overwrite, [*inputs, out]) as found,
+        open_output(hits, b'"benchmark_guid":', overwrite, [*inputs, out]) as hit_lines,
     ):
-        counts = decontaminate_stream(folder, lines, written, found)
+        counts = decontaminate_stream(folder, lines, written, hit_lines)
     report(counts, as_json, out if hits != "-" else "-")
 
 

@@ -18,7 +18,6 @@ COLOURS = {"ok": "green", "note": "yellow", "missing": "red", "broken": "red"}
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
     app.command("doctor", epilog="Example: hunmin doctor --run /data/runs")(doctor)
 
 
@@ -41,10 +40,10 @@ def doctor(
     else:
         table = Table("", "", "found", show_lines=False)
         for check in checks:
-            found = Text(check.found)
+            text = Text(check.found)
             if check.remedy:
-                found.append(f"\n→ {check.remedy}", style="bold" if check.bad else "dim")
-            table.add_row(check.name, Text(check.state, style=COLOURS[check.state]), found)
+                text.append(f"\n→ {check.remedy}", style="bold" if check.bad else "dim")
+            table.add_row(check.name, Text(check.state, style=COLOURS[check.state]), text)
         out = console(stderr=False)
         out.print(table)
         names = ", ".join(check.name for check in bad)

@@ -38,15 +38,15 @@ def data(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = Fals
     loaded = load_embed_recipe(recipe, overrides or [])
     settings = settings_of(loaded)
     _, tokenizer = read_base(base_of(loaded), settings)
-    found = describe_sets(load_sets(settings), tokenizer, settings.max_seq_len)
+    sets = describe_sets(load_sets(settings), tokenizer, settings.max_seq_len)
     rows = [
-        {name: value for name, value in one.items() if name not in ("counts", "examples")}
-        | {"counts": "; ".join(f"{what}: {n:,}" for what, n in one["counts"].items() if n)}
-        for one in found
+        {name: value for name, value in facts.items() if name not in ("counts", "examples")}
+        | {"counts": "; ".join(f"{what}: {n:,}" for what, n in facts["counts"].items() if n)}
+        for facts in sets
     ]
-    _print(found if as_json else rows, as_json)
-    for one in () if as_json else found:
-        show("\n".join([f"{one['set']}:", *(" → ".join(row) for row in one["examples"])]) + "\n")
+    _print(sets if as_json else rows, as_json)
+    for facts in () if as_json else sets:
+        show("\n".join([f"{facts['set']}:", *(" → ".join(row) for row in facts["examples"])]) + "\n")
 
 
 @app.command(epilog=r"Example: hunmin embed train configs/embed-small.yaml embed.sources='\[klue]' embed.base=runs/x")
@@ -99,11 +99,11 @@ def score(
 
     claim_folder(Path(out), "scores by mteb")
     tuned = folder_of(Path(model), "embed") / "model"
-    found = score_models(
+    table = score_models(
         tuned if tuned.is_dir() else find(model, "model"), data or (), Path(out), task or (),
         find(base, "model") if base else None, truncate, backend=backend or "", hub=hub, large=large,
     )  # fmt: skip
-    _print_table(found, as_json)
+    _print_table(table, as_json)
 
 
 @app.command(
@@ -130,8 +130,11 @@ def rerank_train(recipe: RecipePath, overrides: Overrides = None, out: Out = Non
     from hunmin.embed.results import train_reranker
 
     counts = train_reranker(_loaded(recipe, overrides), out)
-    told = {one["set"]: {"pairs": one["rows"], "licence": one["licence"]} for one in counts["sets"]}
-    _print_by("set", told, as_json)
+    facts = {
+        facts_of_set["set"]: {"pairs": facts_of_set["rows"], "licence": facts_of_set["licence"]}
+        for facts_of_set in counts["sets"]
+    }
+    _print_by("set", facts, as_json)
 
 
 @rerank.command("score", epilog="Example: hunmin embed rerank score my.yaml embed.score='[SQuADKorV1Retrieval]'")
@@ -144,13 +147,14 @@ def rerank_score(recipe: RecipePath, overrides: Overrides = None, as_json: AsJso
     loaded = _loaded(recipe, overrides)
     s = settings_of(loaded)
     models = tuned_model(loaded, s.mine.model), tuned_model(loaded, s.rerank.model, "rerank")
-    found = score_reranker(s, *models)
+    scores = score_reranker(s, *models)
     rows = {
-        task: {"queries": one["queries"]} | {
-            f"{metric} {when}": f"{one[when][metric]:.2f}" for metric in one["after"] for when in ("before", "after")
-        } for task, one in found.items()
+        task: {"queries": of_task["queries"]} | {
+            f"{metric} {when}": f"{of_task[when][metric]:.2f}"
+            for metric in of_task["after"] for when in ("before", "after")
+        } for task, of_task in scores.items()
     }  # fmt: skip
-    _print_by("task", found if as_json else rows, as_json)
+    _print_by("task", scores if as_json else rows, as_json)
 
 
 @rerank.command("teach", epilog="Example: hunmin embed rerank teach my.yaml embed.rerank.model=runs/reranker")
@@ -175,9 +179,8 @@ def _loaded(recipe: str, overrides: list[str] | None) -> WithEmbed:
     return load_embed_recipe(recipe, overrides or [])
 
 
-def _print_by(name: str, found: dict[str, dict[str, Any]], as_json: bool) -> None:
-    """Print facts by set or task on stdout."""
-    _print(found if as_json else [{name: key} | row for key, row in found.items()], as_json)
+def _print_by(name: str, facts: dict[str, dict[str, Any]], as_json: bool) -> None:
+    _print(facts if as_json else [{name: key} | row for key, row in facts.items()], as_json)
 
 
 def _print(rows: Any, as_json: bool) -> None:

@@ -89,7 +89,7 @@ def show(
 def answer(
     model: DecoderName,
     prompt: Annotated[str | None, typer.Option("--prompt", help="Instruction to answer.")] = None,
-    given: Annotated[str | None, typer.Option("--in", help='Rows to answer: "instruction", optional "input".')] = None,
+    source: Annotated[str | None, typer.Option("--in", help='Rows to answer: "instruction", optional "input".')] = None,
     out: Annotated[str | None, typer.Option("--out", help='JSON Lines to write: the rows with "answer".')] = None,
     max_new_tokens: Annotated[int, typer.Option("--max-new-tokens", min=1, help="Maximum tokens per answer.")] = 256,
     batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Batch size in prompts.")] = 8,
@@ -105,19 +105,19 @@ def answer(
     from leaderboard.rows import read_rows
     from pretrain.decoders.answer import answer as answers
 
-    if (prompt is None) == (given is None) or (given is None) != (out is None):
+    if (prompt is None) == (source is None) or (source is None) != (out is None):
         raise UserError("give --prompt TEXT, or --in FILE with --out FILE")
-    file = OutputFile(Path(out), b'"answer":', overwrite, [given or "-"]) if out else None
-    rows: list[dict[str, Any]] = [{"instruction": prompt}] if given is None else read_rows(Path(given))
+    file = OutputFile(Path(out), b'"answer":', overwrite, [source or "-"]) if out else None
+    rows: list[dict[str, Any]] = [{"instruction": prompt}] if source is None else read_rows(Path(source))
     for number, row in enumerate(rows, 1):
         if not isinstance(row.get("instruction"), str) or not isinstance(row.get("input") or "", str):
-            raise UserError(f'{given}, row {number}: "instruction" is not text', remedy="fix the row")
+            raise UserError(f'{source}, row {number}: "instruction" is not text', remedy="fix the row")
     messages = [user_message(row["instruction"], row.get("input") or "") for row in rows]
-    found = answers(decoder_folder(model), messages, max_new_tokens, batch_size, device)
+    texts = answers(decoder_folder(model), messages, max_new_tokens, batch_size, device)
     if file is None:
-        printed(next(found) + "\n")
+        printed(next(texts) + "\n")
         return
     with file.open(as_given=True) as stream:
-        for row, text in zip(rows, found, strict=True):
+        for row, text in zip(rows, texts, strict=True):
             stream.write(json.dumps({**row, "answer": text}, ensure_ascii=False) + "\n")
     say(f"{len(rows):,} answers: {out}")

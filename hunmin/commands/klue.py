@@ -115,11 +115,11 @@ def finetune(
 
     commits = read_commits(Path(out))
     folder = find(model, "model", commits)
-    given = {
+    options = {
         "data": str(find(data, "dataset", commits)), "tasks": task, "suites": suite, "seeds": seeds, "search": search,
         "baseline_random": baseline_random, "save_model": save_model, "keep_head": keep_head,
     }  # fmt: skip
-    tree = {key: value for key, value in given.items() if value}  # what is left out has the setting's default
+    tree = {key: value for key, value in options.items() if value}  # what is left out has the setting's default
     settings = parse_settings(KlueSettings, apply_overrides(tree, inside(overrides or [], "klue")), "command line")
     if settings.benchmarks:
         settings = settings.model_copy(update={"benchmarks": str(find(settings.benchmarks, "dataset", commits))})
@@ -186,7 +186,7 @@ def predict(
         str,
         typer.Argument(metavar="TASK", help="Task of the model: ynat …", autocompletion=completion.tasks),
     ],
-    given: Annotated[str, typer.Option("--in", help="JSON Lines with the task's fields; labels are ignored.")],
+    source: Annotated[str, typer.Option("--in", help="JSON Lines with the task's fields; labels are ignored.")],
     out: Annotated[str, typer.Option("--out", help='JSON Lines to write: {"guid", "prediction"}.')],
     device: Annotated[str, typer.Option("--device", help="Device: cpu, cuda, cuda:1 …")] = "cpu",
     probabilities: Annotated[
@@ -198,7 +198,7 @@ def predict(
     """Predict labels of new texts with a fine-tuned model; benchmark files work too, their labels are ignored."""
     from klue.predict import predict_file
 
-    counts = predict_file(find(model, "model"), task, Path(given), Path(out), device, probabilities, overwrite)
+    counts = predict_file(find(model, "model"), task, Path(source), Path(out), device, probabilities, overwrite)
     if as_json:
         print_json({**counts, "out": out}, indent=None)
     else:
@@ -253,22 +253,22 @@ def report(
     from klue.print_report import Wanted, print_report
 
     chart = plot_file(Path(plot), "--plot", overwrite) if plot else None
-    found = [(given, klue_folder(Path(given))) for given in folders]
-    runs = {given: run_and_stage(path)[0] for given, path in found}
+    named = [(name, klue_folder(Path(name))) for name in folders]
+    runs = {name: run_and_stage(path)[0] for name, path in named}
     recipes = {  # of what `klue finetune` wrote there are none
-        path: load_recipe(recipe, []) for given, path in found if (recipe := runs[given] / "recipe.yaml").is_file()
+        path: load_recipe(recipe, []) for name, path in named if (recipe := runs[name] / "recipe.yaml").is_file()
     }
     if published is None:
         published = all(recipe.published for recipe in recipes.values())
-    held = {given: contamination(folder_of(run, "corpus") / "hits.jsonl") for given, run in runs.items()}
+    contaminated = {name: contamination(folder_of(run, "corpus") / "hits.jsonl") for name, run in runs.items()}
     names = {path: recipe.name for path, recipe in recipes.items()}
     kind: Form = "json" if as_json else form
-    print_report(Wanted(found, kind, chart, interval, details or [], worst, data, published, held, names))
+    print_report(Wanted(named, kind, chart, interval, details or [], worst, data, published, contaminated, names))
 
 
-def klue_folder(given: Path) -> Path:
+def klue_folder(path: Path) -> Path:
     """Return the folder with results: of a run folder its `klue`, else the folder itself."""
-    return of_run_or_itself(given, "klue")
+    return of_run_or_itself(path, "klue")
 
 
 @app.command(epilog="Example: hunmin klue watch runs/x klue.seeds=1 klue.training.epochs=2")

@@ -17,7 +17,6 @@ EPILOG = (
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
     app.command("launch", epilog=EPILOG)(launch)
 
 

@@ -91,20 +91,20 @@ def correlate(
     from leaderboard.correlate import heat_map
 
     file = plot_file(Path(plot), "--plot", overwrite) if plot else None
-    found = correlations([of_run_or_itself(Path(file), "leaderboard") for file in files])
+    result = correlations([of_run_or_itself(Path(file), "leaderboard") for file in files])
     if file:
-        heat_map(found, file)
+        heat_map(result, file)
     if as_json:
-        print_json(found)
+        print_json(result)
         return
-    told, shown = found["published"], "{value:.2f} ({interval[0]:.2f} to {interval[1]:.2f})"
+    published, shown = result["published"], "{value:.2f} ({interval[0]:.2f} to {interval[1]:.2f})"
     rows = [
         {"tasks": " × ".join(pair["tasks"]), "models": pair["n"], "note": pair["note"]}
         | {name: shown.format(**pair[name]) if name in pair else "" for name in ("spearman", "pearson", "kendall")}
-        for pair in found["pairs"]
+        for pair in result["pairs"]
     ]
-    print_rows(rows or [{"tasks": "fewer than two", "models": len(found["models"])}])
-    show(f"published: {told['value']} between {told['of']}; unknown: {told['unknown']}\n")
+    print_rows(rows or [{"tasks": "fewer than two", "models": len(result["models"])}])
+    show(f"published: {published['value']} between {published['of']}; unknown: {published['unknown']}\n")
 
 
 def print_board(paths: list[str], form: Form) -> None:

@@ -21,7 +21,6 @@ CardLanguage = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
     app.command("pretrain", epilog="Example: hunmin pretrain configs/quickstart.yaml")(pretrain)
     app.command("card", epilog="Example: hunmin card runs/x --language ko")(card)
     app.command("export", epilog="Example: hunmin export runs/x/pretrain/checkpoints/step-00001000 --out model")(export)
@@ -164,24 +163,22 @@ def export(
 
 
 def _export_served(model: Path, onnx: bool, int8: bool, gguf: bool, overwrite: bool, as_json: bool) -> None:
-    """Add to an encoder's folder what other programs serve, and print the size of each file, and of a graph its speed
-    and smallest cosine."""
     from hunmin.hub.publish import refuse_damaged_model
     from hunmin.instruct.plan import print_rows
 
     refuse_damaged_model(model)
-    found: dict[str, dict[str, Any]] = {}
+    files: dict[str, dict[str, Any]] = {}
     if gguf:
         from embed.gguf import export_gguf
 
-        found["gguf"] = {"bytes": export_gguf(model, overwrite).stat().st_size}
+        files["gguf"] = {"bytes": export_gguf(model, overwrite).stat().st_size}
     if onnx:
         from embed.onnx import export_encoder
 
-        found |= export_encoder(model, int8, overwrite)
+        files |= export_encoder(model, int8, overwrite)
     columns = ("bytes", "sentences_per_second", "cosine")
-    print_json(found) if as_json else print_rows(
-        [{"file": name} | {column: one.get(column, "-") for column in columns} for name, one in found.items()]
+    print_json(files) if as_json else print_rows(
+        [{"file": name} | {column: facts.get(column, "-") for column in columns} for name, facts in files.items()]
     )
 
 

@@ -13,7 +13,6 @@ from hunmin.commands.model import CardLanguage, Dtype, Public
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
     app.command("push", epilog="Example: hunmin push runs/x OWNER/NAME --dry-run")(push)
 
 
@@ -57,19 +56,19 @@ def push(
         raise UserError(f"{what} is not a folder", remedy="name a run, checkpoint, tokenizer or model folder")
     if license is not None:
         check_license(license)
-    found = checkpoint_in(folder)
-    name = repository or (load_recipe(found[1] / "recipe.yaml").hub.repository if found else None)
+    of_run = checkpoint_in(folder)
+    name = repository or (load_recipe(of_run[1] / "recipe.yaml").hub.repository if of_run else None)
     if name is None:
         raise UserError(f"{what} has no repository", remedy=f"name one: hunmin push {what} OWNER/NAME")
-    embeds = not found and (folder / "modules.json").is_file()
+    embeds = not of_run and (folder / "modules.json").is_file()
     if scores and not embeds:
         raise UserError(f"--scores {scores}", "it names the scores of an embedder", "leave it out")
-    if language == "ko" and not (found or embeds) and (folder / "tokenizer.json").is_file():
+    if language == "ko" and not (of_run or embeds) and (folder / "tokenizer.json").is_file():
         raise UserError(f"--language {language}", "this kind of card is in English alone", "leave it out")
-    if not found:
+    if not of_run:
         refuse_damaged_model(folder)
-    if found:
-        url = publish_checkpoint(*found, name, not public, dtype, language, dry_run, license=license)
+    if of_run:
+        url = publish_checkpoint(*of_run, name, not public, dtype, language, dry_run, license=license)
     elif embeds:
         from hunmin.hub.embeddings import publish_embeddings
 

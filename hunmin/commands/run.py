@@ -25,7 +25,6 @@ ENDED = ("finished", "failed")
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
     app.command(
         "run", epilog="Example: hunmin run configs/quickstart.yaml out=runs/short pretrain.steps=200 --until export"
     )(run)
@@ -280,9 +279,9 @@ def report(
         print_report(run, page)
     else:
         lines = [
-            (one.name, stage_line(one.name, one.counts, validation_ends(facts)))
-            for one in facts.stages
-            if one.counts and one.state in ("done", "outdated")
+            (stage.name, stage_line(stage.name, stage.counts, validation_ends(facts)))
+            for stage in facts.stages
+            if stage.counts and stage.state in ("done", "outdated")
         ]
         print_unfinished(facts.name, headline(facts), [line for line in lines if line[1]], page)
         if watch:
@@ -297,12 +296,12 @@ def _compare(runs: list[Path], out: str | None, language: Language | None, overw
     if of_one:
         raise UserError(f"--watch, --with-text or --json with {len(runs)} runs", "these are of one run", "name one run")
     path = Path(out or COMPARISON)
-    found = write_comparison(runs, path, language, overwrite)
-    for key, values in differing_settings(found).items():
+    facts = write_comparison(runs, path, language, overwrite)
+    for key, values in differing_settings(facts).items():
         say(f"{key}: {differing_parts(values)}")
-    if differs := unequal(found):
+    if differs := unequal(facts):
         say(f"warning: the runs differ in {', '.join(differs)}: no run is marked as the better one", style="yellow")
-        if sum(bool(one.klue.rows) for one in found) > 1:
+        if sum(bool(of_run.klue.rows) for of_run in facts) > 1:
             folders = shlex.join(map(str, runs))
             say(f"whether their scores differ by more than chance: hunmin klue report {folders} --interval")
     console(stderr=False).print(f"page:   {path}")

@@ -20,7 +20,6 @@ from hunmin.new_recipe import Size, new_recipe
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
     app.command("init", epilog="Example: hunmin init --text 'texts/*.jsonl' --size small --klue klue-benchmark")(init)
     app.command("recipes", epilog="Example: hunmin recipes --copy klue-roberta-base")(recipes)
 
@@ -64,7 +63,6 @@ def init(
 
 
 def _say_hours(out: str) -> None:
-    """Print about how long the recipe takes on this machine, where its inputs are here."""
     from hunmin.cost import cost_plan
     from hunmin.recipe import load_recipe
     from hunmin.stages import stages_of
@@ -83,11 +81,11 @@ def _say_hours(out: str) -> None:
 
 def _ask_columns(path: str, columns: Sequence[str]) -> list[str]:
     """Return the columns with text of a file that shows none: asked for on a terminal."""
-    told = f"{path} shows no column with Korean text; its columns are {', '.join(columns)}"
+    problem = f"{path} shows no column with Korean text; its columns are {', '.join(columns)}"
     if not sys.stdin.isatty():
-        say(f"warning: {told}: set its text_field in the recipe", style="yellow")
+        say(f"warning: {problem}: set its text_field in the recipe", style="yellow")
         return []
-    say(told)
+    say(problem)
     names = typer.prompt("Columns with the text, separated by commas", err=True, default=columns[0]).split(",")
     return [name.strip() for name in names if name.strip()]
 

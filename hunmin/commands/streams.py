@@ -55,7 +55,6 @@ def report(counts: dict[str, Any], as_json: bool, out: str) -> None:
 
 
 def _flat(counts: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
-    """Yield the numbers, each named by its path."""
     for name, value in counts.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{name}: ")

@@ -79,23 +79,28 @@ def package_checks(answers: dict[str, Answer]) -> list[Check]:
         facts = metadata(NAME)
     except PackageNotFoundError:
         return [Check(NAME, "missing", "it is not installed, so that nobody knows what it needs", "make install")]
-    wanted, found = facts["Requires-Python"], platform.python_version()
-    if found not in SpecifierSet(wanted):
+    supported, running = facts["Requires-Python"], platform.python_version()
+    if running not in SpecifierSet(supported):
         return [
-            Check("python", "broken", f"{found}; {wanted} is needed", f"make PYTHON=python3 with a Python {wanted}")
+            Check(
+                "python",
+                "broken",
+                f"{running}; {supported} is needed",
+                f"make PYTHON=python3 with a Python {supported}",
+            )
         ]
-    checks = [Check("python", "ok", f"{found}, hunmin {facts['Version']}")]
+    checks = [Check("python", "ok", f"{running}, hunmin {facts['Version']}")]
     lines = [Requirement(line) for line in requires(NAME) or []]
-    always = {one.name: one for one in lines if _is_of(one, "")}
+    always = {need.name: need for need in lines if _is_of(need, "")}
     for name in BY_THEMSELVES:
         checks.append(_package(always.pop(name), answers.get(name, {})))
-    if problems := {_line(one): problem for one in always.values() if (problem := _problem(one))}:
+    if problems := {_line(need): problem for need in always.values() if (problem := _problem(need))}:
         checks.append(Check("other packages", "missing", "; ".join(problems.values()), pip_install(*problems)))
     else:
         checks.append(Check("other packages", "ok", f"{len(always)} are installed, in the ranges of setup.cfg"))
     names = [extra for extra in facts.get_all("Provides-Extra") or [] if extra not in FOR_DEVELOPERS]
-    extras = {extra: [one for one in lines if _is_of(one, extra) and not _is_of(one, "")] for extra in names}
-    there = [extra for extra, of in extras.items() if all(installed(one.name) for one in of)]
+    extras = {extra: [need for need in lines if _is_of(need, extra) and not _is_of(need, "")] for extra in names}
+    there = [extra for extra, of in extras.items() if all(installed(need.name) for need in of)]
     absent = [f"{extra} ({', '.join(map(_line, of))})" for extra, of in extras.items() if extra not in there]
     text = f"installed: {', '.join(there) or 'none'}; not: {', '.join(absent) or 'none'}"
     return [*checks, Check("extras", "ok", text)]
@@ -103,20 +108,20 @@ def package_checks(answers: dict[str, Answer]) -> list[Check]:
 
 def _package(need: Requirement, answer: Answer) -> Check:
     """Return the check of a package by its metadata, and by what its probe has said."""
-    name, found, line = need.name, installed(need.name), _line(need)
+    name, version, line = need.name, installed(need.name), _line(need)
     if problem := _problem(need):
-        return Check(name, "broken" if found else "missing", problem, pip_install(line))
+        return Check(name, "broken" if version else "missing", problem, pip_install(line))
     if "error" in answer:
         again = pip_install(line).replace(" install ", " install --force-reinstall ", 1)
-        return Check(name, "broken", f"{found} is installed and does not work: {answer['error']}", again)
+        return Check(name, "broken", f"{version} is installed and does not work: {answer['error']}", again)
     seen = answer.get("found", {})
     if "morphemes" in seen:
-        return Check(name, "ok", f"{found}: {' + '.join(seen['morphemes'])}")
+        return Check(name, "ok", f"{version}: {' + '.join(seen['morphemes'])}")
     if "cuda" in seen:
         built = f"CUDA {seen['cuda']}" if seen["cuda"] else f"ROCm {seen['hip']}" if seen["hip"] else "the CPU alone"
         driver = f"; driver {seen['driver']}" if seen["driver"] else ""
-        return Check(name, "ok", f"{found}, built for {built}{driver}")
-    return Check(name, "ok", str(found))
+        return Check(name, "ok", f"{version}, built for {built}{driver}")
+    return Check(name, "ok", str(version))
 
 
 def _is_of(need: Requirement, extra: str) -> bool:
@@ -129,34 +134,34 @@ def _line(need: Requirement) -> str:
 
 def _problem(need: Requirement) -> str:
     """Return a sentence if a package is not installed or its version lies outside of its range, else ""."""
-    found = installed(need.name)
-    if found is None:
+    version = installed(need.name)
+    if version is None:
         return f"{_line(need)} is not installed"
-    inside = need.specifier.contains(found, prereleases=True)
-    return "" if inside else f"{need.name} {found} is installed, {need.specifier} is needed"
+    inside = need.specifier.contains(version, prereleases=True)
+    return "" if inside else f"{need.name} {version} is installed, {need.specifier} is needed"
 
 
 def device_check(torch: Answer) -> Check:
     """Return the devices that training would compute on."""
     if "error" in torch:
         return Check("devices", "broken", "not known: torch does not work", "fix torch first")
-    found = torch["found"]
-    if found["tpu"]:
+    seen = torch["found"]
+    if seen["tpu"]:
         return Check("devices", "ok", "TPU; bf16")
-    if faults := [f"{gpu['name']}: {gpu['fault']}" for gpu in found["gpus"] if gpu["fault"]]:
+    if faults := [f"{gpu['name']}: {gpu['fault']}" for gpu in seen["gpus"] if gpu["fault"]]:
         text = "; ".join(dict.fromkeys(faults))
         remedy = "look at nvidia-smi"
         if "no kernel image" in text:
-            text += f": this torch, for CUDA {found['cuda']}, has no kernels for it"
+            text += f": this torch, for CUDA {seen['cuda']}, has no kernels for it"
             remedy = f"{pip_install('torch')} --force-reinstall --index-url {OLDER_GPUS}"
         return Check("devices", "broken", text, remedy)
-    if found["gpus"]:
-        names = [_described(gpu, bool(found["hip"])) for gpu in found["gpus"]]
+    if seen["gpus"]:
+        names = [_described(gpu, bool(seen["hip"])) for gpu in seen["gpus"]]
         return Check("devices", "ok", "; ".join(f"{names.count(name)} × {name}" for name in dict.fromkeys(names)))
-    if found["driver"]:
-        why = "; ".join(found["warned"]) or "no GPU is seen" if found["cuda"] else "this torch is built for the CPU"
+    if seen["driver"]:
+        why = "; ".join(seen["warned"]) or "no GPU is seen" if seen["cuda"] else "this torch is built for the CPU"
         remedy = f"{pip_install('torch')} --force-reinstall --index-url https://pypi.org/simple"
-        if found["cuda"]:
+        if seen["cuda"]:
             remedy = "look at nvidia-smi and CUDA_VISIBLE_DEVICES"
         return Check("devices", "note", f"the CPU alone, though an NVIDIA driver is here: {why}", remedy)
     return Check("devices", "ok", "the CPU alone; fp32")
@@ -171,8 +176,8 @@ def _described(gpu: dict[str, Any], amd: bool) -> str:
 
 def compiler_check(torch: Answer) -> Check:
     """Return whether torch.compile finds what it compiles with: it is used on GPUs unless switched off."""
-    found = torch.get("found", {})
-    compiler = os.environ.get("CXX") or found.get("compiler")
+    seen = torch.get("found", {})
+    compiler = os.environ.get("CXX") or seen.get("compiler")
     lacks = [] if compiler else ["a C++ compiler"]
     if not (Path(sysconfig.get_paths()["include"]) / "Python.h").exists():
         lacks.append("Python.h")
@@ -180,7 +185,7 @@ def compiler_check(torch: Answer) -> Check:
         return Check("compiler", "ok", f"{compiler}, with Python's headers")
     return Check(
         "compiler",
-        "missing" if found.get("gpus") else "note",
+        "missing" if seen.get("gpus") else "note",
         f"{' and '.join(lacks)} not found; pretrain.compile needs both, and is on by default on a GPU",
         "apt install g++ python3-dev (or: conda install gxx_linux-64), or set pretrain.compile=false",
     )
@@ -201,8 +206,8 @@ def memory_checks() -> list[Check]:
     ]  # fmt: skip
 
 
-def _enough(name: str, found: float, bound: float, shown: str, remedy: str) -> Check:
-    return Check(name, "ok", shown) if found >= bound else Check(name, "note", shown, remedy)
+def _enough(name: str, amount: float, bound: float, shown: str, remedy: str) -> Check:
+    return Check(name, "ok", shown) if amount >= bound else Check(name, "note", shown, remedy)
 
 
 def free_memory() -> float:
@@ -250,11 +255,11 @@ def hub_checks(hub: Answer) -> list[Check]:
             "export HF_HUB_OFFLINE=1, so that nothing waits for it; HTTPS_PROXY for a proxy, HF_ENDPOINT for a mirror",
         )  # fmt: skip
     there = {"HF_TOKEN": seen["token"], "HUNMIN_PII_KEY": bool(os.environ.get("HUNMIN_PII_KEY"))}
-    found = ", ".join(f"{name} is {'set' if is_set else 'not set'}" for name, is_set in there.items())
+    variables = ", ".join(f"{name} is {'set' if is_set else 'not set'}" for name, is_set in there.items())
     if there["HUNMIN_PII_KEY"]:
-        return [network, Check("keys", "ok", found)]
+        return [network, Check("keys", "ok", variables)]
     remedy = (
         "[ -s ~/.hunmin-pii-key ] || (umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key); "
         "export HUNMIN_PII_KEY=$(cat ~/.hunmin-pii-key)"
     )
-    return [network, Check("keys", "note", f"{found}; pseudonyms in a corpus of yours need HUNMIN_PII_KEY", remedy)]
+    return [network, Check("keys", "note", f"{variables}; pseudonyms in a corpus of yours need HUNMIN_PII_KEY", remedy)]

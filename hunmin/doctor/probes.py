@@ -58,7 +58,7 @@ def _torch() -> dict[str, Any]:
         from torch.utils import collect_env
 
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    found = torch.accelerator.current_accelerator(check_available=True)
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
     gcc, clang = collect_env.get_gcc_version(collect_env.run), collect_env.get_clang_version(collect_env.run)
     return {
         "cuda": torch.version.cuda,
@@ -66,7 +66,7 @@ def _torch() -> dict[str, Any]:
         "driver": collect_env.get_nvidia_driver_version(collect_env.run),
         "compiler": f"g++ {gcc}" if gcc else f"clang++ {clang}" if clang else None,
         "gpus": [_gpu(torch, index) for index in range(count)],
-        "tpu": found is not None and found.type == "tpu",
+        "tpu": accelerator is not None and accelerator.type == "tpu",
         "warned": [str(item.message).splitlines()[0] for item in warned if "CUDA" in str(item.message)],
     }
 
@@ -105,7 +105,6 @@ def _mecab() -> dict[str, Any]:
 
 
 def _hub() -> dict[str, Any]:
-    """Return the hub's address, whether it answers, and whether there is a token for it."""
     from huggingface_hub import constants, get_session, get_token
 
     address, offline, fault = constants.ENDPOINT, constants.HF_HUB_OFFLINE, ""

@@ -19,10 +19,10 @@ def dry_run_embed(recipe: EmbedRecipe, *asked: str | None) -> dict[str, Any]:
     from embed.batches import epoch_batches
     from embed.data import load_sets, refuse_small_sets
 
-    rows = [{"stage": one.stage.name, "runs": not one.done, "why": one.why} for one in judge_all(recipe, *asked)]
+    rows = [{"stage": each.stage.name, "runs": not each.done, "why": each.why} for each in judge_all(recipe, *asked)]
     check_models(recipe)
     sets, batch = load_sets(recipe.embed), recipe.embed.batch
     refuse_small_sets(sets, batch)
-    steps = recipe.embed.steps or recipe.embed.epochs * sum(epoch_batches(one, batch) for one in sets)
-    tuning = {"rows": {one.name: len(one.texts) for one in sets}, "batch": batch, "steps": steps}
+    steps = recipe.embed.steps or recipe.embed.epochs * sum(epoch_batches(each, batch) for each in sets)
+    tuning = {"rows": {each.name: len(each.texts) for each in sets}, "batch": batch, "steps": steps}
     return {"out": recipe.out, "stages": rows, "tuning": tuning}

@@ -34,13 +34,16 @@ def set_inputs(settings: EmbedSettings) -> list[Input]:
     """Return the files of the data sets and of the scored tasks, in their order."""
     from embed.sets import set_files
 
-    return [one for number, path in enumerate(set_files(settings), 1) for one in labelled(f"set {number}", [path])]
+    return [entry for number, path in enumerate(set_files(settings), 1) for entry in labelled(f"set {number}", [path])]
 
 
 def _inputs(recipe: WithEmbed) -> list[Input]:
     settings = settings_of(recipe)
     models = {"base": settings.base, "guide": settings.guide}
-    return [*set_inputs(settings), *(one for key, name in models.items() for one in model_inputs(key, name, "model"))]
+    return [
+        *set_inputs(settings),
+        *(entry for key, name in models.items() for entry in model_inputs(key, name, "model")),
+    ]
 
 
 def train_on(recipe: WithEmbed, settings: EmbedSettings, out: Path, reranker: bool = False) -> Counts:

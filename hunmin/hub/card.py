@@ -109,13 +109,12 @@ def pairs(rows: Mapping[str, str]) -> str:
 
 def fenced(content: str, language: str) -> str:
     """Return a block of code, within a fence that nothing in it ends."""
-    longest = max((len(found) for found in re.findall("`+", content)), default=0)
+    longest = max((len(fence) for fence in re.findall("`+", content)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{content}{fence}"
 
 
 def _training(facts: Facts, words: Words) -> dict[str, Any]:
-    """Return the values of the model, of its training and of what to mind."""
     s, work, pii = facts.recipe.pretrain, facts.work, facts.recipe.corpus.pii
     o, m, entries = s.optimizer, s.model, facts.counts["tokenizer"].get("vocab_size", 0)
     parameters = facts.counts["export"].get("parameters") or ARCHITECTURES[m.type].parameters(m, entries, s.max_seq_len)
@@ -168,7 +167,6 @@ def _amount(work: Work) -> dict[str, Any]:
 
 
 def _vocabulary(facts: Facts, words: Words) -> dict[str, Any]:
-    """Return the tokenizer's sizes and its figures on held-out text, names of people → values, and its example."""
     counts = facts.counts["tokenizer"]
     held_out = counts.get("held_out", {})
     return {
@@ -180,21 +178,20 @@ def _vocabulary(facts: Facts, words: Words) -> dict[str, Any]:
 
 
 def _corpus(facts: Facts, words: Words) -> dict[str, Any]:
-    """Return the values of the corpus: rows of its sources and of their mixture, and what was taken out or replaced."""
     counts, statistics, settings = facts.counts["corpus"], facts.statistics, facts.recipe.corpus
     filters = {
-        title: sum(one["documents"] for sources in measures.values() for one in sources.values())
+        title: sum(source["documents"] for sources in measures.values() for source in sources.values())
         for title, measures in statistics.get("filters", {}).items()
     }
-    given = [one for one in facts.recipe.corpus.inputs if not isinstance(one, str)]
+    described = [source for source in facts.recipe.corpus.inputs if not isinstance(source, str)]
     licences: dict[str, list[str]] = {}
-    for one in given:
-        names = [one.name or stem(one.path)]
-        if not one.name and not is_remote(one.path) and not one.path.startswith(HUB):
+    for source in described:
+        names = [source.name or stem(source.path)]
+        if not source.name and not is_remote(source.path) and not source.path.startswith(HUB):
             with suppress(UserError):  # moved since the run
-                names = [file.label for file in list_files([one])]
-        for name in names if one.licence else []:
-            licences.setdefault(name, []).append(one.licence or "")
+                names = [file.label for file in list_files([source])]
+        for name in names if source.licence else []:
+            licences.setdefault(name, []).append(source.licence or "")
     sources = [
         [
             md(name),
@@ -211,7 +208,7 @@ def _corpus(facts: Facts, words: Words) -> dict[str, Any]:
         "decontaminated": settings.decontaminate.applies,
         "benchmark": _listed(facts.contamination, lambda name: words(TASKS[name].title) if name in TASKS else name),
         "cleaned": _listed(
-            {rule: one["characters"] for rule, one in statistics.get("cleaning", {}).items()}, words.name
+            {rule: source["characters"] for rule, source in statistics.get("cleaning", {}).items()}, words.name
         ),
         "filtered": _listed(filters, words.name),
         "duplicates": _listed(counts.get("duplicates", {}), words.name),
@@ -229,11 +226,11 @@ def _mixture(facts: Facts) -> dict[str, Any]:
     training is known at its end, and not of pairs of sentences, whose second texts are drawn from all of it."""
     sources, counts = facts.statistics.get("mixture") or {}, facts.counts["pretrain"]
     whole = facts.step == counts.get("steps") and facts.recipe.pretrain.packing != "sentence-pairs"
-    found, trained = (sum(of[kind]["bytes"] for of in sources.values()) for kind in ("before", "pass"))
+    before, trained = (sum(of[kind]["bytes"] for of in sources.values()) for kind in ("before", "pass"))
     rows = [
         [
             md(name),
-            percent(of["before"]["bytes"], found),
+            percent(of["before"]["bytes"], before),
             percent(of["pass"]["bytes"], trained),
             f"{of['rate']:.2f}",
             *([f"{of['rate'] * counts['epochs']:,.2f}"] if whole else []),
@@ -254,7 +251,6 @@ def _sum(counts: Mapping[str, int]) -> str:
 
 
 def _scores(facts: Facts, words: Words) -> dict[str, Any]:
-    """Return the table of the scores, and what is to be said of them."""
     rows = facts.scores
     other = {words(TASKS[task].title): (n, scored_examples(task)) for task, n in not_the_benchmarks(rows).items()}
     return {

@@ -83,13 +83,13 @@ def hub_scores(model: Path, scores: Path) -> Iterator[tuple[str, str, list[EvalR
 
     table = read_table(scores)
     row, truncate = table["rows"][0], table["rows"][0]["truncate"]
-    for name, told in table["tasks"].items():
+    for name, facts in table["tasks"].items():
         if row["revision"] != model_revision(model, truncate):
             raise UserError(f"{scores} holds no scores of {model}", remedy=f"hunmin embed score {model} --out {scores}")
-        if truncate or told["differs"] or name not in published()["tasks"]:
+        if truncate or facts["differs"] or name not in published()["tasks"]:
             continue
         path = scores / row["results"][name]
-        read_result(path, partial(check_main, told["metric"]), REMEDY, sealed=True)
+        read_result(path, partial(check_main, facts["metric"]), REMEDY, sealed=True)
         result = TaskResult.from_disk(path)
         if abs(100 * float(result.get_score()) - row["scores"][name]) > ROUNDING:
             raise unfit(scores / TABLE, f"its score of {name} is not that of {path}", REMEDY)

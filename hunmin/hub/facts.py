@@ -79,8 +79,8 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
     """
     recipe = load_recipe(recipe_of(run), [f"out={json.dumps(str(run), ensure_ascii=False)}"])
     training = training_folder(run)
-    found = complete_checkpoints(training / "checkpoints") if training else []
-    saved = checkpoint or (read_metadata(found[-1][1]) if found else None)
+    checkpoints = complete_checkpoints(training / "checkpoints") if training else []
+    saved = checkpoint or (read_metadata(checkpoints[-1][1]) if checkpoints else None)
     if training is None or saved is None:
         raise UserError(
             f"{run} has no checkpoint yet",
@@ -132,9 +132,8 @@ def _folders(run: Path, training: Path) -> dict[str, Path]:
 
 
 def _work(training: Path, saved: dict[str, Any]) -> Work:
-    """Return the work of the steps of a training up to a checkpoint with this metadata."""
-    logs, found = training / "logs", complete_checkpoints(training / "checkpoints")
-    there = [kept for _, path in found if (kept := read_metadata(path))]
+    logs, checkpoints = training / "logs", complete_checkpoints(training / "checkpoints")
+    there = [metadata for _, path in checkpoints if (metadata := read_metadata(path))]
     return work_of(read_metrics(logs / "metrics.jsonl"), read_metrics(logs / STARTS), there, saved)
 
 

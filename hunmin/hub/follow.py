@@ -66,18 +66,16 @@ def following(recipe: Recipe, run: Path, look_every: float = LOOK_EVERY, last: b
         if thread.is_alive():
             say(f"waiting for an upload to {follower.repository} to end; Ctrl-C leaves it to the next command")
             thread.join(UPLOAD_SECONDS)
-    told = ""
+    problem = ""
     if thread.is_alive():
-        told = f"an upload to {follower.repository} does not end; the same command pushes what is lacking"
+        problem = f"an upload to {follower.repository} does not end; the same command pushes what is lacking"
     elif missing := follower.push_lacking(last):
-        told = f"{follower.repository} lacks step {missing:,}; the same command pushes what is there still"
-    if told:
-        say(told, style="yellow")
+        problem = f"{follower.repository} lacks step {missing:,}; the same command pushes what is there still"
+    if problem:
+        say(problem, style="yellow")
 
 
 class _Follower:
-    """What has been pushed of a run, and what was told of it."""
-
     def __init__(self, recipe: Recipe, run: Path) -> None:
         self.recipe, self.run, self.repository = recipe, run, str(recipe.hub.repository)
         self.done: set[int] | None = None
@@ -121,7 +119,6 @@ class _Follower:
         return None
 
     def _tell(self, step: int) -> int:
-        """Say once of a step that it could not be pushed, and return it."""
         if step not in self.told:
             self.told.add(step)
             where = f"see {LOG} in the run's folder"
@@ -130,7 +127,6 @@ class _Follower:
 
 
 def _push(recipe: Recipe, run: Path, checkpoint: Path) -> int:
-    """Export and push a checkpoint, and return the exit code."""
     hub = recipe.hub
     with tempfile.TemporaryDirectory(dir=run / "logs", prefix=EXPORTS) as folder, (run / LOG).open("ab") as log:
         command = [sys.executable, "-m", "hunmin.main", "export", str(checkpoint), "--out", f"{folder}/model"]

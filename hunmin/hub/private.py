@@ -39,11 +39,11 @@ def refuse_private(files: Mapping[str, str | Path], key_variable: str | None = N
     for name, content in files.items():
         data = content.encode() if isinstance(content, str) else _mapped(content)
         text = isinstance(content, str) or name.endswith(READ)
-        if found := pattern.search(data):
-            at = found.start()
+        if match := pattern.search(data):
+            at = match.start()
             line = data[:at].count(b"\n") + 1
             place = f"line {line}," if text else f"byte {at:,},"
-            raise _error(f"{name}, {place}", list(unwanted.values())[found.lastindex - 1], REMEDY)
+            raise _error(f"{name}, {place}", list(unwanted.values())[match.lastindex - 1], REMEDY)
         if name.endswith(READ):
             _refuse_logins(name, bytes(data).decode("utf-8", "replace"))
             _refuse_personal(name, bytes(data).decode("utf-8", "replace"))
@@ -74,7 +74,6 @@ def _unwanted(key_variable: str | None) -> Iterator[tuple[bytes, str]]:
 
 
 def _netrc_passwords() -> Iterator[tuple[str, str]]:
-    """Yield (host, password) of the user's netrc; of one that cannot be read, nothing."""
     path = os.environ.get("NETRC") or Path.home() / ".netrc"
     try:
         hosts = netrc.netrc(path).hosts
@@ -85,7 +84,6 @@ def _netrc_passwords() -> Iterator[tuple[str, str]]:
 
 
 def _refuse_logins(name: str, text: str) -> None:
-    """Refuse a card or a recipe with a URL that logs in or is signed."""
     for number, line in enumerate(text.split("\n") if name.endswith((".md", ".yaml")) else (), 1):
         if masked_urls(line) != line:
             raise _error(f"{name}, line {number},", "what looks like a password or a signature", REMEDY)

@@ -48,15 +48,15 @@ def checkpoint_in(folder: Path) -> tuple[Path, Path] | None:
         )
     if training != work_folder_of(run, "pretrain"):
         return last_checkpoint(training / "checkpoints")[1], run
-    found = complete_checkpoints(training / "checkpoints")
+    checkpoints = complete_checkpoints(training / "checkpoints")
     settings = load_recipe(run / "recipe.yaml").pretrain
-    if not found:
+    if not checkpoints:
         raise UserError(
             f"training of {run} has not saved a checkpoint yet",
             f"one is saved every {settings.checkpoint_every:,} steps and at the end, after step {settings.steps:,}",
             f"push once one is there; how far it is: hunmin report {run}",
         )
-    step, checkpoint = found[-1]
+    step, checkpoint = checkpoints[-1]
     say(
         f"training of {run} has not ended: its newest checkpoint is step {step:,} of {settings.steps:,}; "
         "later steps and scores are not there yet",

@@ -89,7 +89,7 @@ def steps_pushed(repository: str) -> set[int]:
         except RepositoryNotFoundError:
             return []
 
-    return {int(found[1]) for tag in again(f"look at {repository}", tags) if (found := STEP.fullmatch(tag))}
+    return {int(match[1]) for tag in again(f"look at {repository}", tags) if (match := STEP.fullmatch(tag))}
 
 
 def push(
@@ -117,7 +117,7 @@ def push(
     def attempt(api: Any) -> str:
         url = _make(repository, private, api)
         tags = {ref.name: ref.target_commit for ref in api.list_repo_refs(repository).tags}
-        newest = max((int(found[1]) for name in tags if (found := STEP.fullmatch(name))), default=-1)
+        newest = max((int(match[1]) for name in tags if (match := STEP.fullmatch(name))), default=-1)
         branch = None
         if tag and (step := STEP.fullmatch(tag)) and int(step[1]) < newest:
             branch = f"hunmin-{tag}"
@@ -206,7 +206,6 @@ def _fault(what: str, error: BaseException) -> tuple[str, float]:
 
 
 def _make(repository: str, private: bool, api: Any) -> str:
-    """Create a repository where there is none, and refuse a public one that should be private."""
     from huggingface_hub import get_token
 
     if get_token() is None:
@@ -224,7 +223,6 @@ def _make(repository: str, private: bool, api: Any) -> str:
 def _commit(
     api: Any, repository: str, files: Files, ours: Collection[str], message: str, branch: str | None
 ) -> str:  # fmt: skip
-    """Commit files, without those of `ours` that are not among them, and return the commit."""
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
     from huggingface_hub.utils import filter_repo_objects
 

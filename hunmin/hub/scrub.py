@@ -82,7 +82,7 @@ def bare(value: Any, key: str = "") -> Any:
         return value
     if key in PLACES or (value.startswith(("/", "~/", "./", "../", "file:")) and "/" in value[1:]):
         return last_name(value)
-    return re.sub(r"\S+://\S+", lambda found: _open(found[0]), value)
+    return re.sub(r"\S+://\S+", lambda url: _open(url[0]), value)
 
 
 def last_name(place: str) -> str:
@@ -95,10 +95,10 @@ def last_name(place: str) -> str:
     place = place.rpartition("::")[2]  # fsspec's chains: the last is where the bytes lie
     if "://" in place:
         try:
-            found = urlsplit(place)
+            url = urlsplit(place)
         except ValueError:  # a bracket amid the host
             return "input"
-        place = found.path.partition(";")[0].strip("/") or found.netloc.rpartition("@")[2]
+        place = url.path.partition(";")[0].strip("/") or url.netloc.rpartition("@")[2]
     parts = PurePosixPath(place.replace("\\", "/")).parts or (".",)
     return "~" if parts[-1].startswith("~") else parts[-1] if parts[-1] not in ("/", "..") else "."
 
@@ -106,7 +106,7 @@ def last_name(place: str) -> str:
 def _open(url: str) -> str:
     """Return a URL that stands in a text without what logs in there."""
     try:
-        found = urlsplit(url)
+        parts = urlsplit(url)
     except ValueError:
         return ""
-    return urlunsplit((found.scheme, found.netloc.rpartition("@")[2], found.path, "", ""))
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

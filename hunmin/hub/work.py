@@ -36,7 +36,6 @@ class Work:
         return sum(hours * (watts[name] or 0) for name, hours in self.device_hours.items()) / 1000
 
     def __add__(self, other: Work) -> Work:
-        """Return the work of both."""
         hours, counts = dict(self.device_hours), dict(self.devices)
         for name, more in other.device_hours.items():
             hours[name] = hours.get(name, 0.0) + more
@@ -61,7 +60,7 @@ def work_of(
         checkpoints: metadata of those that are there, ascending: which device took the steps before each.
         saved: metadata of the checkpoint; its numbers hold where nothing else tells.
     """
-    found = Work()
+    work = Work()
     began = starts[0]["step"] if starts else 0
     tokens: float | None = None if began else 0.0
     for row in metrics:
@@ -71,14 +70,16 @@ def work_of(
             tokens = row["tokens"] * min(1.0, began / max(1, row["step"]))
         hours = max(0.0, row["tokens"] - tokens) / row["tokens_per_second"] / 3600
         tokens = row["tokens"]
-        count = next((one["processes"] for one in reversed(starts) if one["step"] < row["step"]), saved["world"])
-        device = next((one.get("device") for one in checkpoints if one["step"] >= row["step"]), saved.get("device"))
+        count = next((entry["processes"] for entry in reversed(starts) if entry["step"] < row["step"]), saved["world"])
+        device = next(
+            (entry.get("device") for entry in checkpoints if entry["step"] >= row["step"]), saved.get("device")
+        )
         name = str(device or "?")
-        fewest, most = found.devices.get(name, (count, count))
-        found.devices[name] = (min(fewest, count), max(most, count))
-        found.device_hours[name] = found.device_hours.get(name, 0.0) + count * hours
-        found.hours += hours
-        found.flops += hours * 3600 * row.get("tflops", 0.0) * 1e12
-    if not found.devices:
-        found.devices[str(saved.get("device", "?"))] = (saved["world"], saved["world"])
-    return found
+        fewest, most = work.devices.get(name, (count, count))
+        work.devices[name] = (min(fewest, count), max(most, count))
+        work.device_hours[name] = work.device_hours.get(name, 0.0) + count * hours
+        work.hours += hours
+        work.flops += hours * 3600 * row.get("tflops", 0.0) * 1e12
+    if not work.devices:
+        work.devices[str(saved.get("device", "?"))] = (saved["world"], saved["world"])
+    return work

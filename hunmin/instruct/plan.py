@@ -32,7 +32,7 @@ def dry_run_instruct(recipe: InstructRecipe, *asked: str | None) -> dict[str, An
     """
     first, last, restart = asked
     refuse_missing(recipe, early_checks(recipe, selected(recipe, first or restart, last)))
-    rows = [{"stage": one.stage.name, "runs": not one.done, "why": one.why} for one in judge_all(recipe, *asked)]
+    rows = [{"stage": each.stage.name, "runs": not each.done, "why": each.why} for each in judge_all(recipe, *asked)]
     built = folder_of(Path(recipe.out), "instruct")
     known = not rows[0]["runs"] and read_manifest(built) is not None
     here = known or find_here(recipe.tune.base, "model") is not None
@@ -75,7 +75,7 @@ def print_facts(facts: dict[str, Any]) -> None:
     rows = []
     for name, value in facts.items():
         inner = value.items() if isinstance(value, dict) else [("", value)]
-        rows += [{"": f"{name} {key}".replace("_", " ").strip(), " ": one} for key, one in inner]
+        rows += [{"": f"{name} {key}".replace("_", " ").strip(), " ": inner_value} for key, inner_value in inner]
     print_rows(rows)
 
 

@@ -29,7 +29,9 @@ def _suites(recipe: InstructRecipe) -> dict[str, Path]:
 def _test_inputs(recipe: InstructRecipe) -> list[Input]:
     from leaderboard.texts import test_files
 
-    return [one for suite, data in _suites(recipe).items() for one in labelled(suite, test_files(suite, data), data)]
+    return [
+        entry for suite, data in _suites(recipe).items() for entry in labelled(suite, test_files(suite, data), data)
+    ]
 
 
 def _instruct_inputs(recipe: InstructRecipe) -> list[Input]:
@@ -84,8 +86,8 @@ def _board(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
     models += [("base", find(recipe.tune.base, "model"), f"base of {recipe.name}")] if board.base else []
     counts: Counts = {}
     for name, model, title in models:
-        found = score_model(board, model, out / name, folder_of(run, "instruct") / "held_out.jsonl", title)["tasks"]
-        counts[name] = {task: one["results"][task] for task, one in found.items()}
+        scores = score_model(board, model, out / name, folder_of(run, "instruct") / "held_out.jsonl", title)["tasks"]
+        counts[name] = {task: of_task["results"][task] for task, of_task in scores.items()}
     return counts
 
 

@@ -160,7 +160,6 @@ def _check_work(launcher: str, recipe: Recipe) -> None:
 
 
 def _key_is_here(pii: PiiSettings) -> bool:
-    """Return whether the key of the pseudonyms is known on this machine, or not needed."""
     return not pii.enabled or pii.key is not None or bool(os.environ.get(pii.key_env))
 
 

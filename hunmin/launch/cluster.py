@@ -59,7 +59,7 @@ class Cluster:
     def lines_of(self, job: str) -> list[str]:
         """Return the scheduler's lines of one of `JOBS`, without the prefix that says so."""
         split = [(re.fullmatch(f"({'|'.join(JOBS)}):(.*)", line, re.DOTALL), line) for line in self.scheduler_options]
-        return [found[2] if found else line for found, line in split if not found or found[1] == job]
+        return [match[2] if match else line for match, line in split if not match or match[1] == job]
 
 
 def parse_nodes(text: str) -> tuple[int, int]:
@@ -68,12 +68,12 @@ def parse_nodes(text: str) -> tuple[int, int]:
     Raises:
         UserError: it is neither, or MIN is more than MAX.
     """
-    found = re.fullmatch("(?:([1-9][0-9]{0,5}):)?([1-9][0-9]{0,5})", text)
-    if not found or int(found[1] or 0) > int(found[2]):
+    match = re.fullmatch("(?:([1-9][0-9]{0,5}):)?([1-9][0-9]{0,5})", text)
+    if not match or int(match[1] or 0) > int(match[2]):
         raise UserError(
             f"--nodes {text}", "it is a number of nodes, or MIN:MAX with MIN not more than MAX", "e.g. --nodes 2:4"
         )
-    return 0 if found[1] in (None, found[2]) else int(found[1]), int(found[2])
+    return 0 if match[1] in (None, match[2]) else int(match[1]), int(match[2])
 
 
 def parse_address(text: str) -> tuple[str, int]:
@@ -82,14 +82,14 @@ def parse_address(text: str) -> tuple[str, int]:
     Raises:
         UserError: it is none of these.
     """
-    found = re.fullmatch(r"(?:\[([0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)\]|([\w.-]+))(?::([0-9]{1,5}))?", text)
-    if not found or not 0 < int(found[3] or PORT) < 2**16:
+    match = re.fullmatch(r"(?:\[([0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)\]|([\w.-]+))(?::([0-9]{1,5}))?", text)
+    if not match or not 0 < int(match[3] or PORT) < 2**16:
         raise UserError(
             f"--address {text}",
             "it is HOST or HOST:PORT, with a port from 1 to 65535; an IPv6 address stands in brackets",
             "e.g. --address node0:29500, --address 10.0.0.1:29500 or --address [fd00::1]:29500",
         )
-    return found[1] or found[2], int(found[3] or PORT)
+    return match[1] or match[2], int(match[3] or PORT)
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,6 @@ def _submit(job: Job, kind: str, values: dict[str, Any]) -> Launch:
 
 
 def _resources(job: Job, name: str) -> dict[str, dict[str, Any]]:
-    """Return what a pod of a Job asks for: its GPUs, and by the user's lines cores and memory."""
     lines = job.cluster.lines_of(name)
     for line in lines:
         if not re.fullmatch(r"[a-z][a-z0-9./-]*=[0-9]\S*", line):

@@ -54,7 +54,9 @@ def _script(job: Job, name: str, words: tuple[str, ...]) -> str:
                 "e.g. --scheduler-option=--qos=high, or --scheduler-option=corpus:--partition=cpu",
             )
     replaced = [
-        ours for ours, users in REPLACED.items() if any(re.match(rf"(?:{users})(?:[=\s\d]|$)", one) for one in own)
+        ours
+        for ours, users in REPLACED.items()
+        if any(re.match(rf"(?:{users})(?:[=\s\d]|$)", option) for option in own)
     ]
     mounts = ",".join(map(str, [Path.cwd(), *(_outside(job) if job.cluster.image else [])]))
     folders = {"output": job.run / OUTPUT, "here": Path.cwd(), "mounts": mounts}
@@ -68,22 +70,22 @@ def _script(job: Job, name: str, words: tuple[str, ...]) -> str:
 def _outside(job: Job) -> list[Path]:
     """Return the folders outside the working directory that a run reads or writes, which a container must be given."""
     recipe = job.recipe
-    named = [one if isinstance(one, str) else one.path for one in recipe.corpus.inputs]
+    named = [place if isinstance(place, str) else place.path for place in recipe.corpus.inputs]
     named += recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else []
     named += recipe.klue.inputs if recipe.klue else []
     models = [recipe.tokenizer.base, recipe.pretrain.init_from, recipe.pretrain.branch_from]
     if embed := recipe.embed:
-        named += [*embed.sources, *(one.path for one in embed.data if one.path)]
+        named += [*embed.sources, *(place.path for place in embed.data if place.path)]
         models += [embed.base, embed.guide]
-    named += [one for one in models if one]
-    local = [_absolute(one) for one in named if not is_remote(one) and not one.startswith(HUB)]
+    named += [place for place in models if place]
+    local = [_absolute(place) for place in named if not is_remote(place) and not place.startswith(HUB)]
     folders = {_absolute(job.run), _absolute(recipe_file(job.path)).parent}
     for place in local:
         while any(sign in str(place) for sign in "*?["):
             place = place.parent
         named_and_meant = (place, place.resolve())  # where links lead to, from the working directory, too
-        folders |= {one if one.is_dir() else one.parent for one in named_and_meant}
-    outside = sorted(one for one in folders if not one.is_relative_to(Path.cwd()))
+        folders |= {place if place.is_dir() else place.parent for place in named_and_meant}
+    outside = sorted(place for place in folders if not place.is_relative_to(Path.cwd()))
     for folder in (Path.cwd(), *outside):
         if re.search("[,:]", str(folder)):
             raise UserError(f"{folder} with --image", "a comma or colon ends the name of a mount", "rename the folder")
@@ -91,7 +93,6 @@ def _outside(job: Job) -> list[Path]:
 
 
 def _absolute(place: str | Path) -> Path:
-    """Return a place from the root on, links as they are named."""
     return Path(os.path.normpath(Path.cwd() / os.path.expanduser(place)))  # noqa: PTH111 (as it is, where nobody has the name)
 
 

@@ -101,7 +101,7 @@ def _lacking(job: Job) -> str:
     for stage in selected(job.recipe, None, LAST):
         if read_manifest(folder_of(job.run, stage.folder)) is None:
             return f"stage '{stage.name}': not done yet"
-    undone = (f"stage '{one.stage.name}': {one.why}" for one in judge_all(job.recipe, last=LAST) if not one.done)
+    undone = (f"stage '{each.stage.name}': {each.why}" for each in judge_all(job.recipe, last=LAST) if not each.done)
     return next(undone, "")
 
 

@@ -70,16 +70,16 @@ def line_chart(
         source: file with all the numbers, named where the table has not all of them.
         zero: let the axis of the values begin at 0, where small changes are no news.
     """
-    series = [one for one in series if len(one.curve.finite)]
+    series = [line for line in series if len(line.curve.finite)]
     if not series:
         return None
     percent = unit.startswith("%")
     form += "%" * percent
     ends = []
-    for one in series:
-        finite = one.curve.finite
+    for line in series:
+        finite = line.curve.finite
         first, last = (f"{form.format(finite.values_P[at])} ({finite.steps_P[at]:,.0f})" for at in (0, -1))
-        ends.append(f"{one.label}: {first} → {last}")
+        ends.append(f"{line.label}: {first} → {last}")
     numbers, note = _numbers(words, words(title), series, words(x_label), form, source)
     drawn = {"unit": words(unit), "x_label": words(x_label), "zero": zero, "percent": percent}
     data = json.dumps(_points(series) | drawn, ensure_ascii=False, separators=(",", ":"))
@@ -87,28 +87,26 @@ def line_chart(
 
 
 def _by_step(curves: Iterable[Curve]) -> tuple[list[float], list[dict[float, float]]]:
-    """Return all steps, ascending, and of each curve step → value."""
     columns = [dict(zip(curve.steps_P.tolist(), curve.values_P.tolist(), strict=True)) for curve in curves]
     return sorted(set().union(*columns)), columns
 
 
 def _points(series: Sequence[Series]) -> dict[str, Any]:
     """Return the series on one row of steps: null where a series has no point, false where its value is not finite."""
-    steps, columns = _by_step(thin(one.curve) for one in series)
+    steps, columns = _by_step(thin(line.curve) for line in series)
     lines = [
         {
-            "label": one.label,
-            "dots": one.dots or len(column) == 1,
-            "colour": one.colour or number,
+            "label": line.label,
+            "dots": line.dots or len(column) == 1,
+            "colour": line.colour or number,
             "values": [_short(column[step]) if step in column else None for step in steps],
         }
-        for number, (one, column) in enumerate(zip(series, columns, strict=True), start=1)
+        for number, (line, column) in enumerate(zip(series, columns, strict=True), start=1)
     ]
     return {"x": [_short(step) for step in steps], "lines": lines}
 
 
 def _short(value: float) -> float | bool:
-    """Return a number of at most six digits; False where it is not finite."""
     if not np.isfinite(value):
         return False
     return int(value) if value == int(value) else float(f"{value:.6g}")
@@ -118,7 +116,7 @@ def _numbers(
     words: Words, title: str, series: Sequence[Series], x_label: str, form: str, source: str
 ) -> tuple[Table, str]:
     """Return a table of the values at even distances, and of the last ones."""
-    steps, columns = _by_step(one.curve for one in series)
+    steps, columns = _by_step(line.curve for line in series)
     chosen = steps
     if len(steps) > ROWS:
         chosen = [steps[at] for at in np.linspace(0, len(steps) - 1, ROWS).round().astype(int)]
@@ -129,7 +127,7 @@ def _numbers(
         return value if value is None else form.format(value) if np.isfinite(value) else words("not finite")
 
     rows = [[f"{step:,.0f}", *(cell(column.get(step)) for column in columns)] for step in chosen]
-    table = Table(words("{title}: numbers", title=title), [x_label, *(one.label for one in series)], rows)
+    table = Table(words("{title}: numbers", title=title), [x_label, *(line.label for line in series)], rows)
     if len(chosen) == len(steps):
         return table, ""
     note = words("{shown} of {all:point}.", shown=len(chosen), all=len(steps))

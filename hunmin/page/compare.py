@@ -36,25 +36,25 @@ def view(runs: Sequence[Facts], places: Sequence[str], words: Words) -> dict[str
         words: of the page.
     """
     names = _labels(runs, places)
-    vocabularies = {tuple(one.vocabulary.entries) for one in runs if one.vocabulary}
-    rows = [{**row, "model": name} for name, one in zip(names, runs, strict=True) for row in one.klue.rows]
-    published = next((one.klue.published for one in runs if one.klue.published), None)
+    vocabularies = {tuple(run.vocabulary.entries) for run in runs if run.vocabulary}
+    rows = [{**row, "model": name} for name, run in zip(names, runs, strict=True) for row in run.klue.rows]
+    published = next((run.klue.published for run in runs if run.klue.published), None)
     differs = unequal(runs)
-    gains = all(has_baseline(one) for one in runs)  # a gain is no figure to set beside a score
+    gains = all(has_baseline(run) for run in runs)  # a gain is no figure to set beside a score
     charts = []
     for key, title, unit, curve, factor in CURVES:
-        curves = [one.training.metrics.curve(curve).scaled(factor) for one in runs]
+        curves = [run.training.metrics.curve(curve).scaled(factor) for run in runs]
         series = [
-            Series(name, found, dots=curve.startswith("validation"), colour=number)
-            for number, (name, found) in enumerate(zip(names, curves, strict=True), start=1)
+            Series(name, values, dots=curve.startswith("validation"), colour=number)
+            for number, (name, values) in enumerate(zip(names, curves, strict=True), start=1)
         ]
         form = "{:,.4f}" if unit == "nats" else "{:,.2f}"
         charts.append(line_chart(words, key, title, series, unit, form=form, zero=key == "throughput"))
     return {
         "names": names,
-        "verdicts": [(name, verdict(one, words, gains)) for name, one in zip(names, runs, strict=True)],
-        "unequal": [words(one) for one in differs],
-        "compared_by": INTERVALS if sum(bool(one.klue.rows) for one in runs) > 1 else "",
+        "verdicts": [(name, verdict(run, words, gains)) for name, run in zip(names, runs, strict=True)],
+        "unequal": [words(note) for note in differs],
+        "compared_by": INTERVALS if sum(bool(run.klue.rows) for run in runs) > 1 else "",
         "settings": Table(
             words("Settings that differ"),
             [words("setting"), *names],
@@ -62,13 +62,13 @@ def view(runs: Sequence[Facts], places: Sequence[str], words: Words) -> dict[str
         ),
         "synthetic": all_synthetic(rows),
         "vocabularies_differ": len(vocabularies) > 1,
-        "charts": [one for one in charts if one],
+        "charts": [chart for chart in charts if chart],
         "facts": _facts(runs, names, words),
         "scores": [
             (
                 words(table.title),
                 _scores(table, names, words, best=not differs),
-                _gains(table, names, words, any(single_seed(one.klue) for one in runs)),
+                _gains(table, names, words, any(single_seed(run.klue) for run in runs)),
                 notes(table, words),
             )
             for table in tables(rows, published)
@@ -78,25 +78,26 @@ def view(runs: Sequence[Facts], places: Sequence[str], words: Words) -> dict[str
 
 def _labels(runs: Sequence[Facts], places: Sequence[str]) -> list[str]:
     """Return the names of runs: those that several have with their folders, a run given again with a number."""
-    given = [one.name for one in runs]
-    names = [f"{name} ({place})" if given.count(name) > 1 else name for name, place in zip(given, places, strict=True)]
+    run_names = [run.name for run in runs]
+    names = [
+        f"{name} ({place})" if run_names.count(name) > 1 else name
+        for name, place in zip(run_names, places, strict=True)
+    ]
     again = [names[: at + 1].count(name) for at, name in enumerate(names)]
     return [name if number == 1 else f"{name} ({number})" for name, number in zip(names, again, strict=True)]
 
 
 def _facts(runs: Sequence[Facts], names: list[str], words: Words) -> Table:
-    found = [
-        {name: f"{value} ({beside})" if beside else value for name, value, beside in run_facts(one, words)}
-        for one in runs
+    columns = [
+        {name: f"{value} ({beside})" if beside else value for name, value, beside in run_facts(run, words)}
+        for run in runs
     ]
-    order = list(dict.fromkeys(name for one in found for name in one))
-    rows = [[name, *(one.get(name) for one in found)] for name in order]
+    order = list(dict.fromkeys(name for column in columns for name in column))
+    rows = [[name, *(column.get(name) for column in columns)] for name in order]
     return Table(words("Runs"), [words("run"), *names], rows)
 
 
 def _scores(table: Scores, names: list[str], words: Words, best: bool) -> Table:
-    """Return a metric a row, a run a column: the mean after pretraining; `best`: the highest of a row in bold, where
-    the table marks one."""
     ours = _by_model(table)
     rows: list[list[str | None]] = []
     for at, column in enumerate(table.columns):
@@ -110,8 +111,6 @@ def _scores(table: Scores, names: list[str], words: Words, best: bool) -> Table:
 
 
 def _gains(table: Scores, names: list[str], words: Words, alone: bool) -> Table | None:
-    """Return a metric a row, a run a column: its gain over random weights, of a seed `alone` the difference; None where
-    no run was compared with them."""
     ours = _by_model(table)
     both = [name for name in names if {(name, "pretrained"), (name, "random")} <= ours.keys()]
     rows = []

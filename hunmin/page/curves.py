@@ -30,7 +30,6 @@ class Curve:
     """What is not finite is NaN."""
 
     def __len__(self) -> int:
-        """Return the number of points."""
         return len(self.steps_P)
 
     @property

@@ -23,17 +23,17 @@ def differing_settings(runs: Sequence[Facts]) -> dict[str, list[str | None]]:
 
     Settings that change only how the work is done are left out, of paths all but the last part.
     """
-    values = differing([dict(_flat(one.recipe, Recipe)) for one in runs])
+    values = differing([dict(_flat(run.recipe, Recipe)) for run in runs])
     return {name: [_shown(value) for value in each] for name, each in values.items()}
 
 
 def unequal(runs: Sequence[Facts]) -> list[str]:
     """Return what differs of "training budget", "data", "masking" and "fine-tuning": with any, no run is the better."""
     keys = differing_settings(runs)
-    tokens = {one.training.metrics.last("tokens") for one in runs}
-    corpora = [{stage.name: stage.counts for stage in one.stages}["corpus"] for one in runs]
-    held = {tuple(counts.get(name) for name in ("documents", "sentences", "bytes")) for counts in corpora}
-    vocabularies = {tuple(one.vocabulary.entries) for one in runs if one.vocabulary}
+    tokens = {run.training.metrics.last("tokens") for run in runs}
+    corpora = [{stage.name: stage.counts for stage in run.stages}["corpus"] for run in runs]
+    amounts = {tuple(counts.get(name) for name in ("documents", "sentences", "bytes")) for counts in corpora}
+    vocabularies = {tuple(run.vocabulary.entries) for run in runs if run.vocabulary}
     tests: dict[str, Callable[[str], bool]] = {
         "training budget": lambda key: key.startswith(BUDGET),
         "data": lambda key: key.startswith(("corpus.", "tokenizer.")),
@@ -42,12 +42,11 @@ def unequal(runs: Sequence[Facts]) -> list[str]:
     }
     differs = {name for name, test in tests.items() if any(map(test, keys))}
     differs |= {"training budget"} if len(tokens) > 1 else set()
-    differs |= {"data"} if len(held) > 1 or len(vocabularies) > 1 else set()
+    differs |= {"data"} if len(amounts) > 1 or len(vocabularies) > 1 else set()
     return [name for name in tests if name in differs]
 
 
 def _flat(tree: Mapping[str, Any], model: type[Settings] | None, before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the settings of a recipe by their names on the command line."""
     for name, value in tree.items():
         field = model.model_fields.get(name) if model else None
         extra = field.json_schema_extra if field else None
@@ -68,7 +67,7 @@ def _model(annotation: Any) -> type[Settings] | None:
 
 def _shown(value: Any) -> str | None:
     if isinstance(value, list):
-        return ", ".join(_shown(one) or "" for one in value)
+        return ", ".join(_shown(element) or "" for element in value)
     if isinstance(value, dict):
         return _shown(value.get("path", list(value.values())))
     if isinstance(value, str) and "/" in value:

@@ -18,13 +18,13 @@ SOURCE = "embed/logs/metrics.jsonl"
 
 def view(facts: Facts, words: Words) -> dict[str, Any] | None:
     """Return what the template of the section shows; None where the run tunes no embeddings."""
-    found = facts.embed
-    if not (found.losses or found.scores):
+    tuning = facts.embed
+    if not (tuning.losses or tuning.scores):
         return None
-    steps, losses = zip(*found.losses, strict=True) if found.losses else ((), ())
+    steps, losses = zip(*tuning.losses, strict=True) if tuning.losses else ((), ())
     loss = Series(words("training"), Curve(np.array(steps, float), np.array(losses, float)))
     chart = line_chart(words, "embed-loss", "Loss of the embeddings", [loss], "loss", source=SOURCE)
-    rows, messages = found.scores.get("rows", []), found.scores.get("messages", {})
+    rows, messages = tuning.scores.get("rows", []), tuning.scores.get("messages", {})
 
     def said(text: str) -> str:
         return words(from_tree(messages.get(text, text)))
@@ -40,10 +40,10 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
         [words(name) for name in ("graph", "megabytes", "sentences per second", "smallest cosine")],
         [
             [name, f"{of['bytes'] / 1e6:,.1f}", f"{of['sentences_per_second']:,}", f"{of['cosine']:.4f}"]
-            for name, of in found.graphs.items()
+            for name, of in tuning.graphs.items()
         ],
     )
-    heading = said(found.scores.get("heading", ""))
+    heading = said(tuning.scores.get("heading", ""))
     return {"charts": [chart] if chart else [], "heading": heading, "scores": scores, "graphs": graphs}
 
 

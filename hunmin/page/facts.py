@@ -145,7 +145,7 @@ def read_facts(run: Path, now: float) -> Facts:
         embed=read_embed(latest_folder_of(run, "embed")),
         now=now,
         last_sign=written,
-        date=last.get("time") or next((one.get("time") for one in reversed(training.starts)), None),
+        date=last.get("time") or next((start.get("time") for start in reversed(training.starts)), None),
         commit=last.get("commit"),
         quarantined=read_metrics(corpus / DAMAGED),
     )
@@ -184,8 +184,8 @@ def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
     rows, jobs = [], None
     if (partial := work_folder_of(run, "klue")).is_dir():
         planned = [str(row.get("job")) for row in read_metrics(partial / PLANNED)]
-        found = [jobs_of(run / MADE) / name / RESULT for name in planned]
-        rows, jobs = [with_message(read_job(path)) for path in found if path.is_file()], len(planned) or None
+        results = [jobs_of(run / MADE) / name / RESULT for name in planned]
+        rows, jobs = [with_message(read_job(path)) for path in results if path.is_file()], len(planned) or None
     elif is_there(folder_of(run, "klue") / RESULTS):
         rows = read_rows(folder_of(run, "klue"))
     return Klue(
@@ -198,9 +198,8 @@ def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """Return the object in a file that a process at work may replace; {} where there is none."""
     try:
-        found = json.loads(path.read_bytes())
+        tree = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return tree if isinstance(tree, dict) else {}

@@ -38,8 +38,8 @@ def failure_kind(heartbeat: dict[str, Any], words: Words) -> str:
         return ""
     kind, rank = str(heartbeat.get("failure_kind") or "an error"), heartbeat.get("failed_rank")
     where = "" if rank is None else words("rank {rank}: ", rank=rank)
-    told = words(KINDS.get(kind, kind))
-    return words("{failure} (full message: pretrain*/logs/heartbeat.json)", failure=f"{where}{told}")
+    name = words(KINDS.get(kind, kind))
+    return words("{failure} (full message: pretrain*/logs/heartbeat.json)", failure=f"{where}{name}")
 
 
 def node_names(heartbeat: dict[str, Any], words: Words) -> dict[str, str]:

@@ -111,8 +111,8 @@ def _written(template: str, words: Words, **values: Any) -> str:
 
 def _words(facts: Facts, language: Language | None) -> Words:
     """Return the words of a page: in the language asked for, else in that of the run's card (`hub.language`)."""
-    wanted = language or (facts.recipe.get("hub") or {}).get("language")
-    return Words(wanted if wanted in LANGUAGES else "en")
+    asked = language or (facts.recipe.get("hub") or {}).get("language")
+    return Words(asked if asked in LANGUAGES else "en")
 
 
 def render(facts: Facts, refresh: float | None = None, language: Language | None = None) -> str:
@@ -180,11 +180,11 @@ def write_comparison(
     if len(runs) > compare.MOST:
         raise UserError(f"{len(runs)} runs", f"a page compares {compare.MOST} at most", "name fewer")
     to = _page_file(path, overwrite)
-    found = [read_facts(run, time.time()) for run in runs]
-    words = _words(found[0], language)
-    view = compare.view(found, _places(runs), words)
+    facts = [read_facts(run, time.time()) for run in runs]
+    words = _words(facts[0], language)
+    view = compare.view(facts, _places(runs), words)
     _write(to, _written("compare.html.jinja", words, refresh=None, **view))
-    return found
+    return facts
 
 
 def _places(runs: Sequence[Path]) -> list[str]:
@@ -204,7 +204,6 @@ def is_page(path: Path) -> bool:
 
 
 def _sealed(page: str) -> str:
-    """Return a page with its own SHA-256, by which it is known to be unchanged."""
     return page.replace(UNSEALED, f'{GENERATOR} {hashlib.sha256(page.encode()).hexdigest()}">', 1)
 
 

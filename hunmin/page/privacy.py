@@ -12,18 +12,19 @@ from klue.tasks import TASKS
 
 def view(facts: Facts, words: Words) -> dict[str, Any] | None:
     """Return what the template of the section shows; None where there is no corpus yet."""
-    found, corpus = facts.statistics, facts.recipe.get("corpus") or {}
-    if found is None:
+    statistics, corpus = facts.statistics, facts.recipe.get("corpus") or {}
+    if statistics is None:
         return None
     pii, decontaminate = corpus.get("pii") or {}, corpus.get("decontaminate")
     tasks = {
-        words(TASKS[name].title) if name in TASKS else name: rules for name, rules in found["decontamination"].items()
+        words(TASKS[name].title) if name in TASKS else name: rules
+        for name, rules in statistics["decontamination"].items()
     }
     sums = {name: sum(rules.values()) for name, rules in tasks.items()}
     applies = decontaminate is None or (decontaminate.get("enabled", True) and decontaminate.get("benchmark"))
     return {
-        "personal": by_count(found["pii"]),
-        "words": found["total"]["read"].get("words"),
+        "personal": by_count(statistics["pii"]),
+        "words": statistics["total"]["read"].get("words"),
         "pii_off": not pii.get("enabled", True),
         "rules": sorted({rule for rules in tasks.values() for rule in rules}),
         "tasks": [(name, tasks[name]) for name, _ in by_count(sums)],

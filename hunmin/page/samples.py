@@ -33,12 +33,15 @@ def read_samples(run: Path) -> list[dict[str, Any]]:
         return []
     whole = (folder_of(run, "tokenizer") / "tokenizer.json").is_file()
     places = [(path, group) for path in shard_paths(folder_of(run, "corpus")) for group in range(row_groups(path))]
-    found: dict[str, dict[str, Any]] = {}
+    by_source: dict[str, dict[str, Any]] = {}
     for path, group in places[:: -(-len(places) // SOURCES)]:
         for batch in read_shard(path, ["id", "source", "sentences"], range(group, group + 1)):
             for row in batch.to_pylist():
-                if row["source"] not in found and len(found) < SOURCES:
+                if row["source"] not in by_source and len(by_source) < SOURCES:
                     sentences = row["sentences"][:SENTENCES]
-                    cuts = [show([folder_of(run, "tokenizer")], one)[-1]["words"] if whole else [] for one in sentences]
-                    found[row["source"]] = {**row, "sentences": list(zip(sentences, cuts, strict=True))}
-    return list(found.values())
+                    cuts = [
+                        show([folder_of(run, "tokenizer")], sentence)[-1]["words"] if whole else []
+                        for sentence in sentences
+                    ]
+                    by_source[row["source"]] = {**row, "sentences": list(zip(sentences, cuts, strict=True))}
+    return list(by_source.values())

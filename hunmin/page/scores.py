@@ -48,21 +48,21 @@ class Row:
 
 def view(facts: Facts, words: Words) -> dict[str, Any]:
     """Return what the template of the section shows."""
-    found, stage = facts.klue, facts.stage("klue")
+    klue, stage = facts.klue, facts.stage("klue")
     notice = ""
-    if found.jobs is not None:
-        notice = words("{done} of {jobs:fine-tuning} are done.", done=len(found.rows), jobs=found.jobs)
-    elif stage.state == "outdated" and found.rows:
+    if klue.jobs is not None:
+        notice = words("{done} of {jobs:fine-tuning} are done.", done=len(klue.rows), jobs=klue.jobs)
+    elif stage.state == "outdated" and klue.rows:
         notice = words("These scores belong to an earlier state of the run. Run it again to update them.")
     skipped = "Skipped: the recipe has no klue section."
     nothing = skipped if stage.counts.get("skipped") else "There are no scores yet."
     return {
-        "title": title(found.rows, words),
+        "title": title(klue.rows, words),
         "notice": notice,
-        "nothing": "" if found.rows or found.jobs is not None else words(nothing),
-        "suites": [_suite(table, found, words) for table in tables(found.rows, found.published, found.contamination)],
-        "seeds": _seeds(found, words) if found.rows else None,
-        "watched": [_curve(found.watched, task, words) for task in dict.fromkeys(row["task"] for row in found.watched)],
+        "nothing": "" if klue.rows or klue.jobs is not None else words(nothing),
+        "suites": [_suite(table, klue, words) for table in tables(klue.rows, klue.published, klue.contamination)],
+        "seeds": _seeds(klue, words) if klue.rows else None,
+        "watched": [_curve(klue.watched, task, words) for task in dict.fromkeys(row["task"] for row in klue.watched)],
     }
 
 
@@ -71,20 +71,20 @@ def title(rows: list[dict[str, Any]], words: Words) -> str:
     return words("Scores of synthetic tasks" if all_synthetic(rows) else "Scores")
 
 
-def means(found: Klue) -> dict[str, dict[str, float]]:
+def means(klue: Klue) -> dict[str, dict[str, float]]:
     """Return task → initialisation → mean of the metric that its evaluations are chosen by; "as published" aside."""
     known: dict[str, dict[str, float]] = {}
-    for entry in summarize(found.rows):
+    for entry in summarize(klue.rows):
         score = entry.get("test", entry["best"])[TASKS[entry["task"]].selection]["mean"]
         if score is not None:
             known.setdefault(entry["task"], {})[entry["init"]] = score
     return known
 
 
-def single_seed(found: Klue) -> bool:
+def single_seed(klue: Klue) -> bool:
     """Return whether a score that is set against random weights is of one seed, which tells no gain from noise."""
-    both = [name for name, one in means(found).items() if len(one) == 2]
-    return any(entry["n"] == 1 for entry in summarize(found.rows) if entry["task"] in both)
+    both = [name for name, by_init in means(klue).items() if len(by_init) == 2]
+    return any(entry["n"] == 1 for entry in summarize(klue.rows) if entry["task"] in both)
 
 
 def notes(table: Scores, words: Words) -> list[str]:
@@ -92,10 +92,10 @@ def notes(table: Scores, words: Words) -> list[str]:
     return [words(note) for note in table.notes if note != TOLD]
 
 
-def _suite(table: Scores, found: Klue, words: Words) -> dict[str, Any]:
+def _suite(table: Scores, klue: Klue, words: Words) -> dict[str, Any]:
     lines = {line.init: line for line in table.lines if line.init}
     others = [line for line in table.lines if not line.init]
-    rows = [_row(table, at, lines, others, found, words) for at in range(len(table.columns))]
+    rows = [_row(table, at, lines, others, klue, words) for at in range(len(table.columns))]
     head = [words("metric"), *(words(INITS[init]) for init in lines)]
     extra = [[metric_name(name, words), *cells] for name, cells in table.extra]
     return {
@@ -109,10 +109,10 @@ def _suite(table: Scores, found: Klue, words: Words) -> dict[str, Any]:
     }
 
 
-def _row(table: Scores, at: int, lines: dict[str, Line], others: list[Line], found: Klue, words: Words) -> Row:
+def _row(table: Scores, at: int, lines: dict[str, Line], others: list[Line], klue: Klue, words: Words) -> Row:
     task, metric, which = table.keys[at]
     seeds: dict[str, list[float]] = {}
-    for group, _ in chosen(found.rows):
+    for group, _ in chosen(klue.rows):
         if group[0]["task"] == task:
             values = [(row.get(which) or {}).get(metric) for row in group]
             seeds[group[0]["init"]] = [value for value in values if value is not None]
@@ -123,7 +123,7 @@ def _row(table: Scores, at: int, lines: dict[str, Line], others: list[Line], fou
         metric_name(table.columns[at], words),
         {init: words(mean) for init, (mean, _, _) in cells.items()},
         {
-            init: " · ".join(f"{one:.2f}" for one in seeds[init]) if len(seeds[init]) == 2 else f"± {spread}"
+            init: " · ".join(f"{score:.2f}" for score in seeds[init]) if len(seeds[init]) == 2 else f"± {spread}"
             for init, (_, _, spread) in cells.items()
             if spread
         },
@@ -140,7 +140,6 @@ def _row(table: Scores, at: int, lines: dict[str, Line], others: list[Line], fou
 
 
 def _dots(seeds: dict[str, list[float]]) -> list[tuple[str, float, int]]:
-    """Return the dots of a row, the scores ascending; see `Row`."""
     dots: list[tuple[str, float, int]] = []
     last: list[float] = []  # of each place
     for value, init in sorted((value, init) for init, values in seeds.items() for value in values):
@@ -162,7 +161,7 @@ def _published(table: Scores, ours: Line | None, others: list[Line], words: Word
             cells.append("*" * bold + line.cells[at].partition(" ±")[0])
         rows.append([metric_name(column, words), *cells])
     head = [words("metric"), *([words("this model")] if ours else [])]
-    return Table(words("Published models"), [*head, *(one.title.removeprefix("published: ") for one in others)], rows)
+    return Table(words("Published models"), [*head, *(line.title.removeprefix("published: ") for line in others)], rows)
 
 
 def metric_name(column: str, words: Words) -> str:
@@ -174,9 +173,8 @@ def _title(task: str, metric: str, words: Words) -> str:
     return words(Message("{task} {metric}", task=TASKS[task].title, metric=metric))
 
 
-def _seeds(found: Klue, words: Words) -> Table:
-    """Return the scores of each job: a metric and initialisation a row, a seed a column."""
-    rows = sort_rows(found.rows)
+def _seeds(klue: Klue, words: Words) -> Table:
+    rows = sort_rows(klue.rows)
     seeds = sorted({row["seed"] for row in rows})
     lines: dict[tuple[str, ...], dict[int, float | None]] = {}
     for row in rows:
@@ -194,13 +192,14 @@ def _seeds(found: Klue, words: Words) -> Table:
 
 
 def _curve(rows: list[dict[str, Any]], task: str, words: Words) -> Chart | None:
-    """Return a chart of the scores of checkpoints, which `hunmin klue watch` has made."""
     metric, series = TASKS[task].selection, []
     for init, label in INITS.items():
         mine = sorted((row for row in rows if (row["task"], row["init"]) == (task, init)), key=lambda row: row["step"])
         if mine:
             tokens_P = np.array([row["tokens"] or row["step"] for row in mine], float)
-            found = [row["best"][metric]["mean"] for row in mine]
-            series.append(Series(words(label), Curve(tokens_P, np.array([np.nan if v is None else v for v in found]))))
+            means_of = [row["best"][metric]["mean"] for row in mine]
+            series.append(
+                Series(words(label), Curve(tokens_P, np.array([np.nan if v is None else v for v in means_of])))
+            )
     name = _title(task, metrics_of(task)[metric], words)
     return line_chart(words, f"watch-{task}", name, series, "score × 100", "tokens", "{:.2f}")

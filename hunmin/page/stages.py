@@ -43,7 +43,7 @@ def read_stages(run: Path, active: bool, embeds: bool) -> list[StageFacts]:
     """
     times = stage_times(run)
     manifests: dict[str, Manifest | None] = {}
-    found: dict[str, StageFacts] = {}
+    by_name: dict[str, StageFacts] = {}
     for stage in encoder_stages(embeds):
         manifest = manifests[stage.name] = manifest_of(folder_of(run, stage.folder))
         state: StageState = "done"
@@ -54,14 +54,14 @@ def read_stages(run: Path, active: bool, embeds: bool) -> list[StageFacts]:
         else:
             for name in stage.after:
                 before = manifests[name]
-                if found[name].state != "done" or before is None or manifest.inputs.get(name) != before.fingerprint:
+                if by_name[name].state != "done" or before is None or manifest.inputs.get(name) != before.fingerprint:
                     state = "outdated"
         if manifest is None:
-            found[stage.name] = StageFacts(stage.name, state)
+            by_name[stage.name] = StageFacts(stage.name, state)
         else:
             seconds = times.get(stage.name, {}).get("seconds")
-            found[stage.name] = StageFacts(stage.name, state, seconds, manifest.counts, manifest.versions)
-    return list(found.values())
+            by_name[stage.name] = StageFacts(stage.name, state, seconds, manifest.counts, manifest.versions)
+    return list(by_name.values())
 
 
 def last_written(run: Path, now: float) -> float | None:

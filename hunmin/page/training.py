@@ -35,9 +35,9 @@ FROM_ZERO = ("throughput", "mfu", "waiting")
 
 def view(facts: Facts, words: Words) -> dict[str, Any]:
     """Return what the template of the section shows."""
-    found, guard = facts.training, facts.training.guard
-    charts = _curves(found.metrics, words, found.on_known_gpu)
-    loss, skipped = found.metrics.curve("loss"), found.metrics.last("skipped")
+    training, guard = facts.training, facts.training.guard
+    charts = _curves(training.metrics, words, training.on_known_gpu)
+    loss, skipped = training.metrics.curve("loss"), training.metrics.last("skipped")
     settings = facts.recipe.get("pretrain", {}).items()
     return {
         "lines": len(loss),
@@ -49,14 +49,13 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
             "of which NaN/Inf or spikes": guard.get("faults") or None,
             "at steps": ", ".join(f"{step:,}" for step in guard.get("skipped", [])) or None,
             "for the loss scale alone (fp16)": guard.get("overflows") or None,
-            "restarts": len(found.starts) - 1 if found.starts else words("not recorded by this version"),
+            "restarts": len(training.starts) - 1 if training.starts else words("not recorded by this version"),
         },
         "settings": _flat(bare({name: value for name, value in settings if name not in HIDDEN})),
     }
 
 
 def _curves(metrics: Metrics, words: Words, mfu: bool) -> list[Chart]:
-    """Return the charts of a run's log that have a finite value; of the utilisation where `mfu`."""
     charts = [
         line_chart(
             words, key, title, unit=unit, form=form, source=SOURCE, zero=key in FROM_ZERO,
@@ -68,16 +67,16 @@ def _curves(metrics: Metrics, words: Words, mfu: bool) -> list[Chart]:
         for key, title, unit, lines, factor, form in CURVES
         if mfu or key != "mfu"
     ]  # fmt: skip
-    return [one for one in charts if one]
+    return [chart for chart in charts if chart]
 
 
 def _flat(tree: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     """Return the leaves of a tree of settings as (dotted name, value); of a place its last part alone."""
-    found: list[tuple[str, str]] = []
+    leaves: list[tuple[str, str]] = []
     for name, value in tree.items():
         if isinstance(value, dict):
-            found += _flat(value, f"{prefix}{name}.")
+            leaves += _flat(value, f"{prefix}{name}.")
         elif value is not None:
             text = str(value)
-            found.append((prefix + name, text.rstrip("/").rpartition("/")[2] if name in PLACES else text))
-    return found
+            leaves.append((prefix + name, text.rstrip("/").rpartition("/")[2] if name in PLACES else text))
+    return leaves

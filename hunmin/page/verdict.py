@@ -27,7 +27,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
     return {
         "synthetic": all_synthetic(facts.klue.rows),
         "verdict": verdict(facts, words),
-        "collapsed": [words(one) for one in told(pretrained)],
+        "collapsed": [words(message) for message in told(pretrained)],
         "outdated": bool(facts.klue.rows) and facts.stage("klue").state == "outdated",
         "facts": run_facts(facts, words),
         "progress": None if facts.state == "finished" else _progress(facts, words, training),
@@ -39,10 +39,10 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
 
 def steps_done(facts: Facts) -> int:
     """Return the steps of the training, by its log, its heartbeat or its checkpoints, whichever is furthest."""
-    found = facts.training
-    logged = found.metrics.curve("tokens").steps_P[-1:].tolist()
-    saved = [one["step"] for one in found.checkpoints[-1:]]
-    return int(max([*logged, *saved, found.heartbeat.get("step") or 0]))
+    training = facts.training
+    logged = training.metrics.curve("tokens").steps_P[-1:].tolist()
+    saved = [metadata["step"] for metadata in training.checkpoints[-1:]]
+    return int(max([*logged, *saved, training.heartbeat.get("step") or 0]))
 
 
 def headline(facts: Facts, words: Words = ENGLISH) -> str:
@@ -50,9 +50,9 @@ def headline(facts: Facts, words: Words = ENGLISH) -> str:
     state = words(facts.state)
     if facts.state == "finished":
         return words("finished: all stages are done")
-    stage = next((one for one in facts.stages if one.state in ("under way", "unfinished")), None)
+    stage = next((each for each in facts.stages if each.state in ("under way", "unfinished")), None)
     if stage is None:
-        following = next(one.name for one in facts.stages if one.state != "done")
+        following = next(each.name for each in facts.stages if each.state != "done")
         return words("{state}; the next stage is {stage}", state=state, stage=words.name(f"stage {following}"))
     text = f"{state}: {words.name(f'stage {stage.name}')}"
     if stage.name == "pretrain" and facts.steps:
@@ -64,7 +64,7 @@ def headline(facts: Facts, words: Words = ENGLISH) -> str:
 
 def has_baseline(facts: Facts) -> bool:
     """Return whether a model from random weights was fine-tuned as well."""
-    return any(len(one) == 2 for one in means(facts.klue).values())
+    return any(len(by_init) == 2 for by_init in means(facts.klue).values())
 
 
 def verdict(facts: Facts, words: Words, gain: bool = True) -> dict[str, str] | None:
@@ -75,17 +75,21 @@ def verdict(facts: Facts, words: Words, gain: bool = True) -> dict[str, str] | N
         words: of the page.
         gain: whether the figure is the gain over random weights, where these were fine-tuned; else it is the score.
     """
-    found = means(facts.klue)
-    both = [one for one in found.values() if len(one) == 2]
+    scores = means(facts.klue)
+    both = [by_init for by_init in scores.values() if len(by_init) == 2]
     if both and not gain:
-        found = {task: {"pretrained": one["pretrained"]} for task, one in found.items() if "pretrained" in one}
+        scores = {
+            task: {"pretrained": by_init["pretrained"]} for task, by_init in scores.items() if "pretrained" in by_init
+        }
     elif both:
-        means_of = {init: f"{fmean(one[init] for one in both):.2f}" for init in ("pretrained", "random")}
-        figure = words("{gain} points", gain=signed(fmean(one["pretrained"] - one["random"] for one in both)))
+        means_of = {init: f"{fmean(by_init[init] for by_init in both):.2f}" for init in ("pretrained", "random")}
+        figure = words(
+            "{gain} points", gain=signed(fmean(by_init["pretrained"] - by_init["random"] for by_init in both))
+        )
         single = single_seed(facts.klue)
         if len(both) == 1:
             of = words("difference from random weights" if single else "gain over random weights")
-            [task] = [TASKS[name].title for name, one in found.items() if len(one) == 2]
+            [task] = [TASKS[name].title for name, by_init in scores.items() if len(by_init) == 2]
             text = words(
                 "{pretrained} after pretraining, {random} from random weights on {task}.", task=words(task), **means_of
             )
@@ -95,7 +99,7 @@ def verdict(facts: Facts, words: Words, gain: bool = True) -> dict[str, str] | N
                 "{pretrained} after pretraining, {random} from random weights: mean of {count} tasks, one metric each.",
                 count=len(both), **means_of,
             )  # fmt: skip
-            better = sum(one["pretrained"] > one["random"] for one in both)
+            better = sum(by_init["pretrained"] > by_init["random"] for by_init in both)
             text += " " + words(
                 "The pretrained model scores higher on {better} of {tasks}."
                 if single
@@ -106,12 +110,12 @@ def verdict(facts: Facts, words: Words, gain: bool = True) -> dict[str, str] | N
         if single:
             text += " " + words("With one seed, this difference may be noise.")
         return {"figure": figure, "of": of, "sentence": text}
-    if found:
-        score = f"{fmean(score for one in found.values() for score in one.values()):.2f}"
+    if scores:
+        score = f"{fmean(score for by_init in scores.values() for score in by_init.values()):.2f}"
         alone = words("No model from random weights was fine-tuned to compare with.")
-        if len(found) == 1:
-            return {"figure": score, "of": words(TASKS[next(iter(found))].title), "sentence": alone}
-        of = words("Mean of {count} tasks, one metric each.", count=len(found))
+        if len(scores) == 1:
+            return {"figure": score, "of": words(TASKS[next(iter(scores))].title), "sentence": alone}
+        of = words("Mean of {count} tasks, one metric each.", count=len(scores))
         return {"figure": score, "of": words("mean score"), "sentence": f"{of} {alone}"}
     losses_P = facts.training.metrics.of_last_objective("validation_loss").values_P
     if not len(losses_P):
@@ -156,7 +160,6 @@ def run_facts(facts: Facts, words: Words) -> list[tuple[str, str, str]]:
 
 
 def _progress(facts: Facts, words: Words, training: bool) -> dict[str, Any]:
-    """Return how far an unfinished run is: its share of the steps, and (name, value)."""
     done, seconds = steps_done(facts), seconds_per_step(facts.training.metrics)
     items = {"last written": moment(facts.last_sign) if facts.last_sign else None, "page written": moment(facts.now)}
     if training and facts.steps and seconds and facts.state == "running":

@@ -29,12 +29,12 @@ KINDS = (
 
 def view(facts: Facts, words: Words) -> dict[str, Any] | None:
     """Return what the template of the section shows; None where there is no vocabulary yet."""
-    found = facts.vocabulary
-    if found is None:
+    vocabulary = facts.vocabulary
+    if vocabulary is None:
         return None
     counts = facts.stage("tokenizer").counts
     held_out = counts.get("held_out", {})
-    begin, within = _made_of(found.entries)
+    begin, within = _made_of(vocabulary.entries)
     return {
         "size": words("{count:entry/entries}", count=counts.get("vocab_size", 0)),
         "sizes": [(name, counts[name]) for name in SIZES if name in counts],
@@ -43,13 +43,12 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
         "encoded": facts.stage("encode").counts,
         "words": facts.stage("corpus").counts.get("words", 0),
         "kinds": [(name, begin[name], within[name]) for name, _ in KINDS if begin[name] + within[name]],
-        "entries": len(found.entries),
-        "splits": found.splits,
+        "entries": len(vocabulary.entries),
+        "splits": vocabulary.splits,
     }
 
 
 def _made_of(entries: list[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return how many entries of each kind start a word, and how many continue one."""
     begin: Counter[str] = Counter()
     within: Counter[str] = Counter()
     for entry in entries:

@@ -45,8 +45,8 @@ class Words:
         if isinstance(text, Message):
             values = {name: self._value(value) for name, value in text.values.items()}
             text = text.template
-        told = str(_table("words.yaml").get(text, text)) if self.language == "ko" else text
-        return filled(told, values) if values else told
+        translated = str(_table("words.yaml").get(text, text)) if self.language == "ko" else text
+        return filled(translated, values) if values else translated
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -58,8 +58,8 @@ class Words:
         before, colon, detail = text.partition(": ")
         parts = before.split("'")
         template = "'{}'".join(parts[::2]) + (": {}" if colon else "")
-        told = self(template)
-        return text if told == template else told.format(*parts[1::2], self(detail))
+        translated = self(template)
+        return text if translated == template else translated.format(*parts[1::2], self(detail))
 
     def name(self, key: str) -> str:
         """Return what people call a setting, a type or a figure; an unknown key is shown as it is, without "_"."""
