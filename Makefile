@@ -1,7 +1,7 @@
 # make quickstart   raw text to KLUE scores on the embedded sample (sets everything up when needed)
 # make quickstart-instruct   instructions to a tuned decoder's scores on another embedded sample
 # make quickstart-embed   raw text to tuned sentence embeddings' scores on the embedded sample
-# make test         the fast tests: every room, one whole run in little (10 minutes on two cores)
+# make test         the fast tests: every room, one whole run in little (10 minutes on two cores); ROOM=data/pii: of one room
 # make test-slow    the slow ones (25 minutes); make mutations: which test catches which fault (hours)
 # make test-oldest  training's tests with the oldest torch and transformers that setup.cfg takes, in .venv-oldest (6 GB)
 # make rules        writes tests/rules.lock, after a number in common/rules.py was raised or code changed and no output
@@ -77,10 +77,10 @@ dist: $(STAMP)
 	$(BIN)/python -c 'import setuptools.build_meta as b; b.build_sdist("dist"); b.build_wheel("dist")'
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20 -m "not slow and not drill"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20 -m "not slow and not drill" tests/$(ROOM)
 
 test-slow: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20 -m "slow and not drill"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20 -m "slow and not drill" tests/$(ROOM)
 
 mutations: $(STAMP)
 	$(BIN)/python scripts/mutations.py

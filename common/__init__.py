@@ -1,1 +1,1 @@
-"""Floor 1: what every stage needs and no stage owns — errors, settings, files, progress, manifests."""
+"""What every stage needs and no stage owns: errors, settings, files, finished work, outputs, secrets, progress."""

@@ -1,4 +1,4 @@
-"""Floor 2: raw text to shards — read, clean, pseudonymise, split, decontaminate, deduplicate, write, count.
+"""Raw text to shards: read, clean, pseudonymise, split, decontaminate, deduplicate, write, count.
 
 `data.corpus` is the stage; every other module is one step of it and works alone:
 

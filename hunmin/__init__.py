@@ -1,4 +1,4 @@
-"""Floor 6: the command line, the recipe, the stage order, plan and report — no stage's logic.
+"""The command line, the recipe, the stage order, plan and report; no stage's logic.
 
 `from hunmin import …` gives what scripts call (docs/api.md). Nothing is loaded before it is asked for: `import hunmin`
 takes no time, and `hunmin --help` does not wait for torch.

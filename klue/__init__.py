@@ -1,1 +1,1 @@
-"""klue."""
+"""Fine-tuning and scores of encoders: tasks, heads, metrics, jobs, predictions, tables."""

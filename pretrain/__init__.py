@@ -1,1 +1,1 @@
-"""Floor 4: token shards to checkpoints — masking, order, samples, model, DeepSpeed engine, checkpoints, export."""
+"""Token shards to checkpoints: masking, samples, models, optimizers, DeepSpeed engine, export; decoders tuned."""

@@ -1,1 +1,1 @@
-"""tokenizer."""
+"""Text to ids: morphemes, vocabulary training, fast encoding into token shards, comparison tables."""
