@@ -16,8 +16,10 @@ from hunmin.recipe import Recipe, RunSettings
 from hunmin.run import require_done, run
 from hunmin.stage import Counts
 from hunmin.stages import training_job
+from pretrain.train import train_job
 from pretrain.training_stage import Interrupted, take_counts
 from pretrain.tuning.settings import TuneSettings
+from pretrain.tuning.train import tune
 
 if TYPE_CHECKING:
     from pretrain.parallel.processes import Process
@@ -35,14 +37,10 @@ class Training(NamedTuple):
 
 
 def _pretrain(job: dict[str, Any], source: str, process: Process) -> Counts | None:
-    from pretrain.train import train_job
-
     return train_job(job, source, process)
 
 
 def _tune(job: dict[str, Any], source: str, process: Process) -> Counts | None:
-    from pretrain.tuning.train import tune
-
     settings = parse_settings(TuneSettings, job["settings"], source)
     return tune(settings, Path(job["instructions"]), Path(job["out"]), says=process.first)
 

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 from common.errors import UserError
 from hunmin.recipe import NOT_NAMED, Recipe
+from klue.examples import load_splits
+from klue.search import tried_values
+from klue.tasks import get_task
 from klue.tasks.base import Example
+from pretrain.cost.step import flops_per_token
 
 CHARACTERS_PER_TOKEN = 1.8
 """Of Korean text in a vocabulary of 32,000 entries."""
@@ -24,11 +28,6 @@ def klue_seconds(recipe: Recipe, flops_per_second: float) -> float | None:
     Args:
         flops_per_second: that pretraining reaches on the devices.
     """
-    from klue.examples import load_splits
-    from klue.search import tried_values
-    from klue.tasks import get_task
-    from pretrain.cost.step import flops_per_token
-
     klue, p = recipe.klue, recipe.pretrain
     if klue is None or klue.data == NOT_NAMED:
         return None

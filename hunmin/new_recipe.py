@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Literal
 from common.destinations import OutputFile
 from common.errors import UserError
 from common.files import HUB, human_size, is_remote
+from pretrain.cost.epochs import EPOCHS, fitting_steps
+from tokenizer.fitting import fitting_character_count, fitting_size
 
 if TYPE_CHECKING:
     from data.readers import SourceSettings
@@ -120,8 +122,6 @@ def new_recipe(out: OutputFile, text: list[str], name: str, size: Size, klue: st
     """
     from hunmin.new_inputs import new_inputs
     from hunmin.recipe import load_recipe  # loads pydantic, which completion does without
-    from pretrain.cost.epochs import EPOCHS, fitting_steps
-    from tokenizer.fitting import fitting_character_count, fitting_size
 
     inputs = new_inputs(text, ask)
     known, missing = _text_bytes(inputs)

@@ -30,6 +30,7 @@ from hunmin.builtin_recipes import builtin_recipes, recipe_file
 from hunmin.hub.settings import HubSettings
 from hunmin.pins import pin_names
 from klue.settings import KlueSettings
+from pretrain.objectives.registry import OBJECTIVES
 from pretrain.settings import PretrainSettings
 from tokenizer.encode import EncodeSettings
 from tokenizer.train import TokenizerSettings
@@ -90,8 +91,6 @@ class Recipe(RunSettings):
 
     @model_validator(mode="after")
     def _ends_as_an_encoder(self) -> Recipe:
-        from pretrain.objectives.registry import OBJECTIVES
-
         last = self.pretrain.objective
         for there, what, remedy in (
             (self.klue, "fine-tune", "klue=null"),

@@ -10,8 +10,9 @@ from common.results import check_numbers, manifest_of, refuse_unfit
 from common.settings import dump_settings
 from common.stage_folders import folder_of
 from hunmin.recipe import Recipe
-from klue.result_rows import bounds_of
+from klue.result_rows import bounds_of, read_rows
 from klue.results import flat_scores
+from pretrain.callbacks.metrics import MetricsLog, read_metrics
 
 NOT_SCORED = "skipped: the recipe has no klue section"
 """What is said of the stage `klue` of a run without one."""
@@ -27,8 +28,6 @@ def score_rows(run: Path, name: str) -> list[dict[str, Any]]:
     Raises:
         UserError: the results are missing or damaged.
     """
-    from klue.result_rows import read_rows
-
     manifest = manifest_of(folder_of(run, "klue"))
     return [] if manifest and manifest.counts.get("skipped") else renamed(read_rows(folder_of(run, "klue")), name)
 
@@ -46,8 +45,6 @@ def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summ
         tokens: real tokens they were trained on.
         summary: entries as `klue.results.summarize` returns them.
     """
-    from pretrain.callbacks.metrics import MetricsLog, read_metrics
-
     p, config = recipe.pretrain, {"name": recipe.name, "klue": dump_settings(recipe)["klue"]}
     later = [row for row in read_metrics(folder / "metrics.jsonl") if row["step"] > step]
     refuse_unfit(folder / "metrics.jsonl", lambda: check_numbers(later, bounds_of), "remove it", own=False)

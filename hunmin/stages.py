@@ -30,6 +30,8 @@ from hunmin.recipe import Recipe, RunSettings
 from hunmin.report import write_report
 from hunmin.scores import NOT_SCORED, log_scores
 from hunmin.stage import Counts, Stage, section_settings
+from klue.plan import jobs_of
+from klue.runner import run_klue
 from klue.settings import KlueSettings
 from pretrain.callbacks.branch import read_parent
 from pretrain.settings import PretrainSettings
@@ -128,9 +130,6 @@ def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
 
 
 def _klue(recipe: Recipe, run: Path, out: Path) -> Counts:
-    from klue.plan import jobs_of
-    from klue.runner import run_klue
-
     if recipe.klue is None:
         say(f"klue       {NOT_SCORED}", style="yellow")
         return {"skipped": True}

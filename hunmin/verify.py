@@ -31,6 +31,7 @@ from hunmin.clean import REMOVED, SHARED
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.stages import STAGES
+from pretrain.callbacks import tuning_checkpoints
 from pretrain.callbacks.checkpoint_metadata import damaged_files
 from pretrain.training_stage import checkpoints_in
 from tokenizer.save import read_tokenizer
@@ -135,8 +136,6 @@ def _shown(run: Path, checkpoint: Path) -> str:
 
 
 def _damage(checkpoint: Path) -> list[str]:
-    from pretrain.callbacks import tuning_checkpoints
-
     if checkpoint.name.startswith(tuning_checkpoints.PREFIX):
         return tuning_checkpoints.damaged_files(checkpoint)
     return damaged_files(checkpoint)

@@ -18,8 +18,11 @@ from common.results import encoded
 from common.stage_folders import MADE, folder_of, folders_of
 from hunmin.recipe import Recipe, load_recipe, recipe_of, save_recipe
 from hunmin.scores import log_scores
+from klue.plan import jobs_of
+from klue.runner import run_klue
 from klue.watched import checkpoint_folder, collect, identity, read_scores, scores_file, write_scores
 from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata
+from pretrain.objectives.registry import last_learned
 
 FOLDER = "watch"
 
@@ -108,8 +111,6 @@ def training_folder(run: Path) -> Path | None:
 
 def checkpoints(run: Path) -> list[tuple[int, Path]]:
     """Return (step, folder) of the run's whole checkpoints that are encoders, ascending: none of a causal phase."""
-    from pretrain.objectives.registry import last_learned
-
     training = training_folder(run)
     there = complete_checkpoints(training / "checkpoints") if training else []
     described = ((step, path, read_metadata(path)) for step, path in there)
@@ -123,8 +124,6 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
     Raises:
         HunminError: fine-tuning failed.
     """
-    from klue.plan import jobs_of
-    from klue.runner import run_klue
     from pretrain.export import export_checkpoint
 
     assert recipe.klue is not None  # `watch` refuses a recipe without

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from embed.data import load_sets, refuse_small_sets
 from hunmin.embed.recipe import EmbedRecipe
 from hunmin.embed.stages import check_models
 from hunmin.run import judge_all
@@ -17,7 +18,6 @@ def dry_run_embed(recipe: EmbedRecipe, *asked: str | None) -> dict[str, Any]:
         UserError: data or base do not fit.
     """
     from embed.batches import epoch_batches
-    from embed.data import load_sets, refuse_small_sets
 
     rows = [{"stage": each.stage.name, "runs": not each.done, "why": each.why} for each in judge_all(recipe, *asked)]
     check_models(recipe)

@@ -17,6 +17,7 @@ from common.results import manifest_of
 from common.rules import rules_number
 from common.settings import dump_settings
 from common.stage_folders import MADE, folder_of, links_of
+from embed.mine import mine
 from embed.settings import EmbedSettings
 from hunmin.embed.recipe import WithEmbed
 from hunmin.embed.stages import base_of, set_inputs, settings_of, train_on
@@ -49,8 +50,6 @@ def tuned_model(recipe: WithEmbed, name: str | None, part: str = "embed") -> Pat
 
 def mine_negatives(recipe: WithEmbed, out: str | None) -> Counts:
     """Return the counts of the mined rows in `out`, None is RUN/mined, which are mined where they are not there."""
-    from embed.mine import mine
-
     s = settings_of(recipe)
     model = tuned_model(recipe, s.mine.model)
     reranker = tuned_model(recipe, s.mine.reranker, "rerank") if s.mine.reranker else None

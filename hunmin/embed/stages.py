@@ -11,6 +11,8 @@ from common.files import write_text
 from common.names import find
 from common.settings import dump_settings
 from common.stage_folders import folder_of
+from embed.data import load_sets, refuse_small_sets
+from embed.sets import set_files
 from embed.settings import EmbedSettings, require_mteb
 from hunmin.embed.recipe import WithEmbed
 from hunmin.inputs import Input, labelled, model_inputs
@@ -32,8 +34,6 @@ def base_of(recipe: WithEmbed) -> Path:
 
 def set_inputs(settings: EmbedSettings) -> list[Input]:
     """Return the files of the data sets and of the scored tasks, in their order."""
-    from embed.sets import set_files
-
     return [entry for number, path in enumerate(set_files(settings), 1) for entry in labelled(f"set {number}", [path])]
 
 
@@ -74,8 +74,6 @@ def _embed(recipe: WithEmbed, run: Path, out: Path) -> Counts:
 
 def _check(recipe: WithEmbed, run: Path) -> None:
     """Refuse before unfinished work is moved aside: a wrong row, a base that cannot be tuned, a missing package."""
-    from embed.data import load_sets, refuse_small_sets
-
     require("sentence_transformers", "the stage embed", "embed")
     settings = settings_of(recipe)
     if settings.score:

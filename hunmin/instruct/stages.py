@@ -9,10 +9,13 @@ from common.globs import expand
 from common.names import find, find_here
 from common.progress import say
 from common.stage_folders import folder_of
+from data.instruct.build import build_instructions, instruct_files
 from data.instruct.settings import InstructSettings
 from hunmin.inputs import Input, labelled, model_inputs
 from hunmin.stage import Counts, Stage, section_settings
+from leaderboard.score import score_model
 from leaderboard.settings import LeaderboardSettings
+from leaderboard.texts import test_files, test_texts
 from pretrain.training_stage import steps_done, train_in_processes, write_job
 from pretrain.tuning.settings import TuneSettings
 
@@ -27,16 +30,12 @@ def _suites(recipe: InstructRecipe) -> dict[str, Path]:
 
 
 def _test_inputs(recipe: InstructRecipe) -> list[Input]:
-    from leaderboard.texts import test_files
-
     return [
         entry for suite, data in _suites(recipe).items() for entry in labelled(suite, test_files(suite, data), data)
     ]
 
 
 def _instruct_inputs(recipe: InstructRecipe) -> list[Input]:
-    from data.instruct.build import instruct_files
-
     if recipe.instruct.uses:
         expand(recipe.instruct.data)  # says where there is nothing
     files = instruct_files(recipe.instruct)
@@ -56,9 +55,6 @@ def _base_inputs(recipe: InstructRecipe) -> list[Input]:
 
 
 def _instruct(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
-    from data.instruct.build import build_instructions
-    from leaderboard.texts import test_texts
-
     tests = {name: test_texts(name, data) for name, data in _suites(recipe).items()}
     return build_instructions(recipe.instruct, out, tests)
 
@@ -76,8 +72,6 @@ def _tune(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
 
 
 def _board(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
-    from leaderboard.score import score_model
-
     board = recipe.leaderboard
     if board is None:
         say("leaderboard the recipe has no leaderboard section: the model is not scored", style="yellow")

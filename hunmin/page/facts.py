@@ -30,6 +30,7 @@ from pretrain.callbacks.metrics import STARTS, read_metrics
 from pretrain.cost.devices import known_device
 from pretrain.parallel.monitor import HEARTBEAT
 from pretrain.train import STOPPED_MARK
+from tokenizer.show import show
 
 
 @dataclass(frozen=True)
@@ -170,8 +171,6 @@ def read_training(folder: Path) -> Training:
 
 def read_vocabulary(folder: Path) -> Vocabulary:
     """Return facts about the tokenizer in a folder."""
-    from tokenizer.show import show
-
     entries = []
     if (folder / "vocab.txt").is_file():
         entries = (folder / "vocab.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from common.stage_folders import folder_of
+from data.shards import read_shard, row_groups, shard_paths
 from hunmin.page.facts import Facts
 from hunmin.page.words import Words
+from tokenizer.show import show
 
 SOURCES, SENTENCES = 20, 8
 """Sources that a document is shown of, and sentences of each."""
@@ -26,9 +28,6 @@ def read_samples(run: Path) -> list[dict[str, Any]]:
     Args:
         run: run folder.
     """
-    from data.shards import read_shard, row_groups, shard_paths
-    from tokenizer.show import show
-
     if not (folder_of(run, "corpus") / "manifest.json").is_file():
         return []
     whole = (folder_of(run, "tokenizer") / "tokenizer.json").is_file()

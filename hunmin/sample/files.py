@@ -7,6 +7,7 @@ import tarfile
 from pathlib import Path
 
 from common.files import atomic_write
+from hunmin.sample.decoder import write_decoder
 
 SEED = 42
 """Of the generator that wrote the archives; the decoder's weights are drawn by it, too."""
@@ -39,7 +40,5 @@ def write_sample(out: Path, instruct: bool = False) -> dict[str, int]:
         with atomic_write(out / path, "wb") as stream:
             stream.write(content)
     if instruct:
-        from hunmin.sample.decoder import write_decoder
-
         counts["parameters"] = write_decoder(out / "base", [content.decode() for content in files.values()], SEED)
     return counts

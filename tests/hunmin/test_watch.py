@@ -32,7 +32,7 @@ class Run:
         recipe = Recipe.model_validate({**tree, "klue": {"data": "y", "tasks": ["ynat"]}})
         save_recipe(recipe, self.folder / "recipe.yaml")
         monkeypatch.setattr("pretrain.export.export_checkpoint", self._export)
-        monkeypatch.setattr("klue.runner.run_klue", self._score)
+        monkeypatch.setattr("hunmin.watch.run_klue", self._score)
 
     @property
     def out(self) -> Path:
