@@ -1,6 +1,4 @@
-"""A task's scores taken apart: by class, type of entity, relation, label and length of an arc, slot, with an answer or
-without; and which label was taken for which.
-"""
+"""Scores by class, entity type, relation, arc, slot or answerability; and which label was taken for which."""
 
 from __future__ import annotations
 
@@ -20,15 +18,12 @@ from klue.tasks.base import Classification, Regression
 Rows = dict[str, dict[str, float]]
 """Group → {"examples" or what is counted, metrics × 100}."""
 Apart = Callable[[Sequence[Any], Sequence[Any]], Rows]
-"""Takes gold labels and predictions apart."""
+"""Function of gold labels and predictions that scores groups of examples."""
 Things = list[tuple[str, Hashable]]
 
 
 def details(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return {"group", "count", metric: {"mean", "sd", "n"}} of each group of a task's examples, over the seeds.
-
-    `count` is how often the group is in gold. Groups are in the order of the task's labels, or of their names.
-    """
+    """Return {"group", "count" in gold, metric: {"mean", "sd", "n"}} of each group over seeds, in the labels' order."""
     by_seed = [taken_apart(task, gold, predictions) for predictions in seeds]
     rows = []
     for group in _in_order(task, {group for found in by_seed for group in found}):
@@ -54,8 +49,7 @@ def taken_apart(task: str, gold: Sequence[Any], predictions: Sequence[Any]) -> R
 
 
 def confusion(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> tuple[list[str], np.ndarray]:
-    """Return the labels that occur, L of them in the task's order (types of entities by name), and how often each was
-    taken for which, (L, L): gold down, predicted across, mean over seeds.
+    """Return the L labels that occur, in the task's order, and counts, (L, L): gold down, predicted across, over seeds.
 
     Classes and relations are counted by example, types of entities (and O) by character, labels of arcs by word.
 
@@ -75,22 +69,19 @@ def confusion(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) ->
 
 
 def _in_order(task: str, groups: set[str]) -> list[str]:
-    """Return groups in the order of the task's labels, others by name behind them."""
     labels = TASKS[task].labels
     return sorted(groups, key=lambda group: (labels.index(group) if group in labels else len(labels), group))
 
 
 def has_labels(task: str) -> bool:
-    """Return whether `confusion` can be asked of a task."""
+    """Return whether a task's predictions are labels that `confusion` can count."""
     return task in _LABELS_IN or isinstance(TASKS[task], Classification)
 
 
 def errors_of(task: str, gold: Any, prediction: Any) -> float:
-    """Return how wrong a prediction for one example is, 0 where it is right: what the worst examples go by.
-
-    Labels 0 or 1; numbers the distance; characters, arcs, entries of a state how many are wrong; answers 1 minus the
-    overlap with the best gold answer.
-    """
+    """Return how wrong a prediction for one example is, 0 where it is right: what the worst examples go by. Labels 0 or
+    1; numbers the distance; characters, arcs, entries of a state how many are wrong; answers 1 minus the overlap with
+    the best gold answer."""
     kind = TASKS[task]
     if task == "klue-ner":
         return float(sum(g != p for g, p in zip(gold, prediction, strict=True)))
@@ -106,7 +97,6 @@ def errors_of(task: str, gold: Any, prediction: Any) -> float:
 
 
 def _f1(gold: Things, predicted: Things) -> Rows:
-    """Return precision, recall and F1 by group of things that are right or wrong as a whole: (group, thing) each."""
     wanted, found = Counter(gold), Counter(predicted)
     hits = wanted & found
     count = [Counter[str]() for _ in range(3)]
@@ -128,8 +118,6 @@ def _f1(gold: Things, predicted: Things) -> Rows:
 def _by_group(
     group_of: Callable[[Any], str], score: Callable[[Sequence[Any], Sequence[Any]], dict[str, float]]
 ) -> Apart:
-    """Return what scores the examples of each group by themselves."""
-
     def apart(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
         groups: dict[str, tuple[list[Any], list[Any]]] = {}
         for label, prediction in zip(gold, predictions, strict=True):
@@ -141,7 +129,6 @@ def _by_group(
 
 
 def _label(value: Any) -> str:
-    """Return the label of an example, or of its prediction."""
     return str(value["label"] if isinstance(value, dict) else value)
 
 
@@ -154,7 +141,6 @@ def _entities(side: Sequence[Any]) -> Things:
 
 
 def _slots(side: Sequence[Any]) -> Things:
-    """Return the entries of each turn's state by domain and slot."""
     return [
         ("-".join(entry.split("-", 2)[:2]), (turn, entry)) for turn, state in enumerate(side) for entry in set(state)
     ]
@@ -165,8 +151,7 @@ def _arcs(parse: dict[str, Any]) -> list[tuple[int, str]]:
 
 
 def _labels(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
-    """Return the share of words with the right head, and with the right head and label, by gold label, and by how many
-    words the gold arc spans."""
+    """Return the shares of words with the right head, and label too, by gold label and by length of the gold arc."""
     words: dict[str, list[tuple[bool, bool]]] = {}
     for right, found in zip(gold, predictions, strict=True):
         for place, ((head, label), arc) in enumerate(zip(_arcs(right), _arcs(found), strict=True), start=1):
@@ -183,7 +168,6 @@ def _labels(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
 
 
 def _length(place: int, head: int) -> str:
-    """Return the group of an arc's length, in words from a word to its head."""
     if head == 0:
         return "root"
     length = abs(head - place)

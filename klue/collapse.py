@@ -14,7 +14,7 @@ from klue.tasks import TASKS
 BASELINE = "random"
 """The initialisation that others are compared with."""
 DIGITS = 4
-"""Of scores between 0 and 5: differences below them are of rounding."""
+"""Decimal places of scores between 0 and 5: smaller differences are of rounding."""
 NEARLY_ALL = 0.95
 """Share of the predictions from which one answer is taken for that of a model that has learned nothing."""
 SKEWED = 0.8
@@ -27,17 +27,9 @@ BASELINES = "Fine-tunings from random weights that predict one label for every o
 
 
 def one_answer(predictions: Sequence[Any], gold: Sequence[Any]) -> tuple[str, float] | None:
-    """Return the answer of a model that has one for all or nearly all examples (of taggers: tags), as text, and its
-    share of the predictions.
-
-    Args:
-        predictions: of the examples: labels, scores, texts, or lists of tags.
-        gold: the right ones; where they are all alike, so may be the model's, and nearly so where most are.
-
-    Returns:
-        None where no answer has `NEARLY_ALL` of the predictions, or this one has `SKEWED` of the gold answers and is
-        not the only one given.
-    """
+    """Return the answer (of taggers: tag) of all or nearly all predictions, as text, and its share of them. It is None
+    where no answer has `NEARLY_ALL` of the predictions, or this one has `SKEWED` of the gold answers and is not the
+    only one given; and where all gold answers are alike, since the model's may be so, too."""
     given, right = Counter(_parts(predictions)), Counter(_parts(gold))
     if not given or len(right) < 2:
         return None
@@ -64,9 +56,7 @@ def _parts(answers: Iterable[Any]) -> Iterable[Any]:
 
 
 def told(summary: Iterable[dict[str, Any]]) -> list[str]:
-    """Return a sentence for each task of a summary of which fine-tunings have one answer, with the model where there
-    are several; one sentence for all that start from random weights, where nothing is to be fixed.
-    """
+    """Return a sentence for each task with collapsed fine-tunings, and one for all baselines, which need no fix."""
     entries = list(summary)
     several = len({entry.get("model") for entry in entries}) > 1
     sentences: list[str] = []

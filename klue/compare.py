@@ -39,7 +39,7 @@ class System:
 
     @property
     def title(self) -> str:
-        """Return model and initialisation, for people."""
+        """Return the names of model and initialisation, for people."""
         return named(self.model, self.init)
 
     @property
@@ -51,11 +51,7 @@ class System:
 def read_models(
     folders: Sequence[tuple[str, Path]], read: Callable[[Path], list[dict[str, Any]]]
 ) -> list[dict[str, Any]]:
-    """Return the result rows of several folders, each with its `folder`, and a name of its own for each model.
-
-    Args:
-        folders: (as it was given, klue folder) each.
-    """
+    """Return the result rows of (path as given, folder), each with its `folder` and a model's name of its own."""
     found = [(given, folder, read(folder)) for given, folder in folders]
     names = [{row.get("model", "") for row in rows} for _, _, rows in found]
     places = told_apart([given for given, _ in folders])
@@ -83,17 +79,11 @@ def told_apart(paths: Sequence[str]) -> list[str]:
 
 
 def _shared(parts: Sequence[tuple[str, ...]]) -> int:
-    """Return how many parts all of them begin with."""
     return sum(1 for _ in takewhile(lambda same: len(set(same)) == 1, zip(*parts, strict=False)))
 
 
 def systems_of(rows: Sequence[dict[str, Any]], task: str | None = None) -> tuple[list[System], dict[str, str]]:
-    """Return the systems of result rows, and task → why, of tasks of which a system is missing.
-
-    Args:
-        rows: of one model or several, each with its `folder` and `job`.
-        task: only this one's; None = all.
-    """
+    """Return the systems of result rows (with `folder` and `job`), and task → why of those that lack a system."""
     found: list[System] = []
     missing: dict[str, list[str]] = {}
     for group, _ in chosen([row for row in rows if task in (None, row["task"])]):
@@ -119,9 +109,6 @@ def compare(rows: Sequence[dict[str, Any]], draws: int = DRAWS) -> dict[str, Any
     difference {"task", "split", "metric", "first", "second", "difference", "low", "high", "p"}: of two pretrained
     models, or of a model and its random initialisation, on the same examples. `not_compared` is task → why: systems
     lack predictions, or were not all scored on the same examples: those that were are compared with each other.
-
-    Args:
-        draws: samples of the bootstrap.
     """
     systems, not_compared = systems_of(rows)
     groups = [group for name in TASKS for group in _on_the_same_examples(systems, name)]
@@ -162,7 +149,7 @@ def compare(rows: Sequence[dict[str, Any]], draws: int = DRAWS) -> dict[str, Any
 
 
 def comparison_grids(found: dict[str, Any]) -> list[Grid]:
-    """Return title, head and rows of the tables of a comparison, for people."""
+    """Return the tables of intervals and, where there are any, of differences."""
     intervals = [
         [_metric(row), named(row["model"], row["init"]), f"{row['seeds']}", f"{row['examples']:,}",
          _number(row["score"]), _between(row)]

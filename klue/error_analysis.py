@@ -17,9 +17,7 @@ from klue.tasks.base import Example
 
 
 def detail_rows(rows: Sequence[dict[str, Any]], task: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Return what `klue.breakdown.details` does for each model and initialisation, with `model` and `init`; and what is
-    missing, see `klue.compare.systems_of`.
-    """
+    """Return `klue.breakdown.details` of each system, and what is missing, see `klue.compare.systems_of`."""
     systems, missing = systems_of(rows, task)
     found = [
         {"model": one.model, "init": one.init, "split": one.split, **row}
@@ -30,9 +28,7 @@ def detail_rows(rows: Sequence[dict[str, Any]], task: str) -> tuple[list[dict[st
 
 
 def confusions(rows: Sequence[dict[str, Any]], task: str) -> list[tuple[str, list[str], np.ndarray]]:
-    """Return title, labels and counts (`klue.breakdown.confusion`) of each model and initialisation; none where a
-    task's predictions are no labels.
-    """
+    """Return title, labels and counts (`klue.breakdown.confusion`) of each system; none where there are no labels."""
     if not has_labels(task):
         return []
     return [(one.title, *confusion(task, list(one.gold.values()), one.lists)) for one in systems_of(rows, task)[0]]
@@ -49,9 +45,8 @@ def detail_grids(found: Sequence[dict[str, Any]], task: str) -> list[Grid]:
 
 
 def worst(rows: Sequence[dict[str, Any]], task: str, examples: Sequence[Example], count: int) -> list[dict[str, Any]]:
-    """Return {"model", "init", "guid", "error", "texts", "gold", "predictions"} of the examples with most error, the
-    mean over seeds, of each model and initialisation; those without error are left out.
-    """
+    """Return {"model", "init", "guid", "error", "texts", "gold", "predictions"} of each system's examples with most
+    error, the mean over seeds; those without error are left out."""
     texts = {example.guid: example.texts for example in examples}
     found = []
     for one in systems_of(rows, task)[0]:
@@ -84,7 +79,6 @@ def worst_grids(found: Sequence[dict[str, Any]], task: str) -> list[Grid]:
 
 
 def _by_system(found: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of each model and initialisation, by what they are called."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in found:
         rows.setdefault(named(row["model"], row["init"]), []).append(row)

@@ -83,27 +83,23 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
 
 
 def lent_file(task: Task, data: Path, source: Source | None) -> Path | None:
-    """Return the train file of another task that is learned from for want of the task's own, None where there is none.
-    Raises UserError, see `find_file`."""
+    """Return the train file of `source` where the task has none, else None. Raises UserError as `find_file`."""
     return find_file(*source, "train") if source and find_file(task, data, "train") is None else None
 
 
 def files_hash(task: Task, data: Path, source: Source | None = None) -> str:
-    """Return what identifies the contents of a task's files, those that are there; the `data_hash` of its splits.
-    Raises UserError, see `find_file`."""
+    """Return the `data_hash` of a task's files that are there. Raises UserError as `find_file`."""
     return settings_hash([sha256_file(path) for path in task_files(task, data, source)])
 
 
 def task_files(task: Task, data: Path, source: Source | None = None) -> list[Path]:
-    """Return the files of a task that are there: what `load_splits` reads, and nothing else in the folder. Raises
-    UserError, see `find_file`."""
+    """Return the files of a task that `load_splits` reads. Raises UserError as `find_file`."""
     files = [find_file(task, data, split) for split in ("train", "dev", "test")] + [lent_file(task, data, source)]
     return [path for path in files if path is not None]
 
 
 def split_files(task: Task, data: Path) -> dict[str, Path | None]:
-    """Return split → its file, None where it has none and may have none. Raises UserError where it needs one, and as
-    `find_file`."""
+    """Return split → its file, None where it may have none. Raises UserError for a missing one, and as `find_file`."""
     files = {split: find_file(task, data, split) for split in ("train", "dev", "test")}
     needed = ["train" if task.dev_share else "dev"] + (["test"] if task.test_examples else [])
     for split in (split for split in needed if files[split] is None):
@@ -174,7 +170,6 @@ def tell_contradictions(path: Path, odd: Sequence[str], records: int) -> None:
 
 @cache
 def _say_once(text: str) -> None:
-    """Say it the first time that a process reads the file."""
     say(text, style="yellow")
 
 
@@ -189,7 +184,7 @@ def load_splits(
 
     Args:
         max_train: keep at most so many train examples, chosen by the hash of their guids; None = all.
-        source: another task, and its suite's folder, whose train set is learned from where there is none.
+        source: a task to learn from where this one has no train set.
         tell: whether records that contradict themselves are reported, which an estimate does not.
 
     Raises:
@@ -245,7 +240,6 @@ def load_splits(
 
 
 def _parted(examples: Sequence[Example], first: Callable[[Example], bool]) -> tuple[list[Example], list[Example]]:
-    """Return the examples that are of the first part, and the others."""
     parts: tuple[list[Example], list[Example]] = [], []
     for example in examples:
         parts[not first(example)].append(example)
@@ -260,11 +254,9 @@ def without_leaks(train: Sequence[Example], dev: Sequence[Example]) -> tuple[lis
 
 
 def sample_by_hash(examples: Sequence[Example], count: int) -> list[Example]:
-    """Return at most `count` examples, those with the smallest hash of the guid, in their own order.
-
-    A smaller sample is part of a larger one, and the choice does not depend on the order of the file, which is
-    sorted by label in some copies.
-    """
+    """Return at most `count` examples, those with the smallest hash of the guid, in their own order. A smaller sample
+    is part of a larger one, and the choice does not depend on the order of the file, which is sorted by label in some
+    copies."""
     chosen = sorted(range(len(examples)), key=lambda i: hash_share(examples[i].guid))[:count]
     return [examples[i] for i in sorted(chosen)]
 

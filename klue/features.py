@@ -25,10 +25,9 @@ _ROWS = pa.large_list(pa.int64())
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """Return the model folder's tokenizer, as transformers loads it without a network.
+    """Return the model folder's tokenizer, loaded without a network; it states no longest input.
 
-    It states no longest input: tasks cut by `max_length`, some of them only after they have seen the whole text, and a
-    warning that the model cannot take it all would be wrong.
+    Tasks cut by `max_length`, some of them after they have seen the whole text: a warning of its length would be wrong.
 
     Raises:
         UserError: the files are there but do not load.
@@ -47,14 +46,8 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def check_reading(task: Task, examples: Sequence[Example], tokenizer: Any, folder: Path) -> None:
-    """Refuse a tokenizer that cannot read the task's texts, and tell of one that reads them badly.
-
-    Args:
-        examples: one or more; a sample of them is looked at.
-
-    Raises:
-        UserError: see `tokenizer.coverage.check_share`.
-    """
+    """Refuse a tokenizer that cannot read a sample of the task's texts, and warn of one that reads them badly.
+    Raises UserError, see `tokenizer.coverage.check_share`."""
     texts = sample([composed(text) for example in examples for text in example.texts])
     unknown = {tokenizer.unk_token_id} - {None}
 
@@ -77,10 +70,9 @@ def check_reading(task: Task, examples: Sequence[Example], tokenizer: Any, folde
 def make_features(
     task: Task, examples: Sequence[Example], tokenizer: Any, model: ModelFacts, max_length: int
 ) -> Features:
-    """Return a split's features.
+    """Return a split's features; the task's markers are added to the tokenizer.
 
     Args:
-        tokenizer: the model's tokenizer; the task's markers are added to it.
         max_length: tokens at most, special ones included.
 
     Raises:
@@ -160,7 +152,6 @@ def load_features(folder: Path, split: str) -> Features:
 
 
 def _column(values: list[Any]) -> list[np.ndarray] | np.ndarray:
-    """Return one array of single values, or a list of arrays."""
     if np.ndim(values[0]) == 0:
         return np.array(values)
     return [np.asarray(value, np.int64) for value in values]

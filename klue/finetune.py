@@ -47,7 +47,7 @@ class Outcome:
     predictions: list[Any]
     test_guids: list[str] = field(default_factory=list)
     test_predictions: list[Any] = field(default_factory=list)
-    """Of the best evaluation's weights, where there is a test set: its labels are not looked at."""
+    """Predictions by the best evaluation's weights, where there is a test set: its labels are not looked at."""
     one_answer: tuple[str, float] | None = None
     """What the best evaluation's weights predict for all or nearly all examples, and for which share of them."""
 
@@ -167,8 +167,7 @@ def train_step(model: Head, optimizer: Any, rate: float, inputs: dict[str, torch
 
 @torch.inference_mode()
 def predict(model: Head, features: Features, task: Task, job: Job, device: torch.device) -> Outputs:
-    """Return the head's outputs for all inputs in their order; floats in double precision. Raises HunminError where an
-    output is not finite."""
+    """Return the head's outputs for all inputs in order, floats in float64. Raises HunminError for nan and infinity."""
     model.eval()
     lengths = features.lengths
     outputs: dict[str, list[Any]] = {}
@@ -192,12 +191,7 @@ def predict(model: Head, features: Features, task: Task, job: Job, device: torch
 def batch_tensors(
     features: Features, batch: np.ndarray, task: Task, job: Job, device: torch.device
 ) -> dict[str, torch.Tensor]:
-    """Return what a head takes of some inputs, filled up to the longest of them.
-
-    Args:
-        batch: indices of the inputs, (B,).
-        device: where the tensors go; on a GPU their length is a multiple of 8.
-    """
+    """Return a head's inputs of `batch`, (B,), filled up to the longest; on a GPU to a multiple of 8."""
     arrays = batch_arrays(features, batch, task, job.pad_id, 8 if device.type == "cuda" else 1)
     return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
 
@@ -205,11 +199,7 @@ def batch_tensors(
 def batch_arrays(
     features: Features, batch: np.ndarray, task: Task, pad_id: int, multiple: int
 ) -> dict[str, np.ndarray]:
-    """Return what `batch_tensors` does, as numpy arrays.
-
-    Args:
-        batch: indices of the inputs, (B,).
-    """
+    """Return what `batch_tensors` does as numpy arrays, filled up to a `multiple`."""
     arrays = {}
     for name, column in features.columns.items():
         if name in task.decoding:
@@ -226,8 +216,7 @@ def batch_arrays(
 
 @contextmanager
 def scoring_precision(device: torch.device) -> Iterator[None]:
-    """Have a GPU multiply matrices in TF32, 10 bits of mantissa with sums and results in single precision: unlike those
-    of bfloat16, scores do not come in steps."""
+    """Have a GPU multiply matrices in TF32, with sums in float32: scores do not come in steps as of bfloat16."""
     before = torch.get_float32_matmul_precision()
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")

@@ -1,5 +1,4 @@
-"""Scores as pictures: bars beside the published models', curves over the tokens a model was trained on, and which label
-was taken for which."""
+"""Plots of scores: bars beside published models', curves over training tokens, confusion of labels."""
 
 from __future__ import annotations
 
@@ -25,11 +24,9 @@ NUMBERED = 12
 
 
 def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None, to: Path | OutputFile) -> None:
-    """Draw a panel a metric of every suite, a bar a model, ours first, standard deviations as whiskers.
-
-    Each of our models has a colour, paler from random weights; doubtful published scores have their mark, and
-    the source of the published ones stands below.
-    """
+    """Draw a panel a metric of every suite, a bar a model, ours first, standard deviations as whiskers. Each of our
+    models has a colour, paler from random weights; doubtful published scores have their mark, and the source of the
+    published ones stands below."""
     found = tables(rows, published)
     columns = [(scores, number) for scores in found for number in range(len(scores.columns))]
     shown = [[line for line in scores.lines if line.values[number] is not None][::-1] for scores, number in columns]
@@ -55,18 +52,13 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
 
 
 def _colour(line: Line, models: Sequence[str]) -> Any:
-    """Return the colour of a model's bar: grey if published, else one a model, paler from random weights."""
     if not line.seeds:
         return "0.75"
     return f"C{models.index(line.model) % 10}", 1.0 if line.init == "pretrained" else 0.45
 
 
 def draw_confusion(found: Sequence[tuple[str, list[str], np.ndarray]], to: Path | OutputFile) -> None:
-    """Draw a panel a model: of each gold label (down) the share that was taken for each label (across).
-
-    Args:
-        found: title, labels, and counts (gold, predicted) each, see `klue.breakdown.confusion`.
-    """
+    """Draw a panel a (title, labels, counts): of each gold label (down) the share taken for each label (across)."""
     most = max(len(names) for _, names, _ in found)
     heights = [1.2 + 0.28 * most] * math.ceil(len(found) / 2)
     figure, axes = _panels(len(found), heights, columns=2, width=1.8 + 0.3 * most)
@@ -112,17 +104,11 @@ def draw_curve(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def _label(title: str) -> str:
-    """Return a model's name in at most two lines that leave room for its bar."""
     return "\n".join(textwrap.wrap(title, LABEL, max_lines=2, placeholder="…"))
 
 
 def _panels(count: int, heights: Sequence[float], columns: int = COLUMNS, width: float = 3.2) -> tuple[Any, list[Any]]:
-    """Return a figure with so many panels, and the panels.
-
-    Args:
-        heights: of the rows, in inches.
-        width: of a panel, in inches.
-    """
+    """Return a figure and `count` panels of it; heights of rows and width of a panel are in inches."""
     columns = min(columns, count)
     figure = new_figure(width * columns, sum(heights), dpi=120, layout="tight")
     axes = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)

@@ -34,7 +34,6 @@ def predict_file(
         given: JSON Lines with the fields of the task's records but for the label, `guid` where there is one (else
             the line's number from 0); or a file of the benchmark, whose labels are not looked at.
         probabilities: write "probabilities", too: {label: probability} of each text.
-        overwrite: replace earlier predictions.
 
     Raises:
         UserError: the folder holds no model of the task, a line lacks what the task reads, or the task has no
@@ -75,8 +74,7 @@ def predict_file(
 
 
 def read_unlabelled(task: Task, path: Path) -> list[Example]:
-    """Return the examples of a JSON Lines file without labels. Raises UserError where a line is no object, or lacks a
-    field; it is named."""
+    """Return the examples of JSON Lines without labels. Raises UserError that names a line without a field."""
     rule = f"a line is an object with the fields of {task.name}: {task.unlabelled_fields}"
     examples: dict[str, Example] = {}
     odd = []

@@ -32,7 +32,7 @@ class Wanted:
     """What a report is to hold; see the command's options."""
 
     folders: list[tuple[str, Path]]
-    """As each was given, and the folder with its results."""
+    """Each path as it was given, and the folder with its results."""
     form: Form
     plot: OutputFile | None
     interval: bool
@@ -41,9 +41,9 @@ class Wanted:
     data: str | None
     published: bool
     held: dict[str, dict[str, int]]
-    """Of each as it was given: task → sentences of its corpus that were taken out for it; empty where none is known."""
+    """Path as it was given → task → sentences of its corpus that were taken out for it; empty where none is known."""
     names: dict[Path, str]
-    """Of the folders that are a run's: the present name of its recipe."""
+    """Folder of a run → the present name of its recipe."""
 
     @property
     def tasks(self) -> list[str]:

@@ -75,8 +75,6 @@ def markdown(
 ) -> str:
     """Return the results as Markdown, a model a row, the best of each column in bold, notes below; see `tabulate`.
 
-    Where there are several suites, each has its heading.
-
     Args:
         say: translates each title, name of a metric, and note; names of models are left as they are.
     """
@@ -112,8 +110,7 @@ def _said_cell(cell: str, say: Callable[[str], str]) -> str:
 
 
 def latex(rows: Rows, published: Published = None, contamination: Counts = None) -> str:
-    """Return the results as LaTeX tables (packages booktabs and graphicx), one a suite, the best in bold; see
-    `tabulate`."""
+    """Return the results as LaTeX tables (booktabs, graphicx), one a suite, the best in bold; see `tabulate`."""
     return "\n".join(_latex(scores) for scores in tables(rows, published, contamination))
 
 
@@ -135,10 +132,8 @@ def _latex(scores: Scores) -> str:
 
 
 def as_tree(rows: Rows, published: Published = None, contamination: Counts = None) -> dict[str, Any]:
-    """Return the results as a JSON-like tree: {"rows", "summary", "published", "contamination"}; see `tabulate`.
-
-    The summary has mean and standard deviation over seeds, and of a search the best values on dev.
-    """
+    """Return the results as a JSON-like tree: {"rows", "summary", "published", "contamination"}; see `tabulate`. The
+    summary has mean and standard deviation over seeds, and of a search the best values on dev."""
     known = dict(contamination or {})
     return {"rows": list(rows), "summary": summarize(rows), "published": published, "contamination": known}
 

@@ -25,15 +25,11 @@ def sort_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _values(row: dict[str, Any]) -> tuple[Any, ...]:
-    """Return a row's settings, in the order of what a search varies."""
     return (*(row["settings"][name] for name in GRID), json.dumps(row["settings"], sort_keys=True))
 
 
 def spread(values: Sequence[float | None]) -> dict[str, float | int | None]:
-    """Return {"mean", "sd", "n"}: `sd` is the sample standard deviation (n - 1), None for one value.
-
-    Where a value is undefined (None), so are mean and sd.
-    """
+    """Return {"mean", "sd" (n - 1; None for one value), "n"}; where a value is undefined (None), so are mean and sd."""
     n = len(values)
     known = [value for value in values if value is not None]
     if len(known) < n or not known:
@@ -53,9 +49,7 @@ def metrics_of(task: str) -> dict[str, str]:
 
 
 def not_the_benchmarks(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """Return task → examples scored, of the tasks that were not scored on the whole of the benchmark's set: the test
-    set where it is public, else dev.
-    """
+    """Return task → examples scored, of tasks that were not scored on the whole public test set, or else dev set."""
     scored = {row["task"]: row["examples"].get(scored_split(row["task"]), 0) for row in sort_rows(rows)}
     return {task: count for task, count in scored.items() if count != scored_examples(task)}
 
@@ -71,15 +65,12 @@ def scored_split(task: str) -> str:
 
 
 def scored_examples(task: str) -> int:
-    """Return how many examples the benchmark has in that split."""
+    """Return how many examples the benchmark has in the split that a task's table is of."""
     return TASKS[task].test_examples or TASKS[task].dev_examples
 
 
 def apart(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Return task → why, of the tasks whose scores are not to be compared with published ones.
-
-    They were not scored on the whole of the benchmark's set, or not trained on the whole train set.
-    """
+    """Return task → why its scores are not compared with published ones: parts of dev, test or train are missing."""
     found: dict[str, str] = {}
     for row in rows:
         counts, task, note = row["examples"], TASKS[row["task"]], row["data_note"]
@@ -134,11 +125,9 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def unequal(summary: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
-    """Return task → the settings in which the entries of a summary differ, "data" and "seeds" among them.
-
-    With any, none of the task's scores is the best. Values that a search chose from equally many sets are no
-    difference, nor is the number of CPU threads.
-    """
+    """Return task → the settings in which the entries of a summary differ, "data" and "seeds" among them. With any,
+    none of the task's scores is the best. Values that a search chose from equally many sets are no difference, nor is
+    the number of CPU threads."""
     found = {}
     for task in dict.fromkeys(entry["task"] for entry in summary):
         entries = [entry for entry in summary if entry["task"] == task]
@@ -166,11 +155,8 @@ def flat_scores(summary: Sequence[dict[str, Any]]) -> dict[str, float]:
 
 
 def chosen(rows: Sequence[dict[str, Any]]) -> list[tuple[list[dict[str, Any]], int]]:
-    """Return the rows of each model, task and initialisation, of its settings that were best on dev, and how many
-    settings were tried.
-
-    Models are in the order of their first rows, the rest as in `sort_rows`.
-    """
+    """Return the rows of each model, task and initialisation with the settings best on dev, and how many were tried.
+    Models are in the order of their first rows, the rest as in `sort_rows`."""
     models = dict.fromkeys(row.get("model", "") for row in rows)
     groups: dict[tuple[str, str, str], dict[tuple[Any, ...], list[dict[str, Any]]]] = {}
     for model in models:

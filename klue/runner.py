@@ -33,13 +33,13 @@ from klue.settings import KlueSettings, resolve_training
 from klue.tasks import get_task
 
 LOG = "output.log"
-"""Beside a job's history, what its process prints."""
+"""File beside a job's history with what its process prints."""
 LOG_TAIL = 12
 """Lines of a failed job's log that are shown."""
 FEATURES = ".features-"
 """What names of folders with features begin with."""
 ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
-"""Of the processes of jobs."""
+"""Environment of the jobs' processes."""
 POLL = 0.5
 """Seconds between two looks at how far the jobs are."""
 
@@ -54,8 +54,6 @@ def run_klue(
     are finished already, with the same settings, model and data, are not redone.
 
     Args:
-        settings: tasks, seeds and values.
-        model: folder of an encoder.
         out: folder of the results, whole by itself.
         jobs: folder of the jobs' folders, which several folders of results may share. None: `out`/jobs, and results of
             earlier commands there, of the same model, count beside those of the settings.
@@ -108,7 +106,6 @@ class Plan:
     """Jobs that are not finished."""
 
     def __str__(self) -> str:
-        """Return how many jobs there are, in all and by task, and how many are finished."""
         tasks = Counter(job.task for job in self.jobs)
         named = ", ".join(f"{name} {tasks[name]:,}" for name in self.splits)
         text = f"klue: {len(self.jobs):,} jobs ({named})"
@@ -117,8 +114,7 @@ class Plan:
 
 
 def plan_stage(settings: KlueSettings, model: Path, root: Path) -> Plan:
-    """Return what `run_klue` would do with jobs' folders in `root`; nothing is written. Raises UserError where model,
-    data or settings do not fit."""
+    """Return what `run_klue` would do, writing nothing. Raises UserError where model, data or settings do not fit."""
     facts = read_model_folder(model)
     if settings.keep_head:
         from klue.saved import check_kept  # it brings torch along
@@ -144,8 +140,7 @@ def plan_stage(settings: KlueSettings, model: Path, root: Path) -> Plan:
 def _run_waiting(
     plan: Plan, settings: KlueSettings, out: Path, share: ArrayElement | None
 ) -> tuple[dict[str, str], int]:
-    """Run the jobs that wait, of an element those of its share; return what went wrong with which, and how many an
-    element leaves to others."""
+    """Run waiting jobs, of an element its share; return what failed, by name, and how many are left to others."""
     waiting, failures, left = plan.waiting, {}, 0
     if share:
         # of all jobs, so that it does not depend on which are finished as an element begins
@@ -186,10 +181,8 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
 
 
 def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts) -> dict[str, str]:
-    """Run jobs, as many at once as the devices hold, and return {job name: what went wrong} of those that failed.
-
-    With `workers` 0 they run one after another in this process, and what goes wrong by a fault of the code is raised.
-    """
+    """Run jobs, as many at once as the devices hold, and return {job name: what went wrong} of those that failed. With
+    `workers` 0 they run one after another in this process, and what goes wrong by a fault of the code is raised."""
     devices, needs = find_devices(settings, jobs)
     queue, settled = list(jobs), 0
     running: dict[str, Job] = {}
@@ -236,12 +229,7 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts) -> dict
 
 
 def _ended(job: Job, code: int, reason: str | None) -> str | None:
-    """Say how a job ended and return what went wrong, None where it left its result.
-
-    Args:
-        code: exit code of its process, a negative one of the signal that killed.
-        reason: what went wrong where it ran in this process.
-    """
+    """Report how a job ended and return what went wrong, None with a result; `code` is -signal where one killed it."""
     if row := finished_row(job):  # whatever became of a process after it had written its result, the job is done
         value, share = row["best"][row["metric"]], row.get("one_answer_share", 1.0)
         score = "undefined" if value is None else f"{value:.2f}"

@@ -74,8 +74,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
 
 
 def load_model(folder: Path, task: Task) -> tuple[Head, Job]:
-    """Return a saved model and a job with the values that it was fine-tuned with. Raises UserError where the folder
-    holds no saved model, or one of another task, HunminError where its weights do not load."""
+    """Return a saved model and its job. Raises UserError for no or another task's, HunminError for unfit weights."""
     stored = read_facts(folder)
     job = Job.model_validate(stored["job"])
     if job.task != task.name:
@@ -86,8 +85,8 @@ def load_model(folder: Path, task: Task) -> tuple[Head, Job]:
 
 
 def build_kept(job: Job, task: Task, shared: dict[str, Any]) -> Head:
-    """Return encoder and head with the weights of the job's model, a folder that was fine-tuned. Raises UserError where
-    the head's weights do not load, or are of another shape, HunminError where those of the encoder do not load."""
+    """Return the model of a fine-tuned job's folder. Raises UserError where the head's weights do not fit, HunminError
+    where those of the encoder do not load."""
     model, file = build_head(job, task, shared), Path(job.model) / REST
     try:
         rest = load_file(file)
@@ -102,8 +101,7 @@ def build_kept(job: Job, task: Task, shared: dict[str, Any]) -> Head:
 
 
 def check_kept(folder: Path, tasks: Sequence[Task]) -> None:
-    """Refuse to keep a model's head for tasks that it is not of. Raises UserError where the folder holds no saved
-    model, or one of another task or other labels."""
+    """Raise a UserError where the folder holds no saved model, or one of another task or other labels."""
     stored = read_facts(folder)
     for task in tasks:
         if stored["job"]["task"] != task.name or stored["labels"] != list(task.labels):

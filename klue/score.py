@@ -30,7 +30,6 @@ def score(
     With `interval` there is METRIC_interval, too: the ends of its 95% bootstrap interval over examples.
 
     Args:
-        task: name of the task ("ynat", "klue-nli" …).
         subset: score what is predicted, even where gold guids are missing.
         interval: whether to compute confidence intervals: seconds, half a minute for KLUE-RE.
 
@@ -74,8 +73,7 @@ def defined(value: float) -> float | None:
 
 
 def read_predictions(task: Task, path: Path, gold: dict[str, Any]) -> dict[str, Any]:
-    """Return guid → prediction. Raises UserError where a line is not of the form asked for, its guid is unknown or
-    repeated, or the prediction is not one that the task allows; the line is named."""
+    """Return guid → prediction. Raises UserError that names the line with a wrong form, guid or prediction."""
     predictions: dict[str, Any] = {}
     for number, record in json_lines(path, RULE):
         try:

@@ -16,7 +16,7 @@ GRID: dict[str, tuple[float, ...]] = {
     "global_batch": (8, 16, 32),
     "epochs": (3, 4, 5, 10),
 }
-"""The paper's, section 5."""
+"""Values of the paper's search, section 5."""
 SEARCHES: dict[str, tuple[str, ...]] = {"none": (), "small": ("learning_rate",), "grid": tuple(GRID)}
 """What is varied; all else has the value it would have without a search."""
 
@@ -31,11 +31,7 @@ def tried_values(settings: KlueSettings, task: Task, hidden_size: int) -> list[T
 
 
 def values_name(values: dict[str, Any]) -> str:
-    """Return the varied values as a part of a folder's name: "lr3e-05-warmup0.1-decay0-batch32-epochs4".
-
-    Args:
-        values: `Training.values` of a job, or a result row's `settings`.
-    """
+    """Return the varied values as a part of a folder's name: "lr3e-05-warmup0.1-decay0-batch32-epochs4"."""
     short = zip(GRID, ("lr", "warmup", "decay", "batch", "epochs"), strict=True)
     return "-".join(f"{word}{values[name]:g}" for name, word in short)
 

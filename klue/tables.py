@@ -53,13 +53,13 @@ class Line:
     init: str
     """Empty for published scores."""
     seeds: str
-    """How many; empty for published scores."""
+    """Number of seeds; empty for published scores."""
     cells: list[str]
     values: list[float | None]
     flagged: frozenset[int] = frozenset()
     """Columns whose score is doubtful: it is never the best."""
     model: str = ""
-    """Ours; empty for published scores."""
+    """Name of our model; empty for published scores."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Scores:
     apart: frozenset[int] = frozenset()
     """Columns in which no score is the best: of tasks that are split or cut, or whose rows differ in settings."""
     title: str = ""
-    """Of the table: the suite's, or that its tasks are synthetic."""
+    """Title of the table: the suite's, or that its tasks are synthetic."""
     keys: tuple[tuple[str, str, str], ...] = ()
     """Task, metric and "best" or "test" of each column, as result rows name them."""
     collapsed: int = 0
@@ -91,11 +91,9 @@ class Scores:
 
 
 def published_rows() -> dict[str, Any]:
-    """Return the paper's dev scores, and under `suites` the published scores of other suites, by their names.
-
-    Each is {"source", "flags": {flag: text}, "rows": [{"model", "scores": {task: {metric: number}}, "flags": {task:
-    {metric: flag}}}]}, with flags where a score is doubtful.
-    """
+    """Return the paper's dev scores, and under `suites` the published scores of other suites, by their names. Each is
+    {"source", "flags": {flag: text}, "rows": [{"model", "scores": {task: {metric: number}}, "flags": {task: {metric:
+    flag}}}]}, with flags where a score is doubtful."""
     return json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 
 
@@ -111,14 +109,8 @@ def tables(rows: Rows, published: Published = None, contamination: Counts = None
 
 
 def tabulate(rows: Rows, published: Published = None, contamination: Counts = None, suite: str | None = None) -> Scores:
-    """Return the scores of a suite: a column a metric of its tasks, a line a model and initialisation, then others.
-
-    Args:
-        published: what `published_rows` returns, or None to leave them out (on data that is not the benchmark's
-            they compare with nothing).
-        contamination: task → sentences of the model's corpus that were taken out for it, where that is known.
-        suite: its name; None = the first that the rows are of.
-    """
+    """Return a suite's scores (None: the first of the rows'): a column a metric, a line a model and initialisation.
+    Published scores compare with nothing on data that is not the benchmark's; None leaves them out."""
     which = SUITES[suite or next((name for name in SUITES if any(SUITE_OF[r["task"]] == name for r in rows)), "klue")]
     summary = [entry for entry in summarize(rows) if SUITE_OF[entry["task"]] == which.name]
     invented = synthetic_tasks(summary)
@@ -226,7 +218,6 @@ def unmarked(name: str) -> str:
 
 
 def _title(task: str, metric: str, which: str, suite: Suite) -> str:
-    """Return the name of a column; where a suite has scores of several splits, the split too."""
     title = Message("{task} {metric}", task=TASKS[task].title, metric=metrics_of(task)[metric])
     if suite.name != "klue":
         title = Message("{title}, test" if which == "test" else "{title}, dev", title=title)
@@ -234,8 +225,7 @@ def _title(task: str, metric: str, which: str, suite: Suite) -> str:
 
 
 def _looks(summary: Sequence[dict[str, Any]], tasks: set[str]) -> list[str]:
-    """Return how many evaluations the best one of each task was chosen from, of those whose dev scores are shown; at
-    most so many where training ends early."""
+    """Return how many dev evaluations each task's best was chosen from; "at most" where training ends early."""
     found: dict[str, set[int]] = {}
     early: set[str] = set()
     for entry in summary:
@@ -255,11 +245,8 @@ def _looks(summary: Sequence[dict[str, Any]], tasks: set[str]) -> list[str]:
 def _published_lines(
     published: Published, tasks: Sequence[str], columns: Sequence[tuple[str, ...]]
 ) -> tuple[list[Line], dict[str, str]]:
-    """Return the published models' lines, and the text of each mark in them.
-
-    Args:
-        columns: see `Scores.keys`; a published score stands in that of the metric as published, if there is one.
-    """
+    """Return the published models' lines, and the text of each mark in them. A published score stands in the column of
+    the metric as published, if there is one."""
     if not published or not tasks:
         return [], {}
     marks: dict[str, str] = {}
@@ -308,8 +295,7 @@ def _other_than_the_authors(summary: Sequence[dict[str, Any]]) -> list[tuple[str
 
 
 def _data_note(summary: Sequence[dict[str, Any]], task: str) -> str:
-    """Return what must be said of the data where a task's scores stand: once if it is so for all, else by model and
-    initialisation."""
+    """Return the note on a task's data: once if it is so for all, else by model and initialisation."""
     notes = {(entry["model"], entry["init"]): entry["data_note"] for entry in summary if entry["task"] == task}
     if len(set(notes.values())) == 1:
         return next(iter(notes.values()))

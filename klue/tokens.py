@@ -54,10 +54,8 @@ def ids_of(texts: Iterable[str], tokenizer: Any) -> dict[str, list[int]]:
 
 
 def in_running_text(texts: Sequence[str], tokenizer: Any) -> list[list[int]]:
-    """Return the ids of texts, without special tokens, as they are behind another word and a space.
-
-    Byte-level BPE writes a word behind a space in another way than at the beginning.
-    """
+    """Return the ids of texts, without special tokens, as they are behind another word and a space. Byte-level BPE
+    writes a word behind a space in another way than at the beginning."""
     anchor = tokenizer([ANCHOR], **BARE)["input_ids"][0]
     behind = tokenizer([f"{ANCHOR} {text}" for text in texts], **BARE)["input_ids"]
     if any(ids[: len(anchor)] != anchor for ids in behind):  # the anchor is not written alike: text as it begins
@@ -95,11 +93,7 @@ def encode(texts: Sequence[Sequence[str]], tokenizer: Any, max_length: int, toke
 
 
 def cut_rows(rows: Sequence[Sequence[int]], texts: Sequence[Sequence[str]], tokenizer: Any, room: int) -> list[bool]:
-    """Return which inputs a tokenizer has cut.
-
-    Args:
-        rows: ids of the inputs, `room` tokens at most.
-    """
+    """Return which inputs a tokenizer has cut; `rows` are their ids, `room` tokens at most."""
     full = [number for number, row in enumerate(rows) if len(row) >= room]
     found = [False] * len(rows)
     if full:
@@ -121,11 +115,7 @@ def pieces(text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]], sp
 
 
 def cut(found: list[Piece], places: Iterable[int], text: str, tokenizer: Any) -> list[Piece]:
-    """Return the tokens with those cut in two that continue over one of some places, where the vocabulary allows.
-
-    Args:
-        places: characters; no token should stand on both sides of one.
-    """
+    """Return the tokens, those over one of the characters `places` cut in two, where the vocabulary allows."""
     for place in places:
         whole: list[Piece] = []
         for piece in found:
@@ -166,10 +156,8 @@ def _in_bytes(text: str) -> str:
 
 
 def place_of(found: Sequence[Piece], character: int, begins: bool) -> int:
-    """Return before which token a marker stands that opens (`begins`) or closes at a character.
-
-    A token that stands on both sides is left inside. A space sign belongs to the word behind it.
-    """
+    """Return before which token a marker stands that opens (`begins`) or closes at a character. A token that stands on
+    both sides is left inside. A space sign belongs to the word behind it."""
     owning = [i for i, piece in enumerate(found) if piece.end > piece.start]
     if begins:
         place = next((i for i in owning if found[i].end > character), len(found))

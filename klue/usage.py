@@ -1,5 +1,4 @@
-"""How a fine-tuned model is tried: the lines of its card, by transformers' pipeline where that reads what the task
-reads."""
+"""How a fine-tuned model is tried: its card's lines, by transformers' pipeline where that reads the task's texts."""
 
 from __future__ import annotations
 
@@ -8,17 +7,12 @@ import json
 from klue.tasks.base import Task
 
 EXAMPLES = ("오늘 서울에 비가 많이 온다.", "서울은 하루 종일 맑다.")
-"""Invented; a pair where the task reads two texts."""
+"""Invented texts; a pair where the task reads two."""
 ENTITIES = "세종대왕은 1443년 한양에서 훈민정음을 만들었다."
 
 
 def usage(task: Task, model: str) -> str:
-    """Return Python that loads a saved model and prints what it says of an example, or the command that predicts.
-
-    Args:
-        task: that it was fine-tuned for.
-        model: OWNER/NAME on the hub, or its folder.
-    """
+    """Return Python that loads a saved model (OWNER/NAME or folder) and tries it, or the command that predicts."""
     place = json.dumps(model, ensure_ascii=False)
     if task.head == "tokens":
         lines = [

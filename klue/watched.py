@@ -48,11 +48,7 @@ def read_scores(path: Path) -> list[dict[str, Any]]:
 
 
 def watched_rows(out: Path) -> list[dict[str, Any]]:
-    """Return the rows of scores.jsonl in a folder; none where it is not there.
-
-    Raises:
-        DamagedError: it is damaged or was changed.
-    """
+    """Return the rows of scores.jsonl in a folder, none without it. Raises DamagedError where it was changed."""
 
     def check(row: dict[str, Any]) -> None:
         check_numbers(row, bounds_of)

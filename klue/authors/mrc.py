@@ -32,7 +32,7 @@ def joined(tokens: Sequence[str]) -> str:
 
 
 def final_text(found: str, words: str, lower_case: bool) -> str:
-    """Return what of some words an answer's tokens are, or all of the words where they are not found in them."""
+    """Return the part of `words` that the tokens' text `found` is, or all of them where it is not found in them."""
     clean = normalizers.BertNormalizer(lowercase=lower_case, strip_accents=lower_case)
     spaced = " ".join(word for word, _ in _PUNCTUATION.pre_tokenize_str(clean.normalize_str(words)))
     start = spaced.find(found)

@@ -24,10 +24,8 @@ DROPOUTS = (
 
 
 class Head(nn.Module):
-    """An encoder with a task's head, made of a job, its task, and what the head must know of the tokenizer.
-
-    Inputs are the columns of the features as tensors, (B, …), filled up at their ends, with `attention_mask`.
-    """
+    """An encoder with a task's head, made of a job, its task, and what the head must know of the tokenizer. Inputs are
+    the columns of the features as tensors, (B, …), filled up at their ends, with `attention_mask`."""
 
     @abstractmethod
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
@@ -35,7 +33,7 @@ class Head(nn.Module):
 
     @abstractmethod
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return the outputs that the task decodes, (B, …) each."""
+        """Return the outputs that the task decodes, by its names for them, (B, …) each."""
 
 
 def load_encoder(auto: Any, job: Job, shared: dict[str, Any], **configuration: Any) -> Any:
@@ -76,10 +74,7 @@ def _renew_head(model: Any, auto: Any) -> None:
 
 
 def _load(auto: Any, job: Job, configuration: dict[str, Any], finetuned: bool) -> tuple[Any, dict[str, Any]]:
-    """Return the model and what the library says of its weights; raises HunminError when it does not load.
-
-    Of a folder that was fine-tuned, weights of the head may have other shapes.
-    """
+    """Return the model and the library's loading report; a fine-tuned folder's head may have other shapes."""
     where: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         config = AutoConfig.from_pretrained(job.model, **where, **configuration)
@@ -105,5 +100,5 @@ def _load(auto: Any, job: Job, configuration: dict[str, Any], finetuned: bool) -
 
 
 def encoder_inputs(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return what an encoder takes of a batch."""
+    """Return the part of a batch that an encoder takes."""
     return {name: inputs[name] for name in ENCODER_INPUTS if name in inputs}

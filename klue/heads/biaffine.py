@@ -45,7 +45,6 @@ class BiaffineParser(Head):
         self.labels = nn.Parameter(_bilinear(task.outputs, for_label))
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Return the mean cross entropy of heads plus that of labels, over words that have them."""
         arcs, heads_of, words = self._read(inputs)
         heads, labels = inputs["heads"], inputs["relations"]
         known = heads != IGNORED
@@ -56,8 +55,7 @@ class BiaffineParser(Head):
         return both / known.sum().clamp_min(1)
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return `heads`, `relations` and `highest`, (B, W) each: the likeliest head, the likeliest label of that arc,
-        and the arc's score."""
+        """Return `heads`, `relations` (the labels of these arcs) and `highest` (the arcs' scores), (B, W) each."""
         arcs, heads_of, words = self._read(inputs)
         highest, heads = arcs.max(-1)
         return {"heads": heads, "relations": self._labels(heads_of, words, heads).argmax(-1), "highest": highest}

@@ -26,20 +26,14 @@ class ChoiceHead(Head):
         self.pad_id = job.pad_id
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Return the mean cross entropy against `labels`."""
         return F.cross_entropy(self.predict(inputs)["logits"].float(), inputs["labels"])
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return `logits`, (B, C)."""
         return {"logits": self.model(**side_by_side(inputs, self.pad_id)).logits}
 
 
 def side_by_side(inputs: dict[str, Tensor], pad_id: int) -> dict[str, Tensor]:
-    """Return what the model takes, (B, C, T), of choices that stand one behind the other.
-
-    Args:
-        inputs: `input_ids` and, where a model has them, `token_type_ids`, (B, S); `pair_lengths`, (B, C).
-    """
+    """Return what the model takes, (B, C, T), of `inputs`, (B, S), with choices one behind the other."""
     lengths_BC = inputs["pair_lengths"]
     starts_BC = lengths_BC.cumsum(1) - lengths_BC
     steps_T = torch.arange(int(lengths_BC.max()), device=lengths_BC.device)

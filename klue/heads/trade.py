@@ -52,7 +52,6 @@ class Trade(Head):
         self.pooler = None if hasattr(self.encoder, "pooler") and self.encoder.pooler else nn.Linear(width, width)
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Return the mean cross entropy of the values' tokens plus that of the gates."""
         ids, values = inputs["input_ids"], inputs["values"].view(len(inputs["values"]), len(self.slots), -1)
         if self.texts_only:
             values = values.masked_fill((inputs["gates"] != TEXT)[..., None], self.pad)
@@ -94,10 +93,8 @@ class Trade(Head):
         )
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return `gates`, (B, J), and `values`, (B, J × L): the likeliest gate, and the ids written step by step.
-
-        Only slots whose gate says that they hold a text are decoded; others have padding.
-        """
+        """Return `gates`, (B, J), and `values`, (B, J × L): the likeliest gate, and the ids written step by step. Only
+        slots whose gate says that they hold a text are decoded; others have padding."""
         ids, weight = inputs["input_ids"], self.encoder.get_input_embeddings().weight
         state, memory, mask = self._encode(inputs)
         copied, mixed, state, context = self._step(self._slot_words(len(state)), state, memory, mask)

@@ -22,9 +22,9 @@ class Copies(NamedTuple):
     """The tokens of the dialogue that a row may copy."""
 
     ids: Tensor
-    """(N, S)."""
+    """Token ids, (N, S)."""
     share: Tensor
-    """Of the dialogue, a token's share at all its places together, (N, S)."""
+    """A token's share of the dialogue, at all its places together, (N, S)."""
 
 
 def loss_and_choice(
@@ -61,7 +61,6 @@ class _Lost(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, *given: Any) -> tuple[Tensor, Tensor]:
-        """Return the loss and the likeliest tokens (none where they are not asked for)."""
         state, weight, mixed, found, target, copies = given
         learns = any(ctx.needs_input_grad)
         reduced = torch.is_autocast_enabled(state.device.type)
@@ -105,7 +104,6 @@ class _Lost(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *given: Any) -> tuple[Tensor | None, ...]:
-        """Return the gradients, scaled by that of the loss."""
         return (*(part * given[0].to(part.dtype) for part in ctx.saved_tensors), None, None)
 
 
@@ -115,16 +113,13 @@ def _blocks(state: Tensor, weight: Tensor) -> list[slice]:
 
 
 def _likeliest(highest: Tensor, first: Tensor, here: Tensor, total: Tensor, mixed: Tensor, copies: Copies) -> Tensor:
-    """Return the likeliest token of each row, of vocabulary and dialogue together.
-
-    It is the likeliest of the vocabulary or a token of the dialogue: nothing else gains by the mixture.
+    """Return the likeliest token of each row: of the vocabulary, or of the dialogue; nothing else gains by the mixture.
 
     Args:
         highest: the highest logit, (N,).
         first: its token, (N,).
         here: logits of the dialogue's tokens, (N, S).
         total: logarithm of the sum over the vocabulary, (N,).
-        mixed: share of the vocabulary in the mixture, (N,).
     """
     there = mixed[:, None] * (here - total[:, None]).exp() + (1 - mixed[:, None]) * copies.share
     chance, place = there.max(-1)

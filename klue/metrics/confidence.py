@@ -19,8 +19,7 @@ MIDDLE = 0.95
 
 
 def repeated(score: Callable[[Sequence[Gold], Sequence[Prediction]], dict[str, float]]) -> WeightedOf:
-    """Return the function from gold and predictions to scores by how often each example counts, of any score: each
-    sample is built, which for a score of sums takes far longer than adding them up."""
+    """Return the weighted form of any score: each sample is built, which takes far longer than adding up sums."""
 
     def weighted(gold: Sequence[Gold], predicted: Sequence[Prediction]) -> Weighted:
         same_length(gold, predicted)
@@ -48,9 +47,7 @@ def drawn_scores(
     speaks of other examples for the same model, not of other seeds of fine-tuning.
 
     Args:
-        weighted: gold and predictions, one element each an example, to {metric: score} by how often each counts.
         systems: of each system one list of predictions a seed, in the order of the gold labels.
-        draws: 1 or more.
 
     Raises:
         ValueError: the lengths differ, or nothing is there.
@@ -69,10 +66,8 @@ def drawn_scores(
 
 
 def middle(scores: np.ndarray) -> tuple[float, float]:
-    """Return the ends of the middle 95% of some draws' scores, (draws,), interpolated between neighbours.
-
-    Draws on which a score is undefined (nan) are left out; both ends are nan where all are.
-    """
+    """Return the ends of the middle 95% of some draws' scores, (draws,), interpolated between neighbours. Draws on
+    which a score is undefined (nan) are left out; both ends are nan where all are."""
     scores = scores[~np.isnan(scores)]
     if not len(scores):
         return float("nan"), float("nan")
@@ -81,12 +76,8 @@ def middle(scores: np.ndarray) -> tuple[float, float]:
 
 
 def chance_of_difference(differences: np.ndarray) -> float:
-    """Return the two-sided p of the paired bootstrap: twice the share of the draws in which the difference has the
-    rarer sign (0 counts for both), each share with one draw added; 1 at most, nan where no draw is defined.
-
-    Args:
-        differences: of two systems on the same draws, (draws,).
-    """
+    """Return the two-sided p of the paired bootstrap: twice the share of the `differences`, (draws,), that have the
+    rarer sign (0 counts for both), each share with one draw added; 1 at most, nan where no draw is defined."""
     differences = differences[~np.isnan(differences)]
     if not len(differences):
         return float("nan")

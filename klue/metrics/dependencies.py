@@ -32,8 +32,6 @@ def dependency_scores(
       class of its gold label.
 
     Args:
-        gold: one parse a sentence; at least one word in all.
-        predicted: as many words a sentence.
         labels: all labels in the benchmark's order.
 
     Raises:

@@ -16,14 +16,9 @@ LABELS = (*(f"{part}-{kind}" for kind in TYPES for part in "BI"), "O")
 
 
 def entity_spans(labels: Sequence[str]) -> list[tuple[int, int, str]]:
-    """Return a sentence's entities as (start, end, type), in order, the end exclusive.
-
-    Strict reading: an entity starts with B only and continues over I of the same type. An I that does not carry on an
-    entity starts nothing; an I of another type ends the entity before it.
-
-    Args:
-        labels: one label of `LABELS` a character; may be empty.
-    """
+    """Return a sentence's entities as (start, end, type), in order, the end exclusive. Strict reading: an entity starts
+    with B only and continues over I of the same type. An I that does not carry on an entity starts nothing; an I of
+    another type ends the entity before it."""
     spans = []
     start, inside = 0, ""  # inside: the label that carries on the open entity; none is open where it is empty
     for position, label in enumerate(labels):
@@ -50,9 +45,6 @@ def entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[st
       prediction there), and a label that occurs on neither side has F1 1.
     - `character_macro_f1_without_o`: mean F1 over the 12 labels without O, as the paper defines it. A label that occurs
       on neither side has F1 0.
-
-    Args:
-        gold: per sentence one label of `LABELS` a character; at least one sentence.
 
     Raises:
         ValueError: a label is not one of `LABELS`.

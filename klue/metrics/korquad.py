@@ -18,11 +18,7 @@ _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 def korquad_scores(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> dict[str, float]:
     """Return `exact_match`, the share × 100 of the questions whose predicted answer equals a gold answer, and `f1`, the
-    mean of the best F1 × 100 of characters, counted without order and blanks; both of normalised answers.
-
-    Args:
-        gold: each question's answers, one or more.
-    """
+    mean of the best F1 × 100 of characters, counted without order and blanks; both of normalised answers."""
     return weighted_korquad_scores(gold, predicted)(np.ones(len(gold)))
 
 

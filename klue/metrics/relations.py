@@ -18,9 +18,6 @@ def micro_f1(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str
 
     A right `NO_RELATION` counts nowhere; a relation in its place, or it in the place of a relation, is one error.
 
-    Args:
-        labels: all labels, `NO_RELATION` among them or not.
-
     Raises:
         ValueError: a label is not in `labels`.
     """

@@ -80,9 +80,7 @@ def suite_folder(data: Path, task: str) -> Path:
 
 def canonical(name: str) -> str | None:
     """Return the name of the task that a name stands for, with or without that of its suite; None where it is none.
-
-    "sts" and "klue-sts" are one task, as "ynat" and "klue-ynat", "boolq" and "kobest-boolq" are.
-    """
+    "sts" and "klue-sts" are one task, as "ynat" and "klue-ynat", "boolq" and "kobest-boolq" are."""
     if name in TASKS:
         return name
     wanted = name.replace("_", "-")

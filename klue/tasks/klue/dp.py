@@ -60,7 +60,6 @@ class DependencyParsing(Task):
     authors = AuthorsValues(epochs=10, max_seq_len=256, large={"epochs": 15, "warmup_share": 0.2})
 
     def records(self, stream: IO[bytes]) -> list[Sentence]:
-        """Return the sentences of the tab-separated file."""
         return read_sentences(stream, columns=6)
 
     def read(self, record: Any, guid: str) -> list[Example]:
@@ -114,17 +113,14 @@ class DependencyParsing(Task):
         return [Example(guid, tuple(words), {"heads": [0] * len(words), "labels": [LABELS[0]] * len(words)}, last)]
 
     def document(self, example: Example) -> str:
-        """Return the sentence."""
         return " ".join(example.texts)
 
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
-        """Return ids, and of each word its first and last token, head, relation and part of speech.
-
-        A token that is only the space before a word is not its first, where another is. A word that the tokenizer makes
-        nothing of stands as the unknown token. Words beyond `max_length` are left out.
-        """
+        """Return ids, and of each word its first and last token, head, relation and part of speech. A token that is
+        only the space before a word is not its first, where another is. A word that the tokenizer makes nothing of
+        stands as the unknown token. Words beyond `max_length` are left out."""
         texts = [" ".join(example.texts) for example in examples]
         encoded = tokenizer(texts, **BARE, return_offsets_mapping=True, verbose=False)
         unknown = tokenizer.pad_token_id if tokenizer.unk_token_id is None else tokenizer.unk_token_id
@@ -166,10 +162,8 @@ class DependencyParsing(Task):
         return found
 
     def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
-        """Return the F1 where padding can be a head: with the authors its arcs score 0, and others may score less.
-
-        How much padding there is depends on a batch: the authors', 64 sentences in the order of the file.
-        """
+        """Return the F1 where padding can be a head: with the authors its arcs score 0, and others may score less. How
+        much padding there is depends on a batch: the authors', 64 sentences in the order of the file."""
         found = self.decode(outputs, features)
         words = [len(row) for row in features.columns["first"]]
         for i, kept in enumerate(words):
@@ -183,16 +177,13 @@ class DependencyParsing(Task):
         return {key: scores[name] for name, key in self.as_published.items()}
 
     def check(self, prediction: Any, label: Any) -> dict[str, Any]:
-        """Return heads and relations; raises ValueError when they are not one a word, or no heads and relations.
-
-        A head beyond the last word is let through: the authors' models give some, and their metric counts them wrong.
-        """
+        """Return heads and relations, one a word; a head beyond the last word is let through. The authors' models give
+        some, and their metric counts them wrong."""
         if not isinstance(prediction, dict) or not {"heads", "labels"} <= prediction.keys():
             raise ValueError('a prediction is {"heads", "labels"}')
         return self._parse(prediction["heads"], prediction["labels"], len(label["heads"]), beyond=True)
 
     def odd(self, prediction: Any, label: Any) -> int:
-        """Return how many heads are beyond the last word."""
         return sum(head > len(label["heads"]) for head in prediction["heads"])
 
     def _parse(self, heads: Any, labels: Any, words: int, beyond: bool = False) -> dict[str, Any]:
@@ -206,11 +197,9 @@ class DependencyParsing(Task):
         return {"heads": heads, "labels": [one_of(label, LABELS, self.name) for label in labels]}
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        """Return UAS and LAS as the benchmark counts them, and as plain accuracies."""
         return dependency_scores(gold, predictions, LABELS)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
-        """Return `score` by how often each example counts."""
         return weighted_dependency_scores(gold, predictions, LABELS)
 
 

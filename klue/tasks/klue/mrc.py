@@ -77,10 +77,8 @@ class ReadingComprehension(Task):
         ]
 
     def read(self, record: Any, guid: str) -> list[Example]:
-        """Return question and passage; the label are the answers' texts, `given` is where the first one starts.
-
-        Answers of a question that is marked unanswerable are only plausible, wherever the file has them.
-        """
+        """Return question and passage; the label are the answers' texts, `given` is where the first one starts. Answers
+        of a question that is marked unanswerable are only plausible, wherever the file has them."""
         question, context = given_text(record, "question"), given_text(record, "context")
         answers = record["answers"]
         if isinstance(answers, dict):  # columns, as the hub's copy has them
@@ -98,21 +96,17 @@ class ReadingComprehension(Task):
         return [Example(record.get("guid", guid), (question, context), texts, int(answers[0]["answer_start"]))]
 
     def unlabelled(self, record: Any, guid: str) -> list[Example]:
-        """Return question and passage."""
         return [Example(guid, (given_text(record, "question"), given_text(record, "context")), [], None)]
 
     def document(self, example: Example) -> str:
-        """Return the passage."""
         return example.texts[1]
 
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
-        """Return the windows: ids, start and end of the answer, and each token's place in the passage.
-
-        `starts` and `ends` are characters of the passage, -1 for tokens that are not of it or are only a space, and for
-        those that have more around them in another window: these are not taken for a start.
-        """
+        """Return the windows: ids, start and end of the answer, and each token's place in the passage. `starts` and
+        `ends` are characters of the passage, -1 for tokens that are not of it or are only a space, and for those that
+        have more around them in another window: these are not taken for a start."""
         frame = _frame(tokenizer)
         questions = tokenizer([composed(e.texts[0]) for e in examples], **BARE)
         # they may be longer than the model's positions: that is what windows are for
@@ -174,17 +168,14 @@ class ReadingComprehension(Task):
         return dict(zip(self.as_published.values(), scores, strict=True))
 
     def check(self, prediction: Any, label: Any) -> str:
-        """Return the answer; raises ValueError when it is not text."""
         if not isinstance(prediction, str):
             raise ValueError('a prediction is the answer\'s text, "" for none')
         return prediction
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        """Return exact match and ROUGE-W, the best over a question's answers."""
         return self.weighted(gold, predictions)(np.ones(len(gold)))
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
-        """Return `score` by how often each example counts."""
         return weighted_reading_scores(gold, predictions, {"exact_match": same_text, "rouge_w": overlap_f1})
 
 
@@ -200,7 +191,6 @@ class _Answer(NamedTuple):
 
 
 def _best(outputs: Outputs, features: Features) -> list[_Answer]:
-    """Return the best answer of each question, over all its windows."""
     null = np.full(len(features.examples), np.inf)
     best = [_Answer()] * len(features.examples)
     for row, owner in enumerate(features.owner.tolist()):
@@ -249,13 +239,7 @@ def _frame(tokenizer: Any) -> _Frame:
 
 
 def _windows(tokens: int, room: int) -> list[tuple[int, int]]:
-    """Return start and end of the windows of a passage; the last one reaches its end.
-
-    They overlap by half at least.
-
-    Args:
-        room: tokens of it in a window, >= 1.
-    """
+    """Return start and end of a passage's windows of `room` tokens, >= 1; they overlap by half at least."""
     windows = [(0, min(room, tokens))]
     step = min(STEP, max(1, room // 2))
     while windows[-1][1] < tokens:
@@ -266,10 +250,8 @@ def _windows(tokens: int, room: int) -> list[tuple[int, int]]:
 
 def _most_context(windows: Sequence[tuple[int, int]], here: int) -> np.ndarray:
     """Return which tokens of a window have most around them in it, of all windows they are in (the first of equals).
-
-    What a token has around it is the smaller of the counts on its sides, plus a hundredth of the window's length, as
-    in SQuAD's reference code.
-    """
+    What a token has around it is the smaller of the counts on its sides, plus a hundredth of the window's length, as in
+    SQuAD's reference code."""
     start, end = windows[here]
     places = np.arange(start, end)
     best, winner = np.full(len(places), -np.inf), np.full(len(places), -1)

@@ -51,11 +51,9 @@ class Ner(Task):
     )
 
     def records(self, stream: IO[bytes]) -> list[Sentence]:
-        """Return the sentences of the tab-separated file."""
         return read_sentences(stream, columns=2)
 
     def read(self, record: Any, guid: str) -> list[Example]:
-        """Return a sentence with the labels of its characters that are no space."""
         if isinstance(record, Sentence):
             characters, labels = zip(*record.rows, strict=True)
             text = "".join(characters)
@@ -86,7 +84,6 @@ class Ner(Task):
         return ""
 
     def unlabelled(self, record: Any, guid: str) -> list[Example]:
-        """Return the text."""
         text = given_text(record, "text")
         if not text.strip(" "):
             raise ValueError("'text' is empty")
@@ -95,10 +92,8 @@ class Ner(Task):
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
-        """Return ids, each token's label, and its start and end among the characters that are no space.
-
-        `authors` is what `klue.authors.ner.token_places` says, where the authors' code takes the tokenizer.
-        """
+        """Return ids, each token's label, and its start and end among the characters that are no space. `authors` is
+        what `klue.authors.ner.token_places` says, where the authors' code takes the tokenizer."""
         encoded = with_places(
             [example.texts[0] for example in examples],
             tokenizer,
@@ -133,7 +128,6 @@ class Ner(Task):
         return {**{name: encoded[name] for name in names}, **columns}
 
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[list[str]]:
-        """Return the labels of the characters that are no space."""
         starts, ends = features.columns["starts"], features.columns["ends"]
         return [
             character_labels(tags, starts[i], ends[i], len(example.label))
@@ -155,7 +149,6 @@ class Ner(Task):
         return {key: scores[name] for name, key in self.as_published.items()}
 
     def check(self, prediction: Any, label: Any) -> list[str]:
-        """Return the labels; raises ValueError when one is outside the set, or there are more or fewer characters."""
         if not isinstance(prediction, list):
             raise ValueError("a prediction is a list of labels, one for each character that is no space")
         if len(prediction) != len(label):
@@ -163,11 +156,9 @@ class Ner(Task):
         return [one_of(item, LABELS, self.name) for item in prediction]
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        """Return macro F1 of entities and of characters, the latter as the authors count and as the paper says."""
         return entity_scores(gold, predictions)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
-        """Return `score` by how often each example counts."""
         return weighted_entity_scores(gold, predictions)
 
 

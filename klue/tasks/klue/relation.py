@@ -92,9 +92,7 @@ class RelationExtraction(Classification):
 
     def check(self, prediction: Any, label: Any) -> dict[str, Any]:
         """Return the prediction; raises ValueError when its label is outside the set, or it has not 30 finite numbers.
-
-        They need not add up to 1: they may have been rounded, and the area goes by their order alone.
-        """
+        They need not add up to 1: they may have been rounded, and the area goes by their order alone."""
         if not isinstance(prediction, dict) or not {"label", "probabilities"} <= prediction.keys():
             raise ValueError('a prediction is {"label", "probabilities"}')
         shares = prediction["probabilities"]
@@ -104,24 +102,20 @@ class RelationExtraction(Classification):
         return {"label": one_of(prediction["label"], self.labels, self.name), "probabilities": shares}
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        """Return micro F1 over the relations but no_relation, and the mean area under precision-recall of all 30."""
         return {
             "micro_f1": micro_f1(gold, [prediction["label"] for prediction in predictions], self.labels),
             "auprc": auprc(gold, [prediction["probabilities"] for prediction in predictions], self.labels),
         }
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
-        """Return `score` by how often each example counts."""
         return weighted_relation_scores(
             gold, [one["label"] for one in predictions], [one["probabilities"] for one in predictions], self.labels
         )
 
 
 def _put_in(examples: Sequence[Example], tokenizer: Any) -> list[list[int]]:
-    """Return the ids of the sentences, each tokenised as a whole, with the markers put in where entities stand.
-
-    A token that continues over the edge of an entity is cut there, where the vocabulary has both sides.
-    """
+    """Return the ids of the sentences, each tokenised as a whole, with the markers put in where entities stand. A token
+    that continues over the edge of an entity is cut there, where the vocabulary has both sides."""
     encoded = tokenizer([example.texts[0] for example in examples], **BARE, return_offsets_mapping=True)
     spaces = only_space(encoded["input_ids"], tokenizer)
     rows = []
@@ -162,17 +156,14 @@ def _cut_apart(examples: Sequence[Example], tokenizer: Any) -> list[list[int]]:
 
 
 def _edges(example: Example) -> list[tuple[int, str]]:
-    """Return where the entities begin and end, each with its marker, in the order of the text."""
     subject, object_ = example.given
     entities = sorted(((tuple(subject), MARKERS[:2]), (tuple(object_), MARKERS[2:])))
     return [edge for span, marks in entities for edge in zip(span, marks, strict=True)]
 
 
 def _going_on(piece: list[int], character: str, tokenizer: Any, vocabulary: dict[str, int]) -> list[int]:
-    """Return the ids after a marker so that they continue the word before it, where the vocabulary allows.
-
-    WordPiece: Hangul takes its continuation form. SentencePiece: the sign of a space, which is not there, goes.
-    """
+    """Return the ids after a marker so that they continue the word before it, where the vocabulary allows. WordPiece:
+    Hangul takes its continuation form. SentencePiece: the sign of a space, which is not there, goes."""
     token = tokenizer.convert_ids_to_tokens(piece[0])
     if token == "▁":
         return piece[1:]

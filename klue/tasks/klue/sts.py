@@ -27,7 +27,6 @@ class Sts(Regression):
     authors = AuthorsValues(epochs=4, patience=5, large={"learning_rate": 2e-5})
 
     def label(self, value: Any) -> float:
-        """Return the unrounded mean rating."""
         return finite(value["real-label"], self.name)
 
     def contradiction(self, record: Any) -> str:
@@ -43,5 +42,4 @@ class Sts(Regression):
         return ""
 
     def score(self, gold: Sequence[float], predictions: Sequence[float]) -> dict[str, float]:
-        """Return Pearson's r and the F1 of similar pairs."""
         return {"pearsonr": pearsonr(gold, predictions), "f1": similarity_f1(gold, predictions)}

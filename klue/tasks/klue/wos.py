@@ -85,20 +85,16 @@ class DialogueStates(Task):
         return ""
 
     def unlabelled(self, record: Any, guid: str) -> Iterator[Example]:
-        """Yield one example a user turn."""
         yield from self.read({"guid": guid, "dialogue": [{**turn, "state": []} for turn in record["dialogue"]]}, guid)
 
     def document(self, example: Example) -> str:
-        """Return the dialogue's name."""
         return str(example.given)
 
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
         """Return ids, cut at their beginning where they are too long, each slot's gate, and the values' ids in one row.
-
-        The input is [CLS] then the turns, system and user in turn, each but the first after a [SEP], and [SEP].
-        """
+        The input is [CLS] then the turns, system and user in turn, each but the first after a [SEP], and [SEP]."""
         separator = tokenizer.sep_token_id
         said = ids_of((turn for example in examples for turn in example.texts), tokenizer)
         states = [split_state(example.label) for example in examples]
@@ -147,7 +143,6 @@ class DialogueStates(Task):
         return found
 
     def check(self, prediction: Any, label: Any) -> list[str]:
-        """Return the state; raises ValueError when it is no list of "domain-slot-value" with the benchmark's slots."""
         if not isinstance(prediction, list) or not all(isinstance(item, str) for item in prediction):
             raise ValueError('a prediction is a list of "domain-slot-value"')
         prediction = [composed(entry) for entry in prediction]
@@ -156,17 +151,14 @@ class DialogueStates(Task):
         return prediction
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        """Return joint goal accuracy, the mean F1 of turns, and the true micro F1."""
         return state_scores(gold, predictions)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
-        """Return `score` by how often each example counts."""
         return weighted_state_scores(gold, predictions)
 
 
 def split_state(state: Any) -> dict[str, str]:
-    """Return {domain-slot: value} of a turn's state. Raises ValueError where it is not a list of "domain-slot-value"
-    with slots of the benchmark."""
+    """Return {domain-slot: value} of a turn's state. Raises ValueError for other forms and unknown slots."""
     if not isinstance(state, list):
         raise ValueError("a user turn's state is a list")
     found = {}

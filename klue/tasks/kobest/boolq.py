@@ -18,5 +18,4 @@ class BoolQ(KobestTask):
     authors = own_values(256)
 
     def document(self, example: Example) -> str:
-        """Return the paragraph."""
         return example.texts[1]

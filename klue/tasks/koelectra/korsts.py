@@ -25,7 +25,6 @@ class KorSts(Table, Regression):
     authors = koelectra_values()
 
     def label(self, value: str) -> float:
-        """Return the rating."""
         rating = float(value)
         if not math.isfinite(rating):
             raise ValueError(f"score {value!r} is not a finite number")
