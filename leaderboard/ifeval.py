@@ -66,7 +66,6 @@ def _composed(value: Any) -> Any:
 
 
 def _can_hold(rule: str, given: Given) -> bool:
-    """Return whether some answer that is not empty follows a rule, whose arguments are of the right kinds."""
     kind, values = rule.split(":")[0], {name: _composed(given[name]) for name in TAKES[rule]}
     number = next((value for name, value in values.items() if name.startswith("num_") or name.endswith("frequency")), 1)
     below = any(values.get(name) in BELOW for name in ("relation", "let_relation", "capital_relation"))
@@ -101,7 +100,6 @@ def _most_are(answer: str, language: str) -> bool:
 
 
 def _parts(answer: str, mark: str) -> list[str]:
-    """Return the parts between marks, without empty ones at the ends."""
     parts = [part.strip() for part in re.split(mark, answer, flags=re.MULTILINE)]
     return parts[not parts[0] : len(parts) - (not parts[-1])]
 

@@ -63,8 +63,8 @@ class ConstantLM(LM):
 
 
 def load_model(folder: Path, settings: LeaderboardSettings) -> CountingLM:
-    """Return the decoder in a folder that `open_decoder` takes, ready to be scored; UserError where there is no such
-    device, or its tokenizer ends prompts with a mark."""
+    """Return the decoder in a folder that `open_decoder` takes, ready to be scored. Raises UserError for an unknown
+    device, and for a tokenizer that ends prompts with a mark."""
     gpus = range(torch.cuda.device_count())
     device = ("cuda" if gpus else "cpu") if settings.device == "auto" else settings.device
     if device not in ("cpu", *(["cuda"] if gpus else []), *(f"cuda:{number}" for number in gpus)):

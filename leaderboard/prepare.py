@@ -9,7 +9,7 @@ from leaderboard.ifeval import check_rule
 from leaderboard.rows import Row, answer_index, different, number, one_of, parsed, text
 
 LISTED, GROUPS = ("ko_gpqa_diamond_zeroshot",), ((0, 1), (2,), (3, 4))
-"""Defaults of settings."""
+"""Default tasks of `listed`, and default `groups`, of the settings."""
 
 
 def columns(row: Row, task: Any, options: Row) -> Row:

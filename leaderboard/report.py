@@ -36,8 +36,8 @@ class Score:
 
 
 def read_results(paths: Sequence[Path]) -> list[Score]:
-    """Return the scores in files, or in folders' JSON files, of a folder of scores those that count; UserError for a
-    damaged file, or none at all."""
+    """Return the scores in files, or folders' JSON files (of a folder of scores: those that count). Raises UserError
+    for a damaged file, or none at all."""
     scores = [score for given in paths for score in _scores(given)]
     if not scores:
         raise UserError(f"no scores in {', '.join(map(str, paths))}", "", "name result files or their folders")
@@ -69,8 +69,7 @@ def _scores(given: Path) -> Iterator[Score]:
 
 
 def _tree(tree: Any) -> list[Score]:
-    """Return the scores in a tree of results; raises one of `common.results.UNFIT` where a number is none of its
-    metric's."""
+    """Return the scores in a tree of results. Raises one of `common.results.UNFIT` for a number out of range."""
     tree, found = tree if isinstance(tree, dict) else {}, []
     facts, general = tree.get(FACTS) or {}, tree.get("config_general") or tree.get("config") or {}
     model = general.get("model_name") or tree.get("model_name") or general.get("model") or "?"
@@ -146,7 +145,6 @@ def means(own: dict[str, Score]) -> dict[str, float | str]:
 
 
 def _best_constants(models: dict[str, dict[str, Score]], names: Sequence[str]) -> list[list[str]]:
-    """Return the row of the best constant answers on the rows that were scored; one a model where these differ."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for model, own in models.items():
         found = [_constants(own[name]) if name in own else [] for name in names]
@@ -156,7 +154,6 @@ def _best_constants(models: dict[str, dict[str, Score]], names: Sequence[str]) -
 
 
 def _measured(score: Score) -> dict[str, Any]:
-    """Return what a score depends on beside the model, by this project's result."""
     facts = score.facts
     told = {"truncated": bool(facts["cut"]), "lm-eval": facts["versions"]["lm-eval"]} | _settings(facts)
     return {name: facts[name] for name in ("metric", "limit", "data")} | told

@@ -25,10 +25,9 @@ def result_once(
     """Return the result in a file: the one that is there, else what `compute` returns, which is written.
 
     Args:
-        path: of the file; a hash of the facts stands in it, so that results of other facts stand beside.
+        path: a hash of the facts stands in it, so that results of other facts stand beside.
         facts: what the result is of, as JSON values.
-        compute: returns the result as JSON values; it may say more under `FACTS`, where the facts go.
-        check: of what the file holds; see `common.results.read_result`.
+        compute: returns JSON values; it may say more under `FACTS`, where the facts go.
 
     Raises:
         HunminError: the file is damaged, was edited, or is of other facts.
@@ -46,11 +45,11 @@ def result_once(
 
 
 def name_results(out: Path, name: str, facts: dict[str, dict[str, Any]]) -> dict[str, Path]:
-    """Return where the result of each task goes, and have it count from now on, in place of the one that did.
+    """Return the file for each task's result, and have it count from now on, in place of the one that did.
+
+    Results of tasks that are not named still count if they are of the same model.
 
     Args:
-        out: folder of scores; results of tasks that are not named still count if they are of the same model.
-        name: of the model, in reports.
         facts: task → what its result is of, with the hash of the "model".
 
     Raises:
@@ -66,21 +65,14 @@ def name_results(out: Path, name: str, facts: dict[str, dict[str, Any]]) -> dict
 
 
 def read_board(out: Path) -> dict[str, Any]:
-    """Return the model's name in a folder of scores, its hash as "model", and the "results" that count by task.
-
-    Raises:
-        DamagedError: they were edited.
-    """
+    """Return the model's name in a folder of scores, its hash as "model", and the "results" that count by task. Raises
+    DamagedError where they were edited."""
     return dict(read_result(out / BOARD, lambda board: [board["model_name"], board["model"], {**board["results"]}],
                             REMEDY, sealed=True))  # fmt: skip
 
 
 def counted_results(out: Path, check: Callable[[Any], object]) -> list[dict[str, Any]]:
     """Return the results that count in a folder of scores, as far as they are there, under the model's name.
-
-    Args:
-        out: folder of scores.
-        check: of each result; see `common.results.read_result`.
 
     Raises:
         DamagedError: one of them is damaged, was edited, or is of another model or task.

@@ -40,7 +40,6 @@ def score_model(
     """Score a model where rows are there; return {"model": name, "tasks": {task: result}, "absent": {task: why}}.
 
     Args:
-        model: folder or name of a decoder.
         out: gets results/TASK-HASH.json, by the hash of model, rows, settings and versions, samples (answers only) and
             logs of the same names, and board.json, which names the results that count.
         held_out: an instruction build, for the suite instruct.
@@ -82,7 +81,6 @@ def score_model(
 
 
 def _chosen(settings: LeaderboardSettings, held_out: Path | None) -> tuple[list[Any], dict[str, str]]:
-    """Return the tasks to score with their files, and why others are not scored."""
     known = {name: TASKS[name] for suite in settings.suites for name in SUITES[suite]}
     if "instruct" in settings.suites:
         if held_out is None:
@@ -117,7 +115,6 @@ def _result(
 
 
 def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, answers: Path) -> list[dict[str, Any]]:
-    """Return the scores of a task, and the facts beside them; write the answers."""
     from lm_eval import tasks as shipped
     from lm_eval.evaluator import evaluate
 
@@ -172,7 +169,7 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
 
 
 def _constants(task: BoardTask, loaded_task: Any) -> list[tuple[str, Any]]:
-    """Return answers given without reading the prompt, and the models that give them."""
+    """Return constant answers, given without reading the prompt, and the models that give them."""
     from leaderboard.models import ConstantLM
 
     docs = list(loaded_task.eval_docs)

@@ -58,7 +58,6 @@ def load_rows(name: str, data: Path | None, options: Row) -> tuple[list[Row], li
     """Return the rows of a task and its shots, as its task file takes them.
 
     Args:
-        name: a task of `TASKS`.
         data: folder with the files; for `instruct` a build's folder or its file of held-out rows.
         options: `listed` and `groups` as in the settings; `use` and `layout` ("plain", "message") of a build.
 
@@ -77,12 +76,8 @@ def load_rows(name: str, data: Path | None, options: Row) -> tuple[list[Row], li
 
 
 def task_files(task: BoardTask, data: Path | None) -> list[Path]:
-    """Return the file with a task's rows, and that with its shots where there is one.
-
-    Raises:
-        UserError: there is none with rows.
-        DamagedError: a build's rows were edited.
-    """
+    """Return the file with a task's rows, and that with its shots where there is one. Raises UserError where there are
+    no rows, DamagedError where a build's were edited."""
     if data is not None and task.suite == "instruct":
         path = data / HELD_OUT if data.is_dir() else data
         check_unchanged(path, "build it again: hunmin instruct build RECIPE")

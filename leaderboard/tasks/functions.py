@@ -39,10 +39,8 @@ def social(doc: dict[str, Any], results: Any) -> dict[str, float]:
 
 
 def eqbench_score(answer: str, names: Sequence[str], reference: Sequence[float]) -> float | None:
-    """Return EQ-Bench v2's score, 100 at most; None for an answer that scores other emotions than the reference.
-
-    As lm-eval, a score has no blank before its colon and one behind it ("기쁨: 9"); unlike it, names may hold blanks.
-    """
+    """Return EQ-Bench v2's score, 100 at most; None for an answer that scores other emotions than the reference. As
+    lm-eval, a score has no blank before its colon and one behind it ("기쁨: 9"); unlike it, names may hold blanks."""
     known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     theirs = {name: int(digits) for name, digits in re.findall(rf"({known}|\w+):\s+(\d+)", answer)}
     if set(theirs) != set(names):
@@ -82,6 +80,6 @@ def by_prompt_and_instruction(items: Sequence[list[bool]]) -> float:
 
 
 def written(doc: dict[str, Any], results: Any) -> dict[str, Any]:
-    """Return whether an answer is the output, and the pair for chrF."""
+    """Return whether an answer is the output, and the (output, answer) pair for chrF."""
     answer, output = results[0].strip(), doc["output"].strip()
     return {"exact_match": float(answer == output), "chrf": (output, answer)}
