@@ -73,7 +73,7 @@ RULES: dict[str, tuple[dict[str, Any], float | None]] = {
 
 
 class Document(NamedTuple):
-    """A line of a corpus."""
+    """A line of a corpus, its text, and the text's bytes."""
 
     line: bytes
     text: str
@@ -81,7 +81,6 @@ class Document(NamedTuple):
 
 
 def read_documents(paths: list[str]) -> list[Document]:
-    """Return the documents of all corpora, in order."""
     found = []
     for path in paths:
         with decompression_errors(path), open_bytes(path) as stream:
@@ -167,7 +166,7 @@ class Parts:
         return rows
 
     def decontaminate(self) -> list[Row]:
-        """Benchmark sentences found, by rule set."""
+        """Return the benchmark sentences found, by rule set, and the rates of searching for them."""
         start = cpu_seconds()
         benchmark = load_benchmark(self.benchmark_path)
         loaded = cpu_seconds()
@@ -232,7 +231,6 @@ PARTS = ("parse", "clean", "pii", "splitting", "decontaminate", "duplicates", "w
 
 
 def main() -> int:
-    """Measure and print."""
     parser = parser_of(__doc__, json=True)
     parser.add_argument("corpora", nargs="+", help="JSON Lines files, folders, globs")
     parser.add_argument("--benchmark", type=Path, required=True, help="folder of the evaluation data")

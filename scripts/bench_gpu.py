@@ -101,7 +101,6 @@ def make_tokenizer(folder: Path, vocabulary: int) -> Path:
 
 
 def settings_of(options: argparse.Namespace, row: dict[str, Any]) -> PretrainSettings:
-    """Return the run of a row."""
     shape = {"layers": options.layers, "hidden": options.hidden, "heads": max(1, options.hidden // 64)}
     shape |= {"dropout": 0.1, **{name: row[name] for name in OF_THE_MODEL if name in row}}
     basic = {"model": shape, "packing": "full-sentences", "max_seq_len": options.length, "steps": 10**6,
@@ -111,7 +110,6 @@ def settings_of(options: argparse.Namespace, row: dict[str, Any]) -> PretrainSet
 
 
 def loop_of(options: argparse.Namespace, row: dict[str, Any], settings: PretrainSettings) -> Ours | Plain:
-    """Return the loop of a row: the project's, or the peer's."""
     if row.get("peer"):
         from transformers import BertTokenizerFast, DataCollatorForLanguageModeling
 
@@ -124,7 +122,7 @@ def loop_of(options: argparse.Namespace, row: dict[str, Any], settings: Pretrain
 
 
 def compile_layers_once(model: MaskedRowsModel) -> None:
-    """Have a model that is compiled as one graph share what is compiled of its layers."""
+    """Have the layers of a model that is compiled as one graph share what is compiled of them."""
     layers = model.hf_model.base_model.encoder.layer
     shared = torch.compiler.nested_compile_region(type(layers[0]).forward)
     for layer in layers:
@@ -165,13 +163,7 @@ def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, Any]]:
 
 
 def figures(step: Ours | Plain, rates: list[float], waits: list[float]) -> dict[str, Any]:
-    """Return what the rounds so far say.
-
-    Args:
-        step: the loop.
-        rates: tokens a second of each round.
-        waits: share of each round in which the data was waited for.
-    """
+    """Return the figures of the rounds so far: of their tokens a second, and their shares of waiting for data."""
     rate = statistics.median(rates)
     found: dict[str, Any] = {
         "tokens_per_second": rate, "rounds": rates, "data_wait": statistics.median(waits)
@@ -209,11 +201,9 @@ def profile(step: Callable[[], Any], steps: int) -> dict[str, Any]:
 
 
 class Row:
-    """A process that compiles a row, waits until it may run, and then prints its figures.
+    """Process that compiles a row, waits until it may run, and then prints its figures.
 
     Args:
-        name: of the row.
-        options: of this script.
         said: where each line it prints is put, after its name; None follows when it has ended.
     """
 
@@ -236,13 +226,13 @@ class Row:
         said.put((name, None))
 
     def go(self) -> None:
-        """Let it run."""
+        """Let the process measure its row."""
         assert self.process.stdin
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
 
     def error(self) -> str:
-        """Return the last line that it wrote to its errors; "" where it has ended well."""
+        """Return the last line of the process's errors; "" where it has ended well."""
         if not self.process.returncode:
             return ""
         self._errors.seek(0)
@@ -257,8 +247,6 @@ def measure_together(
     """Compile rows beside each other, measure each alone, and return whether all are done in time.
 
     Args:
-        names: of the rows.
-        options: of this script.
         until: when it ends, by `time.monotonic`.
         note: is given what each row has found so far, by its `name`; `done` or `error` at its end.
     """
@@ -294,7 +282,6 @@ def measure_together(
 
 
 def main() -> int:
-    """Measure what is not measured yet."""
     parser = parser_of(__doc__)
     parser.add_argument("--out", type=Path, help="folder for gpu.json and gpu.md")
     parser.add_argument("--rows", nargs="*", default=list(ROWS), choices=ROWS, metavar="NAME", help=", ".join(ROWS))

@@ -55,8 +55,6 @@ class Way:
     """A model under training, and how its batches are padded.
 
     Args:
-        job: what is trained.
-        features: to train on.
         length: every batch is padded to it; None: to its own longest input.
     """
 
@@ -69,7 +67,6 @@ class Way:
         """Positions computed so far, padding included."""
 
     def step(self, batch: np.ndarray) -> None:
-        """Take an optimizer step."""
         # no input is longer: a multiple of the length is the length
         arrays = batch_arrays(self._features, batch, self._task, self._job.pad_id, self._length or 1)
         inputs = {name: torch.from_numpy(array).to(self._device) for name, array in arrays.items()}
@@ -102,11 +99,8 @@ def prepare(model: Path, data: Path, name: str, batch: int | None) -> tuple[Job,
 
 
 def measure(job: Job, features: Features, steps: int, rounds: int) -> list[Row]:
-    """Return the rows of training: each way, and how ours compares with the others.
-
-    Raises:
-        UserError: there are fewer inputs than a batch takes.
-    """
+    """Return the rows of training: each way, and how ours compares with the others. Raises UserError where there are
+    fewer inputs than a batch takes."""
     name, size, lengths = job.task, job.training.global_batch, features.lengths
     if len(lengths) < size:
         what = f"{name}: {len(lengths)} inputs to train on, {size} a batch"
@@ -162,7 +156,6 @@ def grouped(lengths: np.ndarray, size: int, epoch: int) -> list[np.ndarray]:
 
 
 def main() -> int:
-    """Measure and print."""
     parser = parser_of(__doc__, json=True)
     parser.add_argument("model", type=Path, help="an encoder's folder")
     parser.add_argument("--data", type=Path, required=True, help="folder with the benchmark's files")

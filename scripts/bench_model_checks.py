@@ -40,7 +40,6 @@ ENTRIES = 32_000
 
 
 def write_models(home: Path) -> None:
-    """Write home/encoder and home/decoder with their manifests."""
     names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *(f"낱말{number}" for number in range(ENTRIES - 5))]
     core = Tokenizer(models.WordLevel({name: number for number, name in enumerate(names)}, unk_token="<unk>"))
     core.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -60,7 +59,6 @@ def write_models(home: Path) -> None:
 
 
 def seconds(work: Callable[[], Any]) -> float:
-    """Return how long work takes."""
     begun = time.perf_counter()
     work()
     return time.perf_counter() - begun
@@ -85,7 +83,6 @@ def measured(folder: Path, check: Callable[[Path], Any], auto: Any) -> dict[str,
 
 
 def main() -> None:
-    """Print a JSON line for each model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", help="where the temporary folder is made")
     with TemporaryDirectory(dir=parser.parse_args().folder) as folder:

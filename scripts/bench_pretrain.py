@@ -58,12 +58,10 @@ Step = Callable[[], torch.Tensor]
 
 @cache
 def device() -> torch.device:
-    """Return the device that training takes here."""
     return processes.join_processes(processes.place_process()).device
 
 
 def wait() -> None:
-    """Wait for what the device has to do."""
     if device().type == "cuda":
         torch.cuda.synchronize()
 
@@ -72,9 +70,6 @@ class Ours:
     """Steps of the project's training loop.
 
     Args:
-        settings: of the run.
-        tokens: token folder.
-        tokenizer: its tokenizer folder.
         unpadded: whether padded samples are computed text by text; None: as is faster here.
         world: processes that the model is compiled for.
         prepare: changes the model before its first step; None: nothing does.
@@ -153,14 +148,7 @@ class Texts(IterableDataset):  # type: ignore[type-arg]
 
 
 class Plain:
-    """Steps of a plain loop around transformers' model and collator.
-
-    Args:
-        settings: of the run.
-        tokens: token folder.
-        collator: makes batches of texts.
-        compiled: whether the model is compiled.
-    """
+    """Steps of a plain loop around transformers' model and collator."""
 
     def __init__(self, settings: PretrainSettings, tokens: Path, collator: Any, compiled: bool) -> None:
         shards, self._settings, gpu = TokenShards(tokens), settings, device().type == "cuda"
@@ -266,7 +254,6 @@ def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, step
 
 
 def main() -> int:
-    """Measure and print."""
     parser = parser_of(__doc__, json=True)
     parser.add_argument("--tokens", type=Path, required=True, help="finished token folder")
     parser.add_argument("--tokenizer", type=Path, required=True, help="its tokenizer folder")

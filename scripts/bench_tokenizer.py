@@ -46,7 +46,6 @@ ENOUGH = 200
 
 
 def load_compiled_code(tokenizer: Path) -> Encoder:
-    """Return an encoder that has encoded a sentence."""
     encoder = Encoder(load_tokenizer(tokenizer), tokenizer)
     encoder.encode(pa.array([["첫 문장"]], pa.list_(pa.string())))
     return encoder
@@ -72,11 +71,7 @@ def measure_training(corpus: Path, vocab_size: int, megabytes: float, tokenizer:
 
 
 def measure_encoder(corpus: Path, tokenizer: Path, hf_share: float, bars: bool) -> list[Row]:
-    """Return the rows of one core: ours, HF's, the ratio.
-
-    Raises:
-        SystemExit: an id differs.
-    """
+    """Return the rows of one core: ours, HF's, the ratio. Raises SystemExit where an id differs."""
     encoder = load_compiled_code(tokenizer)  # what is made ready once is not the rate
     loaded, separator = encoder.tokenizer, encoder.special_ids["sep"]
     every = max(1, round(1 / hf_share))
@@ -133,7 +128,6 @@ def measure_workers(corpus: Path, tokenizer: Path, repeat: int, bars: bool) -> l
 
 
 def main() -> int:
-    """Measure and print."""
     parser = parser_of(__doc__, json=True)
     parser.add_argument("--corpus", type=Path, required=True, help="finished corpus folder")
     parser.add_argument("--vocab-size", type=int, default=32_000)

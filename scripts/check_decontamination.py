@@ -61,13 +61,11 @@ Alteration = Callable[[list[str], list[str], random.Random], "str | None"]
 
 
 def remove_space(words: list[str], around: list[str], rng: random.Random) -> str | None:
-    """Return the sentence with one blank removed."""
     place = rng.randrange(1, len(words)) if len(words) > 1 else 0
     return " ".join([*words[: place - 1], words[place - 1] + words[place], *words[place + 1 :]]) if place else None
 
 
 def change_josa(words: list[str], around: list[str], rng: random.Random) -> str | None:
-    """Return the sentence with the particle of one word changed."""
     places = [i for i, word in enumerate(words) if len(word) > 1 and word[-1] in JOSA]
     place = rng.choice(places) if places else -1
     return " ".join(w[:-1] + JOSA[w[-1]] if i == place else w for i, w in enumerate(words)) if places else None
@@ -81,7 +79,6 @@ def change_punctuation(words: list[str], around: list[str], rng: random.Random) 
 
 
 def replace_word(words: list[str], around: list[str], rng: random.Random) -> str | None:
-    """Return the sentence with one word replaced by a word of the corpus."""
     others, place = rng.choice(around).split(), rng.randrange(max(len(words), 1))
     return " ".join([*words[:place], rng.choice(others), *words[place + 1 :]]) if len(words) > 1 and others else None
 
@@ -120,7 +117,6 @@ def alter_all(kind: str, texts: list[str], around: list[str], limit: int, seed: 
 
 
 def check_oracle(benchmark: list[BenchmarkSentence], options: argparse.Namespace) -> int:
-    """Print the table of differing decisions and return the exit code."""
     records = sorted({(sentence.task, sentence.guid) for sentence in benchmark})
     drawn = set(random.Random(options.seed).sample(records, min(options.records, len(records))))
     benchmark = [sentence for sentence in benchmark if (sentence.task, sentence.guid) in drawn]
@@ -256,7 +252,6 @@ def shared_run(sentence: str, texts: list[str]) -> tuple[int, bool]:
 
 
 def main() -> int:
-    """Run one of the checks."""
     parser = parser_of(__doc__)
     parser.add_argument("check", choices=["oracle", "planted", "sources"])
     parser.add_argument("benchmark")

@@ -165,7 +165,6 @@ def write_embedder(folder: Path, kind: str, sample: Path) -> Path:
 
 
 def served(program: Program, model: Path, width: int, programs: Path) -> dict[str, Any]:
-    """Return the ids and vectors that a program gives."""
     node, place = program.script.startswith(READ), programs / program.name.partition(",")[0]
     script = place / ("serve.mjs" if node else "serve.py")
     script.write_text(program.script)
@@ -204,7 +203,6 @@ def compared(kind: str, model: Path, programs: Path) -> Iterator[Row]:
 
 
 def check(into: Path, kinds: list[str]) -> list[Row]:
-    """Return the figures of architectures, having written models and programs into a folder."""
     quiet_libraries()
     into = into.resolve()
     fetch(into)

@@ -71,7 +71,6 @@ def read_sentences(given: str) -> list[str]:
 
 
 def digest(text: str) -> str:
-    """Return 16 hex digits that stand for a text."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -83,7 +82,6 @@ def kind_of(rule: str, letters: int) -> str:
 
 
 def draw(options: argparse.Namespace) -> int:
-    """Print the drawn pairs."""
     benchmark, texts = load_texts(options.benchmark)
     decontaminator = Decontaminator.build(benchmark)
     pools: dict[str, dict[tuple[str, str], tuple[str, str, Hit]]] = {kind: {} for kind in QUOTAS}
@@ -146,7 +144,7 @@ def score(options: argparse.Namespace) -> int:
 
 
 def wilson(true: int, count: int) -> tuple[float, float]:
-    """Return the interval of 95% of a share."""
+    """Return the Wilson interval of 95% of a share."""
     if not count:
         return 0.0, 1.0
     share, square = true / count, NORMAL_95**2 / count
@@ -156,7 +154,6 @@ def wilson(true: int, count: int) -> tuple[float, float]:
 
 
 def main() -> int:
-    """Draw, or score."""
     parser = parser_of(__doc__)
     parser.add_argument("what", choices=["draw", "score"])
     parser.add_argument("corpus", nargs="+")

@@ -50,7 +50,7 @@ BESIDE = {
     *("DRIVER_LICENSE/hyphen", "HEALTH_INSURANCE/hyphen", "CARD/hyphen", "VEHICLE_PLATE/two digits"),
 }
 ORDINARY = [form for form in FORMS if "/".join(form.kind) in BESIDE]
-"""What stands beside a value that is looked at."""
+"""Forms that stand beside a value that is looked at."""
 WITHOUT = 5
 """One text in so many holds no personal data."""
 
@@ -112,7 +112,7 @@ def matched(text: str, span: dict[str, Any], found: list[Span]) -> list[Span]:
 
 
 class Scores:
-    """What was counted over texts."""
+    """Counts over texts, by type and by kind, and examples of errors."""
 
     def __init__(self) -> None:
         self.types: dict[str, Count] = defaultdict(Count)
@@ -122,7 +122,6 @@ class Scores:
         self.examples: dict[tuple[str, str, str], list[str]] = defaultdict(list)
 
     def add(self, case: dict[str, Any], found: list[Span]) -> None:
-        """Count one text."""
         text = case["text"]
         if not case["spans"]:
             self.without[case["kind"]] += 1
@@ -191,7 +190,6 @@ def print_scores(scores: Scores, errors: int) -> bool:
 
 
 def main() -> int:
-    """Draw, search, print and return the exit code."""
     parser = parser_of(__doc__)
     parser.add_argument("--texts", type=int, default=60000, help="how many texts (default 60000)")
     parser.add_argument("--seed", type=int, default=42)

@@ -48,7 +48,6 @@ CAUSAL = 0.25
 
 
 def settings_of(variant: str, rate: float, seed: int, flops: float, vocab_size: int) -> PretrainSettings:
-    """Return the run of a variant whose training takes so many FLOPs."""
     change = VARIANTS[variant]
     tree: dict[str, Any] = {
         "masking": {"rate": 0.3}, "packing": "packed", "max_seq_len": 64, "global_batch": 8, "micro_batch": 8,
@@ -73,7 +72,6 @@ def settings_of(variant: str, rate: float, seed: int, flops: float, vocab_size: 
 
 
 def train(run: Path, settings: PretrainSettings) -> dict[str, Any]:
-    """Return held-out loss, steps and parameters of a run."""
     torch.set_num_threads(1)
     shards, cpu = TokenShards(run / "tokens"), torch.device("cpu")
     model = MaskedRowsModel(build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids)))
@@ -107,7 +105,6 @@ def results(options: Any, jobs: list[tuple[str, float, int]]) -> Iterator[dict[s
 
 
 def main() -> int:
-    """Print the table."""
     parser = parser_of(__doc__)
     parser.add_argument("run", type=Path, help="a run's folder with tokens and tokenizer")
     parser.add_argument("--flops", type=float, default=6e12, help="of each training run")

@@ -50,14 +50,7 @@ def holds_row(held: dict[str, Any], name: str, conditions: dict[str, str]) -> bo
 
 
 def put_row(held: dict[str, Any], row: dict[str, Any], conditions: dict[str, str], order: list[str]) -> None:
-    """Put a row in, in the place of an earlier one of that name, whatever that was measured under.
-
-    Args:
-        held: what `read_report` returned.
-        row: its figures, with `name`.
-        conditions: see `conditions_of`.
-        order: names in the order of the table.
-    """
+    """Put a row in, in the place of an earlier one of that name, whatever that was measured under; names in `order`."""
     row = {**row, "conditions": conditions, "date": time.strftime("%Y-%m-%d")}
     rows = [other for other in held["rows"] if other["name"] != row["name"] and other["name"] in order]
     held["rows"] = sorted([*rows, row], key=lambda other: order.index(other["name"]))
@@ -90,7 +83,6 @@ def _text(measured: dict[str, Any]) -> str:
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
-    """Return rows that were measured under the same conditions as a Markdown table."""
     heads = " | ".join(head for _, head, _ in COLUMNS)
     latest = max(rows, key=lambda row: row["date"])
     lines = [f"{_text(latest)}:", "", f"| | {heads} |", "|---" * (len(COLUMNS) + 1) + "|"]

@@ -133,7 +133,6 @@ def caught_by(copy: Path, file: str) -> str:
 
 
 def main() -> int:
-    """Run the mutations that the options choose, and return 1 where a fault is not caught."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rooms", nargs="+", default=sorted({file.split("/")[0] for file, *_ in MUTATIONS}))
     parser.add_argument("--only", type=int, help="mutations of each room, from its first; 0 only checks the table")

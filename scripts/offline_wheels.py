@@ -45,7 +45,6 @@ def normal(name: str) -> str:
 
 
 def describe() -> dict[str, Any]:
-    """Return what this machine has."""
     there = {normal(found.name): found.version for found in metadata.distributions() if found.name}
     return {
         "python": ".".join(platform.python_version_tuple()[:2]),
@@ -61,7 +60,6 @@ def close(
     """Return the wheels of distributions and of what they need in turn, and what is needed and only given.
 
     Args:
-        wanted: distributions.
         have: see `describe`.
         get: requirement → its wheel and that wheel's requirements.
     """
@@ -92,11 +90,8 @@ def close(
 
 
 def fetch_wheel(requirement: str, python: str, out: Path) -> tuple[Path, list[str]]:
-    """Return the wheel of a requirement for a Python on Linux, and what it requires.
-
-    Raises:
-        SystemExit: there is no wheel, and none that is pure Python can be built.
-    """
+    """Return the wheel of a requirement for a Python on Linux, and what it requires. Raises SystemExit where there is
+    no wheel, and none that is pure Python can be built."""
     constraints = Path(__file__).parents[1] / "constraints.txt"
     with tempfile.TemporaryDirectory() as folder:
         pip = [sys.executable, "-m", "pip"]
@@ -121,7 +116,6 @@ def fetch_wheel(requirement: str, python: str, out: Path) -> tuple[Path, list[st
 
 
 def main() -> int:
-    """Do what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("check", help="print what this machine has and lacks as JSON; exit code 1 when it lacks some")

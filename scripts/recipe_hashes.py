@@ -65,7 +65,6 @@ def settings_of(recipe: Path, sample: Path, out: Path, old_names: bool) -> list[
 
 
 def main() -> int:
-    """Print a line a recipe and a line a loss."""
     parser = parser_of(__doc__)
     parser.add_argument("sample", type=Path, help="the embedded sample, as hunmin sample writes it")
     parser.add_argument("--tree", type=Path, default=Path(__file__).parents[1], help="a checkout with .venv")

@@ -111,7 +111,6 @@ class Texts:
 
 
 def one_line(text: str) -> str:
-    """Return a text with every run of white space as one blank, none at its ends."""
     return " ".join(text.split())
 
 
@@ -216,11 +215,7 @@ def as_markdown(text: str) -> str:
 
 
 def page(say: Texts) -> str:
-    """Return docs/recipe.md in the language of the texts.
-
-    Raises:
-        UserError: a text is missing, or one is left over.
-    """
+    """Return docs/recipe.md in the language of the texts. Raises UserError for a missing or left-over text."""
     told: dict[type[BaseModel], str] = {}
     parts = [say(part, "the head of the page") + "\n" for part in HEAD]
     decoder = [found for found in sections(InstructRecipe) if found[0].split(".")[0] in INSTRUCT_SECTIONS]
@@ -252,12 +247,7 @@ def _meaning(name: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None, file: Path = KOREAN) -> int:
-    """Print the page; the exit code is 2 when a text is missing or left over.
-
-    Args:
-        arguments: of the command line; None takes the process's.
-        file: of the Korean texts.
-    """
+    """Print the page; the exit code is 2 when a text is missing or left over."""
     parser = argparse.ArgumentParser(description="Print the reference of all settings of a recipe.")
     parser.add_argument("--language", choices=["en", "ko"], default="en")
     try:

@@ -126,7 +126,6 @@ def score(path: str, errors: bool, originals: bool) -> bool:
 
 
 def main() -> int:
-    """Score the files and return the exit code."""
     parser = parser_of(__doc__)
     parser.add_argument("files", nargs="*", help="JSON Lines with text and spans, or text and pii")
     parser.add_argument("--errors", action="store_true", help="print each miss and false alarm, masked")

@@ -19,13 +19,12 @@ from timing import parser_of
 from hunmin.page.page import write_page
 
 HEIGHT, MARGIN = 4000, 24
-"""Of the window; of the page's background that stays below the section."""
+"""Pixels: height of the window, and what of the page's background stays below the section."""
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def main() -> None:
-    """Read the command line and take the picture."""
     parser = parser_of(__doc__)
     parser.add_argument("run", type=Path, help="run folder")
     parser.add_argument("--out", type=Path, default=Path("docs/report.png"))

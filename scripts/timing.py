@@ -38,7 +38,6 @@ class Row:
 
     @property
     def reached(self) -> bool | None:
-        """Return whether the bar is reached; None without one."""
         if self.bar is None:
             return None
         return self.value <= self.bar if self.most else self.value >= self.bar
@@ -71,7 +70,6 @@ def finish(rows: list[Row], as_json: bool) -> int:
 
 
 def as_dicts(rows: list[Row]) -> list[dict[str, Any]]:
-    """Return figures as JSON-like objects."""
     return [{**asdict(row), "reached": row.reached} for row in rows]
 
 
@@ -113,11 +111,10 @@ class Measured(NamedTuple):
 def measured(
     work: Callable[..., object], *given: Any, out: Path | None = None, before: Callable[[], object] | None = None
 ) -> Measured:
-    """Return what a stage took; the process is its alone.
+    """Return what a stage took in a process of its own.
 
     Args:
         work: called with what is given, and the folder to write.
-        given: the stage's settings and inputs.
         out: the folder; None takes one that is thrown away.
         before: what is not counted.
     """
@@ -142,11 +139,9 @@ def cpu_seconds() -> float:
 
 
 class ChildrenPeak:
-    """For a `with` block: the peak resident memory of each process below this one (Linux).
-
-    It is the kernel's high-water mark of the process itself, asked for ten times a second until the process ends. The
-    last answer counts: the mark only rises, but before its own program begins a process answers for its parent.
-    """
+    """For a `with` block: the peak resident memory of each process below this one (Linux). It is the kernel's
+    high-water mark of the process itself, asked for ten times a second until the process ends. The last answer counts:
+    the mark only rises, but before its own program begins a process answers for its parent."""
 
     def __init__(self) -> None:
         self.peaks: dict[str, int] = {}

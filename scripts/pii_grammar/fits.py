@@ -15,7 +15,6 @@ CONTACT = {"TEL", "EMAIL", "ADDRESS", "URL", "MENTION"}
 
 
 def carrier_fits(name: str, form: Form, text: str) -> bool:
-    """Return whether a value of this form is written in such texts."""
     kind = form.kind.type
     if "\n" in text and name in ONE_LINE:
         return False

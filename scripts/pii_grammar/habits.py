@@ -15,8 +15,6 @@ PAIRS = {
 
 
 def around(name: str) -> Habit:
-    """Return a habit that puts a value between a pair of signs."""
-
     def write(value: str, _: str, rng: random.Random) -> str:
         pair = rng.choice(PAIRS[name])
         half = len(pair) // 2

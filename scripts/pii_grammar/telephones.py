@@ -33,7 +33,6 @@ def whole_second(page: Page, kind: Kind) -> Value:
 
 
 def short_range(page: Page, kind: Kind) -> Value:
-    """Write the range of an office's lines."""
     first, middle, last = landline(page.rng)
     low = page.rng.randint(0, 6)
     joint = page.rng.choice(("~", "∼", "～", " ~ "))

@@ -28,7 +28,6 @@ BOLD = str.maketrans("0123456789", "𝟎𝟏𝟐𝟑𝟒𝟓𝟔𝟕𝟖𝟗")
 
 
 def full_width(groups: list[str], rng: random.Random) -> str:
-    """Write everything full width."""
     return "-".join(groups).translate(FULL)
 
 
@@ -39,12 +38,10 @@ def letters(groups: list[str], rng: random.Random) -> str:
 
 
 def zeros(groups: list[str], rng: random.Random) -> str:
-    """Write O for each zero."""
     return "-".join(groups).replace("0", "O")
 
 
 def hangul(groups: list[str], rng: random.Random) -> str:
-    """Spell every digit in Hangul."""
     return rng.choice((" ", "-", " 다시 ", " - ")).join(groups).translate(HANGUL)
 
 
