@@ -1,4 +1,4 @@
-"""KLUE-DP: the head and the relation of every word; macro F1 as the benchmark counts them, and plain accuracies."""
+"""KLUE-DP: head and relation of every word (eojeol); macro F1 as the benchmark counts them, and plain accuracies."""
 
 from __future__ import annotations
 
@@ -34,8 +34,6 @@ AUTHORS_BATCH = 64
 
 
 class DependencyParsing(Task):
-    """Dependency parsing of words (eojeol)."""
-
     name, key, title = "klue-dp", "dp", "KLUE-DP"
     folder = "klue-dp-v1.1"
     hub_config = "dp"

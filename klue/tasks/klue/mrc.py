@@ -40,8 +40,6 @@ NULL_THRESHOLD = 0.0
 
 
 class ReadingComprehension(Task):
-    """Extractive question answering with unanswerable questions."""
-
     name, key, title = "klue-mrc", "mrc", "KLUE-MRC"
     folder = "klue-mrc-v1.1"
     hub_config = "mrc"

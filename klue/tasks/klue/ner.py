@@ -29,8 +29,6 @@ _MARKUP = re.compile(rf"[<>]|:({'|'.join(TYPES)})(?=>)")
 
 
 class Ner(Task):
-    """Named entity recognition in characters."""
-
     name, key, title = "klue-ner", "ner", "KLUE-NER"
     folder = "klue-ner-v1.1"
     hub_config = "ner"

@@ -23,8 +23,6 @@ MARKERS = ("<subj>", "</subj>", "<obj>", "</obj>")
 
 
 class RelationExtraction(Classification):
-    """Relation extraction with marked entities."""
-
     name, key, title = "klue-re", "re", "KLUE-RE"
     folder = "klue-re-v1.1"
     hub_config = "re"

@@ -40,8 +40,6 @@ STEPS = 10
 
 
 class DialogueStates(Task):
-    """Dialogue state tracking."""
-
     name, key, title = "wos", "wos", "WoS"
     folder = "wos-v1.1"
     hub_config = "wos"

@@ -14,8 +14,6 @@ ASKED = ("원인", "결과")
 
 
 class Copa(KobestTask, Choice):
-    """Choice of plausible alternatives."""
-
     name, key, title = "kobest-copa", "copa", "COPA"
     folder = "COPA"
     sizes = (3076, 500, 1000)

@@ -11,8 +11,6 @@ from klue.tasks.table import Table
 
 
 class KorSts(Table, Regression):
-    """Semantic textual similarity, STS-B in Korean, as regression."""
-
     name, key, title = "korsts", "korsts", "KorSTS"
     folder = "korsts"
     files = ("sts-train.tsv", "sts-dev.tsv", "sts-test.tsv")
