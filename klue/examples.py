@@ -69,16 +69,16 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
     partial = (*task.partial_files.get(split, ()), f"{task.folder}_{split}.*.{task.suffix}")
     names = (f"{task.folder}/{name}" for name in partial)
     for pattern in (f"{task.hub_config}/{SPLITS[split]}-*{SUFFIX}", *names):
-        found = sorted(path for ending in ("", *COMPRESSED) for path in data.glob(pattern + ending))
-        if len(found) > 1:
+        matches = sorted(path for ending in ("", *COMPRESSED) for path in data.glob(pattern + ending))
+        if len(matches) > 1:
             raise UserError(
-                f"{found[0].parent} holds {len(found)} files for {task.name} {split}: "
-                f"{', '.join(path.name for path in found)}",
+                f"{matches[0].parent} holds {len(matches)} files for {task.name} {split}: "
+                f"{', '.join(path.name for path in matches)}",
                 "one file a split",
                 f"keep one; {task.folder}/{official.name} goes before all others",
             )
-        if found:
-            return found[0]
+        if matches:
+            return matches[0]
     return None
 
 
@@ -218,25 +218,25 @@ def load_splits(
         official = task.files or file is None or file.suffix == SUFFIX
         if file and not official and file.name.split(f".{task.suffix}")[0] != f"{task.folder}_{split}":
             notes.append(Message("{split} from {file}", split=split, file=file.name))
-    kept = train if max_train is None else sample_by_hash(train, max_train)
-    if not kept or not dev:
+    sampled = train if max_train is None else sample_by_hash(train, max_train)
+    if not sampled or not dev:
         raise UserError(
-            f"{task.name}: {len(kept)} examples to train on, {len(dev)} to score",
+            f"{task.name}: {len(sampled)} examples to train on, {len(dev)} to score",
             "both are needed",
             f"look into {data / task.folder}",
         )
-    counts = {"train": len(kept), "dev": len(dev), "train_in_dev": leaked, "train_cut": len(train) - len(kept)}
+    counts = {"train": len(sampled), "dev": len(dev), "train_in_dev": leaked, "train_cut": len(train) - len(sampled)}
     counts |= {"test": len(test)} if test else {}
     synthetic = any(is_synthetic(example.guid) for example in [*train, *dev, *test])
     short = [] if synthetic or split_dev or lent else task.shortfalls(counts)
-    if len(kept) < len(train):
-        amounts = {"kept": len(kept), "all": len(train)}
+    if len(sampled) < len(train):
+        amounts = {"kept": len(sampled), "all": len(train)}
         cut = Message("trained on {kept} of {all} examples", **amounts)
         if short and short[0].template == TOO_FEW:
             cut, short = Message(CUT_AND_SHORT, **amounts, want=task.train_examples), short[1:]
         notes.append(cut)
     notes = [*([NOTE] if synthetic else []), *notes, *short]
-    return Splits(kept, dev, Message("{notes:; }", notes=notes), counts, files_hash(task, data, source), test)
+    return Splits(sampled, dev, Message("{notes:; }", notes=notes), counts, files_hash(task, data, source), test)
 
 
 def _parted(examples: Sequence[Example], first: Callable[[Example], bool]) -> tuple[list[Example], list[Example]]:
@@ -249,8 +249,8 @@ def _parted(examples: Sequence[Example], first: Callable[[Example], bool]) -> tu
 def without_leaks(train: Sequence[Example], dev: Sequence[Example]) -> tuple[list[Example], int]:
     """Return the train examples whose texts (white space aside) are no dev example's, and how many were dropped."""
     known = {_texts(example) for example in dev}
-    kept = [example for example in train if _texts(example) not in known]
-    return kept, len(train) - len(kept)
+    clean = [example for example in train if _texts(example) not in known]
+    return clean, len(train) - len(clean)
 
 
 def sample_by_hash(examples: Sequence[Example], count: int) -> list[Example]:

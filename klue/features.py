@@ -53,18 +53,20 @@ def check_reading(task: Task, examples: Sequence[Example], tokenizer: Any, folde
 
     def pieces(words: list[str]) -> Iterator[tuple[Sequence[int], Sequence[tuple[int, int]]]]:
         if tokenizer.is_fast:
-            for found in tokenizer.backend_tokenizer.encode_batch(words, add_special_tokens=False):
-                yield found.ids, found.offsets
+            for encoding in tokenizer.backend_tokenizer.encode_batch(words, add_special_tokens=False):
+                yield encoding.ids, encoding.offsets
             return
         for word in words:  # it does not say where tokens stand: one that is unknown makes the word so
             ids = tokenizer(word, add_special_tokens=False)["input_ids"]
             yield ids, [(0, len(word))] * len(ids)
 
     check_share(
-        unread_share(pieces, unknown, texts), f"the tokenizer in {folder}", task.title,
+        unread_share(pieces, unknown, texts),
+        f"the tokenizer in {folder}",
+        task.title,
         "pretrain on text with these characters and a lower tokenizer.min_character_count; with tokenizer.base, also "
         "with a tokenizer.vocab_size above the base's",
-    )  # fmt: skip
+    )
 
 
 def make_features(

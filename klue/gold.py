@@ -22,9 +22,9 @@ PREDICTIONS = {"dev": "predictions.jsonl", "test": "predictions-test.jsonl"}
 
 def write_gold(splits: Mapping[str, Splits], out: Path) -> None:
     """Write the labels of the tasks' dev and test examples into a stage's folder; those that are there stay."""
-    for task, found in splits.items():
-        for split, examples in (("dev", found.dev), ("test", found.test)):
-            path = out / GOLD.format(task=task, data_hash=found.data_hash, split=split)
+    for task, task_splits in splits.items():
+        for split, examples in (("dev", task_splits.dev), ("test", task_splits.test)):
+            path = out / GOLD.format(task=task, data_hash=task_splits.data_hash, split=split)
             if not examples or path.is_file():
                 continue
             with atomic_write(path, as_given=True) as stream:

@@ -89,7 +89,7 @@ def tex(text: str) -> str:
     return f"\\textbf{{{shown}}}" if isinstance(text, Best) else shown
 
 
-def _tex_sign(found: re.Match[str]) -> str:
-    if found[0][0] in RAISED:
-        return f"$^{{{''.join(str(RAISED.index(c)) for c in found[0])}}}$"
-    return TEX.get(found[0], found[0])
+def _tex_sign(match: re.Match[str]) -> str:
+    if match[0][0] in RAISED:
+        return f"$^{{{''.join(str(RAISED.index(c)) for c in match[0])}}}$"
+    return TEX.get(match[0], match[0])

@@ -64,8 +64,10 @@ def read_model_folder(folder: Path) -> ModelFacts:
     if positions < 1:
         raise UserError(
             f"{folder}/config.json: max_position_embeddings is {config.max_position_embeddings}, and the first "
-            f"position id {first}", "a text has a position", "name another model",
-        )  # fmt: skip
+            f"position id {first}",
+            "a text has a position",
+            "name another model",
+        )
     beside = [folder / name for name in (*TOKENIZER_FILES, *BESIDE_TOKENIZER)]
     described = [folder / "config.json", *(path for path in beside if path.is_file())]
     weights = [*folder.glob(INDEX), *weight_files(folder), *folder.glob(HEAD_FILE)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from klue.results import apart, metrics_of, shown_scores, summarize
+from klue.results import metrics_of, not_comparable, shown_scores, summarize
 from klue.tasks import SUITE_OF, SUITES, TASKS
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def eval_results(rows: Sequence[dict[str, Any]]) -> list[EvalResult]:
     shows them under its name. `metric_args` hold the seeds, and the standard deviation where there are several."""
     from huggingface_hub import EvalResult
 
-    results, partial = [], apart(rows)
+    results, partial = [], not_comparable(rows)
     for entry in summarize(rows):
         if entry["init"] != "pretrained" or entry["task"] in partial:
             continue

@@ -27,8 +27,8 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
     """Draw a panel a metric of every suite, a bar a model, ours first, standard deviations as whiskers. Each of our
     models has a colour, paler from random weights; doubtful published scores have their mark, and the source of the
     published ones stands below."""
-    found = tables(rows, published)
-    columns = [(scores, number) for scores in found for number in range(len(scores.columns))]
+    score_tables = tables(rows, published)
+    columns = [(scores, number) for scores in score_tables for number in range(len(scores.columns))]
     shown = [[line for line in scores.lines if line.values[number] is not None][::-1] for scores, number in columns]
     most = [max(map(len, shown[start : start + COLUMNS])) for start in range(0, len(shown), COLUMNS)]
     figure, axes = _panels(len(columns), [0.22 * bars + 1.1 for bars in most])
@@ -46,7 +46,7 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
         for at, value in enumerate(values):
             mark = lines[at].cells[number][-1] if number in lines[at].flagged else ""
             panel.text(max(value, 0.0) + spread[at] + 1, at, f"{value:.1f}{mark}", fontsize=6, va="center")
-    sources = dict.fromkeys(note for scores in found for note in scores.notes if note.startswith("published: "))
+    sources = dict.fromkeys(note for scores in score_tables for note in scores.notes if note.startswith("published: "))
     figure.supxlabel("\n".join(sources), fontsize=7)
     save_figure(figure, to)
 
@@ -57,12 +57,12 @@ def _colour(line: Line, models: Sequence[str]) -> Any:
     return f"C{models.index(line.model) % 10}", 1.0 if line.init == "pretrained" else 0.45
 
 
-def draw_confusion(found: Sequence[tuple[str, list[str], np.ndarray]], to: Path | OutputFile) -> None:
+def draw_confusion(confusions: Sequence[tuple[str, list[str], np.ndarray]], to: Path | OutputFile) -> None:
     """Draw a panel a (title, labels, counts): of each gold label (down) the share taken for each label (across)."""
-    most = max(len(names) for _, names, _ in found)
-    heights = [1.2 + 0.28 * most] * math.ceil(len(found) / 2)
-    figure, axes = _panels(len(found), heights, columns=2, width=1.8 + 0.3 * most)
-    for panel, (title, names, counts) in zip(axes, found, strict=False):
+    most = max(len(names) for _, names, _ in confusions)
+    heights = [1.2 + 0.28 * most] * math.ceil(len(confusions) / 2)
+    figure, axes = _panels(len(confusions), heights, columns=2, width=1.8 + 0.3 * most)
+    for panel, (title, names, counts) in zip(axes, confusions, strict=False):
         shares = 100 * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-9)
         panel.imshow(shares, cmap="Blues", vmin=0, vmax=100)
         panel.set_xticks(range(len(names)), names, rotation=90)
@@ -89,10 +89,10 @@ def draw_curve(rows: Sequence[dict[str, Any]], path: Path) -> None:
         for init in ("pretrained", "random"):
             mine = [row for row in rows if (row["task"], row["init"]) == (name, init)]
             points = [(row["tokens"] or row["step"], row["best"][metric]) for row in mine]
-            points = [(at, found) for at, found in points if found["mean"] is not None]
+            points = [(at, score) for at, score in points if score["mean"] is not None]
             if points:
-                at, means = [x for x, _ in points], [found["mean"] for _, found in points]
-                spread = [found["sd"] or 0.0 for _, found in points]
+                at, means = [x for x, _ in points], [score["mean"] for _, score in points]
+                spread = [score["sd"] or 0.0 for _, score in points]
                 panel.errorbar(at, means, spread, marker="o", markersize=3, label=init)
         names = {**TASKS[name].metrics, **TASKS[name].extra_metrics}
         panel.set_title(f"{TASKS[name].title} {names[metric]}", fontsize=8)

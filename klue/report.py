@@ -66,7 +66,7 @@ def _first_notes(scores: Scores, shown: list[Line]) -> list[str]:
     published = any(not line.seeds for line in scores.lines)
     first = 1 + (TOLD in scores.notes) + scores.collapsed + published
     cells = [*scores.columns, *(cell for line in shown for cell in line.cells)]
-    marks = {found[0] for cell in cells if (found := MARKS.search(cell))}
+    marks = {match[0] for cell in cells if (match := MARKS.search(cell))}
     return [*scores.notes[:first], *(note for note in scores.notes[first:] if note.split(" ")[0] in marks)]
 
 
@@ -78,9 +78,10 @@ def markdown(
     Args:
         say: translates each title, name of a metric, and note; names of models are left as they are.
     """
-    found = tables(rows, published, contamination)
+    score_tables = tables(rows, published, contamination)
     return "\n".join(
-        (f"### {say(scores.title)}\n\n" if len(found) > 1 else "") + _markdown(scores, say) for scores in found
+        (f"### {say(scores.title)}\n\n" if len(score_tables) > 1 else "") + _markdown(scores, say)
+        for scores in score_tables
     )
 
 

@@ -69,22 +69,24 @@ def scored_examples(task: str) -> int:
     return TASKS[task].test_examples or TASKS[task].dev_examples
 
 
-def apart(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
+def not_comparable(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
     """Return task → why its scores are not compared with published ones: parts of dev, test or train are missing."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for row in rows:
-        counts, task, note = row["examples"], TASKS[row["task"]], row["data_note"]
+        counts = row["examples"]
+        task = TASKS[row["task"]]
+        note = row["data_note"]
         if NOTE in note:
-            found[task.name] = "synthetic"
+            reasons[task.name] = "synthetic"
         elif "split of dev" in note:
-            found[task.name] = "dev is split"
+            reasons[task.name] = "dev is split"
         elif "zero-shot transfer" in note:
-            found[task.name] = Message("trained on {other}", other=TASKS[task.transfer].title)
+            reasons[task.name] = Message("trained on {other}", other=TASKS[task.transfer].title)
         elif missing := task.shortfalls(counts):
-            found[task.name] = Message("{missing}", missing=missing)
+            reasons[task.name] = Message("{missing}", missing=missing)
         elif counts.get("train_cut") or "train from " in note or "trained on " in note:
-            found[task.name] = "train is cut"
-    return found
+            reasons[task.name] = "train is cut"
+    return reasons
 
 
 def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -128,30 +130,34 @@ def unequal(summary: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
     """Return task → the settings in which the entries of a summary differ, "data" and "seeds" among them. With any,
     none of the task's scores is the best. Values that a search chose from equally many sets are no difference, nor is
     the number of CPU threads."""
-    found = {}
+    differences = {}
     for task in dict.fromkeys(entry["task"] for entry in summary):
         entries = [entry for entry in summary if entry["task"] == task]
         tried = {entry["tried"] for entry in entries}
         left_out = {"threads", *(GRID if len(tried) == 1 and tried != {1} else ())}
-        found[task] = [*differing([
-            {name: value for name, value in entry["settings"].items() if name not in left_out}
-            | {"data": (entry["data_hash"], entry["examples"]), "seeds": entry["n"], "search": entry["tried"]}
-            for entry in entries
-        ])]  # fmt: skip
-    return {task: names for task, names in found.items() if names}
+        differences[task] = [
+            *differing(
+                [
+                    {name: value for name, value in entry["settings"].items() if name not in left_out}
+                    | {"data": (entry["data_hash"], entry["examples"]), "seeds": entry["n"], "search": entry["tried"]}
+                    for entry in entries
+                ]
+            )
+        ]
+    return {task: names for task, names in differences.items() if names}
 
 
 def flat_scores(summary: Sequence[dict[str, Any]]) -> dict[str, float]:
     """Return {"klue/TASK/METRIC": mean} of the pretrained model's best scores on dev, of other suites, too; random ones
     as "klue-random/…", those on a test set as "klue-test/…" and "klue-random-test/…"."""
-    found = {}
+    scores = {}
     for entry in summary:
         group = "klue" if entry["init"] == "pretrained" else "klue-random"
         for which, name in (("best", group), ("test", f"{group}-test")):
             for metric, value in entry.get(which, {}).items():
                 if value["mean"] is not None:
-                    found[f"{name}/{entry['task']}/{metric}"] = value["mean"]
-    return found
+                    scores[f"{name}/{entry['task']}/{metric}"] = value["mean"]
+    return scores
 
 
 def chosen(rows: Sequence[dict[str, Any]]) -> list[tuple[list[dict[str, Any]], int]]:

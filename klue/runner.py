@@ -19,7 +19,7 @@ from common.message import Message
 from common.progress import ProgressBar, duration, say
 from common.slurm_array import ArrayElement, ShareDone
 from data.executors import LocalPool
-from klue.collapse import in_words
+from klue.collapse import share_in_words
 from klue.devices import find_devices
 from klue.examples import Splits, load_splits
 from klue.features import check_reading, cut_note, load_tokenizer, make_features, save_features
@@ -45,9 +45,13 @@ POLL = 0.5
 
 
 def run_klue(
-    settings: KlueSettings, model: Path, out: Path, jobs: Path | None = None, share: ArrayElement | None = None,
+    settings: KlueSettings,
+    model: Path,
+    out: Path,
+    jobs: Path | None = None,
+    share: ArrayElement | None = None,
     test: bool = True,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Fine-tune and score a model on the tasks of the settings; write results.jsonl and summary.json.
 
     Each job leaves result.json and predictions.jsonl in a folder of its own, and its output in `logs` there. Jobs that
@@ -126,8 +130,8 @@ def plan_stage(settings: KlueSettings, model: Path, root: Path) -> Plan:
     for name in settings.tasks:
         task = get_task(name)
         cut = resolve_training(settings, task, facts.hidden_size).max_train_examples
-        found = splits[name] = load_splits(task, settings.folder_of(name), cut, settings.source_of(name))
-        check_reading(task, [*found.train, *found.dev, *found.test], tokenizer, model)
+        task_splits = splits[name] = load_splits(task, settings.folder_of(name), cut, settings.source_of(name))
+        check_reading(task, [*task_splits.train, *task_splits.dev, *task_splits.test], tokenizer, model)
     device = settings.device
     if device == "auto":
         import torch
@@ -141,7 +145,9 @@ def _run_waiting(
     plan: Plan, settings: KlueSettings, out: Path, share: ArrayElement | None
 ) -> tuple[dict[str, str], int]:
     """Run waiting jobs, of an element its share; return what failed, by name, and how many are left to others."""
-    waiting, failures, left = plan.waiting, {}, 0
+    waiting = plan.waiting
+    failures: dict[str, str] = {}
+    left = 0
     if share:
         # of all jobs, so that it does not depend on which are finished as an element begins
         mine = {job.name for job in plan.jobs[share.rank :: share.count]}
@@ -233,7 +239,7 @@ def _ended(job: Job, code: int, reason: str | None) -> str | None:
     if row := finished_row(job):  # whatever became of a process after it had written its result, the job is done
         value, share = row["best"][row["metric"]], row.get("one_answer_share", 1.0)
         score = "undefined" if value is None else f"{value:.2f}"
-        collapsed = f" (predicts one label for {in_words(share)})" if "one_answer" in row else ""
+        collapsed = f" (predicts one label for {share_in_words(share)})" if "one_answer" in row else ""
         say(f"klue: {job.name}: {row['metric']} {score}{collapsed}")
         return None
     log = job.history.with_name(LOG)

@@ -41,8 +41,8 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
     folder.mkdir(parents=True)
     inner.save_pretrained(folder)
     ours = {id(part) for part in [*inner.parameters(), *inner.buffers()]}
-    rest = {name: part.detach().cpu() for name, part in _tensors(model).items() if id(part) not in ours}
-    save_file({name: part.contiguous().clone() for name, part in rest.items()}, folder / REST)
+    head_tensors = {name: part.detach().cpu() for name, part in _tensors(model).items() if id(part) not in ours}
+    save_file({name: part.contiguous().clone() for name, part in head_tensors.items()}, folder / REST)
     follow_umask(*folder.iterdir())
     for name in (*TOKENIZER_FILES, *BESIDE_TOKENIZER):
         if (Path(job.model) / name).is_file():
@@ -89,12 +89,12 @@ def build_kept(job: Job, task: Task, shared: dict[str, Any]) -> Head:
     where those of the encoder do not load."""
     model, file = build_head(job, task, shared), Path(job.model) / REST
     try:
-        rest = load_file(file)
+        head_tensors = load_file(file)
         with torch.no_grad():
             inner = {id(part) for part in _tensors(_library_part(model)).values()}
             for name, part in _tensors(model).items():
                 if id(part) not in inner:
-                    part.copy_(rest[name])
+                    part.copy_(head_tensors[name])
     except Exception as error:
         raise UserError(f"{file} does not load: {error}", RULE, "save the model again") from None
     return model
@@ -118,8 +118,8 @@ def _library_part(model: Head) -> Any:
 
 
 def _tensors(model: Head) -> dict[str, torch.Tensor]:
-    kept = model.state_dict().keys()
-    return {name: part for name, part in [*model.named_parameters(), *model.named_buffers()] if name in kept}
+    saved_names = model.state_dict().keys()
+    return {name: part for name, part in [*model.named_parameters(), *model.named_buffers()] if name in saved_names}
 
 
 def place_of(job: Job) -> str:

@@ -40,6 +40,9 @@ def values_text(values: dict[str, Any]) -> str:
     """Return the varied values for people."""
     return Message(
         "learning rate {rate}, warm-up {warmup}, weight decay {decay}, batch {batch}, {epochs:epoch}",
-        rate=f"{values['learning_rate']:g}", warmup=f"{values['warmup_share']:g}", epochs=values["epochs"],
-        decay=f"{values['weight_decay']:g}", batch=values["global_batch"],
-    )  # fmt: skip
+        rate=f"{values['learning_rate']:g}",
+        warmup=f"{values['warmup_share']:g}",
+        epochs=values["epochs"],
+        decay=f"{values['weight_decay']:g}",
+        batch=values["global_batch"],
+    )

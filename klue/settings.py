@@ -197,18 +197,18 @@ class KlueSettings(Settings):
 
     def source_of(self, task: str) -> tuple[Task, Path] | None:
         """Return the task, and its suite's folder, that a task without a train set is learned from; None for none."""
-        other = TASKS[task].transfer
-        return (TASKS[other], self.folder_of(other)) if other else None
+        source = TASKS[task].transfer
+        return (TASKS[source], self.folder_of(source)) if source else None
 
     def includes(self, earlier: KlueSettings) -> bool:
         """Return whether earlier settings' jobs are all among these: tasks, seeds or the baseline were only added."""
-        kept = set(earlier.tasks)
-        sections = {TASKS[name].key for name in TASKS} - {TASKS[name].key for name in kept}
+        earlier_tasks = set(earlier.tasks)
+        sections = {TASKS[name].key for name in TASKS} - {TASKS[name].key for name in earlier_tasks}
         free = ("suites", "tasks", "seeds", "baseline_random", "data", "benchmarks", *sections)
         return (
             dump_settings(self.model_copy(update={name: getattr(earlier, name) for name in free}))
             == dump_settings(earlier)
-            and kept <= set(self.tasks)
+            and earlier_tasks <= set(self.tasks)
             and set(earlier.seed_list) <= set(self.seed_list)
             and earlier.baseline_random <= self.baseline_random
         )

@@ -250,7 +250,7 @@ def report(
     """Print scores of models beside published scores, and what decontamination removed per task."""
     from hunmin.recipe import load_recipe
     from hunmin.report import contamination
-    from klue.print_report import Wanted, print_report
+    from klue.print_report import ReportOptions, print_report
 
     chart = plot_file(Path(plot), "--plot", overwrite) if plot else None
     found = [(given, klue_folder(Path(given))) for given in folders]
@@ -263,7 +263,7 @@ def report(
     held = {given: contamination(folder_of(run, "corpus") / "hits.jsonl") for given, run in runs.items()}
     names = {path: recipe.name for path, recipe in recipes.items()}
     kind: Form = "json" if as_json else form
-    print_report(Wanted(found, kind, chart, interval, details or [], worst, data, published, held, names))
+    print_report(ReportOptions(found, kind, chart, interval, details or [], worst, data, published, held, names))
 
 
 def klue_folder(given: Path) -> Path:

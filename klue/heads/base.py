@@ -51,9 +51,10 @@ def load_encoder(auto: Any, job: Job, shared: dict[str, Any], **configuration: A
         _renew_head(model, auto)
     if job.keep_head and (missing := sorted(info.get("missing_keys", ()))):
         raise HunminError(
-            f"{job.model} lacks {len(missing)} weights: {missing[0]} …", "a head that is kept is whole",
+            f"{job.model} lacks {len(missing)} weights: {missing[0]} …",
+            "a head that is kept is whole",
             "save the model again",
-        )  # fmt: skip
+        )
     if shared.get("embeddings", 0) > model.config.vocab_size:
         try:
             model.resize_token_embeddings(shared["embeddings"], mean_resizing=False)
@@ -83,7 +84,7 @@ def _load(auto: Any, job: Job, configuration: dict[str, Any], finetuned: bool) -
                 setattr(config, name, job.training.dropout)
         if job.init == "random":
             return auto.from_config(config, dtype=torch.float32), {}
-        found: tuple[Any, dict[str, Any]] = auto.from_pretrained(
+        loaded: tuple[Any, dict[str, Any]] = auto.from_pretrained(
             job.model,
             config=config,
             dtype=torch.float32,
@@ -96,7 +97,7 @@ def _load(auto: Any, job: Job, configuration: dict[str, Any], finetuned: bool) -
         raise HunminError(
             f"the model in {job.model} does not load: {reason}", f"{auto.__name__} loads it", "export the model again"
         ) from None
-    return found
+    return loaded
 
 
 def encoder_inputs(inputs: dict[str, Tensor]) -> dict[str, Tensor]:

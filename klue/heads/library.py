@@ -69,5 +69,5 @@ class SpanHead(Head):
         return torch.stack(losses).mean()
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        found = self.model(**encoder_inputs(inputs))
-        return {"start": found.start_logits, "end": found.end_logits}
+        outputs = self.model(**encoder_inputs(inputs))
+        return {"start": outputs.start_logits, "end": outputs.end_logits}

@@ -54,18 +54,18 @@ def drawn_scores(
     """
     scored = [[weighted(gold, predictions) for predictions in system] for system in systems]
     generator = np.random.default_rng(0)
-    found: dict[str, list[float]] = {}
+    scores: dict[str, list[float]] = {}
     for _ in range(draws):
         weights_N = np.bincount(generator.integers(len(gold), size=len(gold)), minlength=len(gold))
         for system in scored:
             seeds = [score(weights_N) for score in system]
             for name in seeds[0]:
-                found.setdefault(name, []).append(sum(one[name] for one in seeds) / len(seeds))
+                scores.setdefault(name, []).append(sum(seed_scores[name] for seed_scores in seeds) / len(seeds))
         each()
-    return {name: np.array(values).reshape(draws, len(systems)) for name, values in found.items()}
+    return {name: np.array(values).reshape(draws, len(systems)) for name, values in scores.items()}
 
 
-def middle(scores: np.ndarray) -> tuple[float, float]:
+def central_interval(scores: np.ndarray) -> tuple[float, float]:
     """Return the ends of the middle 95% of some draws' scores, (draws,), interpolated between neighbours. Draws on
     which a score is undefined (nan) are left out; both ends are nan where all are."""
     scores = scores[~np.isnan(scores)]
@@ -75,7 +75,7 @@ def middle(scores: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def chance_of_difference(differences: np.ndarray) -> float:
+def paired_p_value(differences: np.ndarray) -> float:
     """Return the two-sided p of the paired bootstrap: twice the share of the `differences`, (draws,), that have the
     rarer sign (0 counts for both), each share with one draw added; 1 at most, nan where no draw is defined."""
     differences = differences[~np.isnan(differences)]

@@ -25,8 +25,10 @@ def state_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str
 def weighted_state_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Weighted:
     """Return `state_scores` by how often each turn counts."""
     same_length(gold, predicted)
-    turns = [(1, set(g) == set(p), _turn_f1(g, p), len({*g} & {*p}), len({*g}) + len({*p}))
-             for g, p in zip(gold, predicted, strict=True)]  # fmt: skip
+    turns = [
+        (1, set(g) == set(p), _turn_f1(g, p), len({*g} & {*p}), len({*g}) + len({*p}))
+        for g, p in zip(gold, predicted, strict=True)
+    ]
 
     def scores(sums: np.ndarray) -> dict[str, float]:
         count, joint, f1, hits, total = sums.tolist()

@@ -60,7 +60,7 @@ def weighted_entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Se
         raise ValueError(f"{min(unknown)!r} is not a label of an entity's character; labels: {', '.join(LABELS)}")
     sides = [[entity_spans(labels) for labels in side] for side in (gold, predicted)]
     hits = [[span for span in p if span in g] for g, p in zip(*sides, strict=True)]
-    entities = [counted([[kind for _, _, kind in spans] for spans in found], TYPES) for found in (hits, *sides)]
+    entities = [counted([[kind for _, _, kind in spans] for spans in sentences], TYPES) for sentences in (hits, *sides)]
     characters = hits_and_sides(gold, predicted, LABELS)
     boundaries = np.full((len(gold), 1), 2)
     ends = np.cumsum([len(TYPES) * 3, len(LABELS) * 3])

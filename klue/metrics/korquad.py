@@ -33,7 +33,7 @@ def normalise(text: str) -> str:
     return " ".join(composed(text).translate(_BLANKED).lower().translate(_WITHOUT_PUNCTUATION).split())
 
 
-def _overlap(answer: str, found: str) -> float:
-    wanted, there = Counter(answer.replace(" ", "")), Counter(found.replace(" ", ""))
-    same = sum((wanted & there).values())
-    return 2 * same / (wanted.total() + there.total()) if same else 0.0
+def _overlap(answer: str, prediction: str) -> float:
+    gold_characters, predicted_characters = Counter(answer.replace(" ", "")), Counter(prediction.replace(" ", ""))
+    same = sum((gold_characters & predicted_characters).values())
+    return 2 * same / (gold_characters.total() + predicted_characters.total()) if same else 0.0

@@ -30,8 +30,8 @@ def same_lengths(gold: Sequence[Sized], predicted: Sequence[Sized]) -> None:
 
 def mean(shares: Iterable[float]) -> float:
     """Return the mean × 100 of at least one share, added up in their order."""
-    found = list(shares)
-    return 100.0 * sum(found) / len(found)
+    values = list(shares)
+    return 100.0 * sum(values) / len(values)
 
 
 def weighted_sums(addends_NK: ArrayLike, scores_of: Callable[[np.ndarray], dict[str, float]]) -> Weighted:

@@ -50,8 +50,8 @@ def weighted_reading_scores(
     columns = [best_scores(gold, predicted, score, written) for score in named.values()]
 
     def scores(sums: np.ndarray) -> dict[str, float]:
-        count, *found = sums.tolist()
-        return {name: 100.0 * value / count for name, value in zip(named, found, strict=True)}
+        count, *totals = sums.tolist()
+        return {name: 100.0 * value / count for name, value in zip(named, totals, strict=True)}
 
     return weighted_sums(np.column_stack([np.ones(len(gold)), *columns]), scores)
 
@@ -71,14 +71,14 @@ def best_scores(
     same_length(gold, predicted)
     clean = written or normalise
     return [
-        max(score(clean(answer), found) for answer in answers or [""])
-        for answers, found in zip(gold, map(clean, predicted), strict=True)
+        max(score(clean(answer), prediction) for answer in answers or [""])
+        for answers, prediction in zip(gold, map(clean, predicted), strict=True)
     ]
 
 
-def same_text(answer: str, found: str) -> float:
+def same_text(answer: str, prediction: str) -> float:
     """Return 1 where two normalised texts are equal, else 0."""
-    return float(answer == found)
+    return float(answer == prediction)
 
 
 def normalise(text: str) -> str:

@@ -184,14 +184,14 @@ class Task(ABC):
         """Return what of the benchmark's own sets is missing, one phrase a split: "35 of 519 dev examples"."""
         taken = counts["dev"] if self.dev_share else 0
         train = counts["train"] + counts.get("train_in_dev", 0) + counts.get("train_cut", 0) + taken
-        found: list[Message] = []
+        missing: list[Message] = []
         if train < self.train_examples:
-            found.append(Message(TOO_FEW, have=train, want=self.train_examples))
+            missing.append(Message(TOO_FEW, have=train, want=self.train_examples))
         if self.dev_examples and not self.dev_share and counts["dev"] != self.dev_examples:
-            found.append(Message("{have} of {want} dev examples", have=counts["dev"], want=self.dev_examples))
+            missing.append(Message("{have} of {want} dev examples", have=counts["dev"], want=self.dev_examples))
         if (test := counts.get("test", 0)) != self.test_examples:
-            found.append(Message("{have} of {want} test examples", have=test, want=self.test_examples))
-        return found
+            missing.append(Message("{have} of {want} test examples", have=test, want=self.test_examples))
+        return missing
 
     @abstractmethod
     def read(self, record: Any, guid: str) -> Iterable[Example]:

@@ -135,43 +135,43 @@ class DependencyParsing(Task):
             first = len(pieces[0])
             pieces[0] = pieces[0][: max_length - 2]  # there is a word to parse
             ends = np.cumsum([len(piece) for piece in pieces])
-            kept = int(np.searchsorted(ends, max_length - 2, side="right"))
-            ids = [token for piece in pieces[:kept] for token in piece]
-            heads = np.array(example.label["heads"][:kept], np.int64)
-            columns["cut"].append(kept < len(pieces) or len(pieces[0]) < first)
+            fitting = int(np.searchsorted(ends, max_length - 2, side="right"))
+            ids = [token for piece in pieces[:fitting] for token in piece]
+            heads = np.array(example.label["heads"][:fitting], np.int64)
+            columns["cut"].append(fitting < len(pieces) or len(pieces[0]) < first)
             columns["input_ids"].append([tokenizer.cls_token_id, *ids, tokenizer.sep_token_id])
-            signs = [next((i for i, token in enumerate(piece) if token not in spaces), 0) for piece in pieces[:kept]]
-            columns["first"].append(1 + np.concatenate(([0], ends[: kept - 1])) + signs if kept else ends[:0])
-            columns["last"].append(ends[:kept])  # after [CLS]
-            columns["heads"].append(np.where(heads <= kept, heads, IGNORED))
-            columns["relations"].append([LABELS.index(label) for label in example.label["labels"][:kept]])
-            tags = example.given or [TAGS[-1]] * kept
-            columns["tags"].append([TAGS.index(tag) for tag in tags[:kept]])
+            signs = [next((i for i, token in enumerate(piece) if token not in spaces), 0) for piece in pieces[:fitting]]
+            columns["first"].append(1 + np.concatenate(([0], ends[: fitting - 1])) + signs if fitting else ends[:0])
+            columns["last"].append(ends[:fitting])  # after [CLS]
+            columns["heads"].append(np.where(heads <= fitting, heads, IGNORED))
+            columns["relations"].append([LABELS.index(label) for label in example.label["labels"][:fitting]])
+            tags = example.given or [TAGS[-1]] * fitting
+            columns["tags"].append([TAGS.index(tag) for tag in tags[:fitting]])
         return columns
 
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[dict[str, Any]]:
         """Return heads and relations; a word that was left out hangs on the word before it, by the first relation."""
-        found = []
+        parses = []
         for i, example in enumerate(features.examples):
-            kept, words = len(features.columns["first"][i]), len(example.texts)
-            heads = outputs["heads"][i][:kept].tolist() + list(range(kept, words))
-            labels = [LABELS[label] for label in outputs["relations"][i][:kept]] + [LABELS[0]] * (words - kept)
-            found.append({"heads": [int(head) for head in heads], "labels": labels})
-        return found
+            fitting, words = len(features.columns["first"][i]), len(example.texts)
+            heads = outputs["heads"][i][:fitting].tolist() + list(range(fitting, words))
+            labels = [LABELS[label] for label in outputs["relations"][i][:fitting]] + [LABELS[0]] * (words - fitting)
+            parses.append({"heads": [int(head) for head in heads], "labels": labels})
+        return parses
 
     def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
         """Return the F1 where padding can be a head: with the authors its arcs score 0, and others may score less. How
         much padding there is depends on a batch: the authors', 64 sentences in the order of the file."""
-        found = self.decode(outputs, features)
+        parses = self.decode(outputs, features)
         words = [len(row) for row in features.columns["first"]]
-        for i, kept in enumerate(words):
+        for i, fitting in enumerate(words):
             begin = i - i % AUTHORS_BATCH
-            if kept == max(words[begin : begin + AUTHORS_BATCH]):
+            if fitting == max(words[begin : begin + AUTHORS_BATCH]):
                 continue
-            padded = outputs["highest"][i][:kept] < 0
-            heads = [kept + 1 if pad else head for head, pad in zip(found[i]["heads"], padded, strict=False)]
-            found[i]["heads"][:kept] = heads
-        scores = self.score(features.labels, found)
+            padded = outputs["highest"][i][:fitting] < 0
+            heads = [fitting + 1 if pad else head for head, pad in zip(parses[i]["heads"], padded, strict=False)]
+            parses[i]["heads"][:fitting] = heads
+        scores = self.score(features.labels, parses)
         return {key: scores[name] for name, key in self.as_published.items()}
 
     def check(self, prediction: Any, label: Any) -> dict[str, Any]:

@@ -62,14 +62,14 @@ class ReadingComprehension(Task):
 
     def records(self, stream: IO[bytes]) -> list[Any]:
         """Return the questions, each with its passage, of the nested official file, or of a flat list."""
-        found = load_json(stream.read(), place=True)
-        if isinstance(found, list):
-            return found
-        if not isinstance(found, dict) or not isinstance(found.get("data"), list):
+        loaded = load_json(stream.read(), place=True)
+        if isinstance(loaded, list):
+            return loaded
+        if not isinstance(loaded, dict) or not isinstance(loaded.get("data"), list):
             raise ValueError('it is neither {"data": [...]} nor a list of questions')
         return [
             {"title": entry.get("title", ""), "context": paragraph["context"], **question}
-            for entry in found["data"]
+            for entry in loaded["data"]
             for paragraph in entry["paragraphs"]
             for question in paragraph["qas"]
         ]
@@ -145,8 +145,8 @@ class ReadingComprehension(Task):
         texts = []
         for example, best in zip(features.examples, _best(outputs, features), strict=True):
             starts, ends = (features.columns[name][best.row] for name in ("starts", "ends"))
-            given = best.given if self.unanswerable else best.score > -np.inf
-            texts.append(example.texts[1][starts[best.start] : ends[best.end]].strip() if given else "")
+            answered = best.answered if self.unanswerable else best.score > -np.inf
+            texts.append(example.texts[1][starts[best.start] : ends[best.end]].strip() if answered else "")
         return texts
 
     def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
@@ -154,14 +154,14 @@ class ReadingComprehension(Task):
         wordpiece = marks_continuations(tokenizer)
         texts = []
         for example, best in zip(features.examples, _best(outputs, features), strict=True):
-            if not best.given:
+            if not best.answered:
                 texts.append("")
                 continue
             starts, ends, ids = (features.columns[name][best.row] for name in ("starts", "ends", "input_ids"))
             tokens = tokenizer.convert_ids_to_tokens(ids[best.start : best.end + 1].tolist())
-            found = joined(tokens if wordpiece else [tokenizer.convert_tokens_to_string(tokens)])
+            answer = joined(tokens if wordpiece else [tokenizer.convert_tokens_to_string(tokens)])
             words = composed(words_around(example.texts[1], int(starts[best.start]), int(ends[best.end])))
-            texts.append(final_text(found, words, bool(getattr(tokenizer, "do_lower_case", False))))
+            texts.append(final_text(answer, words, bool(getattr(tokenizer, "do_lower_case", False))))
         scores = exact_match(features.labels, texts), rouge_w(features.labels, texts, overlap_f1_as_published)
         return dict(zip(self.as_published.values(), scores, strict=True))
 
@@ -184,7 +184,7 @@ class _Answer(NamedTuple):
     row: int = 0
     start: int = 0
     end: int = 0
-    given: bool = False
+    answered: bool = False
     """Whether it scores as much as none, or more."""
 
 
@@ -206,7 +206,8 @@ def _best(outputs: Outputs, features: Features) -> list[_Answer]:
             at, to = np.unravel_index(int(scores.argmax()), scores.shape)
             best[owner] = _Answer(float(scores.max()), row, int(starts[at]), int(ends[to]))
     return [
-        answer._replace(given=bool(null[number] - answer.score <= NULL_THRESHOLD)) for number, answer in enumerate(best)
+        answer._replace(answered=bool(null[number] - answer.score <= NULL_THRESHOLD))
+        for number, answer in enumerate(best)
     ]
 
 

@@ -66,9 +66,9 @@ class Ner(Task):
         long = [character for character in characters if len(character) != 1]
         if long:
             raise ValueError(f"{long[0]!r} is not one character")
-        kept = [one_of(label, LABELS, self.name) for c, label in zip(characters, labels, strict=True) if c != " "]
-        given = record.guid if isinstance(record, Sentence) else record.get("guid")
-        return [Example(given or guid, (text,), kept)]
+        tags = [one_of(label, LABELS, self.name) for c, label in zip(characters, labels, strict=True) if c != " "]
+        own_guid = record.guid if isinstance(record, Sentence) else record.get("guid")
+        return [Example(own_guid or guid, (text,), tags)]
 
     def contradiction(self, record: Any) -> str:
         """Return where a sentence's head line has another text than its rows, or an entity begins inside."""
@@ -136,14 +136,14 @@ class Ner(Task):
         """Return the F1 of the characters as the authors' code finds them; it drops gold's that it has none for."""
         if "authors" not in features.columns:
             return dict.fromkeys(self.as_published.values(), float("nan"))
-        gold, found = [], []
+        gold, predicted = [], []
         for tags, places, label in zip(outputs["tags"], features.columns["authors"], features.labels, strict=True):
             labels = [LABELS[tags[place // 2]] for place in places[: len(label)]]
-            found.append(
+            predicted.append(
                 [_inside(label_) if place % 2 else label_ for label_, place in zip(labels, places, strict=False)]
             )
             gold.append(label[: len(labels)])
-        scores = self.score(gold, found)
+        scores = self.score(gold, predicted)
         return {key: scores[name] for name, key in self.as_published.items()}
 
     def check(self, prediction: Any, label: Any) -> list[str]:
@@ -186,17 +186,17 @@ def character_labels(tags: np.ndarray, starts: np.ndarray, ends: np.ndarray, cha
     Args:
         tags: indices in `LABELS`, (T,) or more.
     """
-    found: list[str | None] = [None] * characters
+    covered: list[str | None] = [None] * characters
     for token in np.flatnonzero(ends > starts).tolist():
         label = LABELS[tags[token]]
-        found[starts[token]] = label
+        covered[starts[token]] = label
         for place in range(starts[token] + 1, ends[token]):
-            found[place] = _inside(label)
+            covered[place] = _inside(label)
     labels: list[str] = []
-    for place, label_here in enumerate(found):
-        after = next((label for label in found[place:] if label), "O") if label_here is None else label_here
-        going_on = after[0] == "I" and bool(labels) and _inside(labels[-1]) == after
-        labels.append(label_here or (after if going_on else "O"))
+    for place, label_here in enumerate(covered):
+        after = next((label for label in covered[place:] if label), "O") if label_here is None else label_here
+        continues = after[0] == "I" and bool(labels) and _inside(labels[-1]) == after
+        labels.append(label_here or (after if continues else "O"))
     return labels
 
 

@@ -111,8 +111,8 @@ class DialogueStates(Task):
             cut.append(len(ids) > max_length - 2)
             rows.append([tokenizer.cls_token_id, *ids[-(max_length - 2) :], separator])
             gates.append([_gate(state.get(slot, NONE)) for slot in SLOTS])
-            wanted = [[*value_ids[state.get(slot, NONE)], separator] for slot in SLOTS]
-            values.append([token for ids in wanted for token in [*ids, *[pad] * (steps - len(ids))]])
+            slot_values = [[*value_ids[state.get(slot, NONE)], separator] for slot in SLOTS]
+            values.append([token for ids in slot_values for token in [*ids, *[pad] * (steps - len(ids))]])
         return {"cut": cut, "input_ids": rows, "gates": gates, "values": values}
 
     def shared(self, tokenizer: Any) -> dict[str, Any]:
@@ -125,20 +125,20 @@ class DialogueStates(Task):
         """Return the slots that are not empty, with their values; a text ends at the first special token."""
         special = set(tokenizer.all_special_ids)
         texts: dict[tuple[int, ...], str] = {}
-        found = []
+        states = []
         for gates, values in zip(outputs["gates"], outputs["values"], strict=True):
             state = []
             for slot, gate, ids in zip(SLOTS, gates.tolist(), values.reshape(len(SLOTS), -1), strict=True):
                 value = GATES[gate]
                 if value == "ptr":
-                    kept = tuple(takewhile(lambda token: token not in special, ids.tolist()))
-                    if kept not in texts:
-                        texts[kept] = _text(tokenizer.decode(kept, skip_special_tokens=True)) or NONE
-                    value = texts[kept]
+                    text_ids = tuple(takewhile(lambda token: token not in special, ids.tolist()))
+                    if text_ids not in texts:
+                        texts[text_ids] = _text(tokenizer.decode(text_ids, skip_special_tokens=True)) or NONE
+                    value = texts[text_ids]
                 if value != NONE:
                     state.append(f"{slot}-{value}")
-            found.append(state)
-        return found
+            states.append(state)
+        return states
 
     def check(self, prediction: Any, label: Any) -> list[str]:
         if not isinstance(prediction, list) or not all(isinstance(item, str) for item in prediction):
@@ -159,19 +159,19 @@ def split_state(state: Any) -> dict[str, str]:
     """Return {domain-slot: value} of a turn's state. Raises ValueError for other forms and unknown slots."""
     if not isinstance(state, list):
         raise ValueError("a user turn's state is a list")
-    found = {}
+    values = {}
     for entry in state:
         slot, value = _slot_and_value(composed(str(entry)))
         if not value:
             raise ValueError(f"{entry!r} has no value")
-        found[slot] = value.strip()
-    return found
+        values[slot] = value.strip()
+    return values
 
 
 def _slot_and_value(entry: str) -> tuple[str, str]:
     """Return the slot and the value, which may be empty, of "domain-slot-value"; raises ValueError for other slots."""
-    domain, _, rest = entry.partition("-")
-    slot, hyphen, value = rest.partition("-")
+    domain, _, slot_and_value = entry.partition("-")
+    slot, hyphen, value = slot_and_value.partition("-")
     if f"{domain}-{slot}" not in SLOTS or not hyphen:
         raise ValueError(f"{entry!r} is not a slot of the benchmark with a value")
     return f"{domain}-{slot}", value
