@@ -66,13 +66,13 @@ def load_rows(name: str, data: Path | None, options: Row) -> tuple[list[Row], li
     """
     task = TASKS[name]
     read, files = getattr(prepare, task.reads), task_files(task, data)
-    test, given = [*([r for r in prepared(path, lambda row: read(row, task, options)) if r] for path in files), []][:2]
+    test, shots = [*([r for r in prepared(path, lambda row: read(row, task, options)) if r] for path in files), []][:2]
     if not test:
         raise UserError(f"{files[0]} has no such rows of {options.get('use')!r}", "", 'name a use: "use": "copa"')
-    seen, asked = ({text_key(json.dumps(row, ensure_ascii=False)) for row in rows} for rows in (test, given))
+    seen, asked = ({text_key(json.dumps(row, ensure_ascii=False)) for row in rows} for rows in (test, shots))
     if seen & asked:
         raise UserError(f"{files[1]} holds a row of {files[0]}", "shots are never test rows", "take the row out")
-    return test, given
+    return test, shots
 
 
 def task_files(task: BoardTask, data: Path | None) -> list[Path]:
@@ -82,11 +82,11 @@ def task_files(task: BoardTask, data: Path | None) -> list[Path]:
         path = data / HELD_OUT if data.is_dir() else data
         check_unchanged(path, "build it again: hunmin instruct build RECIPE")
         return [path]
-    found = data and find_rows(data, task.name, task.files)
-    if not data or not found:
+    rows_file = data and find_rows(data, task.name, task.files)
+    if not data or not rows_file:
         names = ", ".join([f"{task.name}.{{{','.join(SUFFIXES)}}}", *task.files])
         raise UserError(f"{task.name}: no rows in {data}", f"looked for {names}", "put one of these files there")
-    return [found, *filter(None, [find_rows(data, f"{task.name}.fewshot")])]
+    return [rows_file, *filter(None, [find_rows(data, f"{task.name}.fewshot")])]
 
 
 def held_out_tasks(data: Path) -> dict[str, BoardTask]:

@@ -45,7 +45,7 @@ def eqbench_score(answer: str, names: Sequence[str], reference: Sequence[float])
     theirs = {name: int(digits) for name, digits in re.findall(rf"({known}|\w+):\s+(\d+)", answer)}
     if set(theirs) != set(names):
         return None
-    off = [abs(theirs[name] - wanted) for name, wanted in zip(names, reference, strict=True)]
+    off = [abs(theirs[name] - score) for name, score in zip(names, reference, strict=True)]
     return 10 * (10 - 0.7477 * sum((6.5 / (1 + math.exp(-1.2 * (d - 4))) if d <= 5 else d) for d in off if d))
 
 
@@ -58,8 +58,8 @@ def eqbench(doc: dict[str, Any], results: Any) -> dict[str, float]:
 def ifeval(doc: dict[str, Any], results: Any) -> dict[str, Any]:
     """Return whether the answer follows each rule, strictly and loosely, by prompt and by instruction."""
     rules = list(zip(doc["rules"], json.loads(doc["given"]), strict=True))
-    strict = [follows(rule, given, results[0]) for rule, given in rules]
-    loose = [follows_loosely(rule, given, results[0]) for rule, given in rules]
+    strict = [follows(rule, arguments, results[0]) for rule, arguments in rules]
+    loose = [follows_loosely(rule, arguments, results[0]) for rule, arguments in rules]
     return {
         "ifeval": strict,
         "prompt_level_strict_acc": float(all(strict)),
