@@ -77,9 +77,9 @@ def measured(folder: Path, check: Callable[[Path], Any], auto: Any) -> dict[str,
     with quiet():
         load = min(seconds(lambda: loaded(folder, auto)) for _ in range(2))
     size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
-    found = {"GB": size / 1e9, "first": first, "later": later, "load": load}
-    found |= {"first / load": first / load, "later / load": later / load}
-    return {"model": folder.name} | {name: round(value, 2) for name, value in found.items()}
+    figures = {"GB": size / 1e9, "first": first, "later": later, "load": load}
+    figures |= {"first / load": first / load, "later / load": later / load}
+    return {"model": folder.name} | {name: round(value, 2) for name, value in figures.items()}
 
 
 def main() -> None:
@@ -90,8 +90,9 @@ def main() -> None:
         write_models(Path(folder))
         time.sleep(SETTLED / 1e9)
         for name, check, auto in (
-            ("encoder", read_model_folder, AutoModel), ("decoder", open_decoder, AutoModelForCausalLM)
-        ):  # fmt: skip
+            ("encoder", read_model_folder, AutoModel),
+            ("decoder", open_decoder, AutoModelForCausalLM),
+        ):
             print(json.dumps(measured(Path(folder, name), check, auto)), flush=True)
 
 

@@ -81,11 +81,11 @@ def measure_encoder(corpus: Path, tokenizer: Path, hf_share: float, bars: bool) 
         for start in range(0, group.num_rows, BATCH_DOCUMENTS):
             documents = group.column("sentences").slice(start, BATCH_DOCUMENTS)
             text = [sentence for document in documents.to_pylist() for sentence in document]
-            held = sum(len(sentence.encode()) for sentence in text)
+            batch_bytes = sum(len(sentence.encode()) for sentence in text)
             begin = time.process_time()
             batch = encoder.encode(documents)
             ours += time.process_time() - begin
-            size, tokens, number = size + held, tokens + len(batch.tokens_T), number + 1
+            size, tokens, number = size + batch_bytes, tokens + len(batch.tokens_T), number + 1
             if number % every != 1 % every:
                 continue
             begin = time.process_time()
@@ -95,7 +95,7 @@ def measure_encoder(corpus: Path, tokenizer: Path, hf_share: float, bars: bool) 
             # no text gives [SEP]: what is left without it are the sentences
             if not np.array_equal(flat, batch.tokens_T[batch.tokens_T != separator]):
                 raise SystemExit(f"batch {number}: ids differ from HF's")
-            hf_size, hf_tokens, lines = hf_size + held, hf_tokens + len(flat), lines + len(text)
+            hf_size, hf_tokens, lines = hf_size + batch_bytes, hf_tokens + len(flat), lines + len(text)
     ratio = (size / ours) / (hf_size / theirs)
     return [
         Row("ours", size / 1e6 / ours, "MB/s", note=f"{tokens / ours / 1e6:.2f}M tokens/s; {size / 1e6:.0f} MB"),

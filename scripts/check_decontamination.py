@@ -97,16 +97,16 @@ ALTERATIONS: dict[str, Alteration] = {
 def read_sentences(paths: list[str], limit: int, seed: int) -> list[tuple[str, str]]:
     """Return (file, sentence) of at most `limit` sentences (0: all), as many from each file where it has them."""
     rng = random.Random(seed)
-    found: list[tuple[str, str]] = []
+    drawn: list[tuple[str, str]] = []
     pools = []
     for path in paths:
         with decompression_errors(path), open_bytes(path) as stream:
             pools.append([(stem(path), s) for line in stream for s in split_sentences(orjson.loads(line)["text"])])
     for number, pool in enumerate(sorted(pools, key=len)):
-        share = -(-(limit - len(found)) // (len(pools) - number)) if limit else len(pool)
-        found += rng.sample(pool, min(share, len(pool)))
-    rng.shuffle(found)
-    return found
+        share = -(-(limit - len(drawn)) // (len(pools) - number)) if limit else len(pool)
+        drawn += rng.sample(pool, min(share, len(pool)))
+    rng.shuffle(drawn)
+    return drawn
 
 
 def alter_all(kind: str, texts: list[str], around: list[str], limit: int, seed: int) -> list[str]:
@@ -129,9 +129,9 @@ def check_oracle(benchmark: list[BenchmarkSentence], options: argparse.Namespace
     wrong = 0
     for threshold in THRESHOLDS:
         criteria = Criteria(threshold=threshold, bigram_threshold=threshold)
-        found = Decontaminator.build(benchmark, criteria).match(real + altered)
+        matches = Decontaminator.build(benchmark, criteria).match(real + altered)
         expected = Oracle(benchmark, criteria).match(real + altered)
-        differ = sum(a != b for a, b in zip(found, expected, strict=True))
+        differ = sum(a != b for a, b in zip(matches, expected, strict=True))
         wrong += differ
         counts = [sum(hit is not None for hit in part) for part in (expected[: len(real)], expected[len(real) :])]
         print(f"{threshold:>5}{counts[0]:>11,}{counts[1]:>9,}{differ:>9,}", flush=True)
@@ -216,9 +216,11 @@ def check_sources(benchmark: list[BenchmarkSentence], options: argparse.Namespac
 
 
 def print_alarms(
-    real: list[tuple[str, str]], hits: list[Hit | None], texts: dict[tuple[str, str], list[str]],
+    real: list[tuple[str, str]],
+    hits: list[Hit | None],
+    texts: dict[tuple[str, str], list[str]],
     options: argparse.Namespace,
-) -> bool:  # fmt: skip
+) -> bool:
     """Print what was found in the real text, by file, and a sample; return whether false alarms are at most 0.02%."""
     counts: dict[str, Counter[str]] = {"sentences": Counter(name for name, _ in real)}
     counts |= {"quotation": Counter(), "false alarm": Counter()}
@@ -242,7 +244,9 @@ def print_alarms(
 
 def shared_run(sentence: str, texts: list[str]) -> tuple[int, bool]:
     """Return the longest run of letters shared with a text, and whether it is all of that or of the sentence."""
-    letters, longest, whole = exact_key(sentence), 0, False
+    letters = exact_key(sentence)
+    longest = 0
+    whole = False
     for text in map(exact_key, [*texts, " ".join(texts)]):
         for start in range(len(letters)):
             while start + longest < len(letters) and letters[start : start + longest + 1] in text:

@@ -91,17 +91,17 @@ def train(run: Path, settings: PretrainSettings) -> dict[str, Any]:
 def results(options: Any, jobs: list[tuple[str, float, int]]) -> Iterator[dict[str, Any]]:
     """Yield the result of each job, from what is kept or by a process of its own."""
 
-    def one(job: tuple[str, float, int]) -> dict[str, Any]:
-        kept = options.out / f"{'-'.join(map(str, job)).replace(' ', '').replace(',', '-')}-{options.flops:g}.json"
-        if not kept.exists():
+    def result_of(job: tuple[str, float, int]) -> dict[str, Any]:
+        file = options.out / f"{'-'.join(map(str, job)).replace(' ', '').replace(',', '-')}-{options.flops:g}.json"
+        if not file.exists():
             command = [sys.executable, __file__, str(options.run), "--flops", str(options.flops), "--job"]
             command += map(str, job)
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            kept.write_text(done.stdout)
-        return {"variant": job[0], "rate": job[1], "seed": job[2], **json.loads(kept.read_text())}
+            file.write_text(done.stdout)
+        return {"variant": job[0], "rate": job[1], "seed": job[2], **json.loads(file.read_text())}
 
     with ThreadPoolExecutor(options.jobs) as pool:
-        yield from pool.map(one, jobs)
+        yield from pool.map(result_of, jobs)
 
 
 def main() -> int:

@@ -104,12 +104,12 @@ def main() -> int:
         rows += [Row(f"{name}: {metric}", score["mean"], "") for metric, score in task["best"].items()]
     print_rows(device(), rows)
     if options.out:
-        held = read_report(options.out)
+        report = read_report(options.out)
         model = recipe.pretrain.model
         shape = f"{model.layers} layers × {model.hidden}, {recipe.pretrain.max_seq_len} tokens"
         conditions = conditions_of(f"{shape}, {recipe.pretrain.global_batch} samples a step")
-        held["run"] = {"date": time.strftime("%Y-%m-%d"), "conditions": conditions, "rows": as_dicts(rows)}
-        write_report(options.out, held)
+        report["run"] = {"date": time.strftime("%Y-%m-%d"), "conditions": conditions, "rows": as_dicts(rows)}
+        write_report(options.out, report)
     return 0
 
 

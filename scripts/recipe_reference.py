@@ -216,9 +216,9 @@ def as_markdown(text: str) -> str:
 
 def page(say: Texts) -> str:
     """Return docs/recipe.md in the language of the texts. Raises UserError for a missing or left-over text."""
-    told: dict[type[BaseModel], str] = {}
+    shown_in: dict[type[BaseModel], str] = {}
     parts = [say(part, "the head of the page") + "\n" for part in HEAD]
-    decoder = [found for found in sections(InstructRecipe) if found[0].split(".")[0] in INSTRUCT_SECTIONS]
+    decoder = [section for section in sections(InstructRecipe) if section[0].split(".")[0] in INSTRUCT_SECTIONS]
     for name, kind in [*sections(), *decoder]:
         if name == "instruct":
             parts.append(say(DECODER, "the head of a decoder's sections") + "\n")
@@ -226,10 +226,10 @@ def page(say: Texts) -> str:
             parts.append(f"{'##' if name.count('.') == 0 else '###'} `{name}`\n")
         description = one_line(_meaning(name)) or one_line(kind.__doc__ or "")
         parts.append(as_markdown(say(description, name or "the recipe")) + "\n")
-        if kind in told:
-            parts.append(say("The settings of {}.", name).format(f"`{told[kind]}`") + "\n")
+        if kind in shown_in:
+            parts.append(say("The settings of {}.", name).format(f"`{shown_in[kind]}`") + "\n")
             continue
-        told[kind] = name
+        shown_in[kind] = name
         if rows := table(kind, say, name):
             parts.append("\n".join(rows) + "\n")
     say.check()

@@ -41,9 +41,17 @@ def main() -> None:
         with page.open("a", encoding="utf-8") as file:
             file.write(f"<style>#{options.until} ~ *, main ~ * {{ display: none }}</style>")
         shot = Path(folder) / "shot.png"
-        command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                   f"--user-data-dir={folder}/profile", f"--window-size={options.width},{HEIGHT}",
-                   f"--screenshot={shot}", page.resolve().as_uri()]  # fmt: skip
+        command = [
+            program,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            f"--user-data-dir={folder}/profile",
+            f"--window-size={options.width},{HEIGHT}",
+            f"--screenshot={shot}",
+            page.resolve().as_uri(),
+        ]
         subprocess.run(command, check=True, capture_output=True, timeout=300)
         options.out.parent.mkdir(parents=True, exist_ok=True)
         with Image.open(shot) as picture:

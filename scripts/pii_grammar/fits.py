@@ -69,8 +69,8 @@ def item_of(page: Page, form: Form, value: Value, carrier: str, plain: float) ->
     names = [name for name in HABITS if habit_fits(name, carrier, form, unmarked(value))]
     if names and rng.random() >= plain:
         habit = rng.choice(names)
-        other = form.write(page) if habit.startswith("two values") else value
-        value = Value(HABITS[habit](value, other, rng))
+        second_value = form.write(page) if habit.startswith("two values") else value
+        value = Value(HABITS[habit](value, second_value, rng))
         page.put_around(value, habit)
     labels = form.labels or LABELS[form.kind.type]
     if carrier in WRITTEN | KEYED:

@@ -131,8 +131,8 @@ def in_groups(
 
     return [
         Form(Kind(kind, f"{name} {writer}".strip()), write(writer), needs, labels)
-        for needs, some in ((False, free), (True, labelled))
-        for writer in filter(None, some.split(", "))
+        for needs, names in ((False, free), (True, labelled))
+        for writer in filter(None, names.split(", "))
     ]
 
 
@@ -152,8 +152,8 @@ def pattern(groups: Groups, *templates: str) -> Callable[[Page, Kind], Value]:
         if "⟨" not in template:
             template = f"⟨{template}⟩"
         filled = template.format(*groups(page.rng), n=digits(page.rng, 3), s=page.rng.choice("23456789"))
-        before, rest = filled.split("⟨")
-        core, after = rest.split("⟩")
+        before, marked = filled.split("⟨")
+        core, after = marked.split("⟩")
         return page.mark(kind, core, before, after)
 
     return write
