@@ -16,15 +16,14 @@ MOST_ROWS = 1024
 
 
 def train_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
-    """Return one epoch's batches as arrays of example indices: every example once, similar lengths together.
+    """Return one epoch's batches of example indices: every example once, similar lengths together; one may be smaller.
 
     Examples are shuffled, cut into pools of 50 batches, sorted by length within a pool, cut into batches, and the
     batches shuffled, so that the order of lengths is random.
 
     Args:
-        lengths: tokens of each example, shape (N,).
-        batch_size: examples a batch; one batch of the epoch may be smaller.
-        epoch: number of the epoch from 0.
+        lengths: tokens of each example, (N,).
+        epoch: from 0.
     """
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(len(lengths))
@@ -38,11 +37,10 @@ def train_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -
 
 
 def evaluation_batches(lengths: np.ndarray, tokens: int) -> list[np.ndarray]:
-    """Return batches of example indices in falling order of length: every example once, least padding, each batch as
-    large as its first, longest example allows, at most 1,024.
+    """Return batches of example indices, longest first, each as large as its first example allows, at most 1,024.
 
     Args:
-        lengths: tokens of each example, shape (N,), >= 1.
+        lengths: tokens of each example, (N,), >= 1.
         tokens: of a batch at most, padding included; an example that has more is a batch by itself.
     """
     order = np.argsort(-lengths, kind="stable")
@@ -55,11 +53,7 @@ def evaluation_batches(lengths: np.ndarray, tokens: int) -> list[np.ndarray]:
 
 
 def pad(rows: Sequence[np.ndarray], value: int, multiple: int = 1) -> np.ndarray:
-    """Return rows of ids as one int64 array of shape (B, S), filled up with `value` on the right.
-
-    Args:
-        multiple: S is rounded up to a multiple of this (8 suits tensor cores).
-    """
+    """Return rows of ids as int64, (B, S), filled up with `value`; S is a `multiple` (8 suits tensor cores)."""
     width = -(-max(len(row) for row in rows) // multiple) * multiple
     ids_BS = np.full((len(rows), width), value, dtype=np.int64)
     for i, row in enumerate(rows):
@@ -73,12 +67,7 @@ def evaluation_steps(steps: int, per_epoch: int) -> list[int]:
 
 
 def learning_rate_share(step: int, total: int, warmup_share: float) -> float:
-    """Return the share of the peak learning rate at a step: linear rise from 0, then linear fall to 0.
-
-    Args:
-        step: optimiser steps already taken, 0 to total.
-        warmup_share: share of the steps that the rise takes.
-    """
+    """Return the share of the peak rate after `step` of `total` steps: linear rise, then linear fall to 0."""
     warmup = int(total * warmup_share)
     if step < warmup:
         return step / max(1, warmup)

@@ -1,6 +1,4 @@
-"""A task's scores taken apart: by class, type of entity, relation, label and length of an arc, slot, with an answer or
-without; and which label was taken for which.
-"""
+"""Scores by class, entity type, relation, arc, slot or answerability; and which label was taken for which."""
 
 from __future__ import annotations
 
@@ -19,28 +17,25 @@ from klue.tasks.base import Classification, Regression
 
 Rows = dict[str, dict[str, float]]
 """Group → {"examples" or what is counted, metrics × 100}."""
-Apart = Callable[[Sequence[Any], Sequence[Any]], Rows]
-"""Takes gold labels and predictions apart."""
+GroupScorer = Callable[[Sequence[Any], Sequence[Any]], Rows]
+"""Function of gold labels and predictions that scores groups of examples."""
 Things = list[tuple[str, Hashable]]
 
 
 def details(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return {"group", "count", metric: {"mean", "sd", "n"}} of each group of a task's examples, over the seeds.
-
-    `count` is how often the group is in gold. Groups are in the order of the task's labels, or of their names.
-    """
-    by_seed = [taken_apart(task, gold, predictions) for predictions in seeds]
+    """Return {"group", "count" in gold, metric: {"mean", "sd", "n"}} of each group over seeds, in the labels' order."""
+    by_seed = [scores_by_group(task, gold, predictions) for predictions in seeds]
     rows = []
-    for group in _in_order(task, {group for found in by_seed for group in found}):
-        there = [found[group] for found in by_seed if group in found]
-        names = [name for name in there[0] if name != "count"]
+    for group in _in_order(task, {group for scores in by_seed for group in scores}):
+        present = [scores[group] for scores in by_seed if group in scores]
+        names = [name for name in present[0] if name != "count"]
         # a group that a seed has not found anywhere counts 0 there
-        metrics = {name: spread([found.get(group, {}).get(name, 0.0) for found in by_seed]) for name in names}
-        rows.append({"group": group, "count": int(there[0]["count"]), **metrics})
+        metrics = {name: spread([scores.get(group, {}).get(name, 0.0) for scores in by_seed]) for name in names}
+        rows.append({"group": group, "count": int(present[0]["count"]), **metrics})
     return rows
 
 
-def taken_apart(task: str, gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
+def scores_by_group(task: str, gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
     """Return the scores of each group of a task's examples, of one seed."""
     kind = TASKS[task]
     if task in _OWN:
@@ -54,8 +49,7 @@ def taken_apart(task: str, gold: Sequence[Any], predictions: Sequence[Any]) -> R
 
 
 def confusion(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> tuple[list[str], np.ndarray]:
-    """Return the labels that occur, L of them in the task's order (types of entities by name), and how often each was
-    taken for which, (L, L): gold down, predicted across, mean over seeds.
+    """Return the L labels that occur, in the task's order, and counts, (L, L): gold down, predicted across, over seeds.
 
     Classes and relations are counted by example, types of entities (and O) by character, labels of arcs by word.
 
@@ -67,30 +61,27 @@ def confusion(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) ->
     labels_of = _LABELS_IN.get(task, lambda label: [label])
     pairs: Counter[tuple[str, str]] = Counter()
     for predictions in seeds:
-        for one, other in zip(gold, predictions, strict=True):
-            pairs.update(zip(labels_of(one), labels_of(other), strict=True))
+        for true, predicted in zip(gold, predictions, strict=True):
+            pairs.update(zip(labels_of(true), labels_of(predicted), strict=True))
     names = _in_order(task, {label for pair in pairs for label in pair})
-    counts = np.array([[pairs[one, other] for other in names] for one in names], float) / len(seeds)
+    counts = np.array([[pairs[true, predicted] for predicted in names] for true in names], float) / len(seeds)
     return names, counts
 
 
 def _in_order(task: str, groups: set[str]) -> list[str]:
-    """Return groups in the order of the task's labels, others by name behind them."""
     labels = TASKS[task].labels
     return sorted(groups, key=lambda group: (labels.index(group) if group in labels else len(labels), group))
 
 
 def has_labels(task: str) -> bool:
-    """Return whether `confusion` can be asked of a task."""
+    """Return whether a task's predictions are labels that `confusion` can count."""
     return task in _LABELS_IN or isinstance(TASKS[task], Classification)
 
 
 def errors_of(task: str, gold: Any, prediction: Any) -> float:
-    """Return how wrong a prediction for one example is, 0 where it is right: what the worst examples go by.
-
-    Labels 0 or 1; numbers the distance; characters, arcs, entries of a state how many are wrong; answers 1 minus the
-    overlap with the best gold answer.
-    """
+    """Return how wrong a prediction for one example is, 0 where it is right: what the worst examples go by. Labels 0 or
+    1; numbers the distance; characters, arcs, entries of a state how many are wrong; answers 1 minus the overlap with
+    the best gold answer."""
     kind = TASKS[task]
     if task == "klue-ner":
         return float(sum(g != p for g, p in zip(gold, prediction, strict=True)))
@@ -106,42 +97,38 @@ def errors_of(task: str, gold: Any, prediction: Any) -> float:
 
 
 def _f1(gold: Things, predicted: Things) -> Rows:
-    """Return precision, recall and F1 by group of things that are right or wrong as a whole: (group, thing) each."""
-    wanted, found = Counter(gold), Counter(predicted)
-    hits = wanted & found
-    count = [Counter[str]() for _ in range(3)]
-    for total, things in zip(count, (wanted, found, hits), strict=True):
+    gold_things, predicted_things = Counter(gold), Counter(predicted)
+    hits = gold_things & predicted_things
+    totals = [Counter[str]() for _ in range(3)]
+    for total, things in zip(totals, (gold_things, predicted_things, hits), strict=True):
         for (group, _), n in things.items():
             total[group] += n
-    there, given, right = count
+    in_gold, in_predicted, in_both = totals
     return {
         group: {
-            "count": there[group],
-            "precision": 100 * right[group] / given[group] if given[group] else 0.0,
-            "recall": 100 * right[group] / there[group] if there[group] else 0.0,
-            "f1": 200 * right[group] / (there[group] + given[group]),
+            "count": in_gold[group],
+            "precision": 100 * in_both[group] / in_predicted[group] if in_predicted[group] else 0.0,
+            "recall": 100 * in_both[group] / in_gold[group] if in_gold[group] else 0.0,
+            "f1": 200 * in_both[group] / (in_gold[group] + in_predicted[group]),
         }
-        for group in there | given
+        for group in in_gold | in_predicted
     }
 
 
 def _by_group(
     group_of: Callable[[Any], str], score: Callable[[Sequence[Any], Sequence[Any]], dict[str, float]]
-) -> Apart:
-    """Return what scores the examples of each group by themselves."""
-
-    def apart(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
+) -> GroupScorer:
+    def scorer(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
         groups: dict[str, tuple[list[Any], list[Any]]] = {}
         for label, prediction in zip(gold, predictions, strict=True):
             for side, value in zip(groups.setdefault(group_of(label), ([], [])), (label, prediction), strict=True):
                 side.append(value)
         return {group: {"count": len(sides[0]), **score(*sides)} for group, sides in groups.items()}
 
-    return apart
+    return scorer
 
 
 def _label(value: Any) -> str:
-    """Return the label of an example, or of its prediction."""
     return str(value["label"] if isinstance(value, dict) else value)
 
 
@@ -154,7 +141,6 @@ def _entities(side: Sequence[Any]) -> Things:
 
 
 def _slots(side: Sequence[Any]) -> Things:
-    """Return the entries of each turn's state by domain and slot."""
     return [
         ("-".join(entry.split("-", 2)[:2]), (turn, entry)) for turn, state in enumerate(side) for entry in set(state)
     ]
@@ -165,11 +151,12 @@ def _arcs(parse: dict[str, Any]) -> list[tuple[int, str]]:
 
 
 def _labels(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
-    """Return the share of words with the right head, and with the right head and label, by gold label, and by how many
-    words the gold arc spans."""
+    """Return the shares of words with the right head, and label too, by gold label and by length of the gold arc."""
     words: dict[str, list[tuple[bool, bool]]] = {}
-    for right, found in zip(gold, predictions, strict=True):
-        for place, ((head, label), arc) in enumerate(zip(_arcs(right), _arcs(found), strict=True), start=1):
+    for true_parse, predicted_parse in zip(gold, predictions, strict=True):
+        for place, ((head, label), arc) in enumerate(
+            zip(_arcs(true_parse), _arcs(predicted_parse), strict=True), start=1
+        ):
             for group in (label, _length(place, head)):
                 words.setdefault(group, []).append((arc[0] == head, arc == (head, label)))
     return {
@@ -183,7 +170,6 @@ def _labels(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
 
 
 def _length(place: int, head: int) -> str:
-    """Return the group of an arc's length, in words from a word to its head."""
     if head == 0:
         return "root"
     length = abs(head - place)
@@ -220,7 +206,7 @@ _LABELS_IN: dict[str, Callable[[Any], list[str]]] = {
     "klue-dp": lambda parse: list(parse["labels"]),
 }
 """Task → the labels in an example's gold, or in its prediction."""
-_OWN: dict[str, Apart] = {
+_OWN: dict[str, GroupScorer] = {
     "klue-dp": _labels,
     "klue-mrc": _by_group(lambda answers: "answerable" if answers else "no answer", _answers),
     "korquad": _by_group(_length_of_first, _korquad),

@@ -14,7 +14,7 @@ from klue.tasks import TASKS
 BASELINE = "random"
 """The initialisation that others are compared with."""
 DIGITS = 4
-"""Of scores between 0 and 5: differences below them are of rounding."""
+"""Decimal places of scores between 0 and 5: smaller differences are of rounding."""
 NEARLY_ALL = 0.95
 """Share of the predictions from which one answer is taken for that of a model that has learned nothing."""
 SKEWED = 0.8
@@ -27,27 +27,19 @@ BASELINES = "Fine-tunings from random weights that predict one label for every o
 
 
 def one_answer(predictions: Sequence[Any], gold: Sequence[Any]) -> tuple[str, float] | None:
-    """Return the answer of a model that has one for all or nearly all examples (of taggers: tags), as text, and its
-    share of the predictions.
-
-    Args:
-        predictions: of the examples: labels, scores, texts, or lists of tags.
-        gold: the right ones; where they are all alike, so may be the model's, and nearly so where most are.
-
-    Returns:
-        None where no answer has `NEARLY_ALL` of the predictions, or this one has `SKEWED` of the gold answers and is
-        not the only one given.
-    """
-    given, right = Counter(_parts(predictions)), Counter(_parts(gold))
-    if not given or len(right) < 2:
+    """Return the answer (of taggers: tag) of all or nearly all predictions, as text, and its share of them. It is None
+    where no answer has `NEARLY_ALL` of the predictions, or this one has `SKEWED` of the gold answers and is not the
+    only one given; and where all gold answers are alike, since the model's may be so, too."""
+    answers, gold_answers = Counter(_parts(predictions)), Counter(_parts(gold))
+    if not answers or len(gold_answers) < 2:
         return None
-    [(answer, count)] = given.most_common(1)
-    share = count / given.total()
-    nearly = share >= NEARLY_ALL and right[answer] < SKEWED * right.total()
+    [(answer, count)] = answers.most_common(1)
+    share = count / answers.total()
+    nearly = share >= NEARLY_ALL and gold_answers[answer] < SKEWED * gold_answers.total()
     return (str(answer), share) if share == 1 or nearly else None
 
 
-def in_words(share: float) -> Message:
+def share_in_words(share: float) -> Message:
     """Return for how many examples an answer with that share of the predictions was given, never rounded up to all."""
     text = f"{math.floor(1000 * share) / 10}%"
     return Message("every example") if share == 1 else Message("{share} of the examples", share=text)
@@ -63,23 +55,23 @@ def _parts(answers: Iterable[Any]) -> Iterable[Any]:
             yield answer if isinstance(answer, (str, int)) else repr(answer)
 
 
-def told(summary: Iterable[dict[str, Any]]) -> list[str]:
-    """Return a sentence for each task of a summary of which fine-tunings have one answer, with the model where there
-    are several; one sentence for all that start from random weights, where nothing is to be fixed.
-    """
+def collapse_sentences(summary: Iterable[dict[str, Any]]) -> list[str]:
+    """Return a sentence for each task with collapsed fine-tunings, and one for all baselines, which need no fix."""
     entries = list(summary)
     several = len({entry.get("model") for entry in entries}) > 1
     sentences: list[str] = []
     baselines = []
     for entry in entries:
-        count, all_of_them, task = entry.get("collapsed", 0), entry["n"], TASKS[entry["task"]].title
+        count = entry.get("collapsed", 0)
+        all_of_them = entry["n"]
+        task = TASKS[entry["task"]].title
         whose = Message("{task}, {model}", task=task, model=entry["model"]) if several else task
         if count and entry["init"] == BASELINE:
             baselines.append(Message("{whose} {count}/{all}", whose=whose, count=count, all=all_of_them))
         elif count:
             part = Message("{count} of {all} fine-tunings predict", count=count, all=all_of_them)
             which = part if all_of_them > 1 else "the fine-tuning predicts"
-            examples = in_words(share := entry.get("collapsed_share", 1.0))
+            examples = share_in_words(share := entry.get("collapsed_share", 1.0))
             if count > 1 and share < 1:
                 examples = Message("at least {examples}", examples=examples)
             sentences.append(

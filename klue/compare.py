@@ -11,10 +11,10 @@ from typing import Any
 from common.progress import ProgressBar
 from klue.gold import read_answers
 from klue.grid import Grid
-from klue.metrics.confidence import chance_of_difference, drawn_scores, middle
+from klue.metrics.confidence import central_interval, drawn_scores, paired_p_value
 from klue.results import chosen, metrics_of, spread
 from klue.score import DRAWS, defined
-from klue.tables import named
+from klue.tables import model_title
 from klue.tasks import TASKS
 
 HOW = (
@@ -39,8 +39,8 @@ class System:
 
     @property
     def title(self) -> str:
-        """Return model and initialisation, for people."""
-        return named(self.model, self.init)
+        """Return the names of model and initialisation, for people."""
+        return model_title(self.model, self.init)
 
     @property
     def lists(self) -> list[list[Any]]:
@@ -51,50 +51,40 @@ class System:
 def read_models(
     folders: Sequence[tuple[str, Path]], read: Callable[[Path], list[dict[str, Any]]]
 ) -> list[dict[str, Any]]:
-    """Return the result rows of several folders, each with its `folder`, and a name of its own for each model.
-
-    Args:
-        folders: (as it was given, klue folder) each.
-    """
-    found = [(given, folder, read(folder)) for given, folder in folders]
-    names = [{row.get("model", "") for row in rows} for _, _, rows in found]
-    places = told_apart([given for given, _ in folders])
+    """Return the result rows of (path as given, folder), each with its `folder` and a model's name of its own."""
+    results = [(path, folder, read(folder)) for path, folder in folders]
+    names = [{row.get("model", "") for row in rows} for _, _, rows in results]
+    places = distinguishing_parts([path for path, _ in folders])
     rows = []
-    for number, (place, (_, folder, own)) in enumerate(zip(places, found, strict=True)):
+    for number, (place, (_, folder, own)) in enumerate(zip(places, results, strict=True)):
         taken = set().union(*names[:number], *names[number + 1 :])
         for row in own:
             model = row.get("model", "")
-            told = f"{model} ({place})" if model in taken or not model else model
-            rows.append({**row, "model": told if len(found) > 1 else model, "folder": str(folder)})
+            title = f"{model} ({place})" if model in taken or not model else model
+            rows.append({**row, "model": title if len(results) > 1 else model, "folder": str(folder)})
     return rows
 
 
-def told_apart(paths: Sequence[str]) -> list[str]:
+def distinguishing_parts(paths: Sequence[str]) -> list[str]:
     """Return of each path what tells it from the others: without the folders that all begin and end with.
 
-    >>> told_apart(["runs/small/1/klue", "runs/small/2/klue"]), told_apart(["runs/a", "runs/a/b"])
+    >>> distinguishing_parts(["runs/small/1/klue", "runs/small/2/klue"]), distinguishing_parts(["runs/a", "runs/a/b"])
     (['1', '2'], ['runs/a', 'runs/a/b'])
     """
     parts = [Path(path).parts for path in paths]
     first = _shared(parts)
     last = _shared([each[first:][::-1] for each in parts])
-    middles = [each[first : len(each) - last] for each in parts]
-    return [str(Path(*middle)) for middle in middles] if all(middles) else list(paths)
+    distinct_parts = [each[first : len(each) - last] for each in parts]
+    return [str(Path(*part)) for part in distinct_parts] if all(distinct_parts) else list(paths)
 
 
 def _shared(parts: Sequence[tuple[str, ...]]) -> int:
-    """Return how many parts all of them begin with."""
     return sum(1 for _ in takewhile(lambda same: len(set(same)) == 1, zip(*parts, strict=False)))
 
 
 def systems_of(rows: Sequence[dict[str, Any]], task: str | None = None) -> tuple[list[System], dict[str, str]]:
-    """Return the systems of result rows, and task → why, of tasks of which a system is missing.
-
-    Args:
-        rows: of one model or several, each with its `folder` and `job`.
-        task: only this one's; None = all.
-    """
-    found: list[System] = []
+    """Return the systems of result rows (with `folder` and `job`), and task → why of those that lack a system."""
+    systems: list[System] = []
     missing: dict[str, list[str]] = {}
     for group, _ in chosen([row for row in rows if task in (None, row["task"])]):
         first = group[0]
@@ -104,8 +94,8 @@ def systems_of(rows: Sequence[dict[str, Any]], task: str | None = None) -> tuple
             missing.setdefault(first["task"], []).append(str(out))
         else:
             (gold, _), seeds = whole[0], [seed for _, seed in whole]
-            found.append(System(first.get("model", ""), first["init"], first["task"], split, gold, seeds))
-    return found, {
+            systems.append(System(first.get("model", ""), first["init"], first["task"], split, gold, seeds))
+    return systems, {
         name: f"{', '.join(dict.fromkeys(outs))}: gold labels or predictions are missing; run klue finetune again, "
         "jobs are kept"
         for name, outs in missing.items()
@@ -119,14 +109,11 @@ def compare(rows: Sequence[dict[str, Any]], draws: int = DRAWS) -> dict[str, Any
     difference {"task", "split", "metric", "first", "second", "difference", "low", "high", "p"}: of two pretrained
     models, or of a model and its random initialisation, on the same examples. `not_compared` is task → why: systems
     lack predictions, or were not all scored on the same examples: those that were are compared with each other.
-
-    Args:
-        draws: samples of the bootstrap.
     """
     systems, not_compared = systems_of(rows)
     groups = [group for name in TASKS for group in _on_the_same_examples(systems, name)]
     for name in dict.fromkeys(group[0].task for group in groups):
-        apart_from = [" and ".join(one.title for one in group) for group in groups if group[0].task == name]
+        apart_from = [" and ".join(system.title for system in group) for group in groups if group[0].task == name]
         if len(apart_from) > 1:
             why = f"not scored on the same examples: {' | '.join(apart_from)}"
             not_compared[name] = "; ".join(filter(None, (not_compared.get(name), why)))
@@ -136,43 +123,70 @@ def compare(rows: Sequence[dict[str, Any]], draws: int = DRAWS) -> dict[str, Any
         for same in groups:
             name, gold = same[0].task, list(same[0].gold.values())
             scores = drawn_scores(
-                TASKS[name].weighted, gold, [one.lists for one in same], draws, each=lambda: bar.advance(1)
+                TASKS[name].weighted, gold, [system.lists for system in same], draws, each=lambda: bar.advance(1)
             )
             for metric in TASKS[name].metrics:
                 facts = {"task": name, "split": same[0].split, "metric": metric}
-                points = [_mean(one, gold, metric) for one in same]
-                for number, one in enumerate(same):
-                    low, high = map(defined, middle(scores[metric][:, number]))
+                points = [_mean(system, gold, metric) for system in same]
+                for number, system in enumerate(same):
+                    low, high = map(defined, central_interval(scores[metric][:, number]))
                     intervals.append(
-                        {**facts, "model": one.model, "init": one.init, "seeds": len(one.seeds), "examples": len(gold),
-                         "score": points[number], "low": low, "high": high}
-                    )  # fmt: skip
+                        {
+                            **facts,
+                            "model": system.model,
+                            "init": system.init,
+                            "seeds": len(system.seeds),
+                            "examples": len(gold),
+                            "score": points[number],
+                            "low": low,
+                            "high": high,
+                        }
+                    )
                 for a, b in combinations(range(len(same)), 2):
-                    if not _worth(same[a], same[b]):
+                    if not _comparable(same[a], same[b]):
                         continue
                     drawn = scores[metric][:, a] - scores[metric][:, b]
-                    low, high = map(defined, middle(drawn))
+                    low, high = map(defined, central_interval(drawn))
                     first, second = points[a], points[b]
-                    apart = None if first is None or second is None else first - second
+                    difference = None if first is None or second is None else first - second
                     differences.append(
-                        {**facts, "first": same[a].title, "second": same[b].title, "difference": apart,
-                         "low": low, "high": high, "p": defined(chance_of_difference(drawn))}
-                    )  # fmt: skip
+                        {
+                            **facts,
+                            "first": same[a].title,
+                            "second": same[b].title,
+                            "difference": difference,
+                            "low": low,
+                            "high": high,
+                            "p": defined(paired_p_value(drawn)),
+                        }
+                    )
     return {"intervals": intervals, "differences": differences, "not_compared": not_compared, "how": HOW}
 
 
-def comparison_grids(found: dict[str, Any]) -> list[Grid]:
-    """Return title, head and rows of the tables of a comparison, for people."""
+def comparison_grids(comparison: dict[str, Any]) -> list[Grid]:
+    """Return the tables of intervals and, where there are any, of differences."""
     intervals = [
-        [_metric(row), named(row["model"], row["init"]), f"{row['seeds']}", f"{row['examples']:,}",
-         _number(row["score"]), _between(row)]
-        for row in found["intervals"]
-    ]  # fmt: skip
+        [
+            _metric(row),
+            model_title(row["model"], row["init"]),
+            f"{row['seeds']}",
+            f"{row['examples']:,}",
+            _number(row["score"]),
+            _between(row),
+        ]
+        for row in comparison["intervals"]
+    ]
     differences = [
-        [_metric(row), row["first"], row["second"], _number(row["difference"], sign=True), _between(row, sign=True),
-         "–" if row["p"] is None else f"{row['p']:.3f}"]
-        for row in found["differences"]
-    ]  # fmt: skip
+        [
+            _metric(row),
+            row["first"],
+            row["second"],
+            _number(row["difference"], sign=True),
+            _between(row, sign=True),
+            "–" if row["p"] is None else f"{row['p']:.3f}",
+        ]
+        for row in comparison["differences"]
+    ]
     grids = [("Intervals", ["metric", "model", "seeds", "examples", "score", "95%"], intervals)]
     if differences:
         grids.append(("Differences", ["metric", "first", "second", "first − second", "95%", "p"], differences))
@@ -194,14 +208,14 @@ def _on_the_same_examples(systems: Sequence[System], task: str) -> list[list[Sys
     return groups
 
 
-def _worth(one: System, other: System) -> bool:
+def _comparable(first: System, second: System) -> bool:
     """Return whether two systems are two models' pretrained ones, or a model's two initialisations."""
-    return one.model == other.model if one.init != other.init else one.init == "pretrained"
+    return first.model == second.model if first.init != second.init else first.init == "pretrained"
 
 
 def _mean(system: System, gold: Sequence[Any], metric: str) -> float | None:
-    found = spread([defined(TASKS[system.task].score(gold, seed)[metric]) for seed in system.lists])["mean"]
-    return None if found is None else float(found)
+    mean = spread([defined(TASKS[system.task].score(gold, seed)[metric]) for seed in system.lists])["mean"]
+    return None if mean is None else float(mean)
 
 
 def _metric(row: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ GPU_JOBS = 8
 CONTEXT = 1 << 30
 """Bytes that a process takes of a GPU before it computes anything: context, kernels, workspaces."""
 MARGIN = 1.3
-"""What the estimate is multiplied by: memory that the allocator holds in pieces, heads, batches of the evaluation."""
+"""Factor of the estimate for memory that the allocator holds in pieces, heads, batches of the evaluation."""
 _ASK = "import torch; print([torch.cuda.mem_get_info(i)[0] for i in range(torch.cuda.device_count())])"
 
 
@@ -37,10 +37,8 @@ class Devices:
         self._running = dict.fromkeys(free, 0)
 
     def take(self, need: float) -> str | None:
-        """Return the least busy device with room for a job of `need` bytes, or None; it holds the job from now on.
-
-        A device without a job has room for any: `need` is an estimate, and nowhere else would there be more.
-        """
+        """Return the least busy device with room for a job of `need` bytes, or None; it holds the job from now on. A
+        device without a job has room for any: `need` is an estimate, and nowhere else would there be more."""
         fits = [
             device
             for device, running in self._running.items()
@@ -60,9 +58,11 @@ class Devices:
 
 
 def find_devices(settings: KlueSettings, jobs: Sequence[Job]) -> tuple[Devices, dict[str, float]]:
-    """Return the devices for jobs of one model, the GPUs there are or the CPU, and the bytes that each job needs of
-    one, by its name; 0 where their number alone counts. Raises HunminError where jobs are for GPUs and there are none,
-    or these do not answer."""
+    """Return the devices for one model's jobs, and bytes that each job needs by name (0: their number alone counts).
+
+    Raises:
+        HunminError: jobs are for GPUs and there are none, or these do not answer.
+    """
     places, needs = max(1, available_cores() // settings.threads), {job.name: 0.0 for job in jobs}
     workers = settings.workers if settings.workers != 0 else 1
     if jobs[0].device == "cpu":

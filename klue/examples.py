@@ -69,41 +69,37 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
     partial = (*task.partial_files.get(split, ()), f"{task.folder}_{split}.*.{task.suffix}")
     names = (f"{task.folder}/{name}" for name in partial)
     for pattern in (f"{task.hub_config}/{SPLITS[split]}-*{SUFFIX}", *names):
-        found = sorted(path for ending in ("", *COMPRESSED) for path in data.glob(pattern + ending))
-        if len(found) > 1:
+        matches = sorted(path for ending in ("", *COMPRESSED) for path in data.glob(pattern + ending))
+        if len(matches) > 1:
             raise UserError(
-                f"{found[0].parent} holds {len(found)} files for {task.name} {split}: "
-                f"{', '.join(path.name for path in found)}",
+                f"{matches[0].parent} holds {len(matches)} files for {task.name} {split}: "
+                f"{', '.join(path.name for path in matches)}",
                 "one file a split",
                 f"keep one; {task.folder}/{official.name} goes before all others",
             )
-        if found:
-            return found[0]
+        if matches:
+            return matches[0]
     return None
 
 
 def lent_file(task: Task, data: Path, source: Source | None) -> Path | None:
-    """Return the train file of another task that is learned from for want of the task's own, None where there is none.
-    Raises UserError, see `find_file`."""
+    """Return the train file of `source` where the task has none, else None. Raises UserError as `find_file`."""
     return find_file(*source, "train") if source and find_file(task, data, "train") is None else None
 
 
 def files_hash(task: Task, data: Path, source: Source | None = None) -> str:
-    """Return what identifies the contents of a task's files, those that are there; the `data_hash` of its splits.
-    Raises UserError, see `find_file`."""
+    """Return the `data_hash` of a task's files that are there. Raises UserError as `find_file`."""
     return settings_hash([sha256_file(path) for path in task_files(task, data, source)])
 
 
 def task_files(task: Task, data: Path, source: Source | None = None) -> list[Path]:
-    """Return the files of a task that are there: what `load_splits` reads, and nothing else in the folder. Raises
-    UserError, see `find_file`."""
+    """Return the files of a task that `load_splits` reads. Raises UserError as `find_file`."""
     files = [find_file(task, data, split) for split in ("train", "dev", "test")] + [lent_file(task, data, source)]
     return [path for path in files if path is not None]
 
 
 def split_files(task: Task, data: Path) -> dict[str, Path | None]:
-    """Return split → its file, None where it has none and may have none. Raises UserError where it needs one, and as
-    `find_file`."""
+    """Return split → its file, None where it may have none. Raises UserError for a missing one, and as `find_file`."""
     files = {split: find_file(task, data, split) for split in ("train", "dev", "test")}
     needed = ["train" if task.dev_share else "dev"] + (["test"] if task.test_examples else [])
     for split in (split for split in needed if files[split] is None):
@@ -174,7 +170,6 @@ def tell_contradictions(path: Path, odd: Sequence[str], records: int) -> None:
 
 @cache
 def _say_once(text: str) -> None:
-    """Say it the first time that a process reads the file."""
     say(text, style="yellow")
 
 
@@ -189,7 +184,7 @@ def load_splits(
 
     Args:
         max_train: keep at most so many train examples, chosen by the hash of their guids; None = all.
-        source: another task, and its suite's folder, whose train set is learned from where there is none.
+        source: a task to learn from where this one has no train set.
         tell: whether records that contradict themselves are reported, which an estimate does not.
 
     Raises:
@@ -223,29 +218,28 @@ def load_splits(
         official = task.files or file is None or file.suffix == SUFFIX
         if file and not official and file.name.split(f".{task.suffix}")[0] != f"{task.folder}_{split}":
             notes.append(Message("{split} from {file}", split=split, file=file.name))
-    kept = train if max_train is None else sample_by_hash(train, max_train)
-    if not kept or not dev:
+    sampled = train if max_train is None else sample_by_hash(train, max_train)
+    if not sampled or not dev:
         raise UserError(
-            f"{task.name}: {len(kept)} examples to train on, {len(dev)} to score",
+            f"{task.name}: {len(sampled)} examples to train on, {len(dev)} to score",
             "both are needed",
             f"look into {data / task.folder}",
         )
-    counts = {"train": len(kept), "dev": len(dev), "train_in_dev": leaked, "train_cut": len(train) - len(kept)}
+    counts = {"train": len(sampled), "dev": len(dev), "train_in_dev": leaked, "train_cut": len(train) - len(sampled)}
     counts |= {"test": len(test)} if test else {}
     synthetic = any(is_synthetic(example.guid) for example in [*train, *dev, *test])
     short = [] if synthetic or split_dev or lent else task.shortfalls(counts)
-    if len(kept) < len(train):
-        amounts = {"kept": len(kept), "all": len(train)}
+    if len(sampled) < len(train):
+        amounts = {"kept": len(sampled), "all": len(train)}
         cut = Message("trained on {kept} of {all} examples", **amounts)
         if short and short[0].template == TOO_FEW:
             cut, short = Message(CUT_AND_SHORT, **amounts, want=task.train_examples), short[1:]
         notes.append(cut)
     notes = [*([NOTE] if synthetic else []), *notes, *short]
-    return Splits(kept, dev, Message("{notes:; }", notes=notes), counts, files_hash(task, data, source), test)
+    return Splits(sampled, dev, Message("{notes:; }", notes=notes), counts, files_hash(task, data, source), test)
 
 
 def _parted(examples: Sequence[Example], first: Callable[[Example], bool]) -> tuple[list[Example], list[Example]]:
-    """Return the examples that are of the first part, and the others."""
     parts: tuple[list[Example], list[Example]] = [], []
     for example in examples:
         parts[not first(example)].append(example)
@@ -255,16 +249,14 @@ def _parted(examples: Sequence[Example], first: Callable[[Example], bool]) -> tu
 def without_leaks(train: Sequence[Example], dev: Sequence[Example]) -> tuple[list[Example], int]:
     """Return the train examples whose texts (white space aside) are no dev example's, and how many were dropped."""
     known = {_texts(example) for example in dev}
-    kept = [example for example in train if _texts(example) not in known]
-    return kept, len(train) - len(kept)
+    clean = [example for example in train if _texts(example) not in known]
+    return clean, len(train) - len(clean)
 
 
 def sample_by_hash(examples: Sequence[Example], count: int) -> list[Example]:
-    """Return at most `count` examples, those with the smallest hash of the guid, in their own order.
-
-    A smaller sample is part of a larger one, and the choice does not depend on the order of the file, which is
-    sorted by label in some copies.
-    """
+    """Return at most `count` examples, those with the smallest hash of the guid, in their own order. A smaller sample
+    is part of a larger one, and the choice does not depend on the order of the file, which is sorted by label in some
+    copies."""
     chosen = sorted(range(len(examples)), key=lambda i: hash_share(examples[i].guid))[:count]
     return [examples[i] for i in sorted(chosen)]
 

@@ -25,10 +25,9 @@ _ROWS = pa.large_list(pa.int64())
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """Return the model folder's tokenizer, as transformers loads it without a network.
+    """Return the model folder's tokenizer, loaded without a network; it states no longest input.
 
-    It states no longest input: tasks cut by `max_length`, some of them only after they have seen the whole text, and a
-    warning that the model cannot take it all would be wrong.
+    Tasks cut by `max_length`, some of them after they have seen the whole text: a warning of its length would be wrong.
 
     Raises:
         UserError: the files are there but do not load.
@@ -47,40 +46,35 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def check_reading(task: Task, examples: Sequence[Example], tokenizer: Any, folder: Path) -> None:
-    """Refuse a tokenizer that cannot read the task's texts, and tell of one that reads them badly.
-
-    Args:
-        examples: one or more; a sample of them is looked at.
-
-    Raises:
-        UserError: see `tokenizer.coverage.check_share`.
-    """
+    """Refuse a tokenizer that cannot read a sample of the task's texts, and warn of one that reads them badly.
+    Raises UserError, see `tokenizer.coverage.check_share`."""
     texts = sample([composed(text) for example in examples for text in example.texts])
     unknown = {tokenizer.unk_token_id} - {None}
 
     def pieces(words: list[str]) -> Iterator[tuple[Sequence[int], Sequence[tuple[int, int]]]]:
         if tokenizer.is_fast:
-            for found in tokenizer.backend_tokenizer.encode_batch(words, add_special_tokens=False):
-                yield found.ids, found.offsets
+            for encoding in tokenizer.backend_tokenizer.encode_batch(words, add_special_tokens=False):
+                yield encoding.ids, encoding.offsets
             return
         for word in words:  # it does not say where tokens stand: one that is unknown makes the word so
             ids = tokenizer(word, add_special_tokens=False)["input_ids"]
             yield ids, [(0, len(word))] * len(ids)
 
     check_share(
-        unread_share(pieces, unknown, texts), f"the tokenizer in {folder}", task.title,
+        unread_share(pieces, unknown, texts),
+        f"the tokenizer in {folder}",
+        task.title,
         "pretrain on text with these characters and a lower tokenizer.min_character_count; with tokenizer.base, also "
         "with a tokenizer.vocab_size above the base's",
-    )  # fmt: skip
+    )
 
 
 def make_features(
     task: Task, examples: Sequence[Example], tokenizer: Any, model: ModelFacts, max_length: int
 ) -> Features:
-    """Return a split's features.
+    """Return a split's features; the task's markers are added to the tokenizer.
 
     Args:
-        tokenizer: the model's tokenizer; the task's markers are added to it.
         max_length: tokens at most, special ones included.
 
     Raises:
@@ -160,7 +154,6 @@ def load_features(folder: Path, split: str) -> Features:
 
 
 def _column(values: list[Any]) -> list[np.ndarray] | np.ndarray:
-    """Return one array of single values, or a list of arrays."""
     if np.ndim(values[0]) == 0:
         return np.array(values)
     return [np.asarray(value, np.int64) for value in values]

@@ -16,7 +16,7 @@ import torch
 from common.errors import HunminError
 from common.progress import say
 from klue.batches import evaluation_batches, evaluation_steps, learning_rate_share, pad, train_batches
-from klue.collapse import in_words, one_answer
+from klue.collapse import one_answer, share_in_words
 from klue.features import load_features, load_tokenizer
 from klue.heads import Head, build_head
 from klue.heads.served import served
@@ -47,7 +47,7 @@ class Outcome:
     predictions: list[Any]
     test_guids: list[str] = field(default_factory=list)
     test_predictions: list[Any] = field(default_factory=list)
-    """Of the best evaluation's weights, where there is a test set: its labels are not looked at."""
+    """Predictions by the best evaluation's weights, where there is a test set: its labels are not looked at."""
     one_answer: tuple[str, float] | None = None
     """What the best evaluation's weights predict for all or nearly all examples, and for which share of them."""
 
@@ -62,7 +62,9 @@ def finetune(job: Job) -> Outcome:
     Raises:
         HunminError: the weights do not fill the encoder, or the loss or an output is no longer finite.
     """
-    task, device, training = get_task(job.task), torch.device(job.device), job.training
+    task = get_task(job.task)
+    device = torch.device(job.device)
+    training = job.training
     torch.set_num_threads(job.threads)
     if device.type == "cuda":
         torch.cuda.set_device(device)
@@ -72,11 +74,14 @@ def finetune(job: Job) -> Outcome:
     tokenizer = load_tokenizer(Path(job.model)) if task.writes_text else None
     torch.manual_seed(job.seed)
     optimizer = build_optimizer(model, training.learning_rate, training.weight_decay)
-    total, since, worse, losses = steps_of(job), 0, 0, torch.zeros((), device=device)
+    total = steps_of(job)
+    steps_since = 0
+    stale_evaluations = 0
+    losses = torch.zeros((), device=device)
     best: dict[str, Any] = {}
     last: dict[str, Any] = {}
     predictions: list[Any] = []
-    kept: dict[str, torch.Tensor] = {}
+    best_weights: dict[str, torch.Tensor] = {}
     job.history.parent.mkdir(parents=True, exist_ok=True)
     with job.history.open("w", encoding="utf-8") as history:
         for step, (batch, epoch) in enumerate(_scheduled(job, train.lengths), start=1):
@@ -84,19 +89,19 @@ def finetune(job: Job) -> Outcome:
             inputs = batch_tensors(train, batch, task, job, device)
             with served(job):
                 losses += train_step(model, optimizer, rate, inputs)
-            since += 1
+            steps_since += 1
             if epoch is None:
                 if step % PROGRESS_EVERY == 0:
                     _log(history, {"step": step, "of": total})
                 continue
-            loss = float(losses) / since
+            loss = float(losses) / steps_since
             if not math.isfinite(loss):
                 raise HunminError(
                     f"{job.name}: the loss is {loss} by step {step}", "a loss is finite", "lower the learning rate"
                 )
             outputs = predict(model, dev, task, job, device)
-            found = task.decode(outputs, dev, tokenizer)
-            scored = task.score(dev.labels, found) | task.published(outputs, dev, tokenizer)
+            decoded = task.decode(outputs, dev, tokenizer)
+            scored = task.score(dev.labels, decoded) | task.published(outputs, dev, tokenizer)
             scores = {k: defined(v) for k, v in scored.items()}
             if scores[job.metric] is None and job.metric in task.as_published.values():
                 raise HunminError(
@@ -105,24 +110,28 @@ def finetune(job: Job) -> Outcome:
                     f"leave klue.{task.key}.metric_for_best_model out: it is chosen by {task.selection} then",
                 )
             last = {**scores, "step": step, "epoch": epoch}
-            worse += 1
+            stale_evaluations += 1
             if not best or _value(last[job.metric]) > _value(best[job.metric]):
-                best, predictions, worse = last, found, 0
+                best = last
+                predictions = decoded
+                stale_evaluations = 0
                 if job.save_model or job.examples.get("test"):  # in main memory
-                    kept = {name: part.detach().to("cpu", copy=True) for name, part in model.state_dict().items()}
+                    best_weights = {
+                        name: part.detach().to("cpu", copy=True) for name, part in model.state_dict().items()
+                    }
             _log(history, {**last, "loss": round(loss, 6), "of": total})
-            since, losses = 0, torch.zeros_like(losses)
-            if training.patience and worse >= training.patience:
+            steps_since, losses = 0, torch.zeros_like(losses)
+            if training.patience and stale_evaluations >= training.patience:
                 break
-    if kept:
-        model.load_state_dict(kept)
+    if best_weights:
+        model.load_state_dict(best_weights)
     if job.save_model:
         save_model(model, job, train.shared, best)
     answer = one_answer(predictions, dev.labels)
     if answer is not None:
         label, share = answer
         say(
-            f"{job.name}: predicts one label ({label}) for {in_words(share)}; raise epochs or the learning rate",
+            f"{job.name}: predicts one label ({label}) for {share_in_words(share)}; raise epochs or the learning rate",
             style="yellow",
         )
     outcome = Outcome(best, last, [example.guid for example in dev.examples], predictions, one_answer=answer)
@@ -167,8 +176,7 @@ def train_step(model: Head, optimizer: Any, rate: float, inputs: dict[str, torch
 
 @torch.inference_mode()
 def predict(model: Head, features: Features, task: Task, job: Job, device: torch.device) -> Outputs:
-    """Return the head's outputs for all inputs in their order; floats in double precision. Raises HunminError where an
-    output is not finite."""
+    """Return the head's outputs for all inputs in order, floats in float64. Raises HunminError for nan and infinity."""
     model.eval()
     lengths = features.lengths
     outputs: dict[str, list[Any]] = {}
@@ -176,8 +184,8 @@ def predict(model: Head, features: Features, task: Task, job: Job, device: torch
         # without autocast: scores of bfloat16 come in steps, and ties and thresholds would decide by them
         inputs = batch_tensors(features, batch, task, job, device)
         with scoring_precision(device), served(job):
-            found = model.predict(inputs)
-        for name, values in found.items():
+            predicted = model.predict(inputs)
+        for name, values in predicted.items():
             rows = outputs.setdefault(name, [None] * len(lengths))
             array = values.double().cpu().numpy() if values.is_floating_point() else values.cpu().numpy()
             if not np.isfinite(array).all():
@@ -192,12 +200,7 @@ def predict(model: Head, features: Features, task: Task, job: Job, device: torch
 def batch_tensors(
     features: Features, batch: np.ndarray, task: Task, job: Job, device: torch.device
 ) -> dict[str, torch.Tensor]:
-    """Return what a head takes of some inputs, filled up to the longest of them.
-
-    Args:
-        batch: indices of the inputs, (B,).
-        device: where the tensors go; on a GPU their length is a multiple of 8.
-    """
+    """Return a head's inputs of `batch`, (B,), filled up to the longest; on a GPU to a multiple of 8."""
     arrays = batch_arrays(features, batch, task, job.pad_id, 8 if device.type == "cuda" else 1)
     return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
 
@@ -205,11 +208,7 @@ def batch_tensors(
 def batch_arrays(
     features: Features, batch: np.ndarray, task: Task, pad_id: int, multiple: int
 ) -> dict[str, np.ndarray]:
-    """Return what `batch_tensors` does, as numpy arrays.
-
-    Args:
-        batch: indices of the inputs, (B,).
-    """
+    """Return what `batch_tensors` does as numpy arrays, filled up to a `multiple`."""
     arrays = {}
     for name, column in features.columns.items():
         if name in task.decoding:
@@ -226,8 +225,7 @@ def batch_arrays(
 
 @contextmanager
 def scoring_precision(device: torch.device) -> Iterator[None]:
-    """Have a GPU multiply matrices in TF32, 10 bits of mantissa with sums and results in single precision: unlike those
-    of bfloat16, scores do not come in steps."""
+    """Have a GPU multiply matrices in TF32, with sums in float32: scores do not come in steps as of bfloat16."""
     before = torch.get_float32_matmul_precision()
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")

@@ -22,11 +22,11 @@ from klue.results import sort_rows, summarize
 from pretrain.callbacks.metrics import read_metrics
 
 RESULT = "result.json"
-"""Of a job, the last file that it writes."""
+"""Last file that a job writes."""
 LINKED_BYTES = 1 << 24
 """Size above which a file of a job is linked, not copied."""
 PLANNED = Path("logs") / "jobs.jsonl"
-"""Beside it: names of the folders of the jobs that it is to hold, written before they are done."""
+"""Beside it: file of the names of all jobs' folders, written before the jobs are done."""
 
 
 def finished_row(job: Job) -> dict[str, Any] | None:
@@ -39,8 +39,7 @@ def finished_row(job: Job) -> dict[str, Any] | None:
 
 
 def _read_row(folder: Path, fingerprint: str) -> dict[str, Any] | None:
-    """Return the row in a job's folder; None where there is none, one that is damaged or was changed, or one of
-    another job: it is done again."""
+    """Return a job's row; None where it is missing, damaged, changed or of another job, which is then done again."""
     try:
         row = read_job(folder / RESULT)
     except HunminError:
@@ -55,10 +54,7 @@ def gather(jobs: Sequence[Job], model: ModelFacts, out: Path, test: bool) -> lis
     and they are large. Where they are there already, what earlier commands left in results.jsonl counts, too.
 
     Args:
-        jobs: those of the command at hand.
-        model: what they fine-tune.
         out: folder with the gold labels; processes that write to it at once write the same bytes.
-        test: whether test sets are scored.
     """
     finished = [(job, row) for job in jobs if (row := finished_row(job)) is not None]
     rows = [row for _, row in finished]

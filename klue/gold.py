@@ -22,9 +22,9 @@ PREDICTIONS = {"dev": "predictions.jsonl", "test": "predictions-test.jsonl"}
 
 def write_gold(splits: Mapping[str, Splits], out: Path) -> None:
     """Write the labels of the tasks' dev and test examples into a stage's folder; those that are there stay."""
-    for task, found in splits.items():
-        for split, examples in (("dev", found.dev), ("test", found.test)):
-            path = out / GOLD.format(task=task, data_hash=found.data_hash, split=split)
+    for task, task_splits in splits.items():
+        for split, examples in (("dev", task_splits.dev), ("test", task_splits.test)):
+            path = out / GOLD.format(task=task, data_hash=task_splits.data_hash, split=split)
             if not examples or path.is_file():
                 continue
             with atomic_write(path, as_given=True) as stream:
@@ -33,8 +33,7 @@ def write_gold(splits: Mapping[str, Splits], out: Path) -> None:
 
 
 def read_answers(out: Path, row: dict[str, Any], split: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return guid → label of the split that a result row was scored on, and guid → prediction of its job; None where
-    the folder lacks either, or an example its prediction."""
+    """Return guid → label and guid → prediction of a row's job; None where a file or a prediction is missing."""
     gold = out / GOLD.format(task=row["task"], data_hash=row["data_hash"], split=split)
     predictions = jobs_of(out) / row.get("job", "") / PREDICTIONS[split]
     answers: list[dict[str, Any]] = []
@@ -47,10 +46,7 @@ def read_answers(out: Path, row: dict[str, Any], split: str) -> tuple[dict[str, 
 
 
 def with_test_scores(rows: Sequence[dict[str, Any]], out: Path) -> list[dict[str, Any]]:
-    """Return result rows, those that were best on dev with `test`, the scores × 100 of the test set.
-
-    Of several settings only the one that is best on dev is scored, and once: nothing is chosen by these.
-    """
+    """Return the rows, those that are best on dev with `test` scores × 100, by which nothing is chosen."""
     best = {row["job"] for group, _ in chosen(rows) for row in group}
     scored = []
     for row in rows:

@@ -61,8 +61,7 @@ def latex_grid(grid: Grid) -> str:
 
 
 def markdown_lines(head: list[str], rows: Sequence[list[str]], right: bool = False) -> list[str]:
-    """Return the lines of a Markdown table, of cells in Markdown, and an empty one; all columns but the first may be
-    aligned right."""
+    """Return a Markdown table's lines and an empty one; `right` aligns all columns but the first."""
     rule = ["---", *["---:" if right else "---"] * (len(head) - 1)]
     return [*(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)), ""]
 
@@ -74,7 +73,7 @@ def latex_lines(head: Sequence[str], rows: Sequence[str]) -> list[str]:
 
 
 def terminal_text(text: str) -> Text:
-    """Return text for the terminal."""
+    """Return text for the terminal, `Best` in bold."""
     return Text(text, style="bold" if isinstance(text, Best) else "")
 
 
@@ -90,7 +89,7 @@ def tex(text: str) -> str:
     return f"\\textbf{{{shown}}}" if isinstance(text, Best) else shown
 
 
-def _tex_sign(found: re.Match[str]) -> str:
-    if found[0][0] in RAISED:
-        return f"$^{{{''.join(str(RAISED.index(c)) for c in found[0])}}}$"
-    return TEX.get(found[0], found[0])
+def _tex_sign(match: re.Match[str]) -> str:
+    if match[0][0] in RAISED:
+        return f"$^{{{''.join(str(RAISED.index(c)) for c in match[0])}}}$"
+    return TEX.get(match[0], match[0])

@@ -17,11 +17,9 @@ from klue.score import write_predictions
 
 
 def run_job(job: Job) -> dict[str, Any]:
-    """Fine-tune, write predictions and then result.json into the job's folder, and return the result row.
-
-    Predictions for the test set are scored when it is known which jobs count. A job that another command finishes
-    meanwhile is not done again.
-    """
+    """Fine-tune, write predictions and then result.json into the job's folder, and return the result row. Predictions
+    for the test set are scored when it is known which jobs count. A job that another command finishes meanwhile is not
+    done again."""
     from klue.finetune import finetune
 
     job.folder.mkdir(parents=True, exist_ok=True)

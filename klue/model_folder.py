@@ -32,7 +32,7 @@ class ModelFacts:
 
     folder: Path
     name: str
-    """What the model is called: by its recipe, on the hub, or by its folder."""
+    """Name of the model: by its recipe, on the hub, or by its folder."""
     hidden_size: int
     max_positions: int
     """Longest input in tokens."""
@@ -53,8 +53,7 @@ class ModelFacts:
 
 
 def read_model_folder(folder: Path) -> ModelFacts:
-    """Return the facts about an encoder in a local folder. Raises UserError where the model is no encoder, or as
-    `open_model`."""
+    """Return the facts about an encoder in a folder. Raises UserError for another model, and as `open_model`."""
 
     from pretrain.model_folder import open_model
 
@@ -65,8 +64,10 @@ def read_model_folder(folder: Path) -> ModelFacts:
     if positions < 1:
         raise UserError(
             f"{folder}/config.json: max_position_embeddings is {config.max_position_embeddings}, and the first "
-            f"position id {first}", "a text has a position", "name another model",
-        )  # fmt: skip
+            f"position id {first}",
+            "a text has a position",
+            "name another model",
+        )
     beside = [folder / name for name in (*TOKENIZER_FILES, *BESIDE_TOKENIZER)]
     described = [folder / "config.json", *(path for path in beside if path.is_file())]
     weights = [*folder.glob(INDEX), *weight_files(folder), *folder.glob(HEAD_FILE)]
@@ -94,7 +95,6 @@ def _names(architectures: Any) -> list[str]:
 
 
 def _refuse_unserved(folder: Path, config: Any) -> None:
-    """Raise a UserError for a model that writes text, and for one whose width, positions or vocabulary are not told."""
     names, kind = _names(config.architectures), config.model_type
     writes = any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names)
     if getattr(config, "is_decoder", False) or writes or _is_decoder(kind):
@@ -111,7 +111,6 @@ def _refuse_unserved(folder: Path, config: Any) -> None:
 
 
 def _name(folder: Path) -> str:
-    """Return what a model is called."""
     recipe = folder / "hunmin-recipe.yaml"
     if recipe.is_file():
         return str(load_yaml(recipe).get("name", folder.name))
@@ -119,7 +118,6 @@ def _name(folder: Path) -> str:
 
 
 def _is_decoder(kind: str) -> bool:
-    """Return whether the library has models of this type that write text, and none that fill in masks."""
     from transformers.models.auto.modeling_auto import (
         MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
         MODEL_FOR_MASKED_LM_MAPPING_NAMES,

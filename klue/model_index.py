@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from klue.results import apart, metrics_of, shown_scores, summarize
+from klue.results import metrics_of, not_comparable, shown_scores, summarize
 from klue.tasks import SUITE_OF, SUITES, TASKS
 
 if TYPE_CHECKING:
@@ -29,15 +29,12 @@ HUB_TASKS = {
 
 
 def eval_results(rows: Sequence[dict[str, Any]]) -> list[EvalResult]:
-    """Return every metric of the pretrained model with its data, for the `model-index` of a card on the hub.
-
-    They are of the test set where that is public, else of dev. Only scores on the benchmark's whole set, of a model
-    trained on its whole train set, are given: the hub shows them under its name. `metric_args` hold
-    the seeds, and the standard deviation over them where there are several.
-    """
+    """Return every metric of the pretrained model with its data, for the `model-index` of a card on the hub. Scores are
+    of the public test set, else of dev, and only of models that were trained and scored on all of the data: the hub
+    shows them under its name. `metric_args` hold the seeds, and the standard deviation where there are several."""
     from huggingface_hub import EvalResult
 
-    results, partial = [], apart(rows)
+    results, partial = [], not_comparable(rows)
     for entry in summarize(rows):
         if entry["init"] != "pretrained" or entry["task"] in partial:
             continue

@@ -44,7 +44,7 @@ class Job(Settings):
     model: str
     """Folder of the model."""
     model_name: str
-    """What the model is called."""
+    """Name of the model."""
     model_hash: str
     """Identifies what of the model the result depends on."""
     data_hash: str
@@ -108,7 +108,6 @@ def not_served(family: str, title: str, reason: str) -> UserError:
 
 
 def _check_family(model: ModelFacts, task: Task) -> None:
-    """Raise a UserError where the library has no class of the model's family for the task's head."""
     from transformers.models.auto import modeling_auto
 
     named = {
@@ -125,10 +124,6 @@ def plan_jobs(
     settings: KlueSettings, model: ModelFacts, splits: dict[str, Splits], device: str, root: Path
 ) -> list[Job]:
     """Return all jobs, those with the most work first, so that the last ones to end are short.
-
-    Args:
-        device: "cpu" or "cuda", where the jobs will run: they compute in another precision there.
-        root: where the jobs' folders are, or will be.
 
     Raises:
         UserError: a task has no such metric to choose by, or is not served with the model's family.

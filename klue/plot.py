@@ -1,5 +1,4 @@
-"""Scores as pictures: bars beside the published models', curves over the tokens a model was trained on, and which label
-was taken for which."""
+"""Plots of scores: bars beside published models', curves over training tokens, confusion of labels."""
 
 from __future__ import annotations
 
@@ -25,13 +24,11 @@ NUMBERED = 12
 
 
 def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None, to: Path | OutputFile) -> None:
-    """Draw a panel a metric of every suite, a bar a model, ours first, standard deviations as whiskers.
-
-    Each of our models has a colour, paler from random weights; doubtful published scores have their mark, and
-    the source of the published ones stands below.
-    """
-    found = tables(rows, published)
-    columns = [(scores, number) for scores in found for number in range(len(scores.columns))]
+    """Draw a panel a metric of every suite, a bar a model, ours first, standard deviations as whiskers. Each of our
+    models has a colour, paler from random weights; doubtful published scores have their mark, and the source of the
+    published ones stands below."""
+    score_tables = tables(rows, published)
+    columns = [(scores, number) for scores in score_tables for number in range(len(scores.columns))]
     shown = [[line for line in scores.lines if line.values[number] is not None][::-1] for scores, number in columns]
     most = [max(map(len, shown[start : start + COLUMNS])) for start in range(0, len(shown), COLUMNS)]
     figure, axes = _panels(len(columns), [0.22 * bars + 1.1 for bars in most])
@@ -49,28 +46,23 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
         for at, value in enumerate(values):
             mark = lines[at].cells[number][-1] if number in lines[at].flagged else ""
             panel.text(max(value, 0.0) + spread[at] + 1, at, f"{value:.1f}{mark}", fontsize=6, va="center")
-    sources = dict.fromkeys(note for scores in found for note in scores.notes if note.startswith("published: "))
+    sources = dict.fromkeys(note for scores in score_tables for note in scores.notes if note.startswith("published: "))
     figure.supxlabel("\n".join(sources), fontsize=7)
     save_figure(figure, to)
 
 
 def _colour(line: Line, models: Sequence[str]) -> Any:
-    """Return the colour of a model's bar: grey if published, else one a model, paler from random weights."""
     if not line.seeds:
         return "0.75"
     return f"C{models.index(line.model) % 10}", 1.0 if line.init == "pretrained" else 0.45
 
 
-def draw_confusion(found: Sequence[tuple[str, list[str], np.ndarray]], to: Path | OutputFile) -> None:
-    """Draw a panel a model: of each gold label (down) the share that was taken for each label (across).
-
-    Args:
-        found: title, labels, and counts (gold, predicted) each, see `klue.breakdown.confusion`.
-    """
-    most = max(len(names) for _, names, _ in found)
-    heights = [1.2 + 0.28 * most] * math.ceil(len(found) / 2)
-    figure, axes = _panels(len(found), heights, columns=2, width=1.8 + 0.3 * most)
-    for panel, (title, names, counts) in zip(axes, found, strict=False):
+def draw_confusion(confusions: Sequence[tuple[str, list[str], np.ndarray]], to: Path | OutputFile) -> None:
+    """Draw a panel a (title, labels, counts): of each gold label (down) the share taken for each label (across)."""
+    most = max(len(names) for _, names, _ in confusions)
+    heights = [1.2 + 0.28 * most] * math.ceil(len(confusions) / 2)
+    figure, axes = _panels(len(confusions), heights, columns=2, width=1.8 + 0.3 * most)
+    for panel, (title, names, counts) in zip(axes, confusions, strict=False):
         shares = 100 * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-9)
         panel.imshow(shares, cmap="Blues", vmin=0, vmax=100)
         panel.set_xticks(range(len(names)), names, rotation=90)
@@ -97,10 +89,10 @@ def draw_curve(rows: Sequence[dict[str, Any]], path: Path) -> None:
         for init in ("pretrained", "random"):
             mine = [row for row in rows if (row["task"], row["init"]) == (name, init)]
             points = [(row["tokens"] or row["step"], row["best"][metric]) for row in mine]
-            points = [(at, found) for at, found in points if found["mean"] is not None]
+            points = [(at, score) for at, score in points if score["mean"] is not None]
             if points:
-                at, means = [x for x, _ in points], [found["mean"] for _, found in points]
-                spread = [found["sd"] or 0.0 for _, found in points]
+                at, means = [x for x, _ in points], [score["mean"] for _, score in points]
+                spread = [score["sd"] or 0.0 for _, score in points]
                 panel.errorbar(at, means, spread, marker="o", markersize=3, label=init)
         names = {**TASKS[name].metrics, **TASKS[name].extra_metrics}
         panel.set_title(f"{TASKS[name].title} {names[metric]}", fontsize=8)
@@ -112,17 +104,11 @@ def draw_curve(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def _label(title: str) -> str:
-    """Return a model's name in at most two lines that leave room for its bar."""
     return "\n".join(textwrap.wrap(title, LABEL, max_lines=2, placeholder="…"))
 
 
 def _panels(count: int, heights: Sequence[float], columns: int = COLUMNS, width: float = 3.2) -> tuple[Any, list[Any]]:
-    """Return a figure with so many panels, and the panels.
-
-    Args:
-        heights: of the rows, in inches.
-        width: of a panel, in inches.
-    """
+    """Return a figure and `count` panels of it; heights of rows and width of a panel are in inches."""
     columns = min(columns, count)
     figure = new_figure(width * columns, sum(heights), dpi=120, layout="tight")
     axes = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)

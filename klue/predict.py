@@ -22,27 +22,31 @@ from klue.tasks.base import Classification, Example, Task
 
 
 def predict_file(
-    folder: Path, name: str, given: Path, out: Path, device: str = "cpu", probabilities: bool = False,
+    folder: Path,
+    name: str,
+    source: Path,
+    out: Path,
+    device: str = "cpu",
+    probabilities: bool = False,
     overwrite: bool = False,
-) -> dict[str, int]:  # fmt: skip
+) -> dict[str, int]:
     """Write {"guid", "prediction"} lines for every text of a file, in its order.
 
     Returns:
         {"predictions": how many, "cut": inputs that were cut for want of room}.
 
     Args:
-        given: JSON Lines with the fields of the task's records but for the label, `guid` where there is one (else
+        source: JSON Lines with the fields of the task's records but for the label, `guid` where there is one (else
             the line's number from 0); or a file of the benchmark, whose labels are not looked at.
         probabilities: write "probabilities", too: {label: probability} of each text.
-        overwrite: replace earlier predictions.
 
     Raises:
         UserError: the folder holds no model of the task, a line lacks what the task reads, or the task has no
             probabilities of labels; or `out` may not be written.
     """
-    file = OutputFile(out, b'"prediction":', overwrite, [given])
+    file = OutputFile(out, b'"prediction":', overwrite, [source])
     task = get_task(name)
-    labelled = [other for other, kind in TASKS.items() if isinstance(kind, Classification)]
+    labelled = [task_name for task_name, kind in TASKS.items() if isinstance(kind, Classification)]
     if probabilities and task.name not in labelled:
         raise UserError(
             f"{task.title} has no probabilities: its prediction is no single label of a text",
@@ -50,12 +54,12 @@ def predict_file(
             "leave --probabilities out",
         )
     facts = read_model_folder(folder)
-    of_benchmark = {f".{task.suffix}", SUFFIX} & set(given.suffixes)
-    examples = (read_examples if of_benchmark else read_unlabelled)(task, given)
+    of_benchmark = {f".{task.suffix}", SUFFIX} & set(source.suffixes)
+    examples = (read_examples if of_benchmark else read_unlabelled)(task, source)
     model, job = load_model(folder, task)
     if job.training.pos_tags and any(example.given is None for example in examples if task.key == "dp"):
         raise UserError(
-            f"{given}: there are words without a part of speech (pos)",
+            f"{source}: there are words without a part of speech (pos)",
             "this parser was trained with gold parts of speech and reads them",
             "give them, or train one without: hunmin klue finetune … dp.pos_tags=false",
         )
@@ -64,19 +68,18 @@ def predict_file(
     check_reading(task, examples, tokenizer, folder)
     features = make_features(task, examples, tokenizer, facts, job.training.max_seq_len)
     if note := cut_note({"": features}, job.training.max_seq_len):
-        say(f"{given}: {note}", style="yellow")
+        say(f"{source}: {note}", style="yellow")
     where = torch.device(device)
     outputs = predict(model.to(where), features, task, job, where)
-    found = task.decode(outputs, features, tokenizer)
+    predictions = task.decode(outputs, features, tokenizer)
     with file.open(as_given=True) as stream:
         more = task.probabilities(outputs) if probabilities and isinstance(task, Classification) else None
-        write_predictions(stream, [example.guid for example in examples], found, more)
-    return {"predictions": len(found), "cut": features.cut}
+        write_predictions(stream, [example.guid for example in examples], predictions, more)
+    return {"predictions": len(predictions), "cut": features.cut}
 
 
 def read_unlabelled(task: Task, path: Path) -> list[Example]:
-    """Return the examples of a JSON Lines file without labels. Raises UserError where a line is no object, or lacks a
-    field; it is named."""
+    """Return the examples of JSON Lines without labels. Raises UserError that names a line without a field."""
     rule = f"a line is an object with the fields of {task.name}: {task.unlabelled_fields}"
     examples: dict[str, Example] = {}
     odd = []

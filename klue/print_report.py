@@ -28,11 +28,11 @@ Form = Literal["table", "markdown", "latex", "json"]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReportOptions:
     """What a report is to hold; see the command's options."""
 
     folders: list[tuple[str, Path]]
-    """As each was given, and the folder with its results."""
+    """Each path as it was given, and the folder with its results."""
     form: Form
     plot: OutputFile | None
     interval: bool
@@ -40,10 +40,10 @@ class Wanted:
     worst: int
     data: str | None
     published: bool
-    held: dict[str, dict[str, int]]
-    """Of each as it was given: task → sentences of its corpus that were taken out for it; empty where none is known."""
+    contamination: dict[str, dict[str, int]]
+    """Path as it was given → task → sentences of its corpus that were taken out for it; empty where none is known."""
     names: dict[Path, str]
-    """Of the folders that are a run's: the present name of its recipe."""
+    """Folder of a run → the present name of its recipe."""
 
     @property
     def tasks(self) -> list[str]:
@@ -51,41 +51,47 @@ class Wanted:
         return list(dict.fromkeys(get_task(name).name for name in self.details))
 
 
-def print_report(wanted: Wanted) -> None:
+def print_report(options: ReportOptions) -> None:
     """Print a report to stdout, and draw its plot. Raises UserError where a folder holds no results, a task is none or
     was not run, or texts are asked for without --data."""
-    if wanted.worst and not (wanted.data and wanted.details):
+    if options.worst and not (options.data and options.details):
         raise UserError(
-            f"--worst {wanted.worst} without --data and --breakdown",
+            f"--worst {options.worst} without --data and --breakdown",
             "it shows the texts of a task's examples, which stand in the benchmark's files",
             "name the task by --breakdown and the folder by --data",
         )
-    matrices = {name: replace(plot, path=plot.path.with_name(f"{plot.path.stem}-{name}{plot.path.suffix}"))
-                for name in wanted.tasks if (plot := wanted.plot)}  # fmt: skip
-    rows = read_models(wanted.folders, lambda folder: _rows(folder, wanted.names.get(folder)))
-    several = len(wanted.folders) > 1
-    known = None if several else wanted.held[wanted.folders[0][0]]
-    beside = published_for(rows, wanted.published)
-    if wanted.plot:
-        draw_scores(rows, beside, wanted.plot)
-        say(f"plot: {wanted.plot.path}")
-    if wanted.interval or wanted.details:
-        for _, folder in wanted.folders:
+    matrices = {
+        name: replace(plot, path=plot.path.with_name(f"{plot.path.stem}-{name}{plot.path.suffix}"))
+        for name in options.tasks
+        if (plot := options.plot)
+    }
+    rows = read_models(options.folders, lambda folder: _rows(folder, options.names.get(folder)))
+    several = len(options.folders) > 1
+    known = None if several else options.contamination[options.folders[0][0]]
+    beside = published_for(rows, options.published)
+    if options.plot:
+        draw_scores(rows, beside, options.plot)
+        say(f"plot: {options.plot.path}")
+    if options.interval or options.details:
+        for _, folder in options.folders:
             refuse_damaged(folder, REMEDY, ["jobs/*/model/*"])  # labels and predictions are read, too
-    more, grids, notes = _more(wanted, rows)
+    more, grids, notes = _more(options, rows)
     for name, file in matrices.items():
         if confused := confusions(rows, name):  # of a task whose predictions are labels
             draw_confusion(confused, file)
             say(f"plot: {file.path}")
-    counts = {given: ", ".join(f"{n} {count:,}" for n, count in found.items()) for given, found in wanted.held.items()}
+    counts = {
+        path: ", ".join(f"{task} {count:,}" for task, count in by_task.items())
+        for path, by_task in options.contamination.items()
+    }
     removed = "corpus sentences removed, which equal, resemble or contain one of a task's"
-    notes = [f"{given}: {removed}: {found}." for given, found in counts.items() if several and found] + notes
-    if wanted.form == "json":
+    notes = [f"{path}: {removed}: {listed}." for path, listed in counts.items() if several and listed] + notes
+    if options.form == "json":
         shown = rows if several else [{name: row[name] for name in row if name != "folder"} for row in rows]
-        tree = as_tree(shown, beside, known) | more | ({"contamination": wanted.held} if several else {})
+        tree = as_tree(shown, beside, known) | more | ({"contamination": options.contamination} if several else {})
         print_json(tree)
         return
-    if wanted.form == "table":
+    if options.form == "table":
         terminal = console(stderr=False)
         terminal.print(results_table(rows, beside, terminal.width, known))
         for grid in grids:
@@ -93,9 +99,9 @@ def print_report(wanted: Wanted) -> None:
         for note in notes:
             terminal.print(Text(note))
         return
-    as_text, one = (markdown, markdown_grid) if wanted.form == "markdown" else (latex, latex_grid)
-    ends = [f"{'% ' if wanted.form == 'latex' else ''}{note}\n" for note in notes]
-    show("\n".join([as_text(rows, beside, known), *map(one, grids), *ends]))
+    as_text, grid_as_text = (markdown, markdown_grid) if options.form == "markdown" else (latex, latex_grid)
+    ends = [f"{'% ' if options.form == 'latex' else ''}{note}\n" for note in notes]
+    show("\n".join([as_text(rows, beside, known), *map(grid_as_text, grids), *ends]))
 
 
 def _rows(folder: Path, name: str | None) -> list[dict[str, Any]]:
@@ -105,28 +111,28 @@ def _rows(folder: Path, name: str | None) -> list[dict[str, Any]]:
     return rows if name is None else [{**row, "model": name} for row in rows]
 
 
-def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], list[Any], list[str]]:
+def _more(options: ReportOptions, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], list[Any], list[str]]:
     """Return what is asked for beside the scores: as a JSON-like tree, as tables, and the notes below."""
     more: dict[str, Any] = {}
     grids, notes = [], []
-    if wanted.interval:
+    if options.interval:
         more["comparison"] = compare(rows)
         grids += comparison_grids(more["comparison"])
         notes += [more["comparison"]["how"]]
         notes += [f"{name}: {why}." for name, why in more["comparison"]["not_compared"].items()]
-    for name in wanted.tasks:
-        found, missing = detail_rows(rows, name)
-        if not found:
+    for name in options.tasks:
+        detail, missing = detail_rows(rows, name)
+        if not detail:
             raise UserError(
-                f"no predictions of {name} in {', '.join(given for given, _ in wanted.folders)}",
+                f"no predictions of {name} in {', '.join(path for path, _ in options.folders)}",
                 "details are of tasks that were run",
                 missing.get(name, "name a task of the table"),
             )
-        more.setdefault("details", {})[name] = found
-        grids += detail_grids(found, name)
-        if wanted.worst and wanted.data:
-            examples = _examples(name, find(wanted.data, "dataset"), found[0]["split"])
-            more.setdefault("worst", {})[name] = worst(rows, name, examples, wanted.worst)
+        more.setdefault("details", {})[name] = detail
+        grids += detail_grids(detail, name)
+        if options.worst and options.data:
+            examples = _examples(name, find(options.data, "dataset"), detail[0]["split"])
+            more.setdefault("worst", {})[name] = worst(rows, name, examples, options.worst)
             grids += worst_grids(more["worst"][name], name)
     return more, grids, notes
 
@@ -135,8 +141,8 @@ def _examples(name: str, data: Path, split: str) -> list[Any]:
     task = get_task(name)
     folder = suite_folder(data, name)
     # of some tasks dev is a part of train
-    found = [find_file(task, folder, part) for part in dict.fromkeys((split, "train"))]
-    files = [path for path in found if path is not None]
+    paths = [find_file(task, folder, part) for part in dict.fromkeys((split, "train"))]
+    files = [path for path in paths if path is not None]
     if not files:
         raise UserError(f"no file of {name} in {folder}", "texts stand in the benchmark's files", "fix --data")
     return [example for path in files for example in read_examples(task, path)]

@@ -66,7 +66,7 @@ def _first_notes(scores: Scores, shown: list[Line]) -> list[str]:
     published = any(not line.seeds for line in scores.lines)
     first = 1 + (TOLD in scores.notes) + scores.collapsed + published
     cells = [*scores.columns, *(cell for line in shown for cell in line.cells)]
-    marks = {found[0] for cell in cells if (found := MARKS.search(cell))}
+    marks = {match[0] for cell in cells if (match := MARKS.search(cell))}
     return [*scores.notes[:first], *(note for note in scores.notes[first:] if note.split(" ")[0] in marks)]
 
 
@@ -75,14 +75,13 @@ def markdown(
 ) -> str:
     """Return the results as Markdown, a model a row, the best of each column in bold, notes below; see `tabulate`.
 
-    Where there are several suites, each has its heading.
-
     Args:
         say: translates each title, name of a metric, and note; names of models are left as they are.
     """
-    found = tables(rows, published, contamination)
+    score_tables = tables(rows, published, contamination)
     return "\n".join(
-        (f"### {say(scores.title)}\n\n" if len(found) > 1 else "") + _markdown(scores, say) for scores in found
+        (f"### {say(scores.title)}\n\n" if len(score_tables) > 1 else "") + _markdown(scores, say)
+        for scores in score_tables
     )
 
 
@@ -112,8 +111,7 @@ def _said_cell(cell: str, say: Callable[[str], str]) -> str:
 
 
 def latex(rows: Rows, published: Published = None, contamination: Counts = None) -> str:
-    """Return the results as LaTeX tables (packages booktabs and graphicx), one a suite, the best in bold; see
-    `tabulate`."""
+    """Return the results as LaTeX tables (booktabs, graphicx), one a suite, the best in bold; see `tabulate`."""
     return "\n".join(_latex(scores) for scores in tables(rows, published, contamination))
 
 
@@ -135,10 +133,8 @@ def _latex(scores: Scores) -> str:
 
 
 def as_tree(rows: Rows, published: Published = None, contamination: Counts = None) -> dict[str, Any]:
-    """Return the results as a JSON-like tree: {"rows", "summary", "published", "contamination"}; see `tabulate`.
-
-    The summary has mean and standard deviation over seeds, and of a search the best values on dev.
-    """
+    """Return the results as a JSON-like tree: {"rows", "summary", "published", "contamination"}; see `tabulate`. The
+    summary has mean and standard deviation over seeds, and of a search the best values on dev."""
     known = dict(contamination or {})
     return {"rows": list(rows), "summary": summarize(rows), "published": published, "contamination": known}
 

@@ -15,7 +15,7 @@ from klue.tables import tables
 from klue.tasks import TASKS
 
 RESULTS = "results.jsonl"
-"""In a folder of fine-tuning: a row a job."""
+"""File of a folder of fine-tuning: a row a job."""
 REMEDY = "score again: hunmin klue finetune, or hunmin run with --from klue"
 COUNTED = ("train", "dev", "test", "train_cut", "train_in_dev")
 """Examples that rows count."""
@@ -25,7 +25,7 @@ BOUNDS: dict[str, Bounds] = {
     **dict.fromkeys((*GRID, *COUNTED, "seed", "n", "step", "tokens", "epoch", "evaluations_per_epoch"), AMOUNT),
     "one_answer_share": SHARE,
 }
-"""Key in a row → what stands there."""
+"""Key in a row → the range of its number."""
 
 
 def bounds_of(key: str) -> Bounds | None:

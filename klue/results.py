@@ -25,15 +25,11 @@ def sort_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _values(row: dict[str, Any]) -> tuple[Any, ...]:
-    """Return a row's settings, in the order of what a search varies."""
     return (*(row["settings"][name] for name in GRID), json.dumps(row["settings"], sort_keys=True))
 
 
 def spread(values: Sequence[float | None]) -> dict[str, float | int | None]:
-    """Return {"mean", "sd", "n"}: `sd` is the sample standard deviation (n - 1), None for one value.
-
-    Where a value is undefined (None), so are mean and sd.
-    """
+    """Return {"mean", "sd" (n - 1; None for one value), "n"}; where a value is undefined (None), so are mean and sd."""
     n = len(values)
     known = [value for value in values if value is not None]
     if len(known) < n or not known:
@@ -53,9 +49,7 @@ def metrics_of(task: str) -> dict[str, str]:
 
 
 def not_the_benchmarks(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """Return task → examples scored, of the tasks that were not scored on the whole of the benchmark's set: the test
-    set where it is public, else dev.
-    """
+    """Return task → examples scored, of tasks that were not scored on the whole public test set, or else dev set."""
     scored = {row["task"]: row["examples"].get(scored_split(row["task"]), 0) for row in sort_rows(rows)}
     return {task: count for task, count in scored.items() if count != scored_examples(task)}
 
@@ -71,29 +65,28 @@ def scored_split(task: str) -> str:
 
 
 def scored_examples(task: str) -> int:
-    """Return how many examples the benchmark has in that split."""
+    """Return how many examples the benchmark has in the split that a task's table is of."""
     return TASKS[task].test_examples or TASKS[task].dev_examples
 
 
-def apart(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Return task → why, of the tasks whose scores are not to be compared with published ones.
-
-    They were not scored on the whole of the benchmark's set, or not trained on the whole train set.
-    """
-    found: dict[str, str] = {}
+def not_comparable(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """Return task → why its scores are not compared with published ones: parts of dev, test or train are missing."""
+    reasons: dict[str, str] = {}
     for row in rows:
-        counts, task, note = row["examples"], TASKS[row["task"]], row["data_note"]
+        counts = row["examples"]
+        task = TASKS[row["task"]]
+        note = row["data_note"]
         if NOTE in note:
-            found[task.name] = "synthetic"
+            reasons[task.name] = "synthetic"
         elif "split of dev" in note:
-            found[task.name] = "dev is split"
+            reasons[task.name] = "dev is split"
         elif "zero-shot transfer" in note:
-            found[task.name] = Message("trained on {other}", other=TASKS[task.transfer].title)
+            reasons[task.name] = Message("trained on {other}", other=TASKS[task.transfer].title)
         elif missing := task.shortfalls(counts):
-            found[task.name] = Message("{missing}", missing=missing)
+            reasons[task.name] = Message("{missing}", missing=missing)
         elif counts.get("train_cut") or "train from " in note or "trained on " in note:
-            found[task.name] = "train is cut"
-    return found
+            reasons[task.name] = "train is cut"
+    return reasons
 
 
 def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -134,43 +127,42 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def unequal(summary: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
-    """Return task → the settings in which the entries of a summary differ, "data" and "seeds" among them.
-
-    With any, none of the task's scores is the best. Values that a search chose from equally many sets are no
-    difference, nor is the number of CPU threads.
-    """
-    found = {}
+    """Return task → the settings in which the entries of a summary differ, "data" and "seeds" among them. With any,
+    none of the task's scores is the best. Values that a search chose from equally many sets are no difference, nor is
+    the number of CPU threads."""
+    differences = {}
     for task in dict.fromkeys(entry["task"] for entry in summary):
         entries = [entry for entry in summary if entry["task"] == task]
         tried = {entry["tried"] for entry in entries}
         left_out = {"threads", *(GRID if len(tried) == 1 and tried != {1} else ())}
-        found[task] = [*differing([
-            {name: value for name, value in entry["settings"].items() if name not in left_out}
-            | {"data": (entry["data_hash"], entry["examples"]), "seeds": entry["n"], "search": entry["tried"]}
-            for entry in entries
-        ])]  # fmt: skip
-    return {task: names for task, names in found.items() if names}
+        differences[task] = [
+            *differing(
+                [
+                    {name: value for name, value in entry["settings"].items() if name not in left_out}
+                    | {"data": (entry["data_hash"], entry["examples"]), "seeds": entry["n"], "search": entry["tried"]}
+                    for entry in entries
+                ]
+            )
+        ]
+    return {task: names for task, names in differences.items() if names}
 
 
 def flat_scores(summary: Sequence[dict[str, Any]]) -> dict[str, float]:
     """Return {"klue/TASK/METRIC": mean} of the pretrained model's best scores on dev, of other suites, too; random ones
     as "klue-random/…", those on a test set as "klue-test/…" and "klue-random-test/…"."""
-    found = {}
+    scores = {}
     for entry in summary:
         group = "klue" if entry["init"] == "pretrained" else "klue-random"
         for which, name in (("best", group), ("test", f"{group}-test")):
             for metric, value in entry.get(which, {}).items():
                 if value["mean"] is not None:
-                    found[f"{name}/{entry['task']}/{metric}"] = value["mean"]
-    return found
+                    scores[f"{name}/{entry['task']}/{metric}"] = value["mean"]
+    return scores
 
 
 def chosen(rows: Sequence[dict[str, Any]]) -> list[tuple[list[dict[str, Any]], int]]:
-    """Return the rows of each model, task and initialisation, of its settings that were best on dev, and how many
-    settings were tried.
-
-    Models are in the order of their first rows, the rest as in `sort_rows`.
-    """
+    """Return the rows of each model, task and initialisation with the settings best on dev, and how many were tried.
+    Models are in the order of their first rows, the rest as in `sort_rows`."""
     models = dict.fromkeys(row.get("model", "") for row in rows)
     groups: dict[tuple[str, str, str], dict[tuple[Any, ...], list[dict[str, Any]]]] = {}
     for model in models:

@@ -19,7 +19,7 @@ from common.message import Message
 from common.progress import ProgressBar, duration, say
 from common.slurm_array import ArrayElement, ShareDone
 from data.executors import LocalPool
-from klue.collapse import in_words
+from klue.collapse import share_in_words
 from klue.devices import find_devices
 from klue.examples import Splits, load_splits
 from klue.features import check_reading, cut_note, load_tokenizer, make_features, save_features
@@ -33,29 +33,31 @@ from klue.settings import KlueSettings, resolve_training
 from klue.tasks import get_task
 
 LOG = "output.log"
-"""Beside a job's history, what its process prints."""
+"""File beside a job's history with what its process prints."""
 LOG_TAIL = 12
 """Lines of a failed job's log that are shown."""
 FEATURES = ".features-"
 """What names of folders with features begin with."""
 ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
-"""Of the processes of jobs."""
+"""Environment of the jobs' processes."""
 POLL = 0.5
 """Seconds between two looks at how far the jobs are."""
 
 
 def run_klue(
-    settings: KlueSettings, model: Path, out: Path, jobs: Path | None = None, share: ArrayElement | None = None,
+    settings: KlueSettings,
+    model: Path,
+    out: Path,
+    jobs: Path | None = None,
+    share: ArrayElement | None = None,
     test: bool = True,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Fine-tune and score a model on the tasks of the settings; write results.jsonl and summary.json.
 
     Each job leaves result.json and predictions.jsonl in a folder of its own, and its output in `logs` there. Jobs that
     are finished already, with the same settings, model and data, are not redone.
 
     Args:
-        settings: tasks, seeds and values.
-        model: folder of an encoder.
         out: folder of the results, whole by itself.
         jobs: folder of the jobs' folders, which several folders of results may share. None: `out`/jobs, and results of
             earlier commands there, of the same model, count beside those of the settings.
@@ -108,7 +110,6 @@ class Plan:
     """Jobs that are not finished."""
 
     def __str__(self) -> str:
-        """Return how many jobs there are, in all and by task, and how many are finished."""
         tasks = Counter(job.task for job in self.jobs)
         named = ", ".join(f"{name} {tasks[name]:,}" for name in self.splits)
         text = f"klue: {len(self.jobs):,} jobs ({named})"
@@ -117,8 +118,7 @@ class Plan:
 
 
 def plan_stage(settings: KlueSettings, model: Path, root: Path) -> Plan:
-    """Return what `run_klue` would do with jobs' folders in `root`; nothing is written. Raises UserError where model,
-    data or settings do not fit."""
+    """Return what `run_klue` would do, writing nothing. Raises UserError where model, data or settings do not fit."""
     facts = read_model_folder(model)
     if settings.keep_head:
         from klue.saved import check_kept  # it brings torch along
@@ -130,8 +130,8 @@ def plan_stage(settings: KlueSettings, model: Path, root: Path) -> Plan:
     for name in settings.tasks:
         task = get_task(name)
         cut = resolve_training(settings, task, facts.hidden_size).max_train_examples
-        found = splits[name] = load_splits(task, settings.folder_of(name), cut, settings.source_of(name))
-        check_reading(task, [*found.train, *found.dev, *found.test], tokenizer, model)
+        task_splits = splits[name] = load_splits(task, settings.folder_of(name), cut, settings.source_of(name))
+        check_reading(task, [*task_splits.train, *task_splits.dev, *task_splits.test], tokenizer, model)
     device = settings.device
     if device == "auto":
         import torch
@@ -144,9 +144,10 @@ def plan_stage(settings: KlueSettings, model: Path, root: Path) -> Plan:
 def _run_waiting(
     plan: Plan, settings: KlueSettings, out: Path, share: ArrayElement | None
 ) -> tuple[dict[str, str], int]:
-    """Run the jobs that wait, of an element those of its share; return what went wrong with which, and how many an
-    element leaves to others."""
-    waiting, failures, left = plan.waiting, {}, 0
+    """Run waiting jobs, of an element its share; return what failed, by name, and how many are left to others."""
+    waiting = plan.waiting
+    failures: dict[str, str] = {}
+    left = 0
     if share:
         # of all jobs, so that it does not depend on which are finished as an element begins
         mine = {job.name for job in plan.jobs[share.rank :: share.count]}
@@ -186,10 +187,8 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
 
 
 def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts) -> dict[str, str]:
-    """Run jobs, as many at once as the devices hold, and return {job name: what went wrong} of those that failed.
-
-    With `workers` 0 they run one after another in this process, and what goes wrong by a fault of the code is raised.
-    """
+    """Run jobs, as many at once as the devices hold, and return {job name: what went wrong} of those that failed. With
+    `workers` 0 they run one after another in this process, and what goes wrong by a fault of the code is raised."""
     devices, needs = find_devices(settings, jobs)
     queue, settled = list(jobs), 0
     running: dict[str, Job] = {}
@@ -236,16 +235,11 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts) -> dict
 
 
 def _ended(job: Job, code: int, reason: str | None) -> str | None:
-    """Say how a job ended and return what went wrong, None where it left its result.
-
-    Args:
-        code: exit code of its process, a negative one of the signal that killed.
-        reason: what went wrong where it ran in this process.
-    """
+    """Report how a job ended and return what went wrong, None with a result; `code` is -signal where one killed it."""
     if row := finished_row(job):  # whatever became of a process after it had written its result, the job is done
         value, share = row["best"][row["metric"]], row.get("one_answer_share", 1.0)
         score = "undefined" if value is None else f"{value:.2f}"
-        collapsed = f" (predicts one label for {in_words(share)})" if "one_answer" in row else ""
+        collapsed = f" (predicts one label for {share_in_words(share)})" if "one_answer" in row else ""
         say(f"klue: {job.name}: {row['metric']} {score}{collapsed}")
         return None
     log = job.history.with_name(LOG)

@@ -41,8 +41,8 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
     folder.mkdir(parents=True)
     inner.save_pretrained(folder)
     ours = {id(part) for part in [*inner.parameters(), *inner.buffers()]}
-    rest = {name: part.detach().cpu() for name, part in _tensors(model).items() if id(part) not in ours}
-    save_file({name: part.contiguous().clone() for name, part in rest.items()}, folder / REST)
+    head_tensors = {name: part.detach().cpu() for name, part in _tensors(model).items() if id(part) not in ours}
+    save_file({name: part.contiguous().clone() for name, part in head_tensors.items()}, folder / REST)
     follow_umask(*folder.iterdir())
     for name in (*TOKENIZER_FILES, *BESIDE_TOKENIZER):
         if (Path(job.model) / name).is_file():
@@ -74,8 +74,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
 
 
 def load_model(folder: Path, task: Task) -> tuple[Head, Job]:
-    """Return a saved model and a job with the values that it was fine-tuned with. Raises UserError where the folder
-    holds no saved model, or one of another task, HunminError where its weights do not load."""
+    """Return a saved model and its job. Raises UserError for no or another task's, HunminError for unfit weights."""
     stored = read_facts(folder)
     job = Job.model_validate(stored["job"])
     if job.task != task.name:
@@ -86,24 +85,23 @@ def load_model(folder: Path, task: Task) -> tuple[Head, Job]:
 
 
 def build_kept(job: Job, task: Task, shared: dict[str, Any]) -> Head:
-    """Return encoder and head with the weights of the job's model, a folder that was fine-tuned. Raises UserError where
-    the head's weights do not load, or are of another shape, HunminError where those of the encoder do not load."""
+    """Return the model of a fine-tuned job's folder. Raises UserError where the head's weights do not fit, HunminError
+    where those of the encoder do not load."""
     model, file = build_head(job, task, shared), Path(job.model) / REST
     try:
-        rest = load_file(file)
+        head_tensors = load_file(file)
         with torch.no_grad():
             inner = {id(part) for part in _tensors(_library_part(model)).values()}
             for name, part in _tensors(model).items():
                 if id(part) not in inner:
-                    part.copy_(rest[name])
+                    part.copy_(head_tensors[name])
     except Exception as error:
         raise UserError(f"{file} does not load: {error}", RULE, "save the model again") from None
     return model
 
 
 def check_kept(folder: Path, tasks: Sequence[Task]) -> None:
-    """Refuse to keep a model's head for tasks that it is not of. Raises UserError where the folder holds no saved
-    model, or one of another task or other labels."""
+    """Raise a UserError where the folder holds no saved model, or one of another task or other labels."""
     stored = read_facts(folder)
     for task in tasks:
         if stored["job"]["task"] != task.name or stored["labels"] != list(task.labels):
@@ -120,8 +118,8 @@ def _library_part(model: Head) -> Any:
 
 
 def _tensors(model: Head) -> dict[str, torch.Tensor]:
-    kept = model.state_dict().keys()
-    return {name: part for name, part in [*model.named_parameters(), *model.named_buffers()] if name in kept}
+    saved_names = model.state_dict().keys()
+    return {name: part for name, part in [*model.named_parameters(), *model.named_buffers()] if name in saved_names}
 
 
 def place_of(job: Job) -> str:

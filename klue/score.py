@@ -11,7 +11,7 @@ from common.bounded import json_lines
 from common.errors import UserError
 from common.progress import ProgressBar, say
 from klue.examples import read_examples
-from klue.metrics.confidence import drawn_scores, middle
+from klue.metrics.confidence import central_interval, drawn_scores
 from klue.synthetic import TOLD, is_synthetic
 from klue.tasks import get_task
 from klue.tasks.base import Task
@@ -30,7 +30,6 @@ def score(
     With `interval` there is METRIC_interval, too: the ends of its 95% bootstrap interval over examples.
 
     Args:
-        task: name of the task ("ynat", "klue-nli" …).
         subset: score what is predicted, even where gold guids are missing.
         interval: whether to compute confidence intervals: seconds, half a minute for KLUE-RE.
 
@@ -59,13 +58,13 @@ def score(
         found_in = f"{odd:,} {which.odd_name}, in {where:,} of {len(guids):,} examples"
         say(f"{predictions_path}: {found_in}: they count as wrong", style="yellow")
     sides = [gold[guid] for guid in guids], [predictions[guid] for guid in guids]
-    found: dict[str, float | int | list[float] | None] = {k: defined(v) for k, v in which.score(*sides).items()}
+    result: dict[str, float | int | list[float] | None] = {k: defined(v) for k, v in which.score(*sides).items()}
     if interval:
         with ProgressBar("bootstrap", DRAWS, "draws") as bar:
             drawn = drawn_scores(which.weighted, sides[0], [[sides[1]]], DRAWS, each=lambda: bar.advance(1))
-        ends = {name: middle(scores[:, 0]) for name, scores in drawn.items()}
-        found |= {f"{name}_interval": [low, high] for name, (low, high) in ends.items() if not math.isnan(low)}
-    return {**found, "examples": len(guids)}
+        ends = {name: central_interval(scores[:, 0]) for name, scores in drawn.items()}
+        result |= {f"{name}_interval": [low, high] for name, (low, high) in ends.items() if not math.isnan(low)}
+    return {**result, "examples": len(guids)}
 
 
 def defined(value: float) -> float | None:
@@ -74,8 +73,7 @@ def defined(value: float) -> float | None:
 
 
 def read_predictions(task: Task, path: Path, gold: dict[str, Any]) -> dict[str, Any]:
-    """Return guid → prediction. Raises UserError where a line is not of the form asked for, its guid is unknown or
-    repeated, or the prediction is not one that the task allows; the line is named."""
+    """Return guid → prediction. Raises UserError that names the line with a wrong form, guid or prediction."""
     predictions: dict[str, Any] = {}
     for number, record in json_lines(path, RULE):
         try:

@@ -16,7 +16,7 @@ GRID: dict[str, tuple[float, ...]] = {
     "global_batch": (8, 16, 32),
     "epochs": (3, 4, 5, 10),
 }
-"""The paper's, section 5."""
+"""Values of the paper's search, section 5."""
 SEARCHES: dict[str, tuple[str, ...]] = {"none": (), "small": ("learning_rate",), "grid": tuple(GRID)}
 """What is varied; all else has the value it would have without a search."""
 
@@ -31,11 +31,7 @@ def tried_values(settings: KlueSettings, task: Task, hidden_size: int) -> list[T
 
 
 def values_name(values: dict[str, Any]) -> str:
-    """Return the varied values as a part of a folder's name: "lr3e-05-warmup0.1-decay0-batch32-epochs4".
-
-    Args:
-        values: `Training.values` of a job, or a result row's `settings`.
-    """
+    """Return the varied values as a part of a folder's name: "lr3e-05-warmup0.1-decay0-batch32-epochs4"."""
     short = zip(GRID, ("lr", "warmup", "decay", "batch", "epochs"), strict=True)
     return "-".join(f"{word}{values[name]:g}" for name, word in short)
 
@@ -44,6 +40,9 @@ def values_text(values: dict[str, Any]) -> str:
     """Return the varied values for people."""
     return Message(
         "learning rate {rate}, warm-up {warmup}, weight decay {decay}, batch {batch}, {epochs:epoch}",
-        rate=f"{values['learning_rate']:g}", warmup=f"{values['warmup_share']:g}", epochs=values["epochs"],
-        decay=f"{values['weight_decay']:g}", batch=values["global_batch"],
-    )  # fmt: skip
+        rate=f"{values['learning_rate']:g}",
+        warmup=f"{values['warmup_share']:g}",
+        epochs=values["epochs"],
+        decay=f"{values['weight_decay']:g}",
+        batch=values["global_batch"],
+    )

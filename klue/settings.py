@@ -14,7 +14,7 @@ from klue.tasks import SUITE_OF, TASKS, canonical, names_of, problem_with, probl
 from klue.tasks.base import LARGE_FROM_HIDDEN, Task
 
 AUTHORS_PARSER_WIDTH = 768
-"""Of the LSTMs of KLUE-DP's parser."""
+"""Width of the LSTMs of KLUE-DP's parser in the authors' code."""
 
 
 class FineTuneSettings(Settings):
@@ -197,33 +197,30 @@ class KlueSettings(Settings):
 
     def source_of(self, task: str) -> tuple[Task, Path] | None:
         """Return the task, and its suite's folder, that a task without a train set is learned from; None for none."""
-        other = TASKS[task].transfer
-        return (TASKS[other], self.folder_of(other)) if other else None
+        source = TASKS[task].transfer
+        return (TASKS[source], self.folder_of(source)) if source else None
 
     def includes(self, earlier: KlueSettings) -> bool:
-        """Return whether every job of earlier settings is one of these settings, too: they add tasks, seeds or the
-        random baseline, if anything."""
-        kept = set(earlier.tasks)
-        sections = {TASKS[name].key for name in TASKS} - {TASKS[name].key for name in kept}
+        """Return whether earlier settings' jobs are all among these: tasks, seeds or the baseline were only added."""
+        earlier_tasks = set(earlier.tasks)
+        sections = {TASKS[name].key for name in TASKS} - {TASKS[name].key for name in earlier_tasks}
         free = ("suites", "tasks", "seeds", "baseline_random", "data", "benchmarks", *sections)
         return (
             dump_settings(self.model_copy(update={name: getattr(earlier, name) for name in free}))
             == dump_settings(earlier)
-            and kept <= set(self.tasks)
+            and earlier_tasks <= set(self.tasks)
             and set(earlier.seed_list) <= set(self.seed_list)
             and earlier.baseline_random <= self.baseline_random
         )
 
     @property
     def inputs(self) -> list[str]:
-        """Return the folders with the tasks' data: `data`, and of suites beside KLUE the folder of each task, also of a
-        task that another one is learned from."""
+        """Return the folders of the tasks' data, and of the tasks they learn from; beside KLUE one for each task."""
         names = [name for task in self.tasks for name in (task, self._learned_from(task)) if name]
         others = [self.folder_of(name) / TASKS[name].folder for name in names if SUITE_OF[name] != "klue"]
         return [self.data, *map(str, dict.fromkeys(others))]
 
     def _learned_from(self, task: str) -> str | None:
-        """Return the task whose train set is learned from, for want of the task's own; None where there is no such."""
         source, folder = self.source_of(task), self.folder_of(task)
         if source is None or not folder.is_dir():  # a name on the hub, or a mistake that is told later
             return None
@@ -236,7 +233,7 @@ class KlueSettings(Settings):
 
     @property
     def seed_list(self) -> list[int]:
-        """Return the seeds themselves."""
+        """Return the seeds as a list; a number n stands for 42 to 41 + n."""
         return list(range(42, 42 + self.seeds)) if isinstance(self.seeds, int) else list(self.seeds)
 
 
@@ -269,11 +266,7 @@ class Training(Settings):
 
 
 def resolve_training(settings: KlueSettings, task: Task, hidden_size: int) -> Training:
-    """Return the values for one task: its own section, else `training`, else the authors' for the model's size.
-
-    Args:
-        hidden_size: width of the model's hidden layers; from 1024 on the authors' values for large models hold.
-    """
+    """Return one task's values: its own section's, else `training`, else the authors' for the model's size."""
     values: dict[str, Any] = {"max_train_examples": None, **asdict(task.authors)}
     large = values.pop("large")
     values |= large if hidden_size >= LARGE_FROM_HIDDEN else {}

@@ -11,9 +11,9 @@ from typing import Any
 
 from common.differing import unequal_note
 from common.message import Message
-from klue.collapse import told
+from klue.collapse import collapse_sentences
 from klue.grid import RAISED
-from klue.results import TITLES, apart, metrics_of, summarize, unequal
+from klue.results import TITLES, metrics_of, not_comparable, summarize, unequal
 from klue.search import values_text
 from klue.settings import AUTHORS_PARSER_WIDTH
 from klue.synthetic import NOTE, TOLD, all_synthetic, synthetic_tasks
@@ -53,13 +53,13 @@ class Line:
     init: str
     """Empty for published scores."""
     seeds: str
-    """How many; empty for published scores."""
+    """Number of seeds; empty for published scores."""
     cells: list[str]
     values: list[float | None]
     flagged: frozenset[int] = frozenset()
     """Columns whose score is doubtful: it is never the best."""
     model: str = ""
-    """Ours; empty for published scores."""
+    """Name of our model; empty for published scores."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,10 @@ class Scores:
     extra: list[tuple[str, list[str]]]
     """Metrics beside the paper's, and those by which evaluations are chosen at the end of training: their names, and
     ours in the order of the lines."""
-    apart: frozenset[int] = frozenset()
+    unranked: frozenset[int] = frozenset()
     """Columns in which no score is the best: of tasks that are split or cut, or whose rows differ in settings."""
     title: str = ""
-    """Of the table: the suite's, or that its tasks are synthetic."""
+    """Title of the table: the suite's, or that its tasks are synthetic."""
     keys: tuple[tuple[str, str, str], ...] = ()
     """Task, metric and "best" or "test" of each column, as result rows name them."""
     collapsed: int = 0
@@ -84,24 +84,22 @@ class Scores:
 
     def best(self, column: int) -> float | None:
         """Return the highest score of a column, of those that can be compared; None where none can."""
-        if column in self.apart:
+        if column in self.unranked:
             return None
-        found = [line.values[column] for line in self.lines if column not in line.flagged]
-        return max((value for value in found if value is not None), default=None)
+        values = [line.values[column] for line in self.lines if column not in line.flagged]
+        return max((value for value in values if value is not None), default=None)
 
 
 def published_rows() -> dict[str, Any]:
-    """Return the paper's dev scores, and under `suites` the published scores of other suites, by their names.
-
-    Each is {"source", "flags": {flag: text}, "rows": [{"model", "scores": {task: {metric: number}}, "flags": {task:
-    {metric: flag}}}]}, with flags where a score is doubtful.
-    """
+    """Return the paper's dev scores, and under `suites` the published scores of other suites, by their names. Each is
+    {"source", "flags": {flag: text}, "rows": [{"model", "scores": {task: {metric: number}}, "flags": {task: {metric:
+    flag}}}]}, with flags where a score is doubtful."""
     return json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 
 
-def published_for(rows: Sequence[dict[str, Any]], wanted: bool = True) -> dict[str, Any] | None:
+def published_for(rows: Sequence[dict[str, Any]], enabled: bool = True) -> dict[str, Any] | None:
     """Return `published_rows`, or None where they are not wanted or every task's data are synthetic."""
-    return published_rows() if wanted and not all_synthetic(rows) else None
+    return published_rows() if enabled and not all_synthetic(rows) else None
 
 
 def tables(rows: Rows, published: Published = None, contamination: Counts = None) -> list[Scores]:
@@ -111,21 +109,15 @@ def tables(rows: Rows, published: Published = None, contamination: Counts = None
 
 
 def tabulate(rows: Rows, published: Published = None, contamination: Counts = None, suite: str | None = None) -> Scores:
-    """Return the scores of a suite: a column a metric of its tasks, a line a model and initialisation, then others.
-
-    Args:
-        published: what `published_rows` returns, or None to leave them out (on data that is not the benchmark's
-            they compare with nothing).
-        contamination: task → sentences of the model's corpus that were taken out for it, where that is known.
-        suite: its name; None = the first that the rows are of.
-    """
+    """Return a suite's scores (None: the first of the rows'): a column a metric, a line a model and initialisation.
+    Published scores compare with nothing on data that is not the benchmark's; None leaves them out."""
     which = SUITES[suite or next((name for name in SUITES if any(SUITE_OF[r["task"]] == name for r in rows)), "klue")]
     summary = [entry for entry in summarize(rows) if SUITE_OF[entry["task"]] == which.name]
     invented = synthetic_tasks(summary)
     published = None if all_synthetic(summary) else published
     beside_it = published if published is None or which.name == "klue" else published["suites"].get(which.name)
     tasks = [name for name in TASKS if any(entry["task"] == name for entry in summary)]
-    titles, aside = {name: TASKS[name].title for name in tasks}, apart(summary)
+    titles, aside = {name: TASKS[name].title for name in tasks}, not_comparable(summary)
     published_in = [] if beside_it is None else [name for name in tasks if name not in aside]
     columns, extra = [], []
     for name in tasks:
@@ -155,17 +147,19 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
             entries = {e["task"]: e for e in summary if (e["model"], e["init"]) == (model, init)}
             if entries:
                 seeds = sorted({entry["n"] for entry in entries.values()})
-                found, others = (
+                column_scores, extra_scores = (
                     [entries.get(name, {}).get(shown, {}).get(metric) for name, metric, shown in part]
                     for part in (columns, extra)
                 )
-                values = [score and score["mean"] for score in found]
-                cells = [*map(cell, found)]
-                lines.append(Line(named(model, init), init, "–".join(map(str, seeds)), cells, values, model=model))
-                beside.append([*map(cell, others)])
+                values = [score and score["mean"] for score in column_scores]
+                cells = [*map(cell, column_scores)]
+                lines.append(
+                    Line(model_title(model, init), init, "–".join(map(str, seeds)), cells, values, model=model)
+                )
+                beside.append([*map(cell, extra_scores)])
     published_lines, flags = _published_lines(beside_it, published_in, columns)
     lines += published_lines
-    collapsed = told(summary)
+    collapsed = collapse_sentences(summary)
     notes = [*([TOLD] if invented else []), *collapsed, which.caption]
     if beside_it:
         notes.append(Message("published: {source}.", source=beside_it["source"]) if published_lines else NONE_BESIDE)
@@ -176,15 +170,15 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
     if any("as published" in name for name in header):
         notes.append(AS_PUBLISHED)
     notes += [Message("{mark} {task}: {note}.", mark=marks[n], task=titles[n], note=data_notes[n]) for n in marks]
-    if looks := _looks(summary, {name for name, _, shown in columns if shown == "best"}):
+    if looks := _evaluation_counts(summary, {name for name, _, shown in columns if shown == "best"}):
         notes.append(Message("Each score is the best of this number of dev evaluations: {looks}.", looks=looks))
     others_way = _other_than_the_authors(summary)
     notes += [note for _, note in others_way]
     differ = unequal(summary)
     notes += unequal_note({titles[name]: names for name, names in differ.items()})
-    held = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
-    if held:
-        each = [Message("{task} {count}", task=TASKS[n].title if n in TASKS else n, count=held[n]) for n in held]
+    removed = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
+    if removed:
+        each = [Message("{task} {count}", task=TASKS[n].title if n in TASKS else n, count=removed[n]) for n in removed]
         notes.append(Message(DECONTAMINATED, found=each))
     elif contamination:
         notes.append(Message(NOTHING_TAKEN_OUT, suite=which.title))
@@ -210,7 +204,7 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
     return Scores(which, header, lines, notes, beside_them, numbers, title, tuple(columns), len(collapsed))
 
 
-def named(model: str, init: str) -> str:
+def model_title(model: str, init: str) -> str:
     """Return what a model is called with its initialisation, and the initialisation alone where it has no name."""
     return f"{model}, {TITLES[init]}" if model else TITLES[init]
 
@@ -226,26 +220,24 @@ def unmarked(name: str) -> str:
 
 
 def _title(task: str, metric: str, which: str, suite: Suite) -> str:
-    """Return the name of a column; where a suite has scores of several splits, the split too."""
     title = Message("{task} {metric}", task=TASKS[task].title, metric=metrics_of(task)[metric])
     if suite.name != "klue":
         title = Message("{title}, test" if which == "test" else "{title}, dev", title=title)
     return Message("{title}, last evaluation", title=title) if which == "last" else title
 
 
-def _looks(summary: Sequence[dict[str, Any]], tasks: set[str]) -> list[str]:
-    """Return how many evaluations the best one of each task was chosen from, of those whose dev scores are shown; at
-    most so many where training ends early."""
-    found: dict[str, set[int]] = {}
+def _evaluation_counts(summary: Sequence[dict[str, Any]], tasks: set[str]) -> list[str]:
+    """Return how many dev evaluations each task's best was chosen from; "at most" where training ends early."""
+    evaluations: dict[str, set[int]] = {}
     early: set[str] = set()
     for entry in summary:
         settings = entry["settings"]
         if entry["task"] in tasks and "evaluations_per_epoch" in settings:
             looks = settings["epochs"] * settings["evaluations_per_epoch"] * entry["tried"]
-            found.setdefault(entry["task"], set()).add(looks)
+            evaluations.setdefault(entry["task"], set()).add(looks)
             if settings.get("patience"):
                 early.add(entry["task"])
-    looks = {name: "–".join(map(str, sorted(counts))) for name, counts in found.items()}
+    looks = {name: "–".join(map(str, sorted(counts))) for name, counts in evaluations.items()}
     return [
         Message("{task} at most {count}" if name in early else "{task} {count}", task=TASKS[name].title, count=count)
         for name, count in looks.items()
@@ -255,11 +247,8 @@ def _looks(summary: Sequence[dict[str, Any]], tasks: set[str]) -> list[str]:
 def _published_lines(
     published: Published, tasks: Sequence[str], columns: Sequence[tuple[str, ...]]
 ) -> tuple[list[Line], dict[str, str]]:
-    """Return the published models' lines, and the text of each mark in them.
-
-    Args:
-        columns: see `Scores.keys`; a published score stands in that of the metric as published, if there is one.
-    """
+    """Return the published models' lines, and the text of each mark in them. A published score stands in the column of
+    the metric as published, if there is one."""
     if not published or not tasks:
         return [], {}
     marks: dict[str, str] = {}
@@ -299,17 +288,21 @@ def _other_than_the_authors(summary: Sequence[dict[str, Any]]) -> list[tuple[str
             said.setdefault((task, note), []).append(whose)
     there = Counter(entry["task"] for entry in summary)
     return [
-        (task, Message(
-            "{task}: {note}." if len(rest) == there[task] else "{task}: {note} ({rest:; }).",
-            task=TASKS[task].title, note=note, rest=rest,
-        ))
-        for (task, note), rest in said.items()
-    ]  # fmt: skip
+        (
+            task,
+            Message(
+                "{task}: {note}." if len(models) == there[task] else "{task}: {note} ({rest:; }).",
+                task=TASKS[task].title,
+                note=note,
+                rest=models,
+            ),
+        )
+        for (task, note), models in said.items()
+    ]
 
 
 def _data_note(summary: Sequence[dict[str, Any]], task: str) -> str:
-    """Return what must be said of the data where a task's scores stand: once if it is so for all, else by model and
-    initialisation."""
+    """Return the note on a task's data: once if it is so for all, else by model and initialisation."""
     notes = {(entry["model"], entry["init"]): entry["data_note"] for entry in summary if entry["task"] == task}
     if len(set(notes.values())) == 1:
         return next(iter(notes.values()))
@@ -326,10 +319,10 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def cell(found: dict[str, Any] | None) -> str:
+def cell(score: dict[str, Any] | None) -> str:
     """Return mean ± standard deviation, as `klue.results.spread` gives them; a dash for none."""
-    if found is None:
+    if score is None:
         return "–"
-    if found["mean"] is None:
+    if score["mean"] is None:
         return UNDEFINED
-    return f"{found['mean']:.2f}" + (f" ± {found['sd']:.2f}" if found["sd"] is not None else "")
+    return f"{score['mean']:.2f}" + (f" ± {score['sd']:.2f}" if score["sd"] is not None else "")

@@ -54,10 +54,8 @@ def ids_of(texts: Iterable[str], tokenizer: Any) -> dict[str, list[int]]:
 
 
 def in_running_text(texts: Sequence[str], tokenizer: Any) -> list[list[int]]:
-    """Return the ids of texts, without special tokens, as they are behind another word and a space.
-
-    Byte-level BPE writes a word behind a space in another way than at the beginning.
-    """
+    """Return the ids of texts, without special tokens, as they are behind another word and a space. Byte-level BPE
+    writes a word behind a space in another way than at the beginning."""
     anchor = tokenizer([ANCHOR], **BARE)["input_ids"][0]
     behind = tokenizer([f"{ANCHOR} {text}" for text in texts], **BARE)["input_ids"]
     if any(ids[: len(anchor)] != anchor for ids in behind):  # the anchor is not written alike: text as it begins
@@ -95,44 +93,36 @@ def encode(texts: Sequence[Sequence[str]], tokenizer: Any, max_length: int, toke
 
 
 def cut_rows(rows: Sequence[Sequence[int]], texts: Sequence[Sequence[str]], tokenizer: Any, room: int) -> list[bool]:
-    """Return which inputs a tokenizer has cut.
-
-    Args:
-        rows: ids of the inputs, `room` tokens at most.
-    """
+    """Return which inputs a tokenizer has cut; `rows` are their ids, `room` tokens at most."""
     full = [number for number, row in enumerate(rows) if len(row) >= room]
-    found = [False] * len(rows)
+    is_cut = [False] * len(rows)
     if full:
         columns = [[column[number] for number in full] for column in texts]
         whole = tokenizer(*columns, return_attention_mask=False, verbose=False)["input_ids"]
         for number, row in zip(full, whole, strict=True):
-            found[number] = len(row) > len(rows[number])
-    return found
+            is_cut[number] = len(row) > len(rows[number])
+    return is_cut
 
 
 def pieces(text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]], spaces: set[int]) -> list[Piece]:
     """Return the tokens of a text with the characters that they stand for."""
-    found = []
+    tokens = []
     for token, (start, end) in zip(ids, offsets, strict=True):
         while start < end and text[start].isspace():
             start += 1
-        found.append(Piece(token, start, start if token in spaces else end))
-    return found
+        tokens.append(Piece(token, start, start if token in spaces else end))
+    return tokens
 
 
-def cut(found: list[Piece], places: Iterable[int], text: str, tokenizer: Any) -> list[Piece]:
-    """Return the tokens with those cut in two that continue over one of some places, where the vocabulary allows.
-
-    Args:
-        places: characters; no token should stand on both sides of one.
-    """
+def cut(tokens: list[Piece], places: Iterable[int], text: str, tokenizer: Any) -> list[Piece]:
+    """Return the tokens, those over one of the characters `places` cut in two, where the vocabulary allows."""
     for place in places:
         whole: list[Piece] = []
-        for piece in found:
+        for piece in tokens:
             halves = _halves(piece, place, text, tokenizer) if piece.start < place < piece.end else None
             whole += halves or [piece]
-        found = whole
-    return found
+        tokens = whole
+    return tokens
 
 
 def _halves(piece: Piece, place: int, text: str, tokenizer: Any) -> list[Piece] | None:
@@ -165,15 +155,13 @@ def _in_bytes(text: str) -> str:
     return "".join(part for part, _ in _BYTES.pre_tokenize_str(text))
 
 
-def place_of(found: Sequence[Piece], character: int, begins: bool) -> int:
-    """Return before which token a marker stands that opens (`begins`) or closes at a character.
-
-    A token that stands on both sides is left inside. A space sign belongs to the word behind it.
-    """
-    owning = [i for i, piece in enumerate(found) if piece.end > piece.start]
+def place_of(tokens: Sequence[Piece], character: int, begins: bool) -> int:
+    """Return before which token a marker stands that opens (`begins`) or closes at a character. A token that stands on
+    both sides is left inside. A space sign belongs to the word behind it."""
+    owning = [i for i, piece in enumerate(tokens) if piece.end > piece.start]
     if begins:
-        place = next((i for i in owning if found[i].end > character), len(found))
-        while place and found[place - 1].end == found[place - 1].start:
+        place = next((i for i in owning if tokens[i].end > character), len(tokens))
+        while place and tokens[place - 1].end == tokens[place - 1].start:
             place -= 1
         return place
-    return 1 + max((i for i in owning if found[i].start < character), default=-1)
+    return 1 + max((i for i in owning if tokens[i].start < character), default=-1)

@@ -25,7 +25,7 @@ def read_sentences(stream: IO[bytes], columns: int) -> list[Sentence]:
     Raises:
         ValueError: a row has another number of columns, or stands before any head line.
     """
-    found: list[Sentence] = []
+    sentences: list[Sentence] = []
     head: tuple[str, str] | None = None
     for number, line in enumerate(stream.read().decode("utf-8-sig").split("\n"), start=1):
         line = line.removesuffix("\r")
@@ -37,9 +37,9 @@ def read_sentences(stream: IO[bytes], columns: int) -> list[Sentence]:
             if len(row) != columns or head is None:
                 raise ValueError(f"line {number} has {len(row)} columns where a sentence's row has {columns}")
             if not begun:
-                found.append(Sentence(*head, []))
-            found[-1].rows.append(row)
+                sentences.append(Sentence(*head, []))
+            sentences[-1].rows.append(row)
             begun = True
         elif head and begun:
             head = None
-    return [*found[:-1], *(sentence._replace(last=True) for sentence in found[-1:])]
+    return [*sentences[:-1], *(sentence._replace(last=True) for sentence in sentences[-1:])]

@@ -1,5 +1,4 @@
-"""How a fine-tuned model is tried: the lines of its card, by transformers' pipeline where that reads what the task
-reads."""
+"""How a fine-tuned model is tried: its card's lines, by transformers' pipeline where that reads the task's texts."""
 
 from __future__ import annotations
 
@@ -8,17 +7,12 @@ import json
 from klue.tasks.base import Task
 
 EXAMPLES = ("오늘 서울에 비가 많이 온다.", "서울은 하루 종일 맑다.")
-"""Invented; a pair where the task reads two texts."""
+"""Invented texts; a pair where the task reads two."""
 ENTITIES = "세종대왕은 1443년 한양에서 훈민정음을 만들었다."
 
 
 def usage(task: Task, model: str) -> str:
-    """Return Python that loads a saved model and prints what it says of an example, or the command that predicts.
-
-    Args:
-        task: that it was fine-tuned for.
-        model: OWNER/NAME on the hub, or its folder.
-    """
+    """Return Python that loads a saved model (OWNER/NAME or folder) and tries it, or the command that predicts."""
     place = json.dumps(model, ensure_ascii=False)
     if task.head == "tokens":
         lines = [
@@ -30,8 +24,8 @@ def usage(task: Task, model: str) -> str:
     elif task.head == "sequence" and task.text_columns:
         number = ', function_to_apply="none"' if task.outputs == 1 else ""  # a sigmoid would bend a score
         first, second = EXAMPLES
-        given = f'"{first}"' if len(task.text_columns) == 1 else f'{{"text": "{first}", "text_pair": "{second}"}}'
-        lines = [f'classify = pipeline("text-classification", model={place}{number})', f"print(classify({given}))"]
+        example = f'"{first}"' if len(task.text_columns) == 1 else f'{{"text": "{first}", "text_pair": "{second}"}}'
+        lines = [f'classify = pipeline("text-classification", model={place}{number})', f"print(classify({example}))"]
     else:  # a head that the library has not, or no pipeline for
         return f"`hunmin klue predict {model} {task.name} --in texts.jsonl --out predictions.jsonl`"
     return "\n".join(["```python", "from transformers import pipeline", "", *lines, "```"])

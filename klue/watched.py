@@ -32,9 +32,9 @@ def identity(settings: KlueSettings, fingerprint: str | None) -> str:
     return settings_hash([dump_settings(settings), data, fingerprint])[:10]
 
 
-def scores_file(out: Path, step: int, wanted: str) -> Path:
+def scores_file(out: Path, step: int, key: str) -> Path:
     """Return the file of a checkpoint's scores of an identity."""
-    return checkpoint_folder(out, step) / f"scores-{wanted}.json"
+    return checkpoint_folder(out, step) / f"scores-{key}.json"
 
 
 def read_scores(path: Path) -> list[dict[str, Any]]:
@@ -48,11 +48,7 @@ def read_scores(path: Path) -> list[dict[str, Any]]:
 
 
 def watched_rows(out: Path) -> list[dict[str, Any]]:
-    """Return the rows of scores.jsonl in a folder; none where it is not there.
-
-    Raises:
-        DamagedError: it is damaged or was changed.
-    """
+    """Return the rows of scores.jsonl in a folder, none without it. Raises DamagedError where it was changed."""
 
     def check(row: dict[str, Any]) -> None:
         check_numbers(row, bounds_of)
@@ -62,9 +58,9 @@ def watched_rows(out: Path) -> list[dict[str, Any]]:
     return read_result(path, check, remedy, sealed=True) if path.is_file() else []
 
 
-def collect(out: Path, wanted: str) -> list[dict[str, Any]]:
+def collect(out: Path, key: str) -> list[dict[str, Any]]:
     """Return the rows of all checkpoints that have scores of an identity, ascending."""
-    return [row for path in sorted(out.glob(f"step-*/scores-{wanted}.json")) for row in read_scores(path)]
+    return [row for path in sorted(out.glob(f"step-*/scores-{key}.json")) for row in read_scores(path)]
 
 
 def write_scores(out: Path, rows: list[dict[str, Any]]) -> None:

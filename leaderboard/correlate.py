@@ -23,9 +23,7 @@ PUBLISHED = {
 
 def correlate(paths: Sequence[Path], resamples: int = 1000) -> dict[str, Any]:
     """Return {"models", "tasks", "pairs", "published"}: each pair's n and statistics, or a note of too few models.
-
-    Means over leaderboard2's likelihood and generation tasks stand beside the tasks; limited scores are left out.
-    """
+    Means over leaderboard2's likelihood and generation tasks stand beside the tasks; limited scores are left out."""
     scores = [(score.model, score.task, score.value) for score in read_results(paths) if not score.limited]
     table = DataFrame(scores, columns=["model", "task", "value"])
     frame = table.pivot_table("value", "model", "task", aggfunc="last", sort=False)
@@ -48,7 +46,7 @@ def correlate(paths: Sequence[Path], resamples: int = 1000) -> dict[str, Any]:
 
 
 def heat_map(correlations: dict[str, Any], to: Path | OutputFile) -> None:
-    """Draw Spearman's of what `correlate` returns; pairs of too few models stay empty."""
+    """Draw Spearman's correlations of what `correlate` returns; pairs of too few models stay empty."""
     tasks = correlations["tasks"]
     matrix = np.where(np.eye(len(tasks)) == 1, 1.0, np.nan)
     for pair in correlations["pairs"]:

@@ -35,10 +35,12 @@ class CountingLM(HFLM):
         return super()._loglikelihood_tokens(requests, *args, **options)
 
     def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:
-        for prompt, given in (request.args for request in requests):
-            room = self.max_length - given["max_gen_toks"]
+        for prompt, generation in (request.args for request in requests):
+            room = self.max_length - generation["max_gen_toks"]
             if room < 1:
-                problem = f"answers of {given['max_gen_toks']:,} tokens leave no room in {self.max_length:,} positions"
+                problem = (
+                    f"answers of {generation['max_gen_toks']:,} tokens leave no room in {self.max_length:,} positions"
+                )
                 raise UserError(problem, remedy="lower leaderboard.max_gen_toks")
             self.cut |= {prompt} if len(self.tok_encode(prompt)) > room else set()
         return super().generate_until(requests, disable_tqdm)
@@ -52,8 +54,8 @@ class ConstantLM(LM):
         self.choice, self.text = choice, text
 
     def loglikelihood(self, requests: Any) -> list[tuple[float, bool]]:
-        wanted = [self.choice if isinstance(self.choice, int) else self.choice(request.doc) for request in requests]
-        return [(0.0 if request.idx == k else -1.0, False) for request, k in zip(requests, wanted, strict=True)]
+        choices = [self.choice if isinstance(self.choice, int) else self.choice(request.doc) for request in requests]
+        return [(0.0 if request.idx == k else -1.0, False) for request, k in zip(requests, choices, strict=True)]
 
     def loglikelihood_rolling(self, requests: Any) -> list[float]:
         raise NotImplementedError  # no task asks for it
@@ -63,14 +65,21 @@ class ConstantLM(LM):
 
 
 def load_model(folder: Path, settings: LeaderboardSettings) -> CountingLM:
-    """Return the decoder in a folder that `open_decoder` takes, ready to be scored; UserError where there is no such
-    device, or its tokenizer ends prompts with a mark."""
+    """Return the decoder in a folder that `open_decoder` takes, ready to be scored. Raises UserError for an unknown
+    device, and for a tokenizer that ends prompts with a mark."""
     gpus = range(torch.cuda.device_count())
     device = ("cuda" if gpus else "cpu") if settings.device == "auto" else settings.device
     if device not in ("cpu", *(["cuda"] if gpus else []), *(f"cuda:{number}" for number in gpus)):
         raise UserError(f"there is no device {device!r} here", "", "set leaderboard.device to cpu, or to a GPU's name")
-    lm = CountingLM(pretrained=str(folder), backend="causal", tokenizer=str(folder), device=device,
-                    dtype=settings.dtype, batch_size=settings.batch_size, trust_remote_code=False)  # fmt: skip
+    lm = CountingLM(
+        pretrained=str(folder),
+        backend="causal",
+        tokenizer=str(folder),
+        device=device,
+        dtype=settings.dtype,
+        batch_size=settings.batch_size,
+        trust_remote_code=False,
+    )
     lm.cut, last = set(), lm.tokenizer("가").input_ids[-1:]
     if last and last[0] in lm.tokenizer.all_special_ids:
         problem = f"the tokenizer of {folder} ends prompts with {lm.tokenizer.decode(last)}"

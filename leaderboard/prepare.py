@@ -9,7 +9,7 @@ from leaderboard.ifeval import check_rule
 from leaderboard.rows import Row, answer_index, different, number, one_of, parsed, text
 
 LISTED, GROUPS = ("ko_gpqa_diamond_zeroshot",), ((0, 1), (2,), (3, 4))
-"""Defaults of settings."""
+"""Default tasks of `listed`, and default `groups`, of the settings."""
 
 
 def columns(row: Row, task: Any, options: Row) -> Row:
@@ -70,13 +70,13 @@ def eqbench(row: Row, task: Any, options: Row) -> Row:
 
 def ifeval(row: Row, task: Any, options: Row) -> Row:
     """Return a prompt with its rules; their arguments stand as JSON, for rules differ in what they take."""
-    rules, given = parsed(row, "instruction_id_list"), parsed(row, "kwargs")
-    if not rules or len(rules) != len(given) or not all(isinstance(arguments, dict | None) for arguments in given):
+    rules, kwargs = parsed(row, "instruction_id_list"), parsed(row, "kwargs")
+    if not rules or len(rules) != len(kwargs) or not all(isinstance(arguments, dict | None) for arguments in kwargs):
         raise ValueError("'kwargs' does not hold the arguments of each rule of 'instruction_id_list'")
-    given = [{name: value for name, value in (arguments or {}).items() if value is not None} for arguments in given]
-    for rule, values in zip(rules, given, strict=True):
+    kwargs = [{name: value for name, value in (arguments or {}).items() if value is not None} for arguments in kwargs]
+    for rule, values in zip(rules, kwargs, strict=True):
         check_rule(rule, values)
-    return {"prompt": text(row, "prompt"), "rules": rules, "given": json.dumps(given, ensure_ascii=False)}
+    return {"prompt": text(row, "prompt"), "rules": rules, "given": json.dumps(kwargs, ensure_ascii=False)}
 
 
 def social(row: Row, task: Any, options: Row) -> Row:

@@ -36,9 +36,9 @@ class Score:
 
 
 def read_results(paths: Sequence[Path]) -> list[Score]:
-    """Return the scores in files, or in folders' JSON files, of a folder of scores those that count; UserError for a
-    damaged file, or none at all."""
-    scores = [score for given in paths for score in _scores(given)]
+    """Return the scores in files, or folders' JSON files (of a folder of scores: those that count). Raises UserError
+    for a damaged file, or none at all."""
+    scores = [score for path in paths for score in _scores(path)]
     if not scores:
         raise UserError(f"no scores in {', '.join(map(str, paths))}", "", "name result files or their folders")
     models = {(score.model, score.facts.get("model", "")) for score in scores}
@@ -48,13 +48,13 @@ def read_results(paths: Sequence[Path]) -> list[Score]:
     return scores
 
 
-def _scores(given: Path) -> Iterator[Score]:
-    given = given.parent if given.is_dir() and (given.parent / BOARD).is_file() else given
-    boards = sorted(path.parent for path in given.rglob(BOARD))
+def _scores(source: Path) -> Iterator[Score]:
+    source = source.parent if source.is_dir() and (source.parent / BOARD).is_file() else source
+    boards = sorted(path.parent for path in source.rglob(BOARD))
     for board in boards:
         for tree in counted_results(board, _tree):
             yield from _tree(tree)
-    files = sorted(given.rglob("*.json")) if given.is_dir() else [given]
+    files = sorted(source.rglob("*.json")) if source.is_dir() else [source]
     for path in [file for file in files if file.name != MANIFEST and not {*boards} & {*file.parents}]:
         if path.suffix != ".csv":
             yield from _tree(read_result(path, _tree, OTHERS))
@@ -69,9 +69,8 @@ def _scores(given: Path) -> Iterator[Score]:
 
 
 def _tree(tree: Any) -> list[Score]:
-    """Return the scores in a tree of results; raises one of `common.results.UNFIT` where a number is none of its
-    metric's."""
-    tree, found = tree if isinstance(tree, dict) else {}, []
+    """Return the scores in a tree of results. Raises one of `common.results.UNFIT` for a number out of range."""
+    tree, task_scores = tree if isinstance(tree, dict) else {}, []
     facts, general = tree.get(FACTS) or {}, tree.get("config_general") or tree.get("config") or {}
     model = general.get("model_name") or tree.get("model_name") or general.get("model") or "?"
     for name, values in (tree.get("results") or {}).items():
@@ -92,8 +91,8 @@ def _tree(tree: Any) -> list[Score]:
                 check_numbers(beside, name=f"{metric} beside {name}", bounds=bounds_of(metric))
                 check_numbers([facts["n"], facts["cut"]], name="n", bounds=AMOUNT)
             _facts(score)  # a fact that lacks is told with the file's name
-            found.append(score)
-    return found
+            task_scores.append(score)
+    return task_scores
 
 
 def report(paths: Sequence[Path], form: str = "markdown") -> str:
@@ -131,7 +130,7 @@ def report(paths: Sequence[Path], form: str = "markdown") -> str:
             body.append(["published: best constant answer", *(_marked(constants[name][0]) for name in names)])
         notes = [published["notes"][suite], *unequal_note(differs)]
         parts += [draw((suite, head, body)), *(escape(note) + "\n" for note in notes)]
-    facts = [[one.model, one.task, one.metric, f"{one.value:.2f}", *_facts(one)] for one in scores]
+    facts = [[score.model, score.task, score.metric, f"{score.value:.2f}", *_facts(score)] for score in scores]
     return "\n".join([*parts, draw(("scores", ["model", "task", "metric", "score", *COLUMNS], facts))])
 
 
@@ -139,27 +138,25 @@ def means(own: dict[str, Score]) -> dict[str, float | str]:
     """Return a model's means over leaderboard2's tasks, by kind and all; "partial (k of n)" where some lack rows."""
     by_kind: dict[str, float | str] = {}
     for name in ("likelihood", "generation", "all"):
-        wanted = [task for task in SUITES["leaderboard2"] if name in ("all", TASKS[task].kind)]
-        whole = [own[task].value for task in wanted if task in own and not own[task].limited]
-        by_kind[name] = fmean(whole) if len(whole) == len(wanted) else f"partial ({len(whole)} of {len(wanted)})"
+        tasks = [task for task in SUITES["leaderboard2"] if name in ("all", TASKS[task].kind)]
+        whole = [own[task].value for task in tasks if task in own and not own[task].limited]
+        by_kind[name] = fmean(whole) if len(whole) == len(tasks) else f"partial ({len(whole)} of {len(tasks)})"
     return by_kind
 
 
 def _best_constants(models: dict[str, dict[str, Score]], names: Sequence[str]) -> list[list[str]]:
-    """Return the row of the best constant answers on the rows that were scored; one a model where these differ."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for model, own in models.items():
-        found = [_constants(own[name]) if name in own else [] for name in names]
-        rows.setdefault(tuple(_marked(max(one)) if one else "–" for one in found), []).append(model)
+        constants = [_constants(own[name]) if name in own else [] for name in names]
+        rows.setdefault(tuple(_marked(max(values)) if values else "–" for values in constants), []).append(model)
     rows = {cells: of for cells, of in rows.items() if {*cells} != {"–"}}
     return [["best constant answer" + f": {', '.join(of)}" * (len(rows) > 1), *cells] for cells, of in rows.items()]
 
 
 def _measured(score: Score) -> dict[str, Any]:
-    """Return what a score depends on beside the model, by this project's result."""
     facts = score.facts
-    told = {"truncated": bool(facts["cut"]), "lm-eval": facts["versions"]["lm-eval"]} | _settings(facts)
-    return {name: facts[name] for name in ("metric", "limit", "data")} | told
+    settings = {"truncated": bool(facts["cut"]), "lm-eval": facts["versions"]["lm-eval"]} | _settings(facts)
+    return {name: facts[name] for name in ("metric", "limit", "data")} | settings
 
 
 def _settings(facts: dict[str, Any]) -> dict[str, Any]:
@@ -179,8 +176,8 @@ def _cell(score: Score) -> str:
     task = TASKS[score.task]
     values = [score.scores[key] for key in _keys(task) if key in score.scores] or [score.value]
     rows = _constants(score) if task.suite == "kit19" else []
-    other = f" ({score.metric.split(',')[0]})" * (score.metric not in ("score", task.metric))
-    return _marked(values, rows) + "*" * score.limited + other
+    other_metric = f" ({score.metric.split(',')[0]})" * (score.metric not in ("score", task.metric))
+    return _marked(values, rows) + "*" * score.limited + other_metric
 
 
 def _marked(values: Sequence[float], constants: Sequence[Sequence[float]] = ()) -> str:
@@ -196,7 +193,7 @@ def _facts(score: Score) -> list[str]:
         end * 100 / bounds_of(score.metric)[1] for end in (*facts["intervals"][score.metric], facts["best"])
     )
     hashes = {name: digest[:16] for name, digest in facts["data"].items()}  # 40 digits would be masked as a secret
-    told = (_settings(facts), hashes, facts["versions"])
-    lists = ["; ".join(f"{name} {str(value)[:40]}" for name, value in part.items()) for part in told]
+    parts = (_settings(facts), hashes, facts["versions"])
+    lists = ["; ".join(f"{name} {str(value)[:40]}" for name, value in part.items()) for part in parts]
     n = f"{facts['n']:,}" + "*" * score.limited
     return [f"{low:.2f} to {high:.2f}", n, f"{best:.2f}", f"{facts['cut']:,}", *lists]

@@ -19,16 +19,17 @@ beside it."""
 
 
 def result_once(
-    path: Path, facts: dict[str, Any], compute: Callable[[], dict[str, Any]],
+    path: Path,
+    facts: dict[str, Any],
+    compute: Callable[[], dict[str, Any]],
     check: Callable[[Any], object] = lambda _: None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return the result in a file: the one that is there, else what `compute` returns, which is written.
 
     Args:
-        path: of the file; a hash of the facts stands in it, so that results of other facts stand beside.
+        path: a hash of the facts stands in it, so that results of other facts stand beside.
         facts: what the result is of, as JSON values.
-        compute: returns the result as JSON values; it may say more under `FACTS`, where the facts go.
-        check: of what the file holds; see `common.results.read_result`.
+        compute: returns JSON values; it may say more under `FACTS`, where the facts go.
 
     Raises:
         HunminError: the file is damaged, was edited, or is of other facts.
@@ -39,25 +40,25 @@ def result_once(
         stream.write(encoded(tree | {FACTS: tree.get(FACTS, {}) | facts}))
 
     tree = read_result(once_file(path, write), check, REMEDY, sealed=True)
-    told = tree.get(FACTS, {})
-    if settings_hash({key: told.get(key) for key in facts}) != settings_hash(plain(facts)):
+    stored = tree.get(FACTS, {})
+    if settings_hash({key: stored.get(key) for key in facts}) != settings_hash(plain(facts)):
         raise unfit(path, "it is of other facts than its name says", REMEDY)
     return tree
 
 
 def name_results(out: Path, name: str, facts: dict[str, dict[str, Any]]) -> dict[str, Path]:
-    """Return where the result of each task goes, and have it count from now on, in place of the one that did.
+    """Return the file for each task's result, and have it count from now on, in place of the one that did.
+
+    Results of tasks that are not named still count if they are of the same model.
 
     Args:
-        out: folder of scores; results of tasks that are not named still count if they are of the same model.
-        name: of the model, in reports.
         facts: task → what its result is of, with the hash of the "model".
 
     Raises:
         HunminError: what counts in the folder cannot be read.
     """
-    files = {task: f"{task}-{settings_hash(told)[:10]}.json" for task, told in facts.items()}
-    (model,) = {told["model"] for told in facts.values()}
+    files = {task: f"{task}-{settings_hash(task_facts)[:10]}.json" for task, task_facts in facts.items()}
+    (model,) = {task_facts["model"] for task_facts in facts.values()}
     before = read_board(out) if (out / BOARD).exists() else {}
     others = before["results"] if before.get("model") == model else {}
     with atomic_write(out / BOARD, "wb") as stream:
@@ -66,21 +67,17 @@ def name_results(out: Path, name: str, facts: dict[str, dict[str, Any]]) -> dict
 
 
 def read_board(out: Path) -> dict[str, Any]:
-    """Return the model's name in a folder of scores, its hash as "model", and the "results" that count by task.
-
-    Raises:
-        DamagedError: they were edited.
-    """
-    return dict(read_result(out / BOARD, lambda board: [board["model_name"], board["model"], {**board["results"]}],
-                            REMEDY, sealed=True))  # fmt: skip
+    """Return the model's name in a folder of scores, its hash as "model", and the "results" that count by task. Raises
+    DamagedError where they were edited."""
+    return dict(
+        read_result(
+            out / BOARD, lambda board: [board["model_name"], board["model"], {**board["results"]}], REMEDY, sealed=True
+        )
+    )
 
 
 def counted_results(out: Path, check: Callable[[Any], object]) -> list[dict[str, Any]]:
     """Return the results that count in a folder of scores, as far as they are there, under the model's name.
-
-    Args:
-        out: folder of scores.
-        check: of each result; see `common.results.read_result`.
 
     Raises:
         DamagedError: one of them is damaged, was edited, or is of another model or task.
@@ -92,11 +89,11 @@ def counted_results(out: Path, check: Callable[[Any], object]) -> list[dict[str,
             raise ValueError("it is of another model or task than board.json says")
         check(tree)
 
-    found = []
+    results = []
     for task, file in board["results"].items():
         if (path := out / "results" / file).exists():
-            found.append(
+            results.append(
                 read_result(path, partial(check_own, task=task), REMEDY, sealed=True)
                 | {"model_name": board["model_name"]}
             )
-    return found
+    return results

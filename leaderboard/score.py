@@ -40,7 +40,6 @@ def score_model(
     """Score a model where rows are there; return {"model": name, "tasks": {task: result}, "absent": {task: why}}.
 
     Args:
-        model: folder or name of a decoder.
         out: gets results/TASK-HASH.json, by the hash of model, rows, settings and versions, samples (answers only) and
             logs of the same names, and board.json, which names the results that count.
         held_out: an instruction build, for the suite instruct.
@@ -68,10 +67,13 @@ def score_model(
     }
     facts = {
         task.name: {
-            **common, "task": task.name, "data": {f.name: sha256_file(f) for f in paths},
+            **common,
+            "task": task.name,
+            "data": {f.name: sha256_file(f) for f in paths},
             "shots": settings.shots.get(task.name, 0),
-        } for task, paths in tasks
-    }  # fmt: skip
+        }
+        for task, paths in tasks
+    }
     with locked(out):
         files = name_results(out, name, facts)
         for task, paths in tasks:
@@ -82,7 +84,6 @@ def score_model(
 
 
 def _chosen(settings: LeaderboardSettings, held_out: Path | None) -> tuple[list[Any], dict[str, str]]:
-    """Return the tasks to score with their files, and why others are not scored."""
     known = {name: TASKS[name] for suite in settings.suites for name in SUITES[suite]}
     if "instruct" in settings.suites:
         if held_out is None:
@@ -90,7 +91,9 @@ def _chosen(settings: LeaderboardSettings, held_out: Path | None) -> tuple[list[
         known |= held_out_tasks(held_out)
     for name in {*settings.tasks, *settings.shots} - {*known}:
         raise UserError(f"no task '{name}'{nearest(name, [*known])}", f"known: {', '.join(known)}", "fix the name")
-    tasks, absent, data = [], {}, Path(settings.data) if settings.data else None
+    tasks = []
+    absent = {}
+    data = Path(settings.data) if settings.data else None
     for task in [known[name] for name in settings.tasks or known]:
         try:
             tasks.append((task, task_files(task, held_out if task.suite == "instruct" else data)))
@@ -111,13 +114,12 @@ def _result(
     log = out / "logs" / f"{key}.log"
     log.parent.mkdir(exist_ok=True)
     with open_log(log) as to, redirect_stdout(to), nullcontext() if sys.stderr.isatty() else redirect_stderr(to):
-        scores, told = _score(load(), task, settings, rows, out / "samples" / f"{key}.jsonl")
-    say(f"leaderboard: {name}, {task.name}: {task.metric} {scores[task.metric]:.4f} of {told['n']:,} rows")
-    return {"model_name": name, "results": {task.name: scores}, FACTS: told}
+        scores, facts = _score(load(), task, settings, rows, out / "samples" / f"{key}.jsonl")
+    say(f"leaderboard: {name}, {task.name}: {task.metric} {scores[task.metric]:.4f} of {facts['n']:,} rows")
+    return {"model_name": name, "results": {task.name: scores}, FACTS: facts}
 
 
 def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, answers: Path) -> list[dict[str, Any]]:
-    """Return the scores of a task, and the facts beside them; write the answers."""
     from lm_eval import tasks as shipped
     from lm_eval.evaluator import evaluate
 
@@ -128,8 +130,11 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
     chat = layout == "message" if instruct else settings.chat_template
     if chat and not template:
         raise UserError("the tokenizer has no chat template", "", "set leaderboard.chat_template to false")
-    ways: Any = {"multiple_choice": {"listed": settings.listed}, "social": {"groups": settings.groups},
-                 "instruction": {"use": task.use, "layout": layout}}  # fmt: skip
+    ways: Any = {
+        "multiple_choice": {"listed": settings.listed},
+        "social": {"groups": settings.groups},
+        "instruction": {"use": task.use, "layout": layout},
+    }
     inferred = ways.get(task.reads, {})
     metadata = {"data": str(rows if instruct else settings.data), **inferred}
     folders = [str(Path(str(shipped.__file__)).parent / "kobest"), str(tasks_folder())]
@@ -153,7 +158,10 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
     scores, samples = run(lm, apply_chat_template=chat, fewshot_as_multiturn=chat)
     if bad := [f"{key} {value}" for key, value in scores.items() if not math.isfinite(value)]:
         raise HunminError(f"{task.name} has {', '.join(bad)}", "a score is a number", "look at the model's answers")
-    constants = [{"answer": text, **run(other, log_samples=False)[0]} for text, other in _constants(task, loaded_task)]
+    constants = [
+        {"answer": text, **run(constant_model, log_samples=False)[0]}
+        for text, constant_model in _constants(task, loaded_task)
+    ]
     samples, intervals = samples[loaded_task.task_name], {}
     for key in scores:
         name, by = key.split(",")
@@ -163,16 +171,29 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
         for sample in samples:
             facts = {key: sample[key] for key in ("doc_id", "filter", "filtered_resps", *sample["metrics"])}
             stream.write(json.dumps(facts, ensure_ascii=False, default=str) + "\n")
-    return [scores, {
-        "suite": task.suite, "metric": task.metric, "kind": task.kind, "n": len(values), "limit": settings.limit,
-        "intervals": intervals, "constants": constants, "best": max(row[task.metric] for row in constants),
-        "cut": len(lm.cut), "prompts": "chat template" if chat else "plain text", "inferred": inferred,
-        "generation": loaded_task.config.generation_kwargs, "device": str(lm.device), "batch_size": lm.batch_size,
-    }]  # fmt: skip
+    return [
+        scores,
+        {
+            "suite": task.suite,
+            "metric": task.metric,
+            "kind": task.kind,
+            "n": len(values),
+            "limit": settings.limit,
+            "intervals": intervals,
+            "constants": constants,
+            "best": max(row[task.metric] for row in constants),
+            "cut": len(lm.cut),
+            "prompts": "chat template" if chat else "plain text",
+            "inferred": inferred,
+            "generation": loaded_task.config.generation_kwargs,
+            "device": str(lm.device),
+            "batch_size": lm.batch_size,
+        },
+    ]
 
 
 def _constants(task: BoardTask, loaded_task: Any) -> list[tuple[str, Any]]:
-    """Return answers given without reading the prompt, and the models that give them."""
+    """Return constant answers, given without reading the prompt, and the models that give them."""
     from leaderboard.models import ConstantLM
 
     docs = list(loaded_task.eval_docs)
@@ -195,7 +216,9 @@ def _constants(task: BoardTask, loaded_task: Any) -> list[tuple[str, Any]]:
 
 def interval(values: Sequence[Any], aggregate: Callable[[Any], float], resamples: int, seed: int) -> list[float]:
     """Return the ends of the 95% bootstrap interval of a metric, over what it keeps of each row."""
-    draw, n, rows = np.random.default_rng(seed), len(values), np.fromiter(values, dtype=object)
+    draw = np.random.default_rng(seed)
+    n = len(values)
+    rows = np.fromiter(values, dtype=object)
     if all(isinstance(value, float | int) for value in values):
         rows, aggregate = rows.astype(float), np.mean
     drawn = [float(aggregate(rows[draw.integers(n, size=n)])) for _ in range(resamples)]

@@ -58,7 +58,6 @@ def load_rows(name: str, data: Path | None, options: Row) -> tuple[list[Row], li
     """Return the rows of a task and its shots, as its task file takes them.
 
     Args:
-        name: a task of `TASKS`.
         data: folder with the files; for `instruct` a build's folder or its file of held-out rows.
         options: `listed` and `groups` as in the settings; `use` and `layout` ("plain", "message") of a build.
 
@@ -67,31 +66,27 @@ def load_rows(name: str, data: Path | None, options: Row) -> tuple[list[Row], li
     """
     task = TASKS[name]
     read, files = getattr(prepare, task.reads), task_files(task, data)
-    test, given = [*([r for r in prepared(path, lambda row: read(row, task, options)) if r] for path in files), []][:2]
+    test, shots = [*([r for r in prepared(path, lambda row: read(row, task, options)) if r] for path in files), []][:2]
     if not test:
         raise UserError(f"{files[0]} has no such rows of {options.get('use')!r}", "", 'name a use: "use": "copa"')
-    seen, asked = ({text_key(json.dumps(row, ensure_ascii=False)) for row in rows} for rows in (test, given))
+    seen, asked = ({text_key(json.dumps(row, ensure_ascii=False)) for row in rows} for rows in (test, shots))
     if seen & asked:
         raise UserError(f"{files[1]} holds a row of {files[0]}", "shots are never test rows", "take the row out")
-    return test, given
+    return test, shots
 
 
 def task_files(task: BoardTask, data: Path | None) -> list[Path]:
-    """Return the file with a task's rows, and that with its shots where there is one.
-
-    Raises:
-        UserError: there is none with rows.
-        DamagedError: a build's rows were edited.
-    """
+    """Return the file with a task's rows, and that with its shots where there is one. Raises UserError where there are
+    no rows, DamagedError where a build's were edited."""
     if data is not None and task.suite == "instruct":
         path = data / HELD_OUT if data.is_dir() else data
         check_unchanged(path, "build it again: hunmin instruct build RECIPE")
         return [path]
-    found = data and find_rows(data, task.name, task.files)
-    if not data or not found:
+    rows_file = data and find_rows(data, task.name, task.files)
+    if not data or not rows_file:
         names = ", ".join([f"{task.name}.{{{','.join(SUFFIXES)}}}", *task.files])
         raise UserError(f"{task.name}: no rows in {data}", f"looked for {names}", "put one of these files there")
-    return [found, *filter(None, [find_rows(data, f"{task.name}.fewshot")])]
+    return [rows_file, *filter(None, [find_rows(data, f"{task.name}.fewshot")])]
 
 
 def held_out_tasks(data: Path) -> dict[str, BoardTask]:

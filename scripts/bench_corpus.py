@@ -73,7 +73,7 @@ RULES: dict[str, tuple[dict[str, Any], float | None]] = {
 
 
 class Document(NamedTuple):
-    """A line of a corpus."""
+    """A line of a corpus, its text, and the text's bytes."""
 
     line: bytes
     text: str
@@ -81,14 +81,13 @@ class Document(NamedTuple):
 
 
 def read_documents(paths: list[str]) -> list[Document]:
-    """Return the documents of all corpora, in order."""
-    found = []
+    documents = []
     for path in paths:
         with decompression_errors(path), open_bytes(path) as stream:
             for line in stream:
                 text = orjson.loads(line)["text"]
-                found.append(Document(line.rstrip(b"\n") + b"\n", text, len(text.encode("utf-8", "replace"))))
-    return found
+                documents.append(Document(line.rstrip(b"\n") + b"\n", text, len(text.encode("utf-8", "replace"))))
+    return documents
 
 
 def sample(items: list[Any], sizes: list[int], megabytes: float) -> list[Any]:
@@ -107,7 +106,7 @@ def batches(texts: list[str]) -> list[list[str]]:
     """Return the texts in batches of the size in which the stage handles them."""
     numbers = (total // BATCH_CHARACTERS for total in accumulate(map(len, texts)))
     return [
-        [text for text, _ in some] for _, some in groupby(zip(texts, numbers, strict=True), key=lambda pair: pair[1])
+        [text for text, _ in pairs] for _, pairs in groupby(zip(texts, numbers, strict=True), key=lambda pair: pair[1])
     ]
 
 
@@ -124,8 +123,8 @@ class Parts:
         self.cleaned = [clean(text, self.rules, {}) for text in self.texts]
         self.split = [split_sentences(text) for text in self.cleaned]
         self.flat = [sentence for sentences in self.split for sentence in sentences]
-        kept = keep_sentences(self.flat, self.rules, {})
-        self.sentences = [one for one, keep in zip(self.flat, kept, strict=True) if keep]
+        keeps = keep_sentences(self.flat, self.rules, {})
+        self.sentences = [sentence for sentence, keep in zip(self.flat, keeps, strict=True) if keep]
 
     def works(self, part: str) -> dict[str, tuple[Callable[[], object], float | None]]:
         """Return the works of a part by name, each with the least MB/s."""
@@ -167,7 +166,7 @@ class Parts:
         return rows
 
     def decontaminate(self) -> list[Row]:
-        """Benchmark sentences found, by rule set."""
+        """Return the benchmark sentences found, by rule set, and the rates of searching for them."""
         start = cpu_seconds()
         benchmark = load_benchmark(self.benchmark_path)
         loaded = cpu_seconds()
@@ -210,7 +209,7 @@ def whole_way(documents: list[Document], benchmark: Path, folder: Path, megabyte
     ones, twos = zip(*rounds, strict=True)
     times = [alone.wall / both.wall for alone, both in rounds]
     on_small = run(small, 2)
-    one, two, cpu = (
+    one_worker, two_workers, cpu = (
         statistics.median(values)
         for values in ([run.wall for run in ones], [run.wall for run in twos], [run.cpu for run in ones])
     )
@@ -218,8 +217,8 @@ def whole_way(documents: list[Document], benchmark: Path, folder: Path, megabyte
     note = f"{' '.join(f'{ratio:.2f}' for ratio in times)}; {os.cpu_count()} cores in the machine"
     different = len({run.hash for run in (*ones, *twos)}) - 1
     return [
-        Row("whole way, one worker", size / cpu, "MB/s a core", speed, note=f"{size:.0f} MB, {one:.1f} s wall"),
-        Row("whole way, two workers", size / two, "MB/s", note=f"{two:.1f} s wall"),
+        Row("whole way, one worker", size / cpu, "MB/s a core", speed, note=f"{size:.0f} MB, {one_worker:.1f} s wall"),
+        Row("whole way, two workers", size / two_workers, "MB/s", note=f"{two_workers:.1f} s wall"),
         Row("two workers beside one, in a round", statistics.median(times), "x", gain, note=note),
         Row(f"memory of a worker at {little:.0f} MB", on_small.worker_peak / 1e9, "GB", 1.5, most=True),
         Row(f"memory of a worker at {size:.0f} MB", max(run.worker_peak for run in twos) / 1e9, "GB", 1.5, most=True),
@@ -232,7 +231,6 @@ PARTS = ("parse", "clean", "pii", "splitting", "decontaminate", "duplicates", "w
 
 
 def main() -> int:
-    """Measure and print."""
     parser = parser_of(__doc__, json=True)
     parser.add_argument("corpora", nargs="+", help="JSON Lines files, folders, globs")
     parser.add_argument("--benchmark", type=Path, required=True, help="folder of the evaluation data")
@@ -241,8 +239,8 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (default 3)")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {','.join(PARTS)}")
     options = parser.parse_args()
-    wanted = options.parts.split(",")
-    if unknown := set(wanted) - set(PARTS):
+    names = options.parts.split(",")
+    if unknown := set(names) - set(PARTS):
         parser.error(f"no part {', '.join(sorted(unknown))}; parts: {', '.join(PARTS)}")
     os.environ["HUNMIN_PII_KEY"] = KEY
     print(hardware())
@@ -251,15 +249,15 @@ def main() -> int:
     print(f"corpora: {len(documents):,} documents, {sum(sizes) / 1e6:.1f} MB of text")
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
-        few = sample(documents, sizes, options.part_megabytes if wanted != ["whole"] else 0)
+        few = sample(documents, sizes, options.part_megabytes if names != ["whole"] else 0)
         parts = Parts(few, options.benchmark, Path(folder), options.repeat)
         print(f"parts: {parts.megabytes:.1f} MB, {len(parts.texts):,} documents, {len(parts.sentences):,} sentences")
-        for name in wanted:
+        for name in names:
             if name == "whole":
-                found = whole_way(documents, options.benchmark, Path(folder), options.megabytes, options.repeat)
+                measured_rows = whole_way(documents, options.benchmark, Path(folder), options.megabytes, options.repeat)
             else:
-                found = parts.decontaminate() if name == "decontaminate" else parts.rates(name)
-            rows += print_rows(name, found)
+                measured_rows = parts.decontaminate() if name == "decontaminate" else parts.rates(name)
+            rows += print_rows(name, measured_rows)
     return finish(rows, options.json)
 
 

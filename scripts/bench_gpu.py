@@ -101,17 +101,22 @@ def make_tokenizer(folder: Path, vocabulary: int) -> Path:
 
 
 def settings_of(options: argparse.Namespace, row: dict[str, Any]) -> PretrainSettings:
-    """Return the run of a row."""
     shape = {"layers": options.layers, "hidden": options.hidden, "heads": max(1, options.hidden // 64)}
     shape |= {"dropout": 0.1, **{name: row[name] for name in OF_THE_MODEL if name in row}}
-    basic = {"model": shape, "packing": "full-sentences", "max_seq_len": options.length, "steps": 10**6,
-             "global_batch": options.batch, "micro_batch": options.micro, "optimizer": {"warmup_steps": 1000},
-             "validation_samples": 0}  # fmt: skip
+    basic = {
+        "model": shape,
+        "packing": "full-sentences",
+        "max_seq_len": options.length,
+        "steps": 10**6,
+        "global_batch": options.batch,
+        "micro_batch": options.micro,
+        "optimizer": {"warmup_steps": 1000},
+        "validation_samples": 0,
+    }
     return PretrainSettings(**{**basic, **{name: value for name, value in row.items() if name not in NO_SETTINGS}})
 
 
 def loop_of(options: argparse.Namespace, row: dict[str, Any], settings: PretrainSettings) -> Ours | Plain:
-    """Return the loop of a row: the project's, or the peer's."""
     if row.get("peer"):
         from transformers import BertTokenizerFast, DataCollatorForLanguageModeling
 
@@ -124,7 +129,7 @@ def loop_of(options: argparse.Namespace, row: dict[str, Any], settings: Pretrain
 
 
 def compile_layers_once(model: MaskedRowsModel) -> None:
-    """Have a model that is compiled as one graph share what is compiled of its layers."""
+    """Have the layers of a model that is compiled as one graph share what is compiled of them."""
     layers = model.hf_model.base_model.encoder.layer
     shared = torch.compiler.nested_compile_region(type(layers[0]).forward)
     for layer in layers:
@@ -158,30 +163,22 @@ def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, Any]]:
             seconds = time.perf_counter() - began
             rates.append(sum(map(float, counts)) / seconds)
             waits.append(step.waited / seconds)
-            found = figures(step, rates, waits)
-            yield {"name": name, **found, "seconds_to_be_ready": ready, "matrix_product_tflops": product / 1e12}
+            measured = figures(step, rates, waits)
+            yield {"name": name, **measured, "seconds_to_be_ready": ready, "matrix_product_tflops": product / 1e12}
         if row.get("profile") and gpu:
             yield {"name": name, **profile(step, min(3, steps))}
 
 
 def figures(step: Ours | Plain, rates: list[float], waits: list[float]) -> dict[str, Any]:
-    """Return what the rounds so far say.
-
-    Args:
-        step: the loop.
-        rates: tokens a second of each round.
-        waits: share of each round in which the data was waited for.
-    """
+    """Return the figures of the rounds so far: of their tokens a second, and their shares of waiting for data."""
     rate = statistics.median(rates)
-    found: dict[str, Any] = {
-        "tokens_per_second": rate, "rounds": rates, "data_wait": statistics.median(waits)
-    }  # fmt: skip
+    report: dict[str, Any] = {"tokens_per_second": rate, "rounds": rates, "data_wait": statistics.median(waits)}
     if isinstance(step, Ours):
         work = rate * step.flops
-        found |= {"tflops": work / 1e12, "mfu": work / device_peak(device()), "padding": step.loader.samples.padding}
+        report |= {"tflops": work / 1e12, "mfu": work / device_peak(device()), "padding": step.loader.samples.padding}
     if device().type == "cuda":
-        found["memory_gib"] = torch.cuda.max_memory_allocated() / 2**30
-    return found
+        report["memory_gib"] = torch.cuda.max_memory_allocated() / 2**30
+    return report
 
 
 def profile(step: Callable[[], Any], steps: int) -> dict[str, Any]:
@@ -209,24 +206,29 @@ def profile(step: Callable[[], Any], steps: int) -> dict[str, Any]:
 
 
 class Row:
-    """A process that compiles a row, waits until it may run, and then prints its figures.
+    """Process that compiles a row, waits until it may run, and then prints its figures.
 
     Args:
-        name: of the row.
-        options: of this script.
         said: where each line it prints is put, after its name; None follows when it has ended.
     """
 
     def __init__(self, name: str, options: argparse.Namespace, said: queue.Queue[tuple[str, str | None]]) -> None:
         command = [sys.executable, __file__, "--row", name, *(f"--{key}={getattr(options, key)}" for key in PASSED_ON)]
         caches = options.out / "compiled"
-        environment = {"TORCHINDUCTOR_CACHE_DIR": str(caches), "TRITON_CACHE_DIR": str(caches / "triton"),
-                       "TORCHINDUCTOR_COMPILE_THREADS": "4"}  # fmt: skip
+        environment = {
+            "TORCHINDUCTOR_CACHE_DIR": str(caches),
+            "TRITON_CACHE_DIR": str(caches / "triton"),
+            "TORCHINDUCTOR_COMPILE_THREADS": "4",
+        }
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
             env={**os.environ, **environment},
-        )  # fmt: skip
+        )
         threading.Thread(target=self._read, args=(name, said), daemon=True).start()
 
     def _read(self, name: str, said: queue.Queue[tuple[str, str | None]]) -> None:
@@ -236,13 +238,13 @@ class Row:
         said.put((name, None))
 
     def go(self) -> None:
-        """Let it run."""
+        """Let the process measure its row."""
         assert self.process.stdin
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
 
     def error(self) -> str:
-        """Return the last line that it wrote to its errors; "" where it has ended well."""
+        """Return the last line of the process's errors; "" where it has ended well."""
         if not self.process.returncode:
             return ""
         self._errors.seek(0)
@@ -257,14 +259,14 @@ def measure_together(
     """Compile rows beside each other, measure each alone, and return whether all are done in time.
 
     Args:
-        names: of the rows.
-        options: of this script.
         until: when it ends, by `time.monotonic`.
         note: is given what each row has found so far, by its `name`; `done` or `error` at its end.
     """
     said: queue.Queue[tuple[str, str | None]] = queue.Queue()
     rows = {name: Row(name, options, said) for name in names}
-    compiling, ready, measured = set(names), list[str](), ""
+    compiling = set(names)
+    ready = list[str]()
+    measured = ""
     patience = time.monotonic() + options.patience
     try:
         while compiling or ready or measured:
@@ -282,8 +284,8 @@ def measure_together(
                 note({"name": name, "error": error} if error else {"name": name, "done": True})
                 compiling.discard(name)
                 measured = "" if name == measured else measured
-            elif found := json.loads(line):
-                note(found)
+            elif part := json.loads(line):
+                note(part)
             else:
                 compiling.discard(name)
                 ready = sorted([*ready, name], key=names.index)
@@ -294,7 +296,6 @@ def measure_together(
 
 
 def main() -> int:
-    """Measure what is not measured yet."""
     parser = parser_of(__doc__)
     parser.add_argument("--out", type=Path, help="folder for gpu.json and gpu.md")
     parser.add_argument("--rows", nargs="*", default=list(ROWS), choices=ROWS, metavar="NAME", help=", ".join(ROWS))
@@ -314,9 +315,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=600, help="end after so many (default 600)")
     options = parser.parse_args()
     if options.row:
-        for found in measure(options, options.row):
-            print(json.dumps(found), flush=True)
-            if not found and not sys.stdin.readline():
+        for part in measure(options, options.row):
+            print(json.dumps(part), flush=True)
+            if not part and not sys.stdin.readline():
                 return 1
         return 0
     if options.out is None:
@@ -330,26 +331,26 @@ def main() -> int:
     )
     conditions = conditions_of(f"{shape}, medians of {options.rounds} rounds")
     path, until = options.out / "gpu.json", time.monotonic() + 60 * options.minutes
-    held, found = read_report(path), dict[str, dict[str, Any]]()
+    report, rows = read_report(path), dict[str, dict[str, Any]]()
 
     def note(part: dict[str, Any]) -> None:
-        row = found[part["name"]] = {"unfinished": True, **found.get(part["name"], {}), **part}
+        row = rows[part["name"]] = {"unfinished": True, **rows.get(part["name"], {}), **part}
         if row.pop("done", False) or "error" in row:
             del row["unfinished"]
         if "tokens_per_second" in part or "error" in part:
             print(f"{row['name']}: {part.get('tokens_per_second') or part.get('error')}", flush=True)
-        put_row(held, row, conditions, list(ROWS))
-        write_report(path, held)
+        put_row(report, row, conditions, list(ROWS))
+        write_report(path, report)
 
-    left = [name for name in options.rows if not holds_row(held, name, conditions)]
+    left = [name for name in options.rows if not holds_row(report, name, conditions)]
     while left:
         wave, left = left[: options.together], left[options.together :]
         if not measure_together(wave, options, until, note):
-            unfinished = [name for name in wave if "unfinished" in found.get(name, {"unfinished": True})]
+            unfinished = [name for name in wave if "unfinished" in rows.get(name, {"unfinished": True})]
             print(f"time is up: {', '.join([*unfinished, *left])} left for the next call", flush=True)
             break
-    print(write_report(path, held))
-    return int(any("error" in row for row in found.values()))
+    print(write_report(path, report))
+    return int(any("error" in row for row in rows.values()))
 
 
 if __name__ == "__main__":

@@ -55,13 +55,14 @@ class Way:
     """A model under training, and how its batches are padded.
 
     Args:
-        job: what is trained.
-        features: to train on.
         length: every batch is padded to it; None: to its own longest input.
     """
 
     def __init__(self, job: Job, features: Features, length: int | None = None) -> None:
-        self._job, self._task, self._features, self._length = job, get_task(job.task), features, length
+        self._job = job
+        self._task = get_task(job.task)
+        self._features = features
+        self._length = length
         self._device = torch.device(job.device)
         self._model = build_head(job, self._task, features.shared).to(self._device)
         self._optimizer = build_optimizer(self._model, job.training.learning_rate, job.training.weight_decay)
@@ -69,7 +70,6 @@ class Way:
         """Positions computed so far, padding included."""
 
     def step(self, batch: np.ndarray) -> None:
-        """Take an optimizer step."""
         # no input is longer: a multiple of the length is the length
         arrays = batch_arrays(self._features, batch, self._task, self._job.pad_id, self._length or 1)
         inputs = {name: torch.from_numpy(array).to(self._device) for name, array in arrays.items()}
@@ -102,11 +102,8 @@ def prepare(model: Path, data: Path, name: str, batch: int | None) -> tuple[Job,
 
 
 def measure(job: Job, features: Features, steps: int, rounds: int) -> list[Row]:
-    """Return the rows of training: each way, and how ours compares with the others.
-
-    Raises:
-        UserError: there are fewer inputs than a batch takes.
-    """
+    """Return the rows of training: each way, and how ours compares with the others. Raises UserError where there are
+    fewer inputs than a batch takes."""
     name, size, lengths = job.task, job.training.global_batch, features.lengths
     if len(lengths) < size:
         what = f"{name}: {len(lengths)} inputs to train on, {size} a batch"
@@ -124,7 +121,7 @@ def measure(job: Job, features: Features, steps: int, rounds: int) -> list[Row]:
         way.filled = 0
     examples: dict[str, list[float]] = {which: [] for which in ways}
     tokens: dict[str, list[float]] = {which: [] for which in ways}
-    held = dict.fromkeys(ways, 0)
+    text_tokens = dict.fromkeys(ways, 0)
     for _ in range(rounds):
         mine = [next(ours) for _ in range(steps)]
         batches = {
@@ -132,20 +129,20 @@ def measure(job: Job, features: Features, steps: int, rounds: int) -> list[Row]:
             "padded": np.array_split(random.permutation(np.concatenate(mine)), steps),
         }
         for which, way in ways.items():
-            some = batches.get(which, mine)
-            text, seconds = int(lengths[np.concatenate(some)].sum()), way.seconds(some)
-            held[which] += text
+            own_batches = batches.get(which, mine)
+            text, seconds = int(lengths[np.concatenate(own_batches)].sum()), way.seconds(own_batches)
+            text_tokens[which] += text
             examples[which].append(steps * size / seconds)
             tokens[which].append(text / seconds)
     rows = []
     for which, rates in examples.items():
-        note = f"{statistics.median(tokens[which]):,.0f} tokens/s, {held[which] / ways[which].filled:.0%} text"
+        note = f"{statistics.median(tokens[which]):,.0f} tokens/s, {text_tokens[which] / ways[which].filled:.0%} text"
         rows.append(Row(f"{name}, {which}", statistics.median(rates), "examples/s", note=note))
     note = f"batch {size}, {lengths.mean():.0f} tokens an input, at most {lengths.max()}, padded to {length}"
-    for (one, other), bar in BARS.items():
-        if one in ways:
-            ratio = statistics.median(a / b for a, b in zip(tokens[one], tokens[other], strict=True))
-            rows.append(Row(f"{name}, {one} to {other}", ratio, "x", bar, note=note))
+    for (way_name, base_name), bar in BARS.items():
+        if way_name in ways:
+            ratio = statistics.median(a / b for a, b in zip(tokens[way_name], tokens[base_name], strict=True))
+            rows.append(Row(f"{name}, {way_name} to {base_name}", ratio, "x", bar, note=note))
     return rows
 
 
@@ -162,7 +159,6 @@ def grouped(lengths: np.ndarray, size: int, epoch: int) -> list[np.ndarray]:
 
 
 def main() -> int:
-    """Measure and print."""
     parser = parser_of(__doc__, json=True)
     parser.add_argument("model", type=Path, help="an encoder's folder")
     parser.add_argument("--data", type=Path, required=True, help="folder with the benchmark's files")
@@ -179,11 +175,11 @@ def main() -> int:
     for name in options.task or TASKS:
         try:
             job, features = prepare(options.model, options.data, name, options.batch)
-            found = measure(job, features, options.steps, options.rounds)
+            measured = measure(job, features, options.steps, options.rounds)
         except UserError as error:
             print(f"error: {error}", file=sys.stderr)
             return error.exit_code
-        rows += print_rows(get_task(name).title, found)
+        rows += print_rows(get_task(name).title, measured)
     return finish(rows, options.json)
 
 

@@ -40,7 +40,6 @@ ENTRIES = 32_000
 
 
 def write_models(home: Path) -> None:
-    """Write home/encoder and home/decoder with their manifests."""
     names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *(f"낱말{number}" for number in range(ENTRIES - 5))]
     core = Tokenizer(models.WordLevel({name: number for number, name in enumerate(names)}, unk_token="<unk>"))
     core.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -60,7 +59,6 @@ def write_models(home: Path) -> None:
 
 
 def seconds(work: Callable[[], Any]) -> float:
-    """Return how long work takes."""
     begun = time.perf_counter()
     work()
     return time.perf_counter() - begun
@@ -79,13 +77,12 @@ def measured(folder: Path, check: Callable[[Path], Any], auto: Any) -> dict[str,
     with quiet():
         load = min(seconds(lambda: loaded(folder, auto)) for _ in range(2))
     size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
-    found = {"GB": size / 1e9, "first": first, "later": later, "load": load}
-    found |= {"first / load": first / load, "later / load": later / load}
-    return {"model": folder.name} | {name: round(value, 2) for name, value in found.items()}
+    figures = {"GB": size / 1e9, "first": first, "later": later, "load": load}
+    figures |= {"first / load": first / load, "later / load": later / load}
+    return {"model": folder.name} | {name: round(value, 2) for name, value in figures.items()}
 
 
 def main() -> None:
-    """Print a JSON line for each model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", help="where the temporary folder is made")
     with TemporaryDirectory(dir=parser.parse_args().folder) as folder:
@@ -93,8 +90,9 @@ def main() -> None:
         write_models(Path(folder))
         time.sleep(SETTLED / 1e9)
         for name, check, auto in (
-            ("encoder", read_model_folder, AutoModel), ("decoder", open_decoder, AutoModelForCausalLM)
-        ):  # fmt: skip
+            ("encoder", read_model_folder, AutoModel),
+            ("decoder", open_decoder, AutoModelForCausalLM),
+        ):
             print(json.dumps(measured(Path(folder, name), check, auto)), flush=True)
 
 

@@ -58,12 +58,10 @@ Step = Callable[[], torch.Tensor]
 
 @cache
 def device() -> torch.device:
-    """Return the device that training takes here."""
     return processes.join_processes(processes.place_process()).device
 
 
 def wait() -> None:
-    """Wait for what the device has to do."""
     if device().type == "cuda":
         torch.cuda.synchronize()
 
@@ -72,18 +70,20 @@ class Ours:
     """Steps of the project's training loop.
 
     Args:
-        settings: of the run.
-        tokens: token folder.
-        tokenizer: its tokenizer folder.
         unpadded: whether padded samples are computed text by text; None: as is faster here.
         world: processes that the model is compiled for.
         prepare: changes the model before its first step; None: nothing does.
     """
 
     def __init__(
-        self, settings: PretrainSettings, tokens: Path, tokenizer: Path,
-        unpadded: bool | None = None, world: int = 1, prepare: Callable[[MaskedRowsModel], None] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        settings: PretrainSettings,
+        tokens: Path,
+        tokenizer: Path,
+        unpadded: bool | None = None,
+        world: int = 1,
+        prepare: Callable[[MaskedRowsModel], None] | None = None,
+    ) -> None:
         shards = TokenShards(tokens)
         hf_model = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
         model = MaskedRowsModel(hf_model, half_type(settings.dtype))
@@ -153,17 +153,12 @@ class Texts(IterableDataset):  # type: ignore[type-arg]
 
 
 class Plain:
-    """Steps of a plain loop around transformers' model and collator.
-
-    Args:
-        settings: of the run.
-        tokens: token folder.
-        collator: makes batches of texts.
-        compiled: whether the model is compiled.
-    """
+    """Steps of a plain loop around transformers' model and collator."""
 
     def __init__(self, settings: PretrainSettings, tokens: Path, collator: Any, compiled: bool) -> None:
-        shards, self._settings, gpu = TokenShards(tokens), settings, device().type == "cuda"
+        shards = TokenShards(tokens)
+        self._settings = settings
+        gpu = device().type == "cuda"
         config = build_config(settings, shards.vocab_size, shards.special_ids)
         self._model = build_model(settings, config).to(device()).train()
         if compiled:
@@ -171,11 +166,13 @@ class Plain:
         self._optimizer = torch.optim.AdamW(
             self._model.parameters(), lr=settings.optimizer.learning_rate, weight_decay=0.01
         )
-        self._half, self._pad, self.waited = half_type(settings.dtype), shards.special_ids["pad"], 0.0
+        self._half = half_type(settings.dtype)
+        self._pad = shards.special_ids["pad"]
+        self.waited = 0.0
         texts = Texts(tokens, settings.max_seq_len)
-        self._source = iter(DataLoader(
-            texts, settings.micro_batch, num_workers=8 * gpu, collate_fn=collator, pin_memory=gpu
-        ))  # fmt: skip
+        self._source = iter(
+            DataLoader(texts, settings.micro_batch, num_workers=8 * gpu, collate_fn=collator, pin_memory=gpu)
+        )
 
     def __call__(self) -> torch.Tensor:
         """Take a step; seconds for which the data is waited for go into `waited`."""
@@ -210,7 +207,7 @@ def measure(loops: dict[str, Step], steps: int, rounds: int) -> dict[str, float]
             counts = [step() for _ in range(steps)]
             wait()
             rates[name].append(sum(map(float, counts)) / (time.perf_counter() - began))
-    return {name: statistics.median(found) for name, found in rates.items()}
+    return {name: statistics.median(per_round) for name, per_round in rates.items()}
 
 
 def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, steps: int, parts: bool) -> list[Row]:
@@ -222,10 +219,16 @@ def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, step
     gpu, peak = device().type == "cuda", measured_rate(device())
 
     def run(**changes: Any) -> PretrainSettings:
-        basic = {"model": {**shape, "dropout": 0.1}, "packing": "contiguous", "max_seq_len": options.length,
-                 "dtype": dtype,
-                 "steps": 10**6, "optimizer": {"warmup_steps": 1000},
-                 "global_batch": options.batch, "micro_batch": options.batch}  # fmt: skip
+        basic = {
+            "model": {**shape, "dropout": 0.1},
+            "packing": "contiguous",
+            "max_seq_len": options.length,
+            "dtype": dtype,
+            "steps": 10**6,
+            "optimizer": {"warmup_steps": 1000},
+            "global_batch": options.batch,
+            "micro_batch": options.batch,
+        }
         return PretrainSettings(**{**basic, **changes})
 
     def ours(unpadded: bool | None = None, **changes: Any) -> Ours:
@@ -256,9 +259,9 @@ def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, step
         Row("  its loader alone", loaded, "tokens/s", 2 * rate, note="on one core"),
         Row("  padding", 100 * mine.loader.samples.padding, "%", 1, most=True),
     ]
-    for name, other in rates.items():
+    for name, other_rate in rates.items():
         if name != "ours":
-            rows.append(Row(name, other, "tokens/s", note=f"ours is {rate / other:.2f} times as fast"))
+            rows.append(Row(name, other_rate, "tokens/s", note=f"ours is {rate / other_rate:.2f} times as fast"))
     bar = BAR if not gpu and shape["hidden"] == 256 else None
     rows.append(Row("ours beside plain", rate / rates["plain"], "x", bar))
     size = f"{shape['layers']} layers × {shape['hidden']}, {TokenShards(options.tokens).vocab_size:,} entries"
@@ -266,7 +269,6 @@ def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, step
 
 
 def main() -> int:
-    """Measure and print."""
     parser = parser_of(__doc__, json=True)
     parser.add_argument("--tokens", type=Path, required=True, help="finished token folder")
     parser.add_argument("--tokenizer", type=Path, required=True, help="its tokenizer folder")

@@ -46,7 +46,6 @@ ENOUGH = 200
 
 
 def load_compiled_code(tokenizer: Path) -> Encoder:
-    """Return an encoder that has encoded a sentence."""
     encoder = Encoder(load_tokenizer(tokenizer), tokenizer)
     encoder.encode(pa.array([["첫 문장"]], pa.list_(pa.string())))
     return encoder
@@ -72,11 +71,7 @@ def measure_training(corpus: Path, vocab_size: int, megabytes: float, tokenizer:
 
 
 def measure_encoder(corpus: Path, tokenizer: Path, hf_share: float, bars: bool) -> list[Row]:
-    """Return the rows of one core: ours, HF's, the ratio.
-
-    Raises:
-        SystemExit: an id differs.
-    """
+    """Return the rows of one core: ours, HF's, the ratio. Raises SystemExit where an id differs."""
     encoder = load_compiled_code(tokenizer)  # what is made ready once is not the rate
     loaded, separator = encoder.tokenizer, encoder.special_ids["sep"]
     every = max(1, round(1 / hf_share))
@@ -86,11 +81,11 @@ def measure_encoder(corpus: Path, tokenizer: Path, hf_share: float, bars: bool) 
         for start in range(0, group.num_rows, BATCH_DOCUMENTS):
             documents = group.column("sentences").slice(start, BATCH_DOCUMENTS)
             text = [sentence for document in documents.to_pylist() for sentence in document]
-            held = sum(len(sentence.encode()) for sentence in text)
+            batch_bytes = sum(len(sentence.encode()) for sentence in text)
             begin = time.process_time()
             batch = encoder.encode(documents)
             ours += time.process_time() - begin
-            size, tokens, number = size + held, tokens + len(batch.tokens_T), number + 1
+            size, tokens, number = size + batch_bytes, tokens + len(batch.tokens_T), number + 1
             if number % every != 1 % every:
                 continue
             begin = time.process_time()
@@ -100,7 +95,7 @@ def measure_encoder(corpus: Path, tokenizer: Path, hf_share: float, bars: bool) 
             # no text gives [SEP]: what is left without it are the sentences
             if not np.array_equal(flat, batch.tokens_T[batch.tokens_T != separator]):
                 raise SystemExit(f"batch {number}: ids differ from HF's")
-            hf_size, hf_tokens, lines = hf_size + held, hf_tokens + len(flat), lines + len(text)
+            hf_size, hf_tokens, lines = hf_size + batch_bytes, hf_tokens + len(flat), lines + len(text)
     ratio = (size / ours) / (hf_size / theirs)
     return [
         Row("ours", size / 1e6 / ours, "MB/s", note=f"{tokens / ours / 1e6:.2f}M tokens/s; {size / 1e6:.0f} MB"),
@@ -133,7 +128,6 @@ def measure_workers(corpus: Path, tokenizer: Path, repeat: int, bars: bool) -> l
 
 
 def main() -> int:
-    """Measure and print."""
     parser = parser_of(__doc__, json=True)
     parser.add_argument("--corpus", type=Path, required=True, help="finished corpus folder")
     parser.add_argument("--vocab-size", type=int, default=32_000)

@@ -94,7 +94,6 @@ def count_calls(tree: Path, settings: dict[str, Any], folder: Path) -> Counter[s
 
 
 def main() -> int:
-    """Measure, print, and return the exit code."""
     parser = parser_of(__doc__, json=True)
     parser.add_argument("--other", type=Path, required=True, help="another checkout")
     parser.add_argument("--units", type=int, default=5000)

@@ -61,13 +61,11 @@ Alteration = Callable[[list[str], list[str], random.Random], "str | None"]
 
 
 def remove_space(words: list[str], around: list[str], rng: random.Random) -> str | None:
-    """Return the sentence with one blank removed."""
     place = rng.randrange(1, len(words)) if len(words) > 1 else 0
     return " ".join([*words[: place - 1], words[place - 1] + words[place], *words[place + 1 :]]) if place else None
 
 
 def change_josa(words: list[str], around: list[str], rng: random.Random) -> str | None:
-    """Return the sentence with the particle of one word changed."""
     places = [i for i, word in enumerate(words) if len(word) > 1 and word[-1] in JOSA]
     place = rng.choice(places) if places else -1
     return " ".join(w[:-1] + JOSA[w[-1]] if i == place else w for i, w in enumerate(words)) if places else None
@@ -81,7 +79,6 @@ def change_punctuation(words: list[str], around: list[str], rng: random.Random) 
 
 
 def replace_word(words: list[str], around: list[str], rng: random.Random) -> str | None:
-    """Return the sentence with one word replaced by a word of the corpus."""
     others, place = rng.choice(around).split(), rng.randrange(max(len(words), 1))
     return " ".join([*words[:place], rng.choice(others), *words[place + 1 :]]) if len(words) > 1 and others else None
 
@@ -100,16 +97,16 @@ ALTERATIONS: dict[str, Alteration] = {
 def read_sentences(paths: list[str], limit: int, seed: int) -> list[tuple[str, str]]:
     """Return (file, sentence) of at most `limit` sentences (0: all), as many from each file where it has them."""
     rng = random.Random(seed)
-    found: list[tuple[str, str]] = []
+    drawn: list[tuple[str, str]] = []
     pools = []
     for path in paths:
         with decompression_errors(path), open_bytes(path) as stream:
             pools.append([(stem(path), s) for line in stream for s in split_sentences(orjson.loads(line)["text"])])
     for number, pool in enumerate(sorted(pools, key=len)):
-        share = -(-(limit - len(found)) // (len(pools) - number)) if limit else len(pool)
-        found += rng.sample(pool, min(share, len(pool)))
-    rng.shuffle(found)
-    return found
+        share = -(-(limit - len(drawn)) // (len(pools) - number)) if limit else len(pool)
+        drawn += rng.sample(pool, min(share, len(pool)))
+    rng.shuffle(drawn)
+    return drawn
 
 
 def alter_all(kind: str, texts: list[str], around: list[str], limit: int, seed: int) -> list[str]:
@@ -120,7 +117,6 @@ def alter_all(kind: str, texts: list[str], around: list[str], limit: int, seed: 
 
 
 def check_oracle(benchmark: list[BenchmarkSentence], options: argparse.Namespace) -> int:
-    """Print the table of differing decisions and return the exit code."""
     records = sorted({(sentence.task, sentence.guid) for sentence in benchmark})
     drawn = set(random.Random(options.seed).sample(records, min(options.records, len(records))))
     benchmark = [sentence for sentence in benchmark if (sentence.task, sentence.guid) in drawn]
@@ -133,9 +129,9 @@ def check_oracle(benchmark: list[BenchmarkSentence], options: argparse.Namespace
     wrong = 0
     for threshold in THRESHOLDS:
         criteria = Criteria(threshold=threshold, bigram_threshold=threshold)
-        found = Decontaminator.build(benchmark, criteria).match(real + altered)
+        matches = Decontaminator.build(benchmark, criteria).match(real + altered)
         expected = Oracle(benchmark, criteria).match(real + altered)
-        differ = sum(a != b for a, b in zip(found, expected, strict=True))
+        differ = sum(a != b for a, b in zip(matches, expected, strict=True))
         wrong += differ
         counts = [sum(hit is not None for hit in part) for part in (expected[: len(real)], expected[len(real) :])]
         print(f"{threshold:>5}{counts[0]:>11,}{counts[1]:>9,}{differ:>9,}", flush=True)
@@ -220,9 +216,11 @@ def check_sources(benchmark: list[BenchmarkSentence], options: argparse.Namespac
 
 
 def print_alarms(
-    real: list[tuple[str, str]], hits: list[Hit | None], texts: dict[tuple[str, str], list[str]],
+    real: list[tuple[str, str]],
+    hits: list[Hit | None],
+    texts: dict[tuple[str, str], list[str]],
     options: argparse.Namespace,
-) -> bool:  # fmt: skip
+) -> bool:
     """Print what was found in the real text, by file, and a sample; return whether false alarms are at most 0.02%."""
     counts: dict[str, Counter[str]] = {"sentences": Counter(name for name, _ in real)}
     counts |= {"quotation": Counter(), "false alarm": Counter()}
@@ -246,7 +244,9 @@ def print_alarms(
 
 def shared_run(sentence: str, texts: list[str]) -> tuple[int, bool]:
     """Return the longest run of letters shared with a text, and whether it is all of that or of the sentence."""
-    letters, longest, whole = exact_key(sentence), 0, False
+    letters = exact_key(sentence)
+    longest = 0
+    whole = False
     for text in map(exact_key, [*texts, " ".join(texts)]):
         for start in range(len(letters)):
             while start + longest < len(letters) and letters[start : start + longest + 1] in text:
@@ -256,7 +256,6 @@ def shared_run(sentence: str, texts: list[str]) -> tuple[int, bool]:
 
 
 def main() -> int:
-    """Run one of the checks."""
     parser = parser_of(__doc__)
     parser.add_argument("check", choices=["oracle", "planted", "sources"])
     parser.add_argument("benchmark")

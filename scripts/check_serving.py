@@ -165,15 +165,24 @@ def write_embedder(folder: Path, kind: str, sample: Path) -> Path:
 
 
 def served(program: Program, model: Path, width: int, programs: Path) -> dict[str, Any]:
-    """Return the ids and vectors that a program gives."""
     node, place = program.script.startswith(READ), programs / program.name.partition(",")[0]
     script = place / ("serve.mjs" if node else "serve.py")
     script.write_text(program.script)
-    given = {"folder": str(model), "file": str(model / program.file), "length": LENGTH, "width": width, "texts": TEXTS}
+    request = {
+        "folder": str(model),
+        "file": str(model / program.file),
+        "length": LENGTH,
+        "width": width,
+        "texts": TEXTS,
+    }
     done = subprocess.run(
-        ["node" if node else sys.executable, str(script)], input=json.dumps(given), capture_output=True, text=True,
-        cwd=place, env={**os.environ, "PYTHONPATH": str(place), "HF_HUB_OFFLINE": "1"},
-    )  # fmt: skip
+        ["node" if node else sys.executable, str(script)],
+        input=json.dumps(request),
+        capture_output=True,
+        text=True,
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(place), "HF_HUB_OFFLINE": "1"},
+    )
     if done.returncode:
         raise RuntimeError(f"{program.name}: {done.stderr[-2000:]}")
     return dict(json.loads(done.stdout.splitlines()[-1]))
@@ -182,7 +191,7 @@ def served(program: Program, model: Path, width: int, programs: Path) -> dict[st
 def compared(kind: str, model: Path, programs: Path) -> Iterator[Row]:
     """Yield a model's figures in each program; llama.cpp is refused for types that it does not compute."""
     own = load_model(model, "cpu")
-    wanted, all_ids = own.encode(TEXTS, normalize_embeddings=True), own.tokenizer(TEXTS)["input_ids"]
+    expected, all_ids = own.encode(TEXTS, normalize_embeddings=True), own.tokenizer(TEXTS)["input_ids"]
     try:
         export_gguf(model)
     except UserError:
@@ -192,19 +201,18 @@ def compared(kind: str, model: Path, programs: Path) -> Iterator[Row]:
     for program in PROGRAMS:
         if not (model / program.file).is_file():
             continue
-        found = served(program, model, wanted.shape[1], programs)
-        vectors = np.array(found["vectors"])
+        answer = served(program, model, expected.shape[1], programs)
+        vectors = np.array(answer["vectors"])
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         # node-llama-cpp puts the marks around a text when it computes the vector
-        other = sum(ids not in (whole, whole[1:-1]) for ids, whole in zip(found["ids"], all_ids, strict=True))
-        note = f"largest difference of an entry {np.abs(vectors - wanted).max():.1e}"
-        least = float((vectors * wanted).sum(1).min())
+        different = sum(ids not in (whole, whole[1:-1]) for ids, whole in zip(answer["ids"], all_ids, strict=True))
+        note = f"largest difference of an entry {np.abs(vectors - expected).max():.1e}"
+        least = float((vectors * expected).sum(1).min())
         yield Row(f"{kind}, {program.name}", 1 - least, "1 - cosine", program.most, True, note)
-        yield Row(f"{kind}, {program.name}: other ids", other, "texts", 0, True)
+        yield Row(f"{kind}, {program.name}: other ids", different, "texts", 0, True)
 
 
 def check(into: Path, kinds: list[str]) -> list[Row]:
-    """Return the figures of architectures, having written models and programs into a folder."""
     quiet_libraries()
     into = into.resolve()
     fetch(into)

@@ -62,16 +62,15 @@ def load_texts(paths: list[str]) -> tuple[list[BenchmarkSentence], Texts]:
     return benchmark, {name: " ".join(parts) for name, parts in texts.items()}
 
 
-def read_sentences(given: str) -> list[str]:
+def read_sentences(source_name: str) -> list[str]:
     """Return the sentences of a file or folder of documents, given as PATH or PATH=FIELD."""
-    path, _, field = given.partition("=")
+    path, _, field = source_name.partition("=")
     source = SourceSettings(path=path, **({"text_field": field} if field else {}))
     documents = (document for file in list_files([source]) for document in read_documents(file, BLOCK_BYTES))
     return [sentence for document in documents for sentence in split_sentences(document.text)]
 
 
 def digest(text: str) -> str:
-    """Return 16 hex digits that stand for a text."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -83,15 +82,14 @@ def kind_of(rule: str, letters: int) -> str:
 
 
 def draw(options: argparse.Namespace) -> int:
-    """Print the drawn pairs."""
     benchmark, texts = load_texts(options.benchmark)
     decontaminator = Decontaminator.build(benchmark)
     pools: dict[str, dict[tuple[str, str], tuple[str, str, Hit]]] = {kind: {} for kind in QUOTAS}
-    for given in sorted(options.corpus):
-        source = stem(given.partition("=")[0])
+    for source_path in sorted(options.corpus):
+        source = stem(source_path.partition("=")[0])
         if source in options.leave_out:
             continue
-        sentences = read_sentences(given)
+        sentences = read_sentences(source_path)
         for sentence, hit in zip(sentences, decontaminator.match(sentences), strict=True):
             if hit is not None:
                 pair = exact_key(sentence), exact_key(texts[hit[:2]])
@@ -114,8 +112,8 @@ def score(options: argparse.Namespace) -> int:
     decontaminator = Decontaminator.build(benchmark)
     there = {
         name: sentence
-        for given in options.corpus
-        for sentence in read_sentences(given)
+        for source_path in options.corpus
+        for sentence in read_sentences(source_path)
         if (name := digest(sentence)) in names
     }
     hits = dict(zip(there, decontaminator.match(list(there.values())), strict=True))
@@ -130,23 +128,23 @@ def score(options: argparse.Namespace) -> int:
         truth = "false" if row["label"] == "false" else "true"
         kinds = {kind_of(row["rule"], int(row["letters"])), "all"} | {row["rule"]} - {"exact"}
         for kind in kinds:
-            one = counts.setdefault((row["draw"], kind), Counter())
-            one.update([row["label"], *([f"{truth} found"] if hit else [])])
+            labels = counts.setdefault((row["draw"], kind), Counter())
+            labels.update([row["label"], *([f"{truth} found"] if hit else [])])
     print(f"{hardware()}\n{len(there)} of {len(names)} labelled sentences are in the files\n")
     columns = ["same", "near", "false", "true found", "false found"]
     print(f"{'draw':6}{'kind':10}" + "".join(f"{column:>13}" for column in columns) + f"{'precision':>11}  95%")
     order = ["exact", "short", "near", "words", "bigrams", "embedded", "fragment", "all"]
     for draw_number, kind in sorted(counts, key=lambda key: (key[0], order.index(key[1]))):
-        one = counts[draw_number, kind]
-        true, found = one["true found"], one["true found"] + one["false found"]
-        low, high = wilson(true, found)
-        cells = "".join(f"{one[column]:>13}" for column in columns)
-        print(f"{draw_number:6}{kind:10}{cells}{true / max(found, 1):>11.3f}  {low:.3f}–{high:.3f}")
+        labels = counts[draw_number, kind]
+        true, all_found = labels["true found"], labels["true found"] + labels["false found"]
+        low, high = wilson(true, all_found)
+        cells = "".join(f"{labels[column]:>13}" for column in columns)
+        print(f"{draw_number:6}{kind:10}{cells}{true / max(all_found, 1):>11.3f}  {low:.3f}–{high:.3f}")
     return int(len(there) < len(names))
 
 
 def wilson(true: int, count: int) -> tuple[float, float]:
-    """Return the interval of 95% of a share."""
+    """Return the Wilson interval of 95% of a share."""
     if not count:
         return 0.0, 1.0
     share, square = true / count, NORMAL_95**2 / count
@@ -156,7 +154,6 @@ def wilson(true: int, count: int) -> tuple[float, float]:
 
 
 def main() -> int:
-    """Draw, or score."""
     parser = parser_of(__doc__)
     parser.add_argument("what", choices=["draw", "score"])
     parser.add_argument("corpus", nargs="+")

@@ -50,7 +50,7 @@ BESIDE = {
     *("DRIVER_LICENSE/hyphen", "HEALTH_INSURANCE/hyphen", "CARD/hyphen", "VEHICLE_PLATE/two digits"),
 }
 ORDINARY = [form for form in FORMS if "/".join(form.kind) in BESIDE]
-"""What stands beside a value that is looked at."""
+"""Forms that stand beside a value that is looked at."""
 WITHOUT = 5
 """One text in so many holds no personal data."""
 
@@ -100,19 +100,19 @@ class Count:
         return (self.recall + share / 2 + spread) / (1 + share)
 
 
-def matched(text: str, span: dict[str, Any], found: list[Span]) -> list[Span]:
+def matched(text: str, span: dict[str, Any], spans: list[Span]) -> list[Span]:
     """Return the spans that make a value found; none where they do not."""
     first, last = span["within"]
-    pieces = [one for one in found if one.type == span["type"] and one.start < span["end"] and span["start"] < one.end]
+    pieces = [hit for hit in spans if hit.type == span["type"] and hit.start < span["end"] and span["start"] < hit.end]
     places = [place for place in range(span["start"], span["end"]) if text[place].isalnum()]
     needed = {places[0], places[-1], *identifying(text, span)}
-    held = {place for one in pieces for place in range(one.start, one.end)}
-    fits = not any(text[place].isalnum() for place in held if not first <= place < last)
-    return pieces if fits and needed <= held else []
+    covered = {place for hit in pieces for place in range(hit.start, hit.end)}
+    fits = not any(text[place].isalnum() for place in covered if not first <= place < last)
+    return pieces if fits and needed <= covered else []
 
 
 class Scores:
-    """What was counted over texts."""
+    """Counts over texts, by type and by kind, and examples of errors."""
 
     def __init__(self) -> None:
         self.types: dict[str, Count] = defaultdict(Count)
@@ -121,19 +121,18 @@ class Scores:
         self.without: Counter[str] = Counter()
         self.examples: dict[tuple[str, str, str], list[str]] = defaultdict(list)
 
-    def add(self, case: dict[str, Any], found: list[Span]) -> None:
-        """Count one text."""
+    def add(self, case: dict[str, Any], hits: list[Span]) -> None:
         text = case["text"]
         if not case["spans"]:
             self.without[case["kind"]] += 1
-            self.alarms[case["kind"]] += [shown(text, span, True) for span in found]
+            self.alarms[case["kind"]] += [shown(text, span, True) for span in hits]
             return
-        held = {place for span in found for place in range(span.start, span.end)}
-        marked = by_span(case, found)
+        covered = {place for span in hits for place in range(span.start, span.end)}
+        marked = by_span(case, hits)
         false = set(marked.false)
         for span in case["spans"]:
             gold = Span(span["start"], span["end"], span["type"])
-            pieces = matched(text, span, found)
+            pieces = matched(text, span, hits)
             false -= set(pieces)
             axes = (("form", span["form"]), ("carrier", case["carrier"]), ("habit", span["habit"]))
             counts = [self.types[span["type"]], *(self.kinds[span["type"], axis, name] for axis, name in axes)]
@@ -141,19 +140,19 @@ class Scores:
                 count.gold += 1
                 count.right += bool(pieces)
                 count.exact += gold not in marked.missed
-                count.clear += any(place not in held for place in identifying(text, span))
+                count.clear += any(place not in covered for place in identifying(text, span))
             if not pieces:
                 near = [
-                    f"{one.type} {text[one.start : one.end]!r}"
-                    for one in found
-                    if one.start < gold.end and gold.start < one.end
+                    f"{hit.type} {text[hit.start : hit.end]!r}"
+                    for hit in hits
+                    if hit.start < gold.end and gold.start < hit.end
                 ]
                 for axis, name in axes:
                     self.examples[span["type"], axis, name].append(
                         f"{shown(text, gold, True)}   got: {', '.join(near) or '-'}"
                     )
-        for one in false:
-            self.types[one.type].false += 1
+        for hit in false:
+            self.types[hit.type].false += 1
 
 
 def print_scores(scores: Scores, errors: int) -> bool:
@@ -191,7 +190,6 @@ def print_scores(scores: Scores, errors: int) -> bool:
 
 
 def main() -> int:
-    """Draw, search, print and return the exit code."""
     parser = parser_of(__doc__)
     parser.add_argument("--texts", type=int, default=60000, help="how many texts (default 60000)")
     parser.add_argument("--seed", type=int, default=42)
@@ -208,8 +206,8 @@ def main() -> int:
         with atomic_write(options.out, as_given=True) as stream:
             stream.writelines(json.dumps(case, ensure_ascii=False) + "\n" for case in cases)
     scores = Scores()
-    for case, found in zip(cases, find_many([case["text"] for case in cases]), strict=True):
-        scores.add(case, found)
+    for case, hits in zip(cases, find_many([case["text"] for case in cases]), strict=True):
+        scores.add(case, hits)
     return 0 if print_scores(scores, options.errors) else 1
 
 

@@ -48,7 +48,6 @@ CAUSAL = 0.25
 
 
 def settings_of(variant: str, rate: float, seed: int, flops: float, vocab_size: int) -> PretrainSettings:
-    """Return the run of a variant whose training takes so many FLOPs."""
     change = VARIANTS[variant]
     tree: dict[str, Any] = {
         "masking": {"rate": 0.3}, "packing": "packed", "max_seq_len": 64, "global_batch": 8, "micro_batch": 8,
@@ -73,7 +72,6 @@ def settings_of(variant: str, rate: float, seed: int, flops: float, vocab_size: 
 
 
 def train(run: Path, settings: PretrainSettings) -> dict[str, Any]:
-    """Return held-out loss, steps and parameters of a run."""
     torch.set_num_threads(1)
     shards, cpu = TokenShards(run / "tokens"), torch.device("cpu")
     model = MaskedRowsModel(build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids)))
@@ -93,21 +91,20 @@ def train(run: Path, settings: PretrainSettings) -> dict[str, Any]:
 def results(options: Any, jobs: list[tuple[str, float, int]]) -> Iterator[dict[str, Any]]:
     """Yield the result of each job, from what is kept or by a process of its own."""
 
-    def one(job: tuple[str, float, int]) -> dict[str, Any]:
-        kept = options.out / f"{'-'.join(map(str, job)).replace(' ', '').replace(',', '-')}-{options.flops:g}.json"
-        if not kept.exists():
+    def result_of(job: tuple[str, float, int]) -> dict[str, Any]:
+        file = options.out / f"{'-'.join(map(str, job)).replace(' ', '').replace(',', '-')}-{options.flops:g}.json"
+        if not file.exists():
             command = [sys.executable, __file__, str(options.run), "--flops", str(options.flops), "--job"]
             command += map(str, job)
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            kept.write_text(done.stdout)
-        return {"variant": job[0], "rate": job[1], "seed": job[2], **json.loads(kept.read_text())}
+            file.write_text(done.stdout)
+        return {"variant": job[0], "rate": job[1], "seed": job[2], **json.loads(file.read_text())}
 
     with ThreadPoolExecutor(options.jobs) as pool:
-        yield from pool.map(one, jobs)
+        yield from pool.map(result_of, jobs)
 
 
 def main() -> int:
-    """Print the table."""
     parser = parser_of(__doc__)
     parser.add_argument("run", type=Path, help="a run's folder with tokens and tokenizer")
     parser.add_argument("--flops", type=float, default=6e12, help="of each training run")

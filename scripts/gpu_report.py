@@ -30,52 +30,47 @@ def device() -> str:
 def conditions_of(shape: str) -> dict[str, str]:
     """Return what a figure depends on beside its row: the device, the versions, and the shape of the model."""
     versions = {name: metadata.version(name) for name in ("torch", "transformers", "deepspeed")}
-    given = {"CUDA": str(torch.version.cuda), "cuDNN": str(torch.backends.cudnn.version())}
-    return {"device": device(), **versions, **given, "Python": platform.python_version(), "shape": shape}
+    libraries = {"CUDA": str(torch.version.cuda), "cuDNN": str(torch.backends.cudnn.version())}
+    return {"device": device(), **versions, **libraries, "Python": platform.python_version(), "shape": shape}
 
 
 def read_report(path: Path) -> dict[str, Any]:
     """Return what has been measured so far: `rows`, by name, and `run`."""
-    held: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
-    return {"rows": [], "run": None, **held}
+    report: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
+    return {"rows": [], "run": None, **report}
 
 
-def holds_row(held: dict[str, Any], name: str, conditions: dict[str, str]) -> bool:
+def holds_row(report: dict[str, Any], name: str, conditions: dict[str, str]) -> bool:
     """Return whether a row has been measured under these conditions, all its rounds."""
     return any(
-        row["name"] == name and "tokens_per_second" in row and "unfinished" not in row
+        row["name"] == name
+        and "tokens_per_second" in row
+        and "unfinished" not in row
         and row["conditions"] == conditions
-        for row in held["rows"]
-    )  # fmt: skip
+        for row in report["rows"]
+    )
 
 
-def put_row(held: dict[str, Any], row: dict[str, Any], conditions: dict[str, str], order: list[str]) -> None:
-    """Put a row in, in the place of an earlier one of that name, whatever that was measured under.
-
-    Args:
-        held: what `read_report` returned.
-        row: its figures, with `name`.
-        conditions: see `conditions_of`.
-        order: names in the order of the table.
-    """
+def put_row(report: dict[str, Any], row: dict[str, Any], conditions: dict[str, str], order: list[str]) -> None:
+    """Put a row in, in the place of an earlier one of that name, whatever that was measured under; names in `order`."""
     row = {**row, "conditions": conditions, "date": time.strftime("%Y-%m-%d")}
-    rows = [other for other in held["rows"] if other["name"] != row["name"] and other["name"] in order]
-    held["rows"] = sorted([*rows, row], key=lambda other: order.index(other["name"]))
+    rows = [earlier for earlier in report["rows"] if earlier["name"] != row["name"] and earlier["name"] in order]
+    report["rows"] = sorted([*rows, row], key=lambda earlier: order.index(earlier["name"]))
 
 
-def write_report(path: Path, held: dict[str, Any]) -> str:
+def write_report(path: Path, report: dict[str, Any]) -> str:
     """Write the report, JSON to `path` and Markdown beside it, and return the Markdown."""
     groups: dict[str, list[dict[str, Any]]] = {}
-    for row in held["rows"]:  # rows of other conditions never stand in one table
+    for row in report["rows"]:  # rows of other conditions never stand in one table
         groups.setdefault(json.dumps(row["conditions"]), []).append(row)
     parts = [_table(rows) for rows in groups.values()]
-    if run := held["run"]:
+    if run := report["run"]:
         lines = [f"- {row['name']}: {row['value']:,.4g} {row['unit']} {row['note']}".strip() for row in run["rows"]]
         parts.append("\n".join([f"Killed and resumed ({_text(run)}):", "", *lines]))
     text = "\n\n".join(parts) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     for file, content in (
-        (path, json.dumps(held, indent=1, ensure_ascii=False) + "\n"),
+        (path, json.dumps(report, indent=1, ensure_ascii=False) + "\n"),
         (path.with_suffix(".md"), text),
     ):
         with atomic_write(file) as stream:
@@ -84,13 +79,15 @@ def write_report(path: Path, held: dict[str, Any]) -> str:
 
 
 def _text(measured: dict[str, Any]) -> str:
-    conditions = [f"{name} {value}" if name not in ("device", "shape") else value
-                  for name, value in measured["conditions"].items() if value]  # fmt: skip
+    conditions = [
+        f"{name} {value}" if name not in ("device", "shape") else value
+        for name, value in measured["conditions"].items()
+        if value
+    ]
     return ", ".join([measured["date"], *conditions])
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
-    """Return rows that were measured under the same conditions as a Markdown table."""
     heads = " | ".join(head for _, head, _ in COLUMNS)
     latest = max(rows, key=lambda row: row["date"])
     lines = [f"{_text(latest)}:", "", f"| | {heads} |", "|---" * (len(COLUMNS) + 1) + "|"]

@@ -40,17 +40,12 @@ def logged(run: Path) -> list[dict[str, Any]]:
 
 
 def start(command: list[str]) -> subprocess.Popen[bytes]:
-    """Start a command in a process group of its own."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.Popen(command, start_new_session=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
 
 
 def wait_for(process: subprocess.Popen[bytes], run: Path, step: int) -> float:
-    """Return the seconds until the log holds a step beyond `step`.
-
-    Raises:
-        SystemExit: the process has ended before.
-    """
+    """Return the seconds until the log holds a step beyond `step`. Raises SystemExit where the process ends before."""
     began = time.monotonic()
     while not any(line["step"] > step for line in logged(run)):
         if process.poll() is not None:
@@ -60,13 +55,11 @@ def wait_for(process: subprocess.Popen[bytes], run: Path, step: int) -> float:
 
 
 def finish(process: subprocess.Popen[bytes]) -> None:
-    """Wait for a process, and end with its exit code where it has failed."""
     if code := process.wait():
         raise SystemExit(code)
 
 
 def main() -> int:
-    """Run, kill, resume, score and print."""
     parser = parser_of(__doc__)
     parser.add_argument("recipe", type=Path)
     parser.add_argument("changes", nargs="*", metavar="KEY=VALUE", help="settings that override the recipe's")
@@ -111,12 +104,12 @@ def main() -> int:
         rows += [Row(f"{name}: {metric}", score["mean"], "") for metric, score in task["best"].items()]
     print_rows(device(), rows)
     if options.out:
-        held = read_report(options.out)
+        report = read_report(options.out)
         model = recipe.pretrain.model
         shape = f"{model.layers} layers × {model.hidden}, {recipe.pretrain.max_seq_len} tokens"
         conditions = conditions_of(f"{shape}, {recipe.pretrain.global_batch} samples a step")
-        held["run"] = {"date": time.strftime("%Y-%m-%d"), "conditions": conditions, "rows": as_dicts(rows)}
-        write_report(options.out, held)
+        report["run"] = {"date": time.strftime("%Y-%m-%d"), "conditions": conditions, "rows": as_dicts(rows)}
+        write_report(options.out, report)
     return 0
 
 

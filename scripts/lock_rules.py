@@ -17,9 +17,6 @@ from tests.rules.stages import STAGES, block_of, output_of
 def main(lock: Path = LOCK) -> None:
     """Work out the blocks of all stages, and write them where all may be written.
 
-    Args:
-        lock: the file.
-
     Raises:
         SystemExit: the output of a stage changed and its number did not, or the fixed input misses a rule.
     """

@@ -47,15 +47,15 @@ def sentences(paragraph: str) -> list[str]:
 
 def long_text(text: str) -> list[str]:
     """Return what is too long in a Markdown text, a line each."""
-    found = []
+    findings = []
     for paragraph, cell in paragraphs(text):
         lines = -(-len(paragraph) // COLUMNS)
         if lines > LINES and not cell:
-            found.append(f"paragraph of {lines} lines: {paragraph[:80]} …")
+            findings.append(f"paragraph of {lines} lines: {paragraph[:80]} …")
         for sentence in sentences(paragraph):
             if (count := sum(any(map(str.isalnum, word)) for word in sentence.split())) > WORDS:
-                found.append(f"sentence of {count} words: {sentence[:120]} …")
-    return found
+                findings.append(f"sentence of {count} words: {sentence[:120]} …")
+    return findings
 
 
 def main(names: list[str]) -> int:

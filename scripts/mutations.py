@@ -79,7 +79,7 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("embed/onnx.py", 'if not measured["cosine"] >= LEAST_COSINE:', "if False:"),
     ("leaderboard/correlate.py", "if not score.limited]", "]"),
     ("leaderboard/correlate.py", "len(frame[[first, second]].dropna())", "len(frame)"),
-    ("leaderboard/ifeval.py", "return count < wanted if", "return count <= wanted if"),
+    ("leaderboard/ifeval.py", "return count < bound if", "return count <= bound if"),
     ("leaderboard/ifeval.py", "lines, lines[1:], lines[:-1], lines[1:-1]", "lines, lines[1:], lines[:-1]"),
     ("leaderboard/report.py", "and not own[task].limited", ""),
     ("leaderboard/report.py", "abs(v - c) < 0.006", "abs(v - c) < 0"),
@@ -118,8 +118,8 @@ def failed_test(copy: Path, tests: list[Path], marks: str = "not drill") -> str:
         return ""
     if -done.returncode in (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE):  # of compiled code
         return f"{tests[0].relative_to(copy)}, signal {-done.returncode}"
-    found = re.search(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
-    return found[1] if found else sys.exit(done.stdout + done.stderr)
+    match = re.search(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
+    return match[1] if match else sys.exit(done.stdout + done.stderr)
 
 
 def caught_by(copy: Path, file: str) -> str:
@@ -128,12 +128,11 @@ def caught_by(copy: Path, file: str) -> str:
     near = copy / "tests" / path.parent
     first = [*near.glob(f"test_*{path.stem}.py"), *near.parent.glob(f"test_metrics_{path.stem}.py")]
     first = [(near / TESTED_IN[file]).resolve()] if file in TESTED_IN else first
-    found = failed_test(copy, first) if first else ""
-    return found or failed_test(copy, [room], "not slow and not drill") or failed_test(copy, [room], "slow")
+    failed = failed_test(copy, first) if first else ""
+    return failed or failed_test(copy, [room], "not slow and not drill") or failed_test(copy, [room], "slow")
 
 
 def main() -> int:
-    """Run the mutations that the options choose, and return 1 where a fault is not caught."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rooms", nargs="+", default=sorted({file.split("/")[0] for file, *_ in MUTATIONS}))
     parser.add_argument("--only", type=int, help="mutations of each room, from its first; 0 only checks the table")
@@ -149,10 +148,10 @@ def main() -> int:
             for file, old, new in [row for row in MUTATIONS if row[0].startswith(f"{room}/")][: options.only]:
                 text = (copy / file).read_text("utf-8")
                 (copy / file).write_text(text.replace(old, new), "utf-8")
-                found = caught_by(copy, file)
+                test = caught_by(copy, file)
                 (copy / file).write_text(text, "utf-8")
-                missed += not found
-                print(f"{file}: {old.strip()!r} → {new.strip()!r}: {found or 'NOT CAUGHT'}", flush=True)
+                missed += not test
+                print(f"{file}: {old.strip()!r} → {new.strip()!r}: {test or 'NOT CAUGHT'}", flush=True)
     return 1 if missed else 0
 
 

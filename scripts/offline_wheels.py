@@ -45,40 +45,42 @@ def normal(name: str) -> str:
 
 
 def describe() -> dict[str, Any]:
-    """Return what this machine has."""
-    there = {normal(found.name): found.version for found in metadata.distributions() if found.name}
+    installed = {
+        normal(distribution.name): distribution.version
+        for distribution in metadata.distributions()
+        if distribution.name
+    }
     return {
         "python": ".".join(platform.python_version_tuple()[:2]),
         "machine": platform.machine(),
-        "installed": there,
-        "missing": sorted(name for name in NEEDED if name not in there),
+        "installed": installed,
+        "missing": sorted(name for name in NEEDED if name not in installed),
     }
 
 
 def close(
-    wanted: list[str], have: dict[str, Any], get: Callable[[str], tuple[Path, list[str]]]
+    names: list[str], machine: dict[str, Any], get: Callable[[str], tuple[Path, list[str]]]
 ) -> tuple[dict[str, Path], list[str]]:
     """Return the wheels of distributions and of what they need in turn, and what is needed and only given.
 
     Args:
-        wanted: distributions.
-        have: see `describe`.
+        machine: see `describe`.
         get: requirement → its wheel and that wheel's requirements.
     """
     from packaging.requirements import Requirement
 
     environment = {
-        "python_version": have["python"], "python_full_version": f"{have['python']}.0", "sys_platform": "linux",
-        "platform_system": "Linux", "platform_machine": have["machine"], "implementation_name": "cpython",
+        "python_version": machine["python"], "python_full_version": f"{machine['python']}.0", "sys_platform": "linux",
+        "platform_system": "Linux", "platform_machine": machine["machine"], "implementation_name": "cpython",
         "platform_python_implementation": "CPython", "os_name": "posix", "extra": "",
     }  # fmt: skip
     wheels: dict[str, Path] = {}
     refused: list[str] = []
-    todo = list(wanted)
+    todo = list(names)
     while todo:
         requirement = Requirement(todo.pop())
         name = normal(requirement.name)
-        there = have["installed"].get(name)
+        there = machine["installed"].get(name)
         if name in wheels or (requirement.marker and not requirement.marker.evaluate(environment)):
             continue
         if there is not None and (requirement.specifier.contains(there, prereleases=True) or GIVEN.fullmatch(name)):
@@ -92,11 +94,8 @@ def close(
 
 
 def fetch_wheel(requirement: str, python: str, out: Path) -> tuple[Path, list[str]]:
-    """Return the wheel of a requirement for a Python on Linux, and what it requires.
-
-    Raises:
-        SystemExit: there is no wheel, and none that is pure Python can be built.
-    """
+    """Return the wheel of a requirement for a Python on Linux, and what it requires. Raises SystemExit where there is
+    no wheel, and none that is pure Python can be built."""
     constraints = Path(__file__).parents[1] / "constraints.txt"
     with tempfile.TemporaryDirectory() as folder:
         pip = [sys.executable, "-m", "pip"]
@@ -121,7 +120,6 @@ def fetch_wheel(requirement: str, python: str, out: Path) -> tuple[Path, list[st
 
 
 def main() -> int:
-    """Do what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("check", help="print what this machine has and lacks as JSON; exit code 1 when it lacks some")
@@ -130,12 +128,12 @@ def main() -> int:
     fetch.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     if options.command == "check":
-        found = describe()
-        print(json.dumps(found, indent=1))
-        return int(bool(found["missing"]))
-    have = json.loads(options.have.read_bytes())
+        machine = describe()
+        print(json.dumps(machine, indent=1))
+        return int(bool(machine["missing"]))
+    machine = json.loads(options.have.read_bytes())
     options.out.mkdir(parents=True, exist_ok=True)
-    wheels, refused = close(have["missing"], have, lambda text: fetch_wheel(text, have["python"], options.out))
+    wheels, refused = close(machine["missing"], machine, lambda text: fetch_wheel(text, machine["python"], options.out))
     sizes = {path.name: path.stat().st_size for path in wheels.values()}
     for name, size in sorted(sizes.items(), key=lambda item: -item[1]):
         print(f"{size / 2**20:7.2f} MiB  {name}")

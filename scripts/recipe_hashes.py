@@ -46,11 +46,11 @@ SMALL: dict[str, Any] = {
 
 def digest(run: Path, pattern: str) -> str:
     """Return the SHA-256 of all files that fit a pattern, names and bytes; "-" without any."""
-    found = sorted(path for path in run.glob(pattern) if path.is_file() and path.name != "manifest.json")
+    files = sorted(path for path in run.glob(pattern) if path.is_file() and path.name != "manifest.json")
     both = hashlib.sha256()
-    for path in found:
+    for path in files:
         both.update(f"{path.relative_to(run)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return both.hexdigest()[:16] if found else "-"
+    return both.hexdigest()[:16] if files else "-"
 
 
 def settings_of(recipe: Path, sample: Path, out: Path, old_names: bool) -> list[str]:
@@ -65,22 +65,21 @@ def settings_of(recipe: Path, sample: Path, out: Path, old_names: bool) -> list[
 
 
 def main() -> int:
-    """Print a line a recipe and a line a loss."""
     parser = parser_of(__doc__)
     parser.add_argument("sample", type=Path, help="the embedded sample, as hunmin sample writes it")
     parser.add_argument("--tree", type=Path, default=Path(__file__).parents[1], help="a checkout with .venv")
     parser.add_argument("--old-names", action="store_true", help="settings as named before max_seq_len")
-    given = parser.parse_args()
+    options = parser.parse_args()
     failed = 0
-    for recipe in sorted((given.tree / "configs").glob("*.yaml")):
+    for recipe in sorted((options.tree / "configs").glob("*.yaml")):
         if "pretrain:" not in recipe.read_text(encoding="utf-8"):
             continue
         with tempfile.TemporaryDirectory() as folder:
             run = Path(folder) / "run"
-            changes = settings_of(recipe, given.sample.resolve(), run, given.old_names)
-            command = [given.tree / ".venv/bin/hunmin", "run", recipe, "--until", "export", *changes]
+            changes = settings_of(recipe, options.sample.resolve(), run, options.old_names)
+            command = [options.tree / ".venv/bin/hunmin", "run", recipe, "--until", "export", *changes]
             environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
-            done = subprocess.run(command, cwd=given.tree, env=environment, capture_output=True, text=True)
+            done = subprocess.run(command, cwd=options.tree, env=environment, capture_output=True, text=True)
             if done.returncode:
                 print(f"{recipe.stem}\texit {done.returncode}\t{done.stderr.strip().splitlines()[-1]}", flush=True)
                 failed += 1

@@ -111,7 +111,6 @@ class Texts:
 
 
 def one_line(text: str) -> str:
-    """Return a text with every run of white space as one blank, none at its ends."""
     return " ".join(text.split())
 
 
@@ -216,14 +215,10 @@ def as_markdown(text: str) -> str:
 
 
 def page(say: Texts) -> str:
-    """Return docs/recipe.md in the language of the texts.
-
-    Raises:
-        UserError: a text is missing, or one is left over.
-    """
-    told: dict[type[BaseModel], str] = {}
+    """Return docs/recipe.md in the language of the texts. Raises UserError for a missing or left-over text."""
+    shown_in: dict[type[BaseModel], str] = {}
     parts = [say(part, "the head of the page") + "\n" for part in HEAD]
-    decoder = [found for found in sections(InstructRecipe) if found[0].split(".")[0] in INSTRUCT_SECTIONS]
+    decoder = [section for section in sections(InstructRecipe) if section[0].split(".")[0] in INSTRUCT_SECTIONS]
     for name, kind in [*sections(), *decoder]:
         if name == "instruct":
             parts.append(say(DECODER, "the head of a decoder's sections") + "\n")
@@ -231,10 +226,10 @@ def page(say: Texts) -> str:
             parts.append(f"{'##' if name.count('.') == 0 else '###'} `{name}`\n")
         description = one_line(_meaning(name)) or one_line(kind.__doc__ or "")
         parts.append(as_markdown(say(description, name or "the recipe")) + "\n")
-        if kind in told:
-            parts.append(say("The settings of {}.", name).format(f"`{told[kind]}`") + "\n")
+        if kind in shown_in:
+            parts.append(say("The settings of {}.", name).format(f"`{shown_in[kind]}`") + "\n")
             continue
-        told[kind] = name
+        shown_in[kind] = name
         if rows := table(kind, say, name):
             parts.append("\n".join(rows) + "\n")
     say.check()
@@ -252,12 +247,7 @@ def _meaning(name: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None, file: Path = KOREAN) -> int:
-    """Print the page; the exit code is 2 when a text is missing or left over.
-
-    Args:
-        arguments: of the command line; None takes the process's.
-        file: of the Korean texts.
-    """
+    """Print the page; the exit code is 2 when a text is missing or left over."""
     parser = argparse.ArgumentParser(description="Print the reference of all settings of a recipe.")
     parser.add_argument("--language", choices=["en", "ko"], default="en")
     try:

@@ -65,23 +65,32 @@ class Marked(NamedTuple):
     false: list[Span]
 
 
-def by_span(case: dict[str, Any], found: list[Span]) -> Marked:
+def by_span(case: dict[str, Any], spans: list[Span]) -> Marked:
     """Compare by exact span and type."""
     gold = {Span(s["start"], s["end"], s["type"]) for s in case["spans"]}
-    return Marked([span.type for span in gold & set(found)], sorted(gold - set(found)), sorted(set(found) - gold))
+    return Marked([span.type for span in gold & set(spans)], sorted(gold - set(spans)), sorted(set(spans) - gold))
 
 
-def by_text(case: dict[str, Any], found: list[Span]) -> Marked:
+def by_text(case: dict[str, Any], spans: list[Span]) -> Marked:
     """Compare by type and text: equal values first, then those that contain one another, each once."""
     text = case["text"]
-    gold = dict.fromkeys((OURS[one["type"]], one["text"]) for one in case["pii"] if one["type"] in OURS)
-    left = {(span.type, text[span.start : span.end]): span for span in found if span.type in OURS.values()}
+    gold = dict.fromkeys(
+        (OURS[candidate["type"]], candidate["text"]) for candidate in case["pii"] if candidate["type"] in OURS
+    )
+    left = {(span.type, text[span.start : span.end]): span for span in spans if span.type in OURS.values()}
     right = [(kind, value) for kind, value in gold if left.pop((kind, value), None)]
     missed = []
     for kind, value in gold:
         if (kind, value) in right:
             continue
-        near = next((one for one in left if one[0] == kind and (one[1] in value or value in one[1])), None)
+        near = next(
+            (
+                candidate
+                for candidate in left
+                if candidate[0] == kind and (candidate[1] in value or value in candidate[1])
+            ),
+            None,
+        )
         if near:
             del left[near]
             right.append((kind, value))
@@ -126,7 +135,6 @@ def score(path: str, errors: bool, originals: bool) -> bool:
 
 
 def main() -> int:
-    """Score the files and return the exit code."""
     parser = parser_of(__doc__)
     parser.add_argument("files", nargs="*", help="JSON Lines with text and spans, or text and pii")
     parser.add_argument("--errors", action="store_true", help="print each miss and false alarm, masked")

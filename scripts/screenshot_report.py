@@ -19,13 +19,12 @@ from timing import parser_of
 from hunmin.page.page import write_page
 
 HEIGHT, MARGIN = 4000, 24
-"""Of the window; of the page's background that stays below the section."""
+"""Pixels: height of the window, and what of the page's background stays below the section."""
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def main() -> None:
-    """Read the command line and take the picture."""
     parser = parser_of(__doc__)
     parser.add_argument("run", type=Path, help="run folder")
     parser.add_argument("--out", type=Path, default=Path("docs/report.png"))
@@ -42,9 +41,17 @@ def main() -> None:
         with page.open("a", encoding="utf-8") as file:
             file.write(f"<style>#{options.until} ~ *, main ~ * {{ display: none }}</style>")
         shot = Path(folder) / "shot.png"
-        command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                   f"--user-data-dir={folder}/profile", f"--window-size={options.width},{HEIGHT}",
-                   f"--screenshot={shot}", page.resolve().as_uri()]  # fmt: skip
+        command = [
+            program,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            f"--user-data-dir={folder}/profile",
+            f"--window-size={options.width},{HEIGHT}",
+            f"--screenshot={shot}",
+            page.resolve().as_uri(),
+        ]
         subprocess.run(command, check=True, capture_output=True, timeout=300)
         options.out.parent.mkdir(parents=True, exist_ok=True)
         with Image.open(shot) as picture:

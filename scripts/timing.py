@@ -38,7 +38,6 @@ class Row:
 
     @property
     def reached(self) -> bool | None:
-        """Return whether the bar is reached; None without one."""
         if self.bar is None:
             return None
         return self.value <= self.bar if self.most else self.value >= self.bar
@@ -71,7 +70,6 @@ def finish(rows: list[Row], as_json: bool) -> int:
 
 
 def as_dicts(rows: list[Row]) -> list[dict[str, Any]]:
-    """Return figures as JSON-like objects."""
     return [{**asdict(row), "reached": row.reached} for row in rows]
 
 
@@ -111,13 +109,12 @@ class Measured(NamedTuple):
 
 
 def measured(
-    work: Callable[..., object], *given: Any, out: Path | None = None, before: Callable[[], object] | None = None
+    work: Callable[..., object], *arguments: Any, out: Path | None = None, before: Callable[[], object] | None = None
 ) -> Measured:
-    """Return what a stage took; the process is its alone.
+    """Return what a stage took in a process of its own.
 
     Args:
         work: called with what is given, and the folder to write.
-        given: the stage's settings and inputs.
         out: the folder; None takes one that is thrown away.
         before: what is not counted.
     """
@@ -129,7 +126,7 @@ def measured(
         folder = out or Path(spare) / "out"
         folder.mkdir()
         begin, cpu = time.perf_counter(), cpu_seconds()
-        work(*given, folder)
+        work(*arguments, folder)
         wall, cpu = time.perf_counter() - begin, cpu_seconds() - cpu
         time.sleep(0.2)  # the last look at the workers
         return Measured(wall, cpu, peak_bytes(), children.largest, settings_hash(describe_outputs(folder)), start)
@@ -138,15 +135,13 @@ def measured(
 def cpu_seconds() -> float:
     """Return the processor seconds of this process and of the children it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 class ChildrenPeak:
-    """For a `with` block: the peak resident memory of each process below this one (Linux).
-
-    It is the kernel's high-water mark of the process itself, asked for ten times a second until the process ends. The
-    last answer counts: the mark only rises, but before its own program begins a process answers for its parent.
-    """
+    """For a `with` block: the peak resident memory of each process below this one (Linux). It is the kernel's
+    high-water mark of the process itself, asked for ten times a second until the process ends. The last answer counts:
+    the mark only rises, but before its own program begins a process answers for its parent."""
 
     def __init__(self) -> None:
         self.peaks: dict[str, int] = {}
@@ -179,10 +174,10 @@ def children_of(process: str) -> Iterator[str]:
     """Yield the processes below one, at any depth (Linux)."""
     for children in Path(f"/proc/{process}/task").glob("*/children"):
         try:
-            found = children.read_text().split()
+            processes = children.read_text().split()
         except OSError:  # the thread has ended since
             continue
-        for child in found:
+        for child in processes:
             yield child
             yield from children_of(child)
 
@@ -190,10 +185,10 @@ def children_of(process: str) -> Iterator[str]:
 def peak_bytes(process: int | str = "self") -> int:
     """Return the peak resident memory of a process in bytes; 0 when it is gone."""
     try:
-        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text(encoding="utf-8"))
+        match = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text(encoding="utf-8"))
     except OSError:
         return 0
-    return int(found.group(1)) * 1024 if found else 0
+    return int(match.group(1)) * 1024 if match else 0
 
 
 def hardware() -> str:

@@ -250,7 +250,7 @@ def report(
     """Print scores of models beside published scores, and what decontamination removed per task."""
     from hunmin.recipe import load_recipe
     from hunmin.report import contamination
-    from klue.print_report import Wanted, print_report
+    from klue.print_report import ReportOptions, print_report
 
     chart = plot_file(Path(plot), "--plot", overwrite) if plot else None
     named = [(name, klue_folder(Path(name))) for name in folders]
@@ -263,7 +263,8 @@ def report(
     contaminated = {name: contamination(folder_of(run, "corpus") / "hits.jsonl") for name, run in runs.items()}
     names = {path: recipe.name for path, recipe in recipes.items()}
     kind: Form = "json" if as_json else form
-    print_report(Wanted(named, kind, chart, interval, details or [], worst, data, published, contaminated, names))
+    options = ReportOptions(named, kind, chart, interval, details or [], worst, data, published, contaminated, names)
+    print_report(options)
 
 
 def klue_folder(path: Path) -> Path:

@@ -103,7 +103,7 @@ def _scores(table: Scores, names: list[str], words: Words, best: bool) -> Table:
     for at, column in enumerate(table.columns):
         values = [ours[name, "pretrained"][at] if (name, "pretrained") in ours else None for name in names]
         known = [value for value in values if value is not None]
-        ranked = best and at not in table.apart and len(known) > 1
+        ranked = best and at not in table.unranked and len(known) > 1
         marks = ["*" * (ranked and value == max(known)) for value in values]
         cells = [None if value is None else f"{mark}{value:.2f}" for mark, value in zip(marks, values, strict=True)]
         rows.append([metric_name(column, words), *cells])

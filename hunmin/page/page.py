@@ -39,7 +39,7 @@ from hunmin.page import (
 )
 from hunmin.page.facts import Facts, read_facts
 from hunmin.page.words import LANGUAGES, Language, Words
-from klue.compare import told_apart
+from klue.compare import distinguishing_parts
 
 PAGE = "report.html"
 """File in the run folder: beside the stages, as it changes with what comes after them, and holds times."""
@@ -189,7 +189,7 @@ def write_comparison(
 
 def _places(runs: Sequence[Path]) -> list[str]:
     """Return of each folder its name, or where several have it the folders that differ; never a whole path."""
-    places = told_apart([str(run.absolute()) for run in runs])
+    places = distinguishing_parts([str(run.absolute()) for run in runs])
     names = [PurePath(place).name for place in places]
     return names if len(set(names)) == len(names) or any(map(os.path.isabs, places)) else places
 

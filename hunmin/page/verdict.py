@@ -13,7 +13,7 @@ from hunmin.page.failures import failure_kind, node_names
 from hunmin.page.scores import means, single_seed
 from hunmin.page.tables import change, moment, signed
 from hunmin.page.words import ENGLISH, Words
-from klue.collapse import BASELINE, told
+from klue.collapse import BASELINE, collapse_sentences
 from klue.results import summarize
 from klue.synthetic import all_synthetic
 from klue.tasks import TASKS
@@ -27,7 +27,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
     return {
         "synthetic": all_synthetic(facts.klue.rows),
         "verdict": verdict(facts, words),
-        "collapsed": [words(message) for message in told(pretrained)],
+        "collapsed": [words(message) for message in collapse_sentences(pretrained)],
         "outdated": bool(facts.klue.rows) and facts.stage("klue").state == "outdated",
         "facts": run_facts(facts, words),
         "progress": None if facts.state == "finished" else _progress(facts, words, training),

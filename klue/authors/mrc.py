@@ -22,8 +22,8 @@ def words_around(context: str, start: int, end: int) -> str:
         start += 1
     while start and not _SPACE.match(context[start - 1]):
         start -= 1
-    found = _SPACE.search(context, end)
-    return " ".join(_SPACE.split(context[start : found.start() if found else len(context)]))
+    space = _SPACE.search(context, end)
+    return " ".join(_SPACE.split(context[start : space.start() if space else len(context)]))
 
 
 def joined(tokens: Sequence[str]) -> str:
@@ -31,12 +31,12 @@ def joined(tokens: Sequence[str]) -> str:
     return " ".join(" ".join(tokens).replace(" ##", "").split())
 
 
-def final_text(found: str, words: str, lower_case: bool) -> str:
-    """Return what of some words an answer's tokens are, or all of the words where they are not found in them."""
+def final_text(answer: str, words: str, lower_case: bool) -> str:
+    """Return the part of `words` that the tokens' text `answer` is, or all of them where it is not found in them."""
     clean = normalizers.BertNormalizer(lowercase=lower_case, strip_accents=lower_case)
     spaced = " ".join(word for word, _ in _PUNCTUATION.pre_tokenize_str(clean.normalize_str(words)))
-    start = spaced.find(found)
-    end = start + len(found) - 1
+    start = spaced.find(answer)
+    end = start + len(answer) - 1
     there, spaced_there = ([i for i, c in enumerate(text) if c != " "] for text in (words, spaced))
     if start < 0 or len(there) != len(spaced_there) or not {start, end} <= set(spaced_there):
         return words

@@ -26,14 +26,14 @@ def token_places(
         tokens_there: tokens of the input, special ones included.
         limit: the longest input: a token at its end labels nothing.
     """
-    found: list[int] = []
+    codes: list[int] = []
     at = 1  # behind [CLS]
     for word, pieces in zip(words, tokens, strict=True):
         if unknown not in pieces:
             for piece in pieces:
                 if at >= limit - 1:
                     break
-                found += [2 * at + (number > 0) for number in range(len(piece.replace(sign, "")))]
+                codes += [2 * at + (number > 0) for number in range(len(piece.replace(sign, "")))]
                 at += 1
             continue
         open_ = False
@@ -42,17 +42,17 @@ def token_places(
                 break
             if step == unknown:
                 open_ = True
-                found.append(2 * at)
+                codes.append(2 * at)
             elif step == _INSIDE:
-                found.append(2 * at + 1)
+                codes.append(2 * at + 1)
             elif open_:  # moved on over the unknown token, but not over this one
                 at, open_ = at + 1, False
-                found.append(2 * at)
+                codes.append(2 * at)
             else:
-                found.append(2 * at)
+                codes.append(2 * at)
                 at += 1
     last = 2 * (tokens_there - 1)
-    return np.minimum(np.array(found, np.int64), last)
+    return np.minimum(np.array(codes, np.int64), last)
 
 
 def spread(word: str, tokens: Sequence[str], sign: str, unknown: str) -> list[str]:
@@ -62,12 +62,12 @@ def spread(word: str, tokens: Sequence[str], sign: str, unknown: str) -> list[st
     some words (characters that the tokenizer changes or drops) the authors' code makes no end, or stops with an error;
     here the word then ends where it does.
     """
-    found: list[str] = []
+    steps: list[str] = []
     character = place = 0
     inside = False
     while not (character == len(word) and place == len(tokens) - 1):
         token = tokens[place]
-        found.append(_INSIDE if inside else token)
+        steps.append(_INSIDE if inside else token)
         character += 1 if token == unknown else len(token.replace(sign, ""))
         if token == unknown and place + 1 < len(tokens) and tokens[place + 1] != unknown:
             if character >= len(word):
@@ -80,4 +80,4 @@ def spread(word: str, tokens: Sequence[str], sign: str, unknown: str) -> list[st
             place -= inside
         if character > len(word):
             break
-    return found
+    return steps

@@ -28,7 +28,6 @@ HEADS: dict[str, type[Head]] = {
 
 
 def build_head(job: Job, task: Task, shared: dict[str, Any]) -> Head:
-    """Return encoder and head in single precision; the seed decides every new weight. Raises HunminError where the
-    folder's weights do not fill the encoder."""
+    """Return encoder and head in float32; the seed decides every new weight. Raises HunminError for missing weights."""
     torch.manual_seed(job.seed)
     return HEADS[task.head](job, task, shared)

@@ -24,10 +24,8 @@ DROPOUTS = (
 
 
 class Head(nn.Module):
-    """An encoder with a task's head, made of a job, its task, and what the head must know of the tokenizer.
-
-    Inputs are the columns of the features as tensors, (B, …), filled up at their ends, with `attention_mask`.
-    """
+    """An encoder with a task's head, made of a job, its task, and what the head must know of the tokenizer. Inputs are
+    the columns of the features as tensors, (B, …), filled up at their ends, with `attention_mask`."""
 
     @abstractmethod
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
@@ -35,7 +33,7 @@ class Head(nn.Module):
 
     @abstractmethod
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return the outputs that the task decodes, (B, …) each."""
+        """Return the outputs that the task decodes, by its names for them, (B, …) each."""
 
 
 def load_encoder(auto: Any, job: Job, shared: dict[str, Any], **configuration: Any) -> Any:
@@ -53,9 +51,10 @@ def load_encoder(auto: Any, job: Job, shared: dict[str, Any], **configuration: A
         _renew_head(model, auto)
     if job.keep_head and (missing := sorted(info.get("missing_keys", ()))):
         raise HunminError(
-            f"{job.model} lacks {len(missing)} weights: {missing[0]} …", "a head that is kept is whole",
+            f"{job.model} lacks {len(missing)} weights: {missing[0]} …",
+            "a head that is kept is whole",
             "save the model again",
-        )  # fmt: skip
+        )
     if shared.get("embeddings", 0) > model.config.vocab_size:
         try:
             model.resize_token_embeddings(shared["embeddings"], mean_resizing=False)
@@ -76,10 +75,7 @@ def _renew_head(model: Any, auto: Any) -> None:
 
 
 def _load(auto: Any, job: Job, configuration: dict[str, Any], finetuned: bool) -> tuple[Any, dict[str, Any]]:
-    """Return the model and what the library says of its weights; raises HunminError when it does not load.
-
-    Of a folder that was fine-tuned, weights of the head may have other shapes.
-    """
+    """Return the model and the library's loading report; a fine-tuned folder's head may have other shapes."""
     where: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         config = AutoConfig.from_pretrained(job.model, **where, **configuration)
@@ -88,7 +84,7 @@ def _load(auto: Any, job: Job, configuration: dict[str, Any], finetuned: bool) -
                 setattr(config, name, job.training.dropout)
         if job.init == "random":
             return auto.from_config(config, dtype=torch.float32), {}
-        found: tuple[Any, dict[str, Any]] = auto.from_pretrained(
+        loaded: tuple[Any, dict[str, Any]] = auto.from_pretrained(
             job.model,
             config=config,
             dtype=torch.float32,
@@ -101,9 +97,9 @@ def _load(auto: Any, job: Job, configuration: dict[str, Any], finetuned: bool) -
         raise HunminError(
             f"the model in {job.model} does not load: {reason}", f"{auto.__name__} loads it", "export the model again"
         ) from None
-    return found
+    return loaded
 
 
 def encoder_inputs(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return what an encoder takes of a batch."""
+    """Return the part of a batch that an encoder takes."""
     return {name: inputs[name] for name in ENCODER_INPUTS if name in inputs}

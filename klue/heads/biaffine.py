@@ -30,12 +30,12 @@ class BiaffineParser(Head):
     def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None:
         super().__init__()
         self.encoder = load_encoder(AutoModel, job, shared)
-        given = 2 * self.encoder.config.hidden_size + (TAG if job.training.pos_tags else 0)
+        input_width = 2 * self.encoder.config.hidden_size + (TAG if job.training.pos_tags else 0)
         width = job.training.parser_width or AUTHORS_PARSER_WIDTH  # of the LSTMs
         for_arc, for_label = 2 * width // 3, width // 3
         # the last index stands for words that are not there, and for the root
         self.tags = nn.Embedding(len(TAGS) + 1, TAG) if job.training.pos_tags else None
-        self.reader = nn.LSTM(given, width, batch_first=True, bidirectional=True)
+        self.reader = nn.LSTM(input_width, width, batch_first=True, bidirectional=True)
         self.writer = nn.LSTM(width, width, batch_first=True)
         self.to_writer = nn.Linear(2 * width, width)
         self.to_start = nn.Linear(2 * width, width)
@@ -45,7 +45,6 @@ class BiaffineParser(Head):
         self.labels = nn.Parameter(_bilinear(task.outputs, for_label))
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Return the mean cross entropy of heads plus that of labels, over words that have them."""
         arcs, heads_of, words = self._read(inputs)
         heads, labels = inputs["heads"], inputs["relations"]
         known = heads != IGNORED
@@ -56,8 +55,7 @@ class BiaffineParser(Head):
         return both / known.sum().clamp_min(1)
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return `heads`, `relations` and `highest`, (B, W) each: the likeliest head, the likeliest label of that arc,
-        and the arc's score."""
+        """Return `heads`, `relations` (the labels of these arcs) and `highest` (the arcs' scores), (B, W) each."""
         arcs, heads_of, words = self._read(inputs)
         highest, heads = arcs.max(-1)
         return {"heads": heads, "relations": self._labels(heads_of, words, heads).argmax(-1), "highest": highest}
@@ -69,14 +67,18 @@ class BiaffineParser(Head):
         # a word that is there has its first token after [CLS]; the root is [CLS] twice
         lengths = (first > 0).sum(1) + 1
         places = [F.pad(index, (1, 0)).unsqueeze(-1).expand(-1, -1, hidden.size(-1)) for index in (first, last)]
-        given = torch.cat([hidden.gather(1, index) for index in places], -1)
+        word_states = torch.cat([hidden.gather(1, index) for index in places], -1)
         if self.tags is not None:
             tags = self.tags(F.pad(inputs["tags"], (1, 0), value=len(TAGS)))
-            given = torch.cat([given, F.dropout1d(tags, DROPOUT, self.training)], -1)
-        read, (_, cell) = self._run(self.reader, given, lengths, None)
+            word_states = torch.cat([word_states, F.dropout1d(tags, DROPOUT, self.training)], -1)
+        read, (_, cell) = self._run(self.reader, word_states, lengths, None)
         cell = self.to_start(cell.transpose(0, 1).flatten(1)).unsqueeze(0)
         written, _ = self._run(self.writer, F.elu(self.to_writer(read[:, 1:])), lengths - 1, (cell.tanh(), cell))
-        arcs = _one(F.elu(self.arc_word(written))) @ self.arc @ _one(F.elu(self.arc_head(read))).transpose(1, 2)
+        arcs = (
+            _with_ones(F.elu(self.arc_word(written)))
+            @ self.arc
+            @ _with_ones(F.elu(self.arc_head(read))).transpose(1, 2)
+        )
         there = torch.arange(arcs.size(-1), device=arcs.device) < lengths[:, None]
         return arcs.masked_fill(~there[:, None, :], float("-inf")), read, written
 
@@ -85,18 +87,18 @@ class BiaffineParser(Head):
         states = F.elu(self.label_head(read))
         chosen = states.gather(1, heads.unsqueeze(-1).expand(-1, -1, states.size(-1)))
         # two products, not nn.Bilinear, whose gradient takes several times as long on a CPU
-        half = torch.einsum("bwi,cij->bwcj", _one(F.elu(self.label_word(written))), self.labels)
-        return (half @ _one(chosen).unsqueeze(-1)).squeeze(-1)
+        half = torch.einsum("bwi,cij->bwcj", _with_ones(F.elu(self.label_word(written))), self.labels)
+        return (half @ _with_ones(chosen).unsqueeze(-1)).squeeze(-1)
 
-    def _run(self, lstm: nn.LSTM, given: Tensor, lengths: Tensor, start: Any) -> tuple[Tensor, Any]:
+    def _run(self, lstm: nn.LSTM, inputs: Tensor, lengths: Tensor, start: Any) -> tuple[Tensor, Any]:
         """Return an LSTM's outputs over sequences of their own lengths, whole features dropped out, and its state."""
         # every sequence has a step, so that one with no word (all cut off) goes through
         # on a GPU autocast computes an LSTM in float16, whatever it computes the rest in, and nothing scales the loss
-        with torch.autocast(given.device.type, enabled=False):
-            given, start = given.float(), None if start is None else tuple(part.float() for part in start)
-            packed = pack_padded_sequence(given, lengths.clamp_min(1).cpu(), batch_first=True, enforce_sorted=False)
+        with torch.autocast(inputs.device.type, enabled=False):
+            inputs, start = inputs.float(), None if start is None else tuple(part.float() for part in start)
+            packed = pack_padded_sequence(inputs, lengths.clamp_min(1).cpu(), batch_first=True, enforce_sorted=False)
             outputs, state = lstm(packed, start)
-        unpacked, _ = pad_packed_sequence(outputs, batch_first=True, total_length=given.size(1))
+        unpacked, _ = pad_packed_sequence(outputs, batch_first=True, total_length=inputs.size(1))
         return F.dropout1d(unpacked.transpose(1, 2), DROPOUT, self.training).transpose(1, 2), state
 
 
@@ -110,6 +112,6 @@ def _bilinear(outputs: int, width: int) -> Tensor:
     return made
 
 
-def _one(states: Tensor) -> Tensor:
+def _with_ones(states: Tensor) -> Tensor:
     """Return states with a 1 beside them: one product then holds the bilinear, both linear terms and the bias."""
     return F.pad(states, (0, 1), value=1.0)

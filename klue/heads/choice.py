@@ -26,28 +26,22 @@ class ChoiceHead(Head):
         self.pad_id = job.pad_id
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Return the mean cross entropy against `labels`."""
         return F.cross_entropy(self.predict(inputs)["logits"].float(), inputs["labels"])
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return `logits`, (B, C)."""
-        return {"logits": self.model(**side_by_side(inputs, self.pad_id)).logits}
+        return {"logits": self.model(**split_choices(inputs, self.pad_id)).logits}
 
 
-def side_by_side(inputs: dict[str, Tensor], pad_id: int) -> dict[str, Tensor]:
-    """Return what the model takes, (B, C, T), of choices that stand one behind the other.
-
-    Args:
-        inputs: `input_ids` and, where a model has them, `token_type_ids`, (B, S); `pair_lengths`, (B, C).
-    """
+def split_choices(inputs: dict[str, Tensor], pad_id: int) -> dict[str, Tensor]:
+    """Return what the model takes, (B, C, T), of `inputs`, (B, S), with choices one behind the other."""
     lengths_BC = inputs["pair_lengths"]
     starts_BC = lengths_BC.cumsum(1) - lengths_BC
     steps_T = torch.arange(int(lengths_BC.max()), device=lengths_BC.device)
     mask_BCT = steps_T < lengths_BC[..., None]
     places_BCT = torch.where(mask_BCT, starts_BC[..., None] + steps_T, 0)
-    found = {"attention_mask": mask_BCT.long()}
+    model_inputs = {"attention_mask": mask_BCT.long()}
     for name, fill in (("input_ids", pad_id), ("token_type_ids", 0)):
         if name in inputs:
             rows_BCT = inputs[name].gather(1, places_BCT.flatten(1)).view_as(places_BCT)
-            found[name] = rows_BCT.masked_fill(~mask_BCT, fill)
-    return found
+            model_inputs[name] = rows_BCT.masked_fill(~mask_BCT, fill)
+    return model_inputs

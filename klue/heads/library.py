@@ -29,13 +29,11 @@ class SequenceHead(Head):
         )
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Return the mean loss against `labels`."""
         labels = inputs["labels"]
         labels = labels.float() if labels.is_floating_point() else labels
         return self.model(**encoder_inputs(inputs), labels=labels).loss
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return `logits`, (B, C)."""
         return {"logits": self.model(**encoder_inputs(inputs)).logits}
 
 
@@ -47,11 +45,9 @@ class TokenHead(Head):
         self.model = load_encoder(AutoModelForTokenClassification, job, shared, num_labels=task.outputs)
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Return the mean cross entropy of the tokens that have a label."""
         return self.model(**encoder_inputs(inputs), labels=inputs["labels"]).loss
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return `tags`, (B, S): the likeliest label of each token."""
         return {"tags": self.model(**encoder_inputs(inputs)).logits.argmax(-1)}
 
 
@@ -63,10 +59,8 @@ class SpanHead(Head):
         self.model = load_encoder(AutoModelForQuestionAnswering, job, shared)
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Return the mean of the cross entropies of start and end, over the tokens that are there.
-
-        The library's own loss takes padding for tokens: it depends on what else is in the batch.
-        """
+        """Return the mean of the cross entropies of start and end, over the tokens that are there. The library's own
+        loss takes padding for tokens: it depends on what else is in the batch."""
         padding = ~inputs["attention_mask"].bool()
         losses = [
             F.cross_entropy(logits.float().masked_fill(padding, float("-inf")), inputs[f"{name}_positions"])
@@ -75,6 +69,5 @@ class SpanHead(Head):
         return torch.stack(losses).mean()
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return `start` and `end`, (B, S) logits each."""
-        found = self.model(**encoder_inputs(inputs))
-        return {"start": found.start_logits, "end": found.end_logits}
+        outputs = self.model(**encoder_inputs(inputs))
+        return {"start": outputs.start_logits, "end": outputs.end_logits}

@@ -17,10 +17,8 @@ from klue.tasks import get_task
 
 @contextmanager
 def served(job: Job) -> Iterator[None]:
-    """Turn an error that the library raises of a job's model into one that names its family and the task.
-
-    Faults elsewhere, and want of memory, pass through.
-    """
+    """Turn an error that the library raises of a job's model into one that names its family and the task. Faults
+    elsewhere, and want of memory, pass through."""
     try:
         yield
     except (HunminError, torch.OutOfMemoryError, torch.AcceleratorError):

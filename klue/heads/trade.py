@@ -43,8 +43,8 @@ class Trade(Head):
         inner = self.encoder.get_input_embeddings().weight.shape[1]
         self.widen = nn.Linear(inner, width) if inner != width else nn.Identity()
         self.narrow = nn.Linear(width, inner) if inner != width else nn.Identity()
-        asked = job.training.dropout
-        self.dropout = nn.Dropout(getattr(config, "hidden_dropout_prob", 0.1) if asked is None else asked)
+        dropout = job.training.dropout
+        self.dropout = nn.Dropout(getattr(config, "hidden_dropout_prob", 0.1) if dropout is None else dropout)
         self.decoder = nn.GRUCell(width, width)
         self.mix = nn.Linear(3 * width, 1)
         self.gate = nn.Linear(width, task.outputs)
@@ -52,7 +52,6 @@ class Trade(Head):
         self.pooler = None if hasattr(self.encoder, "pooler") and self.encoder.pooler else nn.Linear(width, width)
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Return the mean cross entropy of the values' tokens plus that of the gates."""
         ids, values = inputs["input_ids"], inputs["values"].view(len(inputs["values"]), len(self.slots), -1)
         if self.texts_only:
             values = values.masked_fill((inputs["gates"] != TEXT)[..., None], self.pad)
@@ -65,50 +64,50 @@ class Trade(Head):
         values, word = values.gather(1, _like(order, values)), word.gather(1, _like(order, word))
         weight, same = self.encoder.get_input_embeddings().weight, None if forced else _same(ids)
         rows: list[tuple[Tensor, ...]] = []
-        lost: list[Tensor] = []
+        losses: list[Tensor] = []
         gates = None
-        going_on = (lengths[..., None] > torch.arange(int(lengths.max()), device=ids.device)).sum(1).amax(0).tolist()
+        active_slots = (
+            (lengths[..., None] > torch.arange(int(lengths.max()), device=ids.device)).sum(1).amax(0).tolist()
+        )
         # every slot is in the first step, whose context the gates read
-        for step, going in enumerate([len(self.slots), *going_on[1:]]):
-            target = values[:, :going, step]
-            copied, mixed, state, context = self._step(word[:, :going], state[:, :going], memory, mask)
+        for step, active in enumerate([len(self.slots), *active_slots[1:]]):
+            target = values[:, :active, step]
+            copied, mixed, state, context = self._step(word[:, :active], state[:, :active], memory, mask)
             gates = self.gate(context) if gates is None else gates
             there = target != self.pad
-            found = (copied * (ids[:, None] == target[:, :, None])).sum(-1)
+            target_share = (copied * (ids[:, None] == target[:, :, None])).sum(-1)
             written = self.narrow(state[there])
             if same is None:  # told the gold tokens: all steps' losses at once, below
-                rows.append((written, mixed[there], found[there], target[there]))
+                rows.append((written, mixed[there], target_share[there], target[there]))
                 word = self._embed(target)
                 continue
             copies = _copies(ids, copied, same, there)
-            part, best = loss_and_choice(written, weight, mixed[there], found[there], target[there], copies)
-            lost.append(part)
+            part, best = loss_and_choice(written, weight, mixed[there], target_share[there], target[there], copies)
+            losses.append(part)
             word = self._embed(target.masked_scatter(there, best))
         if rows:
-            written, some_mixed, some_found, targets = (torch.cat(parts) for parts in zip(*rows, strict=True))
-            lost.append(loss_and_choice(written, weight, some_mixed, some_found, targets, None)[0])
+            written, some_mixed, target_shares, targets = (torch.cat(parts) for parts in zip(*rows, strict=True))
+            losses.append(loss_and_choice(written, weight, some_mixed, target_shares, targets, None)[0])
         assert gates is not None
-        wanted = inputs["gates"].gather(1, order)
-        return torch.stack(lost).sum() / lengths.sum().clamp_min(1) + F.cross_entropy(
-            gates.flatten(0, 1).float(), wanted.flatten()
+        gold_gates = inputs["gates"].gather(1, order)
+        return torch.stack(losses).sum() / lengths.sum().clamp_min(1) + F.cross_entropy(
+            gates.flatten(0, 1).float(), gold_gates.flatten()
         )
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return `gates`, (B, J), and `values`, (B, J × L): the likeliest gate, and the ids written step by step.
-
-        Only slots whose gate says that they hold a text are decoded; others have padding.
-        """
+        """Return `gates`, (B, J), and `values`, (B, J × L): the likeliest gate, and the ids written step by step. Only
+        slots whose gate says that they hold a text are decoded; others have padding."""
         ids, weight = inputs["input_ids"], self.encoder.get_input_embeddings().weight
         state, memory, mask = self._encode(inputs)
         copied, mixed, state, context = self._step(self._slot_words(len(state)), state, memory, mask)
         gates = self.gate(context).argmax(-1)
-        held = gates == TEXT
+        has_text = gates == TEXT
         values = ids.new_full((*gates.shape, self.steps), self.pad)
-        most = int(held.sum(1).max())
+        most = int(has_text.sum(1).max())
         if most:
             same = _same(ids)
-            order = held.int().argsort(dim=1, descending=True, stable=True)[:, :most]
-            there = held.gather(1, order)
+            order = has_text.int().argsort(dim=1, descending=True, stable=True)[:, :most]
+            there = has_text.gather(1, order)
             state, copied, mixed = (part.gather(1, _like(order, part)) for part in (state, copied, mixed))
             words: list[Tensor] = []
             for step in range(self.steps):
@@ -122,9 +121,9 @@ class Trade(Head):
 
     def _encode(self, inputs: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the decoder's first state, (B, J, D), the tokens' states, (B, S, D), and which are there, (B, S)."""
-        found = self.encoder(**encoder_inputs(inputs))
-        memory = found.last_hidden_state
-        pooled = self.pooler(memory[:, 0]).tanh() if self.pooler else found.pooler_output
+        encoded = self.encoder(**encoder_inputs(inputs))
+        memory = encoded.last_hidden_state
+        pooled = self.pooler(memory[:, 0]).tanh() if self.pooler else encoded.pooler_output
         return pooled[:, None].expand(-1, len(self.slots), -1), memory, inputs["attention_mask"].bool()
 
     def _embed(self, ids: Tensor) -> Tensor:

@@ -22,13 +22,13 @@ class Copies(NamedTuple):
     """The tokens of the dialogue that a row may copy."""
 
     ids: Tensor
-    """(N, S)."""
+    """Token ids, (N, S)."""
     share: Tensor
-    """Of the dialogue, a token's share at all its places together, (N, S)."""
+    """A token's share of the dialogue, at all its places together, (N, S)."""
 
 
 def loss_and_choice(
-    state: Tensor, weight: Tensor, mixed: Tensor, found: Tensor, target: Tensor, copies: Copies | None
+    state: Tensor, weight: Tensor, mixed: Tensor, target_share: Tensor, target: Tensor, copies: Copies | None
 ) -> tuple[Tensor, Tensor]:
     """Return the sum of the tokens' negative log likelihoods, and with `copies` the likeliest token of each row.
 
@@ -36,11 +36,11 @@ def loss_and_choice(
         state: what the logits are made of, (N, D).
         weight: embeddings of the vocabulary, (V, D).
         mixed: share of the vocabulary in the mixture, (N,).
-        found: share of the target in the dialogue, (N,).
+        target_share: share of the target in the dialogue, (N,).
         copies: None where the likeliest token is not asked for, and `target` comes back in its place.
     """
-    lost, best = _Lost.apply(state, weight, mixed, found, target, copies)  # type: ignore[no-untyped-call]
-    return lost, best
+    loss, best = _Lost.apply(state, weight, mixed, target_share, target, copies)  # type: ignore[no-untyped-call]
+    return loss, best
 
 
 @torch.no_grad()
@@ -60,16 +60,15 @@ class _Lost(torch.autograd.Function):
     """`loss_and_choice`; gradients are made on the way, while a block's logits are there."""
 
     @staticmethod
-    def forward(ctx: Any, *given: Any) -> tuple[Tensor, Tensor]:
-        """Return the loss and the likeliest tokens (none where they are not asked for)."""
-        state, weight, mixed, found, target, copies = given
+    def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor]:
+        state, weight, mixed, target_share, target, copies = arguments
         learns = any(ctx.needs_input_grad)
         reduced = torch.is_autocast_enabled(state.device.type)
         kind = torch.get_autocast_dtype(state.device.type) if reduced else state.dtype
         taken, table = state.to(kind), weight.to(kind)
-        lost = state.new_zeros((), dtype=torch.float32)
-        to_state, to_weight = torch.empty_like(state), torch.zeros_like(weight) if learns else weight
-        to_mixed, to_found = torch.empty_like(mixed), torch.empty_like(found)
+        loss = state.new_zeros((), dtype=torch.float32)
+        grad_state, grad_weight = torch.empty_like(state), torch.zeros_like(weight) if learns else weight
+        grad_mixed, grad_share = torch.empty_like(mixed), torch.empty_like(target_share)
         best = []
         with torch.autocast(state.device.type, enabled=False):
             for rows in _blocks(state, weight):
@@ -83,30 +82,29 @@ class _Lost(torch.autograd.Function):
                     its = Copies(*(part[rows] for part in copies))
                     best.append(_likeliest(highest, first, here, total, mixed[rows], its))
                 written = (at - total).exp()
-                chance = mixed[rows] * written + (1 - mixed[rows]) * found[rows]
-                lost -= chance.clamp_min(SMALLEST).log().sum()
+                chance = mixed[rows] * written + (1 - mixed[rows]) * target_share[rows]
+                loss -= chance.clamp_min(SMALLEST).log().sum()
                 if learns:
                     over = torch.where(chance >= SMALLEST, 1 / chance, 0)
-                    to_mixed[rows] = (found[rows] - written) * over
-                    to_found[rows] = (mixed[rows] - 1) * over
+                    grad_mixed[rows] = (target_share[rows] - written) * over
+                    grad_share[rows] = (mixed[rows] - 1) * over
                     pull = mixed[rows] * written * over
                     logits.mul_((pull / summed)[:, None])
                     logits.scatter_add_(-1, target[rows, None], -pull[:, None])
-                    wanted = logits.to(kind)
-                    to_state[rows] = (wanted @ table).to(state.dtype)
+                    grad_logits = logits.to(kind)
+                    grad_state[rows] = (grad_logits @ table).to(state.dtype)
                     if reduced:
-                        to_weight += wanted.T @ taken[rows]
+                        grad_weight += grad_logits.T @ taken[rows]
                     else:
-                        to_weight.addmm_(wanted.T, taken[rows])
-        ctx.save_for_backward(to_state, to_weight, to_mixed, to_found)
+                        grad_weight.addmm_(grad_logits.T, taken[rows])
+        ctx.save_for_backward(grad_state, grad_weight, grad_mixed, grad_share)
         chosen = torch.cat(best) if best else target
         ctx.mark_non_differentiable(chosen)
-        return lost, chosen
+        return loss, chosen
 
     @staticmethod
-    def backward(ctx: Any, *given: Any) -> tuple[Tensor | None, ...]:
-        """Return the gradients, scaled by that of the loss."""
-        return (*(part * given[0].to(part.dtype) for part in ctx.saved_tensors), None, None)
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:
+        return (*(part * gradients[0].to(part.dtype) for part in ctx.saved_tensors), None, None)
 
 
 def _blocks(state: Tensor, weight: Tensor) -> list[slice]:
@@ -115,16 +113,13 @@ def _blocks(state: Tensor, weight: Tensor) -> list[slice]:
 
 
 def _likeliest(highest: Tensor, first: Tensor, here: Tensor, total: Tensor, mixed: Tensor, copies: Copies) -> Tensor:
-    """Return the likeliest token of each row, of vocabulary and dialogue together.
-
-    It is the likeliest of the vocabulary or a token of the dialogue: nothing else gains by the mixture.
+    """Return the likeliest token of each row: of the vocabulary, or of the dialogue; nothing else gains by the mixture.
 
     Args:
         highest: the highest logit, (N,).
         first: its token, (N,).
         here: logits of the dialogue's tokens, (N, S).
         total: logarithm of the sum over the vocabulary, (N,).
-        mixed: share of the vocabulary in the mixture, (N,).
     """
     there = mixed[:, None] * (here - total[:, None]).exp() + (1 - mixed[:, None]) * copies.share
     chance, place = there.max(-1)

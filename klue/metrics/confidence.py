@@ -19,8 +19,7 @@ MIDDLE = 0.95
 
 
 def repeated(score: Callable[[Sequence[Gold], Sequence[Prediction]], dict[str, float]]) -> WeightedOf:
-    """Return the function from gold and predictions to scores by how often each example counts, of any score: each
-    sample is built, which for a score of sums takes far longer than adding them up."""
+    """Return the weighted form of any score: each sample is built, which takes far longer than adding up sums."""
 
     def weighted(gold: Sequence[Gold], predicted: Sequence[Prediction]) -> Weighted:
         same_length(gold, predicted)
@@ -48,31 +47,27 @@ def drawn_scores(
     speaks of other examples for the same model, not of other seeds of fine-tuning.
 
     Args:
-        weighted: gold and predictions, one element each an example, to {metric: score} by how often each counts.
         systems: of each system one list of predictions a seed, in the order of the gold labels.
-        draws: 1 or more.
 
     Raises:
         ValueError: the lengths differ, or nothing is there.
     """
     scored = [[weighted(gold, predictions) for predictions in system] for system in systems]
     generator = np.random.default_rng(0)
-    found: dict[str, list[float]] = {}
+    scores: dict[str, list[float]] = {}
     for _ in range(draws):
         weights_N = np.bincount(generator.integers(len(gold), size=len(gold)), minlength=len(gold))
         for system in scored:
             seeds = [score(weights_N) for score in system]
             for name in seeds[0]:
-                found.setdefault(name, []).append(sum(one[name] for one in seeds) / len(seeds))
+                scores.setdefault(name, []).append(sum(seed_scores[name] for seed_scores in seeds) / len(seeds))
         each()
-    return {name: np.array(values).reshape(draws, len(systems)) for name, values in found.items()}
+    return {name: np.array(values).reshape(draws, len(systems)) for name, values in scores.items()}
 
 
-def middle(scores: np.ndarray) -> tuple[float, float]:
-    """Return the ends of the middle 95% of some draws' scores, (draws,), interpolated between neighbours.
-
-    Draws on which a score is undefined (nan) are left out; both ends are nan where all are.
-    """
+def central_interval(scores: np.ndarray) -> tuple[float, float]:
+    """Return the ends of the middle 95% of some draws' scores, (draws,), interpolated between neighbours. Draws on
+    which a score is undefined (nan) are left out; both ends are nan where all are."""
     scores = scores[~np.isnan(scores)]
     if not len(scores):
         return float("nan"), float("nan")
@@ -80,13 +75,9 @@ def middle(scores: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def chance_of_difference(differences: np.ndarray) -> float:
-    """Return the two-sided p of the paired bootstrap: twice the share of the draws in which the difference has the
-    rarer sign (0 counts for both), each share with one draw added; 1 at most, nan where no draw is defined.
-
-    Args:
-        differences: of two systems on the same draws, (draws,).
-    """
+def paired_p_value(differences: np.ndarray) -> float:
+    """Return the two-sided p of the paired bootstrap: twice the share of the `differences`, (draws,), that have the
+    rarer sign (0 counts for both), each share with one draw added; 1 at most, nan where no draw is defined."""
     differences = differences[~np.isnan(differences)]
     if not len(differences):
         return float("nan")

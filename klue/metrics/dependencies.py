@@ -32,8 +32,6 @@ def dependency_scores(
       class of its gold label.
 
     Args:
-        gold: one parse a sentence; at least one word in all.
-        predicted: as many words a sentence.
         labels: all labels in the benchmark's order.
 
     Raises:
@@ -51,10 +49,12 @@ def weighted_dependency_scores(
     if not any(heads[0]):
         raise ValueError("no words to score")
     class_of = {label: label if place < OTHERS_FROM else OTHERS for place, label in enumerate(labels)}
-    wanted, found = ([[class_of[label] for label in parse["labels"]] for parse in side] for side in (gold, predicted))
-    found = [
+    gold_classes, predicted_classes = (
+        [[class_of[label] for label in parse["labels"]] for parse in side] for side in (gold, predicted)
+    )
+    predicted_classes = [
         [kind if g == p else WRONG_HEAD for kind, g, p in zip(kinds, *both, strict=True)]
-        for kinds, *both in zip(found, *heads, strict=True)
+        for kinds, *both in zip(predicted_classes, *heads, strict=True)
     ]
     kinds = [*dict.fromkeys(class_of.values()), WRONG_HEAD]
     numbers = sorted({head for side in heads for parse in side for head in parse})
@@ -71,5 +71,8 @@ def weighted_dependency_scores(
         }
 
     return weighted_sums(
-        np.hstack([hits_and_sides(heads[0], heads[1], numbers), hits_and_sides(wanted, found, kinds)]), scores
+        np.hstack(
+            [hits_and_sides(heads[0], heads[1], numbers), hits_and_sides(gold_classes, predicted_classes, kinds)]
+        ),
+        scores,
     )

@@ -10,7 +10,7 @@ from klue.metrics.pairs import Weighted, same_length, weighted_sums
 
 
 def state_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Return the scores × 100 of dialogue states, lists of "domain-slot-value" without the slots that have no value.
+    """Return the scores × 100 of user turns' states, lists of "domain-slot-value" without slots that have no value.
 
     - `joint_goal_accuracy`: share of the turns whose predicted state has the entries of the gold state, as sets.
     - `slot_micro_f1`: mean of the turns' F1, the benchmark's "slot micro F1" in paper and code. A turn's F1 is 1 where
@@ -18,9 +18,6 @@ def state_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str
       is two errors, a right one is one hit however often it is predicted.
     - `slot_true_micro_f1`: F1 of the entries of all turns together, states taken as sets. What "micro F1" means
       elsewhere, and no number of the benchmark; 100 where all states of both sides are empty.
-
-    Args:
-        gold: one state a user turn; at least one turn, a state may be empty.
     """
     return weighted_state_scores(gold, predicted)(np.ones(len(gold)))
 
@@ -28,8 +25,10 @@ def state_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str
 def weighted_state_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Weighted:
     """Return `state_scores` by how often each turn counts."""
     same_length(gold, predicted)
-    turns = [(1, set(g) == set(p), _turn_f1(g, p), len({*g} & {*p}), len({*g}) + len({*p}))
-             for g, p in zip(gold, predicted, strict=True)]  # fmt: skip
+    turns = [
+        (1, set(g) == set(p), _turn_f1(g, p), len({*g} & {*p}), len({*g}) + len({*p}))
+        for g, p in zip(gold, predicted, strict=True)
+    ]
 
     def scores(sums: np.ndarray) -> dict[str, float]:
         count, joint, f1, hits, total = sums.tolist()

@@ -16,14 +16,9 @@ LABELS = (*(f"{part}-{kind}" for kind in TYPES for part in "BI"), "O")
 
 
 def entity_spans(labels: Sequence[str]) -> list[tuple[int, int, str]]:
-    """Return a sentence's entities as (start, end, type), in order, the end exclusive.
-
-    Strict reading: an entity starts with B only and continues over I of the same type. An I that does not carry on an
-    entity starts nothing; an I of another type ends the entity before it.
-
-    Args:
-        labels: one label of `LABELS` a character; may be empty.
-    """
+    """Return a sentence's entities as (start, end, type), in order, the end exclusive. Strict reading: an entity starts
+    with B only and continues over I of the same type. An I that does not carry on an entity starts nothing; an I of
+    another type ends the entity before it."""
     spans = []
     start, inside = 0, ""  # inside: the label that carries on the open entity; none is open where it is empty
     for position, label in enumerate(labels):
@@ -51,9 +46,6 @@ def entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[st
     - `character_macro_f1_without_o`: mean F1 over the 12 labels without O, as the paper defines it. A label that occurs
       on neither side has F1 0.
 
-    Args:
-        gold: per sentence one label of `LABELS` a character; at least one sentence.
-
     Raises:
         ValueError: a label is not one of `LABELS`.
     """
@@ -68,7 +60,7 @@ def weighted_entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Se
         raise ValueError(f"{min(unknown)!r} is not a label of an entity's character; labels: {', '.join(LABELS)}")
     sides = [[entity_spans(labels) for labels in side] for side in (gold, predicted)]
     hits = [[span for span in p if span in g] for g, p in zip(*sides, strict=True)]
-    entities = [counted([[kind for _, _, kind in spans] for spans in found], TYPES) for found in (hits, *sides)]
+    entities = [counted([[kind for _, _, kind in spans] for spans in sentences], TYPES) for sentences in (hits, *sides)]
     characters = hits_and_sides(gold, predicted, LABELS)
     boundaries = np.full((len(gold), 1), 2)
     ends = np.cumsum([len(TYPES) * 3, len(LABELS) * 3])

@@ -18,11 +18,7 @@ _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 def korquad_scores(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> dict[str, float]:
     """Return `exact_match`, the share × 100 of the questions whose predicted answer equals a gold answer, and `f1`, the
-    mean of the best F1 × 100 of characters, counted without order and blanks; both of normalised answers.
-
-    Args:
-        gold: each question's answers, one or more.
-    """
+    mean of the best F1 × 100 of characters, counted without order and blanks; both of normalised answers."""
     return weighted_korquad_scores(gold, predicted)(np.ones(len(gold)))
 
 
@@ -37,7 +33,7 @@ def normalise(text: str) -> str:
     return " ".join(composed(text).translate(_BLANKED).lower().translate(_WITHOUT_PUNCTUATION).split())
 
 
-def _overlap(answer: str, found: str) -> float:
-    wanted, there = Counter(answer.replace(" ", "")), Counter(found.replace(" ", ""))
-    same = sum((wanted & there).values())
-    return 2 * same / (wanted.total() + there.total()) if same else 0.0
+def _overlap(answer: str, prediction: str) -> float:
+    gold_characters, predicted_characters = Counter(answer.replace(" ", "")), Counter(prediction.replace(" ", ""))
+    same = sum((gold_characters & predicted_characters).values())
+    return 2 * same / (gold_characters.total() + predicted_characters.total()) if same else 0.0

@@ -21,8 +21,7 @@ def same_length(gold: Sized, predicted: Sized) -> None:
 
 
 def same_lengths(gold: Sequence[Sized], predicted: Sequence[Sized]) -> None:
-    """Check that there is one predicted sequence an example, as long as the gold one, and at least one example. Raises
-    ValueError where it is not so; the first example that differs is named by its number from 0."""
+    """Check for one predicted sequence an example, as long as the gold one. Raises ValueError for the first other."""
     same_length(gold, predicted)
     for number, (g, p) in enumerate(zip(gold, predicted, strict=True)):
         if len(g) != len(p):
@@ -31,17 +30,12 @@ def same_lengths(gold: Sequence[Sized], predicted: Sequence[Sized]) -> None:
 
 def mean(shares: Iterable[float]) -> float:
     """Return the mean × 100 of at least one share, added up in their order."""
-    found = list(shares)
-    return 100.0 * sum(found) / len(found)
+    values = list(shares)
+    return 100.0 * sum(values) / len(values)
 
 
 def weighted_sums(addends_NK: ArrayLike, scores_of: Callable[[np.ndarray], dict[str, float]]) -> Weighted:
-    """Return scores that are a function of sums over the examples.
-
-    Args:
-        addends_NK: what each example adds to each sum.
-        scores_of: sums, (K,), to scores.
-    """
+    """Return the scores that `scores_of` gives of sums over the examples, each adding its row of `addends_NK`."""
     addends_NK = np.asarray(addends_NK, dtype=np.float64)
     return lambda weights_N: scores_of(np.asarray(weights_N, dtype=np.float64) @ addends_NK)
 
@@ -61,12 +55,7 @@ def counted(rows: Sequence[Iterable[Hashable]], classes: Iterable[Hashable]) -> 
 def hits_and_sides(
     gold: Sequence[Sequence[Hashable]], predicted: Sequence[Sequence[Hashable]], classes: Sequence[Hashable]
 ) -> np.ndarray:
-    """Return of each example how often each class is right, in gold, and predicted, (examples, 3 · classes).
-
-    Args:
-        gold: each example's classes, place by place.
-        predicted: as many of each example.
-    """
+    """Return of each example how often each class is right, in gold, and predicted, (examples, 3 · classes)."""
     right = [[g for g, p in zip(*pair, strict=True) if g == p] for pair in zip(gold, predicted, strict=True)]
     return np.hstack([counted(rows, classes) for rows in (right, gold, predicted)])
 

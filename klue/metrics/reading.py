@@ -26,11 +26,7 @@ def exact_match(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> floa
 def rouge_w(
     gold: Sequence[Sequence[str]], predicted: Sequence[str], overlap: Callable[[str, str], float] | None = None
 ) -> float:
-    """Return the mean over the questions of the best overlap × 100 with a gold answer, both normalised.
-
-    Args:
-        overlap: of gold and prediction, 0 to 1; None = `overlap_f1`.
-    """
+    """Return the mean over the questions of the best overlap (None = `overlap_f1`) × 100 with a gold answer."""
     return mean_of_best(gold, predicted, overlap or overlap_f1)
 
 
@@ -50,17 +46,12 @@ def weighted_reading_scores(
     named: Mapping[str, Callable[[str, str], float]],
     written: Callable[[str], str] | None = None,
 ) -> Weighted:
-    """Return means over the questions of their best scores × 100 by how often each question counts.
-
-    Args:
-        named: name of a metric → its score of gold and prediction, 0 to 1.
-        written: how both are normalised; None = `normalise`.
-    """
+    """Return the mean best scores × 100 by metric's name and how often each question counts; see `best_scores`."""
     columns = [best_scores(gold, predicted, score, written) for score in named.values()]
 
     def scores(sums: np.ndarray) -> dict[str, float]:
-        count, *found = sums.tolist()
-        return {name: 100.0 * value / count for name, value in zip(named, found, strict=True)}
+        count, *totals = sums.tolist()
+        return {name: 100.0 * value / count for name, value in zip(named, totals, strict=True)}
 
     return weighted_sums(np.column_stack([np.ones(len(gold)), *columns]), scores)
 
@@ -80,36 +71,31 @@ def best_scores(
     same_length(gold, predicted)
     clean = written or normalise
     return [
-        max(score(clean(answer), found) for answer in answers or [""])
-        for answers, found in zip(gold, map(clean, predicted), strict=True)
+        max(score(clean(answer), prediction) for answer in answers or [""])
+        for answers, prediction in zip(gold, map(clean, predicted), strict=True)
     ]
 
 
-def same_text(answer: str, found: str) -> float:
+def same_text(answer: str, prediction: str) -> float:
     """Return 1 where two normalised texts are equal, else 0."""
-    return float(answer == found)
+    return float(answer == prediction)
 
 
 def normalise(text: str) -> str:
     """Return the text in lower case, without ASCII punctuation, every run of white space one blank, none at the ends.
-
     The authors mean to take out 《》〈〉‘’ as well, but the pattern that should do so asks for five characters in a row
-    ("《()‘’", say), which no answer has: these stay, as “ ” do, which it does not name, in all published numbers.
-    """
+    ("《()‘’", say), which no answer has: these stay, as “ ” do, which it does not name, in all published numbers."""
     return " ".join(composed(text).lower().translate(_WITHOUT_PUNCTUATION).split())
 
 
 def overlap_f1(gold: str, predicted: str) -> float:
-    """Return the F1, 0 to 1, of the longest common run of characters: its share of the one text and of the other.
-
-    1 where both are empty, 0 where one is. The paper's "ROUGE-W" is this, no weighted ROUGE.
-    """
+    """Return the F1, 0 to 1, of the longest common run of characters: its share of the one text and of the other. 1
+    where both are empty, 0 where one is. The paper's "ROUGE-W" is this, no weighted ROUGE."""
     return _f1_of_run(longest_common_run, gold, predicted)
 
 
 def overlap_f1_as_published(gold: str, predicted: str) -> float:
-    """Return `overlap_f1` with the run that the authors' code finds, which for gold of 200 characters and more may be
-    shorter than the longest."""
+    """Return `overlap_f1` with the authors' run, which for gold of 200 characters and more may not be the longest."""
     return _f1_of_run(lambda a, b: SequenceMatcher(None, b, a).find_longest_match().size, gold, predicted)
 
 
@@ -120,11 +106,9 @@ def _f1_of_run(run: Callable[[str, str], int], gold: str, predicted: str) -> flo
 
 
 def longest_common_run(first: str, second: str) -> int:
-    """Return the length of the longest substring, blanks included, that both texts have.
-
-    Exact at every length. The authors' code uses Python's difflib with its heuristic for junk, which from 200
-    characters of gold answer on leaves frequent characters out of account and may find too little.
-    """
+    """Return the length of the longest substring, blanks included, that both texts have. Exact at every length. The
+    authors' code uses Python's difflib with its heuristic for junk, which from 200 characters of gold answer on leaves
+    frequent characters out of account and may find too little."""
     if len(first) > len(second):
         first, second = second, first
     best = 0

@@ -18,9 +18,6 @@ def micro_f1(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str
 
     A right `NO_RELATION` counts nowhere; a relation in its place, or it in the place of a relation, is one error.
 
-    Args:
-        labels: all labels, `NO_RELATION` among them or not.
-
     Raises:
         ValueError: a label is not in `labels`.
     """
@@ -39,7 +36,7 @@ def _weighted_micro_f1(
     gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]
 ) -> Callable[[np.ndarray], float]:
     same_length(gold, predicted)
-    _known({*gold, *predicted}, labels)
+    _check_known({*gold, *predicted}, labels)
     sums_N2 = np.array(
         [(g == p != NO_RELATION, (g != NO_RELATION) + (p != NO_RELATION)) for g, p in zip(gold, predicted, strict=True)]
     )
@@ -78,7 +75,7 @@ def _weighted_auprc(
         raise ValueError(f"probabilities of shape {scores_NC.shape} for {len(gold)} examples and {len(labels)} labels")
     if not np.isfinite(scores_NC).all():
         raise ValueError("a probability is not finite")
-    _known(set(gold), labels)
+    _check_known(set(gold), labels)
     column = {label: number for number, label in enumerate(labels)}
     gold_N = np.array([column[label] for label in gold])
     areas = [_weighted_area(gold_N == c, scores_NC[:, c]) for c in range(len(labels))]
@@ -102,7 +99,7 @@ def _weighted_area(positive_N: np.ndarray, score_N: np.ndarray) -> Callable[[np.
     return area
 
 
-def _known(found: set[str], labels: Sequence[str]) -> None:
-    unknown = found.difference(labels)
+def _check_known(used: set[str], labels: Sequence[str]) -> None:
+    unknown = used.difference(labels)
     if unknown:
         raise ValueError(f"{min(unknown)!r} is not one of the labels")

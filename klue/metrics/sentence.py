@@ -19,10 +19,8 @@ def accuracy(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> float:
 
 
 def macro_f1(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> float:
-    """Return the mean F1 × 100 over the labels that occur in gold or prediction.
-
-    A label that occurs on one side only has F1 0 and counts; one that occurs on neither does not.
-    """
+    """Return the mean F1 × 100 over the labels that occur in gold or prediction. A label that occurs on one side only
+    has F1 0 and counts; one that occurs on neither does not."""
     return weighted_label_scores(gold, predicted)(np.ones(len(gold)))["macro_f1"]
 
 
@@ -56,10 +54,7 @@ def pearsonr(gold: Sequence[float], predicted: Sequence[float]) -> float:
 
 
 def spearmanr(gold: Sequence[float], predicted: Sequence[float]) -> float:
-    """Return Spearman's rank correlation × 100: Pearson's of the ranks, equal values sharing the mean of theirs.
-
-    nan where it is undefined (one side constant, or fewer than two pairs).
-    """
+    """Return Spearman's rank correlation × 100, equal values sharing their mean rank; nan where it is undefined."""
     same_length(gold, predicted)
     return pearsonr(_ranks(gold), _ranks(predicted))
 
@@ -72,10 +67,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 def similarity_f1(gold: Sequence[float], predicted: Sequence[float]) -> float:
-    """Return the F1 × 100 of the class "3.0 or more" on both sides, compared in double precision.
-
-    0 when no pair reaches 3.0 on either side.
-    """
+    """Return the F1 × 100 of the class "3.0 or more", in double precision; 0 where neither side has one."""
     same_length(gold, predicted)
     x = np.asarray(gold, dtype=np.float64) >= SIMILAR_FROM
     y = np.asarray(predicted, dtype=np.float64) >= SIMILAR_FROM

@@ -80,16 +80,16 @@ def suite_folder(data: Path, task: str) -> Path:
 
 def canonical(name: str) -> str | None:
     """Return the name of the task that a name stands for, with or without that of its suite; None where it is none.
-
-    "sts" and "klue-sts" are one task, as "ynat" and "klue-ynat", "boolq" and "kobest-boolq" are.
-    """
+    "sts" and "klue-sts" are one task, as "ynat" and "klue-ynat", "boolq" and "kobest-boolq" are."""
     if name in TASKS:
         return name
-    wanted = name.replace("_", "-")
-    found = [
-        task for task, suite in SUITE_OF.items() if wanted in (task, f"{suite}-{task}", task.removeprefix(f"{suite}-"))
+    normalised = name.replace("_", "-")
+    matches = [
+        task
+        for task, suite in SUITE_OF.items()
+        if normalised in (task, f"{suite}-{task}", task.removeprefix(f"{suite}-"))
     ]
-    return found[0] if len(found) == 1 else None
+    return matches[0] if len(matches) == 1 else None
 
 
 def problem_with(name: str) -> str | None:
@@ -110,8 +110,8 @@ def problem_with_suite(name: str) -> str | None:
 
 def get_task(name: str) -> Task:
     """Return the task of that name, see `canonical`. Raises UserError where there is none."""
-    found = canonical(name)
-    if found is None:
+    task_name = canonical(name)
+    if task_name is None:
         problem = problem_with(name) or name
         raise UserError(problem, "a task is named as in the benchmark", f"use one of: {', '.join(TASKS)}")
-    return TASKS[found]
+    return TASKS[task_name]

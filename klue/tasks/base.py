@@ -68,10 +68,8 @@ Outputs = dict[str, list[np.ndarray]]
 
 @dataclass(frozen=True)
 class AuthorsValues:
-    """What the benchmark authors' code fine-tunes with.
-
-    Of suites whose authors state none they are those of a source that its folder names, or this project's own.
-    """
+    """What the benchmark authors' code fine-tunes with. Of suites whose authors state none they are those of a source
+    that its folder names, or this project's own."""
 
     epochs: int
     learning_rate: float = 5e-5
@@ -169,31 +167,31 @@ class Task(ABC):
 
     @property
     def train_examples(self) -> int:
-        """Return how many the train set has at least."""
+        """Return how many examples the train set has at least."""
         return self.sizes[0]
 
     @property
     def dev_examples(self) -> int:
-        """Return how many the dev set has."""
+        """Return how many examples the dev set has."""
         return self.sizes[1]
 
     @property
     def test_examples(self) -> int:
-        """Return how many the test set has; 0: dev is all that is scored."""
+        """Return how many examples the test set has; 0: dev is all that is scored."""
         return self.sizes[2]
 
     def shortfalls(self, counts: Mapping[str, int]) -> list[Message]:
         """Return what of the benchmark's own sets is missing, one phrase a split: "35 of 519 dev examples"."""
         taken = counts["dev"] if self.dev_share else 0
         train = counts["train"] + counts.get("train_in_dev", 0) + counts.get("train_cut", 0) + taken
-        found: list[Message] = []
+        missing: list[Message] = []
         if train < self.train_examples:
-            found.append(Message(TOO_FEW, have=train, want=self.train_examples))
+            missing.append(Message(TOO_FEW, have=train, want=self.train_examples))
         if self.dev_examples and not self.dev_share and counts["dev"] != self.dev_examples:
-            found.append(Message("{have} of {want} dev examples", have=counts["dev"], want=self.dev_examples))
+            missing.append(Message("{have} of {want} dev examples", have=counts["dev"], want=self.dev_examples))
         if (test := counts.get("test", 0)) != self.test_examples:
-            found.append(Message("{have} of {want} test examples", have=test, want=self.test_examples))
-        return found
+            missing.append(Message("{have} of {want} test examples", have=test, want=self.test_examples))
+        return missing
 
     @abstractmethod
     def read(self, record: Any, guid: str) -> Iterable[Example]:
@@ -259,10 +257,8 @@ class Task(ABC):
         """
 
     def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
-        """Return the metrics × 100 that the authors' code gives outputs, by the keys in `as_published`.
-
-        They are nan where that code does not take the tokenizer.
-        """
+        """Return the metrics × 100 that the authors' code gives outputs, by the keys in `as_published`. They are nan
+        where that code does not take the tokenizer."""
         return {}
 
     def odd(self, prediction: Any, label: Any) -> int:
@@ -307,20 +303,16 @@ class Sentences(Task):
         """Return the label that a field says; raises ValueError where it says none."""
 
     def read(self, record: Any, guid: str) -> Iterable[Example]:
-        """Return the example of a record."""
         texts = self.texts(record)
         return [Example(record.get("guid", guid), texts, self.label(record[self.label_column]))]
 
     def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
-        """Return the example, with any label."""
         return self.read({**record, "guid": guid, self.label_column: self.any_label}, guid)
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        """Return the metrics and extra metrics of the task by their keys."""
         return {key: _METRICS[key](gold, predictions) for key in (*self.metrics, *self.extra_metrics)}
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
-        """Return `score` by how often each example counts."""
         keys = (*self.metrics, *self.extra_metrics)
         if not {*keys} <= {"accuracy", "macro_f1"}:
             return super().weighted(gold, predictions)
@@ -345,19 +337,15 @@ class Classification(Sentences):
 
     @property
     def any_label(self) -> str:  # type: ignore[override]
-        """Return the first label."""
         return self.labels[0]
 
     def label(self, value: Any) -> str:
-        """Return the label; raises ValueError when it is outside the set."""
         return one_of(value, self.labels, self.name)
 
     def check(self, prediction: Any, label: Any) -> Any:
-        """Return the label; raises ValueError when it is outside the set."""
         return one_of(prediction, self.labels, self.name)
 
     def target(self, example: Example) -> int:
-        """Return the label's index in the set."""
         return self.labels.index(str(example.label))
 
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[Any]:
@@ -379,15 +367,12 @@ class Regression(Sentences):
     any_label: ClassVar[Any] = 0.0
 
     def label(self, value: Any) -> float:
-        """Return the number; raises ValueError when it is none, or not finite."""
         return finite(value, self.name)
 
     def check(self, prediction: Any, label: Any) -> float:
-        """Return the number; raises ValueError when it is none, or not finite."""
         return finite(prediction, self.name)
 
     def target(self, example: Example) -> float:
-        """Return the label as a number."""
         return float(example.label)
 
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[float]:

@@ -23,10 +23,7 @@ class Choice(Classification):
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
-        """Return the ids of an example's pairs one behind the other, how many each has, and the label's index.
-
-        A pair is cut from its longer text until it fits into `max_length` tokens.
-        """
+        """Return the ids of an example's pairs one behind the other, how many each has, and the label's index."""
         pairs = [pair for example in examples for pair in self.pairs(example)]
         encoded = encode(list(zip(*pairs, strict=True)), tokenizer, max_length, token_types)
         cut = encoded.pop("cut")

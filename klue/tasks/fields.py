@@ -9,14 +9,12 @@ from data.nfc import composed
 
 
 def text_field(record: dict[str, Any], name: str) -> str:
-    """Return a text field of a record, decomposed characters composed. Raises KeyError where it is missing, ValueError
-    where it is not text."""
+    """Return a record's text, composed. Raises KeyError where it is missing, ValueError where it is not text."""
     return composed(given_text(record, name))
 
 
 def given_text(record: dict[str, Any], name: str) -> str:
-    """Return a text field of a record as it is given: for tasks whose labels or answers stand at characters of it.
-    Raises KeyError where it is missing, ValueError where it is not text."""
+    """Return a record's text as given, where labels or answers stand at its characters. Raises as `text_field`."""
     value = record[name]
     if not isinstance(value, str):
         raise ValueError(f"'{name}' is not text")

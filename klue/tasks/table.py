@@ -41,7 +41,6 @@ class Table(Sentences):
     files = ("train.tsv", "dev.tsv", "test.tsv")
 
     def records(self, stream: IO[bytes]) -> list[Any]:
-        """Return the rows."""
         return table_records(stream)
 
     def read(self, record: Any, guid: str) -> Iterable[Example]:
@@ -53,5 +52,4 @@ class LabelTable(Table, Classification):
     """A table of texts with one of the task's labels each."""
 
     def label(self, value: str) -> str:
-        """Return the label, without the blanks around it."""
         return super().label(value.strip())

@@ -39,15 +39,13 @@ def social(doc: dict[str, Any], results: Any) -> dict[str, float]:
 
 
 def eqbench_score(answer: str, names: Sequence[str], reference: Sequence[float]) -> float | None:
-    """Return EQ-Bench v2's score, 100 at most; None for an answer that scores other emotions than the reference.
-
-    As lm-eval, a score has no blank before its colon and one behind it ("기쁨: 9"); unlike it, names may hold blanks.
-    """
+    """Return EQ-Bench v2's score, 100 at most; None for an answer that scores other emotions than the reference. As
+    lm-eval, a score has no blank before its colon and one behind it ("기쁨: 9"); unlike it, names may hold blanks."""
     known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     theirs = {name: int(digits) for name, digits in re.findall(rf"({known}|\w+):\s+(\d+)", answer)}
     if set(theirs) != set(names):
         return None
-    off = [abs(theirs[name] - wanted) for name, wanted in zip(names, reference, strict=True)]
+    off = [abs(theirs[name] - score) for name, score in zip(names, reference, strict=True)]
     return 10 * (10 - 0.7477 * sum((6.5 / (1 + math.exp(-1.2 * (d - 4))) if d <= 5 else d) for d in off if d))
 
 
@@ -60,8 +58,8 @@ def eqbench(doc: dict[str, Any], results: Any) -> dict[str, float]:
 def ifeval(doc: dict[str, Any], results: Any) -> dict[str, Any]:
     """Return whether the answer follows each rule, strictly and loosely, by prompt and by instruction."""
     rules = list(zip(doc["rules"], json.loads(doc["given"]), strict=True))
-    strict = [follows(rule, given, results[0]) for rule, given in rules]
-    loose = [follows_loosely(rule, given, results[0]) for rule, given in rules]
+    strict = [follows(rule, arguments, results[0]) for rule, arguments in rules]
+    loose = [follows_loosely(rule, arguments, results[0]) for rule, arguments in rules]
     return {
         "ifeval": strict,
         "prompt_level_strict_acc": float(all(strict)),
@@ -82,6 +80,6 @@ def by_prompt_and_instruction(items: Sequence[list[bool]]) -> float:
 
 
 def written(doc: dict[str, Any], results: Any) -> dict[str, Any]:
-    """Return whether an answer is the output, and the pair for chrF."""
+    """Return whether an answer is the output, and the (output, answer) pair for chrF."""
     answer, output = results[0].strip(), doc["output"].strip()
     return {"exact_match": float(answer == output), "chrf": (output, answer)}

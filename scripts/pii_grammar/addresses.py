@@ -30,23 +30,19 @@ HOUSES = words("빌라|연립|맨션|하이츠|오피스텔|타운|빌|팰리스
 
 
 def number(rng: random.Random) -> str:
-    """Return the number of a house at a road."""
     return str(rng.randint(1, 180)) if rng.random() < 0.7 else f"{rng.randint(1, 180)}-{rng.randint(1, 30)}"
 
 
 def road(rng: random.Random) -> str:
-    """Return a road."""
     return f"{rng.choice(ROADS)}{rng.choice(('로', '로', '로', '길', '대로', '중앙로', '남로', '안길'))}"
 
 
 def lot(rng: random.Random) -> str:
-    """Return the number of a lot."""
     first, second = rng.randint(1, 900), rng.randint(1, 40)
     return rng.choice((f"{first}-{second}", f"{first}-{second}번지", f"{first}번지", f"{first}번지 {second}호"))
 
 
 def estate(rng: random.Random) -> str:
-    """Return the name of a complex of flats, of one word or several."""
     name, builder, phase = rng.choice(WORDS), rng.choice(BUILDERS), rng.randint(1, 9)
     return rng.choice(
         (
@@ -67,7 +63,6 @@ def estate(rng: random.Random) -> str:
 
 
 def flat(rng: random.Random) -> str:
-    """Return a block and a flat."""
     return f"{rng.randint(101, 125)}동 {rng.randint(1, 24)}{rng.randint(1, 8):02d}호"
 
 

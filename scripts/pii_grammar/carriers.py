@@ -30,7 +30,6 @@ Carrier = Callable[[Page, list[Item]], str]
 
 
 def filled(template: str, item: Item, rng: random.Random) -> str:
-    """Return a sentence with the value, a label and names in it."""
     quoted = "이라" if (item.value and format(item.value, "이라").endswith("이라")) else "라"
     return template.format(v=item.value, l=item.label, n=rng.choice(NAMES), c=Value(rng.choice(COMPANIES)), e=quoted)
 
@@ -47,7 +46,6 @@ def sentence_of(item: Item, rng: random.Random) -> str:
 
 
 def sentence(page: Page, items: list[Item]) -> str:
-    """Write a few sentences, one or several of them with a value."""
     rng = page.rng
     lines = [sentence_of(item, rng) for item in items]
     for _ in range(rng.randint(0, 2)):
@@ -57,13 +55,11 @@ def sentence(page: Page, items: list[Item]) -> str:
 
 
 def alone(page: Page, items: list[Item]) -> str:
-    """Write nothing but the value, with its label where it needs one."""
     item = items[0]
     return f"{item.label} {item.value}" if item.form.labelled else str(item.value)
 
 
 def form(page: Page, items: list[Item]) -> str:
-    """Write a form, a label and a value a line."""
     rng = page.rng
     between = rng.choice(SEPARATORS)
     if not between and not all(unmarked(i.value)[0].isdecimal() and i.label[-1] >= "가" for i in items):
@@ -81,7 +77,6 @@ def form(page: Page, items: list[Item]) -> str:
 
 
 def table(page: Page, items: list[Item]) -> str:
-    """Write a table with a header, by pipes, tabs or commas, and two rows."""
     rng = page.rng
     joint = rng.choice(("|", "tab", "|", ","))
     if joint == "," and any("," in unmarked(item.value) or item.form.kind.type == "URL" for item in items):
@@ -104,7 +99,6 @@ def table(page: Page, items: list[Item]) -> str:
 
 
 def side_table(page: Page, items: list[Item]) -> str:
-    """Write a table whose labels stand at the left."""
     rng = page.rng
     joint = rng.choice((" | ", "\t", "|"))
     rows = [["성명", rng.choice(NAMES)], *([str(i.label), str(i.value)] for i in items)]
@@ -112,7 +106,6 @@ def side_table(page: Page, items: list[Item]) -> str:
 
 
 def chat(page: Page, items: list[Item]) -> str:
-    """Write a chat with time stamps."""
     rng = page.rng
     first, second = rng.sample(NAMES, 2)
     style = rng.choice(
@@ -128,7 +121,6 @@ def chat(page: Page, items: list[Item]) -> str:
 
 
 def receipt(page: Page, items: list[Item]) -> str:
-    """Write a receipt."""
     rng = page.rng
     lines = [rng.choice(COMPANIES), *(f"{i.label}: {i.value}" for i in items), "-" * 24]
     lines += [
@@ -144,7 +136,6 @@ def receipt(page: Page, items: list[Item]) -> str:
 
 
 def signature(page: Page, items: list[Item]) -> str:
-    """Write the end of a mail."""
     rng = page.rng
     lines = [rng.choice(FILLERS), "감사합니다.", "", rng.choice(("--", "----------", "=========="))]
     lines += [
@@ -156,7 +147,6 @@ def signature(page: Page, items: list[Item]) -> str:
 
 
 def markdown(page: Page, items: list[Item]) -> str:
-    """Write Markdown."""
     rng = page.rng
     style = rng.choice(("- **{l}**: {v}", "* {l}: {v}", "1. {l} — {v}", "> {l}: {v}", "- {l}: `{v}`", "**{l}:** {v}"))
     if any("`" in unmarked(item.value) or item.form.kind.type == "MENTION" for item in items):
@@ -165,7 +155,6 @@ def markdown(page: Page, items: list[Item]) -> str:
 
 
 def html(page: Page, items: list[Item]) -> str:
-    """Write cells and lines of HTML."""
     rng = page.rng
     style = rng.choice(
         (
@@ -182,14 +171,12 @@ def html(page: Page, items: list[Item]) -> str:
 
 
 def json_line(page: Page, items: list[Item]) -> str:
-    """Write an object of JSON."""
     rng = page.rng
     pairs = {"이름": rng.choice(NAMES), **{str(item.label): str(item.value) for item in items}, "수량": 3}
     return json.dumps(pairs, ensure_ascii=False, separators=rng.choice(((", ", ": "), (",", ":"))))
 
 
 def court(page: Page, items: list[Item]) -> str:
-    """Write a sentence of a judgment."""
     item, rng = items[0], page.rng
     start = rng.choice(("사 건    2019고단1234 사기\n", "범죄사실\n", "가. ", ""))
     end = rng.choice(
@@ -199,7 +186,6 @@ def court(page: Page, items: list[Item]) -> str:
 
 
 def letter(page: Page, items: list[Item]) -> str:
-    """Write a letter's or a parcel's head."""
     rng = page.rng
     lines = [f"{rng.choice(('받는 사람', '받는 분', '수령인', '수신'))}: {rng.choice(NAMES)} 님"]
     lines += [f"{item.label} {item.value}" for item in items]
@@ -208,7 +194,6 @@ def letter(page: Page, items: list[Item]) -> str:
 
 
 def notice(page: Page, items: list[Item]) -> str:
-    """Write a notice whose last line says whom to ask."""
     rng = page.rng
     start = rng.choice(
         ("[공지] 주차장 청소 안내", "제5회 마을 음악회 개최 알림", "<모집 공고> 2024-12호", "■ 정전 안내")
@@ -220,7 +205,6 @@ def notice(page: Page, items: list[Item]) -> str:
 
 
 def neighbours(page: Page, items: list[Item]) -> str:
-    """Write values side by side."""
     rng = page.rng
     joint = rng.choice((", ", " / ", " | ", "\n", " · ", "; ", " 및 ", "  "))
     return rng.choice(("", "연락망 - ", "다음과 같습니다. ")) + joint.join(f"{i.label} {i.value}" for i in items)
@@ -243,13 +227,11 @@ ENTRIES: dict[str, tuple[str, ...]] = {
 
 
 def log(page: Page, items: list[Item]) -> str:
-    """Write lines of a log."""
     lines = [page.rng.choice(ENTRIES[item.form.kind.type]).format(v=item.value) for item in items]
     return "\n".join(["2024-05-03 21:09:58 INFO started pid=2214", *lines])
 
 
 def official(page: Page, items: list[Item]) -> str:
-    """Write the foot of an office's letter."""
     rng = page.rng
     values = [f"{i.label} {i.value}" if i.form.labelled or i.form.kind.type == "TEL" else str(i.value) for i in items]
     start = f"시행 총무과-{rng.randint(100, 9999)} (2024. 5. 3.)  접수\n"
@@ -257,7 +239,6 @@ def official(page: Page, items: list[Item]) -> str:
 
 
 def roster(page: Page, items: list[Item]) -> str:
-    """Write names and values without labels, a person a line."""
     rng = page.rng
     blanks = [item for item in items if " " in unmarked(item.value)]
     ends = all(i.form.kind.type == "ADDRESS" and unmarked(i.value).rstrip()[-1:] in "동호층" for i in blanks)

@@ -15,7 +15,6 @@ CONTACT = {"TEL", "EMAIL", "ADDRESS", "URL", "MENTION"}
 
 
 def carrier_fits(name: str, form: Form, text: str) -> bool:
-    """Return whether a value of this form is written in such texts."""
     kind = form.kind.type
     if "\n" in text and name in ONE_LINE:
         return False
@@ -70,8 +69,8 @@ def item_of(page: Page, form: Form, value: Value, carrier: str, plain: float) ->
     names = [name for name in HABITS if habit_fits(name, carrier, form, unmarked(value))]
     if names and rng.random() >= plain:
         habit = rng.choice(names)
-        other = form.write(page) if habit.startswith("two values") else value
-        value = Value(HABITS[habit](value, other, rng))
+        second_value = form.write(page) if habit.startswith("two values") else value
+        value = Value(HABITS[habit](value, second_value, rng))
         page.put_around(value, habit)
     labels = form.labels or LABELS[form.kind.type]
     if carrier in WRITTEN | KEYED:

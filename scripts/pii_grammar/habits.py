@@ -15,8 +15,6 @@ PAIRS = {
 
 
 def around(name: str) -> Habit:
-    """Return a habit that puts a value between a pair of signs."""
-
     def write(value: str, _: str, rng: random.Random) -> str:
         pair = rng.choice(PAIRS[name])
         half = len(pair) // 2
@@ -27,7 +25,7 @@ def around(name: str) -> Habit:
 
 def filled(*templates: str) -> Habit:
     """Return a habit that fills the value, and another of its form, into one of the templates."""
-    return lambda value, other, rng: rng.choice(templates).format(value, other)
+    return lambda value, second_value, rng: rng.choice(templates).format(value, second_value)
 
 
 HABITS: dict[str, Habit] = {

@@ -29,7 +29,6 @@ def host(rng: random.Random) -> str:
 
 
 def local(rng: random.Random) -> str:
-    """Return the part of a mail address before the @."""
     name = word(rng, 3, 4)
     return rng.choice(
         (name, name + digits(rng, 2), name + digits(rng, 4), f"{name}.{word(rng, 1, 2)}", f"{name}_{digits(rng, 3)}")
@@ -37,7 +36,6 @@ def local(rng: random.Random) -> str:
 
 
 def mail(rng: random.Random) -> tuple[str, str]:
-    """Return both parts of a mail address."""
     return local(rng), rng.choice(HOSTS) if rng.random() < 0.5 else host(rng)
 
 
@@ -58,7 +56,6 @@ def changed(change: Callable[[str, random.Random], str]) -> Callable[[Page, Kind
 
 
 def full(text: str) -> str:
-    """Return a text full width."""
     return "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text)
 
 
@@ -93,7 +90,6 @@ MAIL = [
 
 
 def page_path(rng: random.Random) -> str:
-    """Return an invented path."""
     return rng.choice(
         (
             f"/{word(rng)}",
@@ -159,7 +155,6 @@ def v4(rng: random.Random) -> str:
 
 
 def v6(rng: random.Random) -> str:
-    """Return an address of the documentation's range, whole or shortened."""
     groups = [f"{rng.randrange(1, 65535):x}" for _ in range(6)]
     if rng.random() < 0.5:
         return "2001:db8:" + ":".join(groups)
@@ -167,7 +162,6 @@ def v6(rng: random.Random) -> str:
 
 
 def short_ip_range(page: Page, kind: Kind) -> Value:
-    """Write a range whose end is the last number only."""
     start = v4(page.rng).rsplit(".", 1)[0]
     low = page.rng.randint(2, 100)
     return page.mark(

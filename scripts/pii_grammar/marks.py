@@ -100,7 +100,6 @@ class Page:
 
 
 def unmarked(text: str) -> str:
-    """Return a text without its marks."""
     return "".join(char for char in text if not "\ue000" <= char <= "\uf8ff")
 
 

@@ -309,8 +309,6 @@ LOOKALIKES: dict[str, tuple[str, ...]] = {
 
 
 def of_kind(kind: str, rng: random.Random) -> str:
-    """Return a text that looks like personal data of some kind."""
-
     def numbers(match: re.Match[str]) -> str:
         return nonzero(rng, int(match[1]))
 
@@ -335,22 +333,18 @@ FILLS: dict[str, Callable[[random.Random], str]] = {
 
 
 def in_sentence(text: str, rng: random.Random) -> str:
-    """Return a look-alike between other sentences."""
     return " ".join((rng.choice(FILLERS), text, rng.choice(FILLERS)))
 
 
 def in_form(text: str, rng: random.Random) -> str:
-    """Return a look-alike as a line of a form."""
     return f"성명: {rng.choice(NAMES)}\n비고: {text}\n수량: {rng.randint(1, 9)}개"
 
 
 def in_table(text: str, rng: random.Random) -> str:
-    """Return a look-alike in a table."""
     return f"| 번호 | 내용 | 상태 |\n|---|---|---|\n| 1 | {text} | 완료 |\n| 2 | {rng.choice(COMPANIES)} | 대기 |"
 
 
 def in_chat(text: str, rng: random.Random) -> str:
-    """Return a look-alike in a chat."""
     return f"[{rng.choice(NAMES)}] [오후 3:{rng.randint(10, 59)}] {text}\n[{rng.choice(NAMES)}] [오후 4:02] 넵"
 
 

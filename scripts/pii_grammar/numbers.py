@@ -32,8 +32,6 @@ MORE_HALVES = (
 
 
 def registration(kind: str, groups: Groups) -> list[Form]:
-    """Return the forms of registration numbers."""
-
     def stars(page: Page, whole: Kind) -> Value:
         first, second = groups(page.rng)
         star = page.rng.choice("*xX#*●○")
@@ -75,7 +73,6 @@ def in_bank(writer: str) -> Callable[[Page, Kind], Value]:
 
 
 def bare_account(rng: random.Random) -> list[str]:
-    """Return the groups of an account without its bank."""
     return account(rng)[1]
 
 
@@ -116,13 +113,11 @@ def plate(*templates: str, old: bool = False, uses: str = USES) -> Callable[[Pag
 
 
 def scooter(page: Page, kind: Kind) -> Value:
-    """Write the plate of a motorcycle."""
     where = page.rng.choice(words("서울 강남|서울 마포|경기 수원|부산 사하|대전 유성|경북 포항|인천 남동"))
     return page.mark(kind, f"{where} {page.rng.choice('가나다라마바사')} {digits(page.rng, 4)}")
 
 
 def plate_full_width(page: Page, kind: Kind) -> Value:
-    """Write a plate in full width."""
     text = f"{page.rng.randint(11, 99)}{page.rng.choice(USES)} {digits(page.rng, 4)}"
     return page.mark(kind, text.replace(" ", "").translate(FULL))
 

@@ -28,12 +28,11 @@ def short_second(page: Page, kind: Kind) -> Value:
 def whole_second(page: Page, kind: Kind) -> Value:
     """Write a number and the next one without its area code."""
     first, middle, last = landline(page.rng)
-    other = f"{page.rng.choice('01')}{digits(page.rng, len(middle) - 1)}-{digits(page.rng, 4)}"
-    return page.mark(kind, f"{first}-{middle}-{last}{page.rng.choice((', ', '/', ' / ', ','))}{other}")
+    second = f"{page.rng.choice('01')}{digits(page.rng, len(middle) - 1)}-{digits(page.rng, 4)}"
+    return page.mark(kind, f"{first}-{middle}-{last}{page.rng.choice((', ', '/', ' / ', ','))}{second}")
 
 
 def short_range(page: Page, kind: Kind) -> Value:
-    """Write the range of an office's lines."""
     first, middle, last = landline(page.rng)
     low = page.rng.randint(0, 6)
     joint = page.rng.choice(("~", "∼", "～", " ~ "))

@@ -30,22 +30,18 @@ TOWNS = words("새솔|구름|푸른|은하|달빛|햇살|샛별|한울|가온|�
 
 
 def digits(rng: random.Random, count: int) -> str:
-    """Return so many random digits."""
     return "".join(rng.choice("0123456789") for _ in range(count))
 
 
 def nonzero(rng: random.Random, count: int) -> str:
-    """Return so many random digits of which the first is not zero."""
     return rng.choice("123456789") + digits(rng, count - 1)
 
 
 def weighted(number: str, weights: str) -> int:
-    """Return the sum of the digits times their weights."""
     return sum(int(a) * int(b) for a, b in zip(number, weights, strict=False))
 
 
 def birth(rng: random.Random) -> date:
-    """Return a birth date of somebody who lives."""
     return date(1940, 1, 1) + timedelta(days=rng.randrange(365 * 75))
 
 
@@ -105,12 +101,11 @@ AREAS = words("02|02|031|032|033|041|042|043|044|051|052|053|054|055|061|062|063
 
 
 def landline(rng: random.Random) -> list[str]:
-    """Return the three groups of an office's or a home's number."""
     return [rng.choice(AREAS), rng.choice("01") + digits(rng, rng.choice((2, 2, 3))), digits(rng, 4)]
 
 
 def special(rng: random.Random) -> list[str]:
-    """Return the three groups of an internet or free number."""
+    """Return the three groups of an internet (070) or free (080) number."""
     area = rng.choice(("070", "070", "080"))
     return [area, rng.choice("01") + digits(rng, 2 if area == "080" else 3), digits(rng, 4)]
 
@@ -130,7 +125,6 @@ def hotline(rng: random.Random) -> list[str]:
 
 
 def licence(rng: random.Random) -> list[str]:
-    """Return the four groups of a driver licence."""
     region = rng.choice([*map(str, range(11, 27)), "28"])
     return [region, f"{rng.choice([*range(80, 100), *range(25)]):02d}", digits(rng, 6), digits(rng, 2)]
 
@@ -168,5 +162,4 @@ RENTED = "하허호"
 
 
 def word(rng: random.Random, low: int = 2, high: int = 3) -> str:
-    """Return an invented Latin word."""
     return "".join(rng.choice(SYLLABLES) for _ in range(rng.randint(low, high)))

@@ -28,7 +28,6 @@ BOLD = str.maketrans("0123456789", "𝟎𝟏𝟐𝟑𝟒𝟓𝟔𝟕𝟖𝟗")
 
 
 def full_width(groups: list[str], rng: random.Random) -> str:
-    """Write everything full width."""
     return "-".join(groups).translate(FULL)
 
 
@@ -39,12 +38,10 @@ def letters(groups: list[str], rng: random.Random) -> str:
 
 
 def zeros(groups: list[str], rng: random.Random) -> str:
-    """Write O for each zero."""
     return "-".join(groups).replace("0", "O")
 
 
 def hangul(groups: list[str], rng: random.Random) -> str:
-    """Spell every digit in Hangul."""
     return rng.choice((" ", "-", " 다시 ", " - ")).join(groups).translate(HANGUL)
 
 
@@ -134,8 +131,8 @@ def in_groups(
 
     return [
         Form(Kind(kind, f"{name} {writer}".strip()), write(writer), needs, labels)
-        for needs, some in ((False, free), (True, labelled))
-        for writer in filter(None, some.split(", "))
+        for needs, names in ((False, free), (True, labelled))
+        for writer in filter(None, names.split(", "))
     ]
 
 
@@ -155,8 +152,8 @@ def pattern(groups: Groups, *templates: str) -> Callable[[Page, Kind], Value]:
         if "⟨" not in template:
             template = f"⟨{template}⟩"
         filled = template.format(*groups(page.rng), n=digits(page.rng, 3), s=page.rng.choice("23456789"))
-        before, rest = filled.split("⟨")
-        core, after = rest.split("⟩")
+        before, marked = filled.split("⟨")
+        core, after = marked.split("⟩")
         return page.mark(kind, core, before, after)
 
     return write

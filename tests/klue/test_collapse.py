@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from hunmin.page.words import Words
-from klue.collapse import one_answer, told
+from klue.collapse import collapse_sentences, one_answer
 from klue.job import run_job
 from klue.model_folder import read_model_folder
 from klue.report import markdown, results_table
@@ -48,18 +48,18 @@ def test_baselines_that_predict_one_label_are_told_in_one_line():
         {"task": task, "model": "a", "init": init, "n": 2, "collapsed": collapsed}
         for task, init, collapsed in [("klue-nli", "random", 2), ("ynat", "pretrained", 1), ("ynat", "random", 1)]
     ]
-    ours, baselines = told(entries)
+    ours, baselines = collapse_sentences(entries)
     assert ours.startswith("YNAT, pretrained: 1 of 2 fine-tunings predict one label") and "raise epochs" in ours
     assert baselines == (
         "Fine-tunings from random weights that predict one label for every or nearly every example: "
         "KLUE-NLI 2/2, YNAT 1/2."
     )
     other = {**entries[1], "model": "b", "n": 1}
-    assert [text.partition(" one label")[0] for text in told([*entries, other])[:2]] == [
+    assert [text.partition(" one label")[0] for text in collapse_sentences([*entries, other])[:2]] == [
         "YNAT, a, pretrained: 1 of 2 fine-tunings predict", "YNAT, b, pretrained: the fine-tuning predicts",
     ]  # fmt: skip
-    assert told([*entries, other])[2].endswith(": KLUE-NLI, a 2/2; YNAT, a 1/2.")
-    assert told(entries[1:2]) == [ours] and told([{**entries[0], "collapsed": 0}]) == []
+    assert collapse_sentences([*entries, other])[2].endswith(": KLUE-NLI, a 2/2; YNAT, a 1/2.")
+    assert collapse_sentences(entries[1:2]) == [ours] and collapse_sentences([{**entries[0], "collapsed": 0}]) == []
 
 
 def test_the_share_is_told_and_never_rounded_up_to_all():
@@ -67,12 +67,12 @@ def test_the_share_is_told_and_never_rounded_up_to_all():
         {"task": "ynat", "model": "a", "init": "pretrained", "n": 3, "collapsed": count, "collapsed_share": share}
         for count, share in ((1, 0.99999), (2, 0.994), (3, 1.0))
     ]
-    assert [text.partition(": ")[2].partition(", so")[0] for row in rows for text in told([row])] == [
+    assert [text.partition(": ")[2].partition(", so")[0] for row in rows for text in collapse_sentences([row])] == [
         "1 of 3 fine-tunings predict one label for 99.9% of the examples",
         "2 of 3 fine-tunings predict one label for at least 99.4% of the examples",
         "3 of 3 fine-tunings predict one label for every example",
     ]
-    (korean,) = (Words("ko")(text) for text in told(rows[1:2]))
+    (korean,) = (Words("ko")(text) for text in collapse_sentences(rows[1:2]))
     assert "미세조정 3번 가운데 2번은 적어도 예제의 99.4%에 같은 레이블을 예측합니다." in korean
 
 

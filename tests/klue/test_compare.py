@@ -13,10 +13,10 @@ from seqeval.scheme import IOB2
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from hunmin.main import run_command
-from klue.breakdown import confusion, details, errors_of, has_labels, taken_apart
+from klue.breakdown import confusion, details, errors_of, has_labels, scores_by_group
 from klue.compare import compare, comparison_grids, read_models, systems_of
 from klue.grid import latex_grid, markdown_grid
-from klue.metrics.confidence import chance_of_difference, drawn_scores, repeated
+from klue.metrics.confidence import drawn_scores, paired_p_value, repeated
 from klue.metrics.sentence import accuracy
 from klue.result_rows import read_rows
 from klue.results import metrics_of
@@ -94,9 +94,9 @@ def test_draws_are_those_of_numpy() -> None:
 
 
 def test_chance() -> None:
-    assert chance_of_difference(np.array([1.0] * 99)) == pytest.approx(2 / 100)
-    assert chance_of_difference(np.zeros(99)) == 1 and np.isnan(chance_of_difference(np.array([np.nan])))
-    assert chance_of_difference(np.array([1.0] * 89 + [-1.0] * 10)) == pytest.approx(22 / 100)
+    assert paired_p_value(np.array([1.0] * 99)) == pytest.approx(2 / 100)
+    assert paired_p_value(np.zeros(99)) == 1 and np.isnan(paired_p_value(np.array([np.nan])))
+    assert paired_p_value(np.array([1.0] * 89 + [-1.0] * 10)) == pytest.approx(22 / 100)
 
 
 def test_the_paired_interval_is_near_the_one_of_the_mean_difference(models: list[Path]) -> None:
@@ -185,7 +185,7 @@ def test_entities_are_seqevals() -> None:
     gold, found = ([[NER_LABELS[i] for i in draw.integers(13, size=30)] for _ in range(20)] for _ in range(2))
     gold[0], found[0] = (["B-PS", "I-PS", *row[2:]] for row in (gold[0], found[0]))
     wanted = classification_report(gold, found, mode="strict", scheme=IOB2, output_dict=True, zero_division=0)
-    for kind, row in taken_apart("klue-ner", gold, found).items():
+    for kind, row in scores_by_group("klue-ner", gold, found).items():
         assert row == pytest.approx(
             {"count": wanted[kind]["support"], **{
                 ours: 100 * wanted[kind][theirs]
@@ -197,27 +197,27 @@ def test_entities_are_seqevals() -> None:
 def test_the_others_by_hand() -> None:
     gold = [{"heads": [2, 0, 2], "labels": ["NP_SBJ", "VP", "NP_OBJ"]}]
     found = [{"heads": [2, 0, 1], "labels": ["NP_OBJ", "VP", "NP_OBJ"]}]
-    arcs = taken_apart("klue-dp", gold, found)
+    arcs = scores_by_group("klue-dp", gold, found)
     assert arcs["NP_SBJ"] == {"count": 1, "head": 100, "head and label": 0} and arcs["NP_OBJ"]["head"] == 0
     long = [{"heads": [2, 0, 1, 8, 1, 14, 1, 1], "labels": ["NP"] * 8}]
-    by_length = taken_apart("klue-dp", long, [{"heads": [2, 0, 1, 8, 1, 14, 1, 2], "labels": ["NP"] * 8}])
+    by_length = scores_by_group("klue-dp", long, [{"heads": [2, 0, 1, 8, 1, 14, 1, 2], "labels": ["NP"] * 8}])
     assert {group: row["count"] for group, row in by_length.items() if group != "NP"} == {
         "arc of 1": 1, "root": 1, "arc of 2–3": 1, "arc of 4–7": 4, "arc of 8+": 1
     }  # fmt: skip
     assert by_length["arc of 4–7"]["head"] == 75 and by_length["arc of 8+"]["head"] == 100
-    mrc = taken_apart("klue-mrc", [["가나"], [], []], ["가", "", "다"])
+    mrc = scores_by_group("klue-mrc", [["가나"], [], []], ["가", "", "다"])
     assert mrc["answerable"] == {"count": 1, "EM": 0, "ROUGE-W": pytest.approx(200 / 3), "answered": 100}
     assert mrc["no answer"] == {"count": 2, "EM": 50, "ROUGE-W": 50, "answered": 50}
     a, b = f"{SLOTS[0]}-값-하나", f"{SLOTS[1]}-예"
-    states = taken_apart("wos", [[a, b], [b]], [[a], [f"{SLOTS[1]}-"]])
+    states = scores_by_group("wos", [[a, b], [b]], [[a], [f"{SLOTS[1]}-"]])
     assert states[SLOTS[0]]["f1"] == 100 and states[SLOTS[1]] == {"count": 2, "precision": 0, "recall": 0, "f1": 0}
     relations = [{"label": "per:title", "probabilities": []}]
-    assert taken_apart("klue-re", ["per:title"], relations)["per:title"]["f1"] == 100
-    assert taken_apart("korsts", [0.5, 4.0, 5.0], [1.0, 4.0, 3.0]) == {
+    assert scores_by_group("klue-re", ["per:title"], relations)["per:title"]["f1"] == 100
+    assert scores_by_group("korsts", [0.5, 4.0, 5.0], [1.0, 4.0, 3.0]) == {
         "0 to 1": {"count": 1, "mean error": 0.5},
         "4 to 5": {"count": 2, "mean error": 1.0},
     }
-    assert taken_apart("korquad", [["책"]], ["책"]) == {"1–5 characters": {"count": 1, "EM": 100, "F1": 100}}
+    assert scores_by_group("korquad", [["책"]], ["책"]) == {"1–5 characters": {"count": 1, "EM": 100, "F1": 100}}
     assert errors_of("klue-dp", gold[0], found[0]) == 2 and errors_of("wos", [a, b], [a]) == 1
     assert errors_of("klue-ner", ["O", "O"], ["O", "B-PS"]) == 1 and errors_of("klue-mrc", [], "다") == 1
     assert errors_of("klue-re", "per:title", relations[0]) == 0 and errors_of("korsts", 1.0, 3.5) == 2.5

@@ -6,7 +6,7 @@ import pytest
 from common.compressed import COMPRESSED
 from common.errors import UserError
 from klue.examples import files_hash, find_file, hash_share, load_splits, read_examples, sample_by_hash, without_leaks
-from klue.results import apart
+from klue.results import not_comparable
 from klue.tasks.base import Example
 from tests.klue.names import KLUE_TASKS as TASKS
 from tests.klue.names import SENTENCE_TASKS
@@ -184,4 +184,4 @@ def test_scores_of_a_part_of_the_train_set_say_how_large_it_is(tmp_path, named):
     splits = load_splits(STS, tmp_path)
     assert "3 of at least 11,668 train examples" in splits.note and "dev examples" not in splits.note
     row = {"task": "klue-sts", "examples": splits.counts, "data_note": splits.note}
-    assert apart([row]) == {"klue-sts": "3 of at least 11,668 train examples"}
+    assert not_comparable([row]) == {"klue-sts": "3 of at least 11,668 train examples"}

@@ -4,7 +4,7 @@ import random
 import numpy as np
 import pytest
 
-from klue.metrics.confidence import drawn_scores, middle, repeated
+from klue.metrics.confidence import central_interval, drawn_scores, repeated
 from klue.metrics.sentence import accuracy, pearsonr
 from klue.tasks import TASKS
 from klue.tasks.klue.dp import LABELS as RELATIONS
@@ -12,7 +12,7 @@ from klue.tasks.klue.dp import LABELS as RELATIONS
 
 def interval(metric, gold, found, draws=1000):
     drawn = drawn_scores(repeated(lambda *sides: {"it": metric(*sides)}), gold, [[found]], draws)["it"]
-    return middle(drawn[:, 0])
+    return central_interval(drawn[:, 0])
 
 
 def test_accuracy_has_the_width_of_a_binomial():

@@ -11,7 +11,7 @@ from transformers import AutoModelForMultipleChoice
 
 from klue.features import load_tokenizer, make_features
 from klue.gold import with_test_scores
-from klue.heads.choice import side_by_side
+from klue.heads.choice import split_choices
 from klue.model_folder import read_model_folder
 from klue.model_index import eval_results
 from klue.predict import predict_file
@@ -49,7 +49,7 @@ def test_choices_stand_side_by_side() -> None:
         "input_ids": torch.tensor([[5, 6, 7, 8, 9], [1, 2, 3, 0, 0]]),
         "pair_lengths": torch.tensor([[2, 3], [2, 1]]),
     }
-    found = side_by_side({**row, "token_type_ids": torch.tensor([[0, 1, 0, 1, 1], [0, 0, 1, 7, 7]])}, 99)
+    found = split_choices({**row, "token_type_ids": torch.tensor([[0, 1, 0, 1, 1], [0, 0, 1, 7, 7]])}, 99)
     assert found["input_ids"].tolist() == [[[5, 6, 99], [7, 8, 9]], [[1, 2, 99], [3, 99, 99]]]
     assert found["attention_mask"].tolist() == [[[1, 1, 0], [1, 1, 1]], [[1, 1, 0], [1, 0, 0]]]
     assert found["token_type_ids"].tolist() == [[[0, 1, 0], [0, 1, 1]], [[0, 0, 0], [1, 0, 0]]]
@@ -70,7 +70,7 @@ def test_the_head_is_the_librarys_on_pairs_that_the_tokenizer_fills_up(suites: P
         pairs = task.pairs(example)
         padded = tokenizer([a for a, _ in pairs], [b for _, b in pairs], padding=True, return_tensors="pt")
         wanted = model(input_ids=padded["input_ids"][None], attention_mask=padded["attention_mask"][None]).logits
-        found = model(**side_by_side(inputs, facts.pad_id)).logits
+        found = model(**split_choices(inputs, facts.pad_id)).logits
         assert torch.allclose(found, wanted, atol=1e-6)
 
 

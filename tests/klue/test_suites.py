@@ -22,7 +22,7 @@ from hunmin.report import contamination
 from klue.examples import load_splits
 from klue.metrics.korquad import korquad_scores
 from klue.metrics.sentence import spearmanr
-from klue.results import apart
+from klue.results import not_comparable
 from klue.settings import KlueSettings
 from klue.tasks import SUITE_OF, TASKS
 from tests.klue.conftest import write_benchmark
@@ -101,7 +101,7 @@ def test_klue_sts_without_a_train_file_is_learned_from_korsts(suites: Path, tmp_
     assert (len(lent.train), len(lent.dev), lent.test) == (24, 35, [])  # all of KLUE-STS's dev is scored
     assert [e.label for e in lent.train] == [e.label for e in splits_of("korsts", suites).train]
     row = {"task": "klue-sts", "examples": lent.counts, "data_note": lent.note}
-    assert apart([row]) == {"klue-sts": "trained on KorSTS"}
+    assert not_comparable([row]) == {"klue-sts": "trained on KorSTS"}
     settings = KlueSettings(data=str(klue), benchmarks=str(suites), tasks=["klue-sts", "ynat"])
     assert settings.inputs == [str(klue), str(suites / "korsts")]  # seen when it changes, taken out of the corpus
     whole = KlueSettings(data=str(write_benchmark(tmp_path / "all")), benchmarks=str(suites), tasks=["klue-sts"])

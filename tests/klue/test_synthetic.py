@@ -4,7 +4,7 @@ import pytest
 
 from klue.examples import find_file, load_splits, read_examples
 from klue.report import latex, markdown
-from klue.results import apart
+from klue.results import not_comparable
 from klue.synthetic import NOTE, TOLD, all_synthetic, is_synthetic
 from klue.tables import published_for, published_rows, tables
 from tests.klue.names import KLUE_TASKS as TASKS
@@ -36,7 +36,7 @@ def test_the_mark_goes_along_whatever_the_files_are_called(sample_benchmark, tmp
 
 
 def test_tables_say_synthetic_and_show_no_published_rows(rows):
-    assert apart(rows) == dict.fromkeys(TASKS, "synthetic") and all_synthetic(rows)
+    assert not_comparable(rows) == dict.fromkeys(TASKS, "synthetic") and all_synthetic(rows)
     assert published_for(rows) is None
     [table] = tables(rows, published_rows())
     assert table.title == "Synthetic tasks in the form of KLUE's" and table.notes[0] == TOLD

@@ -1,4 +1,4 @@
-"""KLUE-DP: the head and the relation of every word; macro F1 as the benchmark counts them, and plain accuracies."""
+"""KLUE-DP: head and relation of every word (eojeol); macro F1 as the benchmark counts them, and plain accuracies."""
 
 from __future__ import annotations
 
@@ -34,8 +34,6 @@ AUTHORS_BATCH = 64
 
 
 class DependencyParsing(Task):
-    """Dependency parsing of words (eojeol)."""
-
     name, key, title = "klue-dp", "dp", "KLUE-DP"
     folder = "klue-dp-v1.1"
     hub_config = "dp"
@@ -60,7 +58,6 @@ class DependencyParsing(Task):
     authors = AuthorsValues(epochs=10, max_seq_len=256, large={"epochs": 15, "warmup_share": 0.2})
 
     def records(self, stream: IO[bytes]) -> list[Sentence]:
-        """Return the sentences of the tab-separated file."""
         return read_sentences(stream, columns=6)
 
     def read(self, record: Any, guid: str) -> list[Example]:
@@ -114,17 +111,14 @@ class DependencyParsing(Task):
         return [Example(guid, tuple(words), {"heads": [0] * len(words), "labels": [LABELS[0]] * len(words)}, last)]
 
     def document(self, example: Example) -> str:
-        """Return the sentence."""
         return " ".join(example.texts)
 
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
-        """Return ids, and of each word its first and last token, head, relation and part of speech.
-
-        A token that is only the space before a word is not its first, where another is. A word that the tokenizer makes
-        nothing of stands as the unknown token. Words beyond `max_length` are left out.
-        """
+        """Return ids, and of each word its first and last token, head, relation and part of speech. A token that is
+        only the space before a word is not its first, where another is. A word that the tokenizer makes nothing of
+        stands as the unknown token. Words beyond `max_length` are left out."""
         texts = [" ".join(example.texts) for example in examples]
         encoded = tokenizer(texts, **BARE, return_offsets_mapping=True, verbose=False)
         unknown = tokenizer.pad_token_id if tokenizer.unk_token_id is None else tokenizer.unk_token_id
@@ -141,58 +135,53 @@ class DependencyParsing(Task):
             first = len(pieces[0])
             pieces[0] = pieces[0][: max_length - 2]  # there is a word to parse
             ends = np.cumsum([len(piece) for piece in pieces])
-            kept = int(np.searchsorted(ends, max_length - 2, side="right"))
-            ids = [token for piece in pieces[:kept] for token in piece]
-            heads = np.array(example.label["heads"][:kept], np.int64)
-            columns["cut"].append(kept < len(pieces) or len(pieces[0]) < first)
+            fitting = int(np.searchsorted(ends, max_length - 2, side="right"))
+            ids = [token for piece in pieces[:fitting] for token in piece]
+            heads = np.array(example.label["heads"][:fitting], np.int64)
+            columns["cut"].append(fitting < len(pieces) or len(pieces[0]) < first)
             columns["input_ids"].append([tokenizer.cls_token_id, *ids, tokenizer.sep_token_id])
-            signs = [next((i for i, token in enumerate(piece) if token not in spaces), 0) for piece in pieces[:kept]]
-            columns["first"].append(1 + np.concatenate(([0], ends[: kept - 1])) + signs if kept else ends[:0])
-            columns["last"].append(ends[:kept])  # after [CLS]
-            columns["heads"].append(np.where(heads <= kept, heads, IGNORED))
-            columns["relations"].append([LABELS.index(label) for label in example.label["labels"][:kept]])
-            tags = example.given or [TAGS[-1]] * kept
-            columns["tags"].append([TAGS.index(tag) for tag in tags[:kept]])
+            signs = [next((i for i, token in enumerate(piece) if token not in spaces), 0) for piece in pieces[:fitting]]
+            columns["first"].append(1 + np.concatenate(([0], ends[: fitting - 1])) + signs if fitting else ends[:0])
+            columns["last"].append(ends[:fitting])  # after [CLS]
+            columns["heads"].append(np.where(heads <= fitting, heads, IGNORED))
+            columns["relations"].append([LABELS.index(label) for label in example.label["labels"][:fitting]])
+            tags = example.given or [TAGS[-1]] * fitting
+            columns["tags"].append([TAGS.index(tag) for tag in tags[:fitting]])
         return columns
 
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[dict[str, Any]]:
         """Return heads and relations; a word that was left out hangs on the word before it, by the first relation."""
-        found = []
+        parses = []
         for i, example in enumerate(features.examples):
-            kept, words = len(features.columns["first"][i]), len(example.texts)
-            heads = outputs["heads"][i][:kept].tolist() + list(range(kept, words))
-            labels = [LABELS[label] for label in outputs["relations"][i][:kept]] + [LABELS[0]] * (words - kept)
-            found.append({"heads": [int(head) for head in heads], "labels": labels})
-        return found
+            fitting, words = len(features.columns["first"][i]), len(example.texts)
+            heads = outputs["heads"][i][:fitting].tolist() + list(range(fitting, words))
+            labels = [LABELS[label] for label in outputs["relations"][i][:fitting]] + [LABELS[0]] * (words - fitting)
+            parses.append({"heads": [int(head) for head in heads], "labels": labels})
+        return parses
 
     def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
-        """Return the F1 where padding can be a head: with the authors its arcs score 0, and others may score less.
-
-        How much padding there is depends on a batch: the authors', 64 sentences in the order of the file.
-        """
-        found = self.decode(outputs, features)
+        """Return the F1 where padding can be a head: with the authors its arcs score 0, and others may score less. How
+        much padding there is depends on a batch: the authors', 64 sentences in the order of the file."""
+        parses = self.decode(outputs, features)
         words = [len(row) for row in features.columns["first"]]
-        for i, kept in enumerate(words):
+        for i, fitting in enumerate(words):
             begin = i - i % AUTHORS_BATCH
-            if kept == max(words[begin : begin + AUTHORS_BATCH]):
+            if fitting == max(words[begin : begin + AUTHORS_BATCH]):
                 continue
-            padded = outputs["highest"][i][:kept] < 0
-            heads = [kept + 1 if pad else head for head, pad in zip(found[i]["heads"], padded, strict=False)]
-            found[i]["heads"][:kept] = heads
-        scores = self.score(features.labels, found)
+            padded = outputs["highest"][i][:fitting] < 0
+            heads = [fitting + 1 if pad else head for head, pad in zip(parses[i]["heads"], padded, strict=False)]
+            parses[i]["heads"][:fitting] = heads
+        scores = self.score(features.labels, parses)
         return {key: scores[name] for name, key in self.as_published.items()}
 
     def check(self, prediction: Any, label: Any) -> dict[str, Any]:
-        """Return heads and relations; raises ValueError when they are not one a word, or no heads and relations.
-
-        A head beyond the last word is let through: the authors' models give some, and their metric counts them wrong.
-        """
+        """Return heads and relations, one a word; a head beyond the last word is let through. The authors' models give
+        some, and their metric counts them wrong."""
         if not isinstance(prediction, dict) or not {"heads", "labels"} <= prediction.keys():
             raise ValueError('a prediction is {"heads", "labels"}')
         return self._parse(prediction["heads"], prediction["labels"], len(label["heads"]), beyond=True)
 
     def odd(self, prediction: Any, label: Any) -> int:
-        """Return how many heads are beyond the last word."""
         return sum(head > len(label["heads"]) for head in prediction["heads"])
 
     def _parse(self, heads: Any, labels: Any, words: int, beyond: bool = False) -> dict[str, Any]:
@@ -206,11 +195,9 @@ class DependencyParsing(Task):
         return {"heads": heads, "labels": [one_of(label, LABELS, self.name) for label in labels]}
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        """Return UAS and LAS as the benchmark counts them, and as plain accuracies."""
         return dependency_scores(gold, predictions, LABELS)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
-        """Return `score` by how often each example counts."""
         return weighted_dependency_scores(gold, predictions, LABELS)
 
 

@@ -40,8 +40,6 @@ NULL_THRESHOLD = 0.0
 
 
 class ReadingComprehension(Task):
-    """Extractive question answering with unanswerable questions."""
-
     name, key, title = "klue-mrc", "mrc", "KLUE-MRC"
     folder = "klue-mrc-v1.1"
     hub_config = "mrc"
@@ -64,23 +62,21 @@ class ReadingComprehension(Task):
 
     def records(self, stream: IO[bytes]) -> list[Any]:
         """Return the questions, each with its passage, of the nested official file, or of a flat list."""
-        found = load_json(stream.read(), place=True)
-        if isinstance(found, list):
-            return found
-        if not isinstance(found, dict) or not isinstance(found.get("data"), list):
+        loaded = load_json(stream.read(), place=True)
+        if isinstance(loaded, list):
+            return loaded
+        if not isinstance(loaded, dict) or not isinstance(loaded.get("data"), list):
             raise ValueError('it is neither {"data": [...]} nor a list of questions')
         return [
             {"title": entry.get("title", ""), "context": paragraph["context"], **question}
-            for entry in found["data"]
+            for entry in loaded["data"]
             for paragraph in entry["paragraphs"]
             for question in paragraph["qas"]
         ]
 
     def read(self, record: Any, guid: str) -> list[Example]:
-        """Return question and passage; the label are the answers' texts, `given` is where the first one starts.
-
-        Answers of a question that is marked unanswerable are only plausible, wherever the file has them.
-        """
+        """Return question and passage; the label are the answers' texts, `given` is where the first one starts. Answers
+        of a question that is marked unanswerable are only plausible, wherever the file has them."""
         question, context = given_text(record, "question"), given_text(record, "context")
         answers = record["answers"]
         if isinstance(answers, dict):  # columns, as the hub's copy has them
@@ -98,21 +94,17 @@ class ReadingComprehension(Task):
         return [Example(record.get("guid", guid), (question, context), texts, int(answers[0]["answer_start"]))]
 
     def unlabelled(self, record: Any, guid: str) -> list[Example]:
-        """Return question and passage."""
         return [Example(guid, (given_text(record, "question"), given_text(record, "context")), [], None)]
 
     def document(self, example: Example) -> str:
-        """Return the passage."""
         return example.texts[1]
 
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
-        """Return the windows: ids, start and end of the answer, and each token's place in the passage.
-
-        `starts` and `ends` are characters of the passage, -1 for tokens that are not of it or are only a space, and for
-        those that have more around them in another window: these are not taken for a start.
-        """
+        """Return the windows: ids, start and end of the answer, and each token's place in the passage. `starts` and
+        `ends` are characters of the passage, -1 for tokens that are not of it or are only a space, and for those that
+        have more around them in another window: these are not taken for a start."""
         frame = _frame(tokenizer)
         questions = tokenizer([composed(e.texts[0]) for e in examples], **BARE)
         # they may be longer than the model's positions: that is what windows are for
@@ -153,8 +145,8 @@ class ReadingComprehension(Task):
         texts = []
         for example, best in zip(features.examples, _best(outputs, features), strict=True):
             starts, ends = (features.columns[name][best.row] for name in ("starts", "ends"))
-            given = best.given if self.unanswerable else best.score > -np.inf
-            texts.append(example.texts[1][starts[best.start] : ends[best.end]].strip() if given else "")
+            answered = best.answered if self.unanswerable else best.score > -np.inf
+            texts.append(example.texts[1][starts[best.start] : ends[best.end]].strip() if answered else "")
         return texts
 
     def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
@@ -162,29 +154,26 @@ class ReadingComprehension(Task):
         wordpiece = marks_continuations(tokenizer)
         texts = []
         for example, best in zip(features.examples, _best(outputs, features), strict=True):
-            if not best.given:
+            if not best.answered:
                 texts.append("")
                 continue
             starts, ends, ids = (features.columns[name][best.row] for name in ("starts", "ends", "input_ids"))
             tokens = tokenizer.convert_ids_to_tokens(ids[best.start : best.end + 1].tolist())
-            found = joined(tokens if wordpiece else [tokenizer.convert_tokens_to_string(tokens)])
+            answer = joined(tokens if wordpiece else [tokenizer.convert_tokens_to_string(tokens)])
             words = composed(words_around(example.texts[1], int(starts[best.start]), int(ends[best.end])))
-            texts.append(final_text(found, words, bool(getattr(tokenizer, "do_lower_case", False))))
+            texts.append(final_text(answer, words, bool(getattr(tokenizer, "do_lower_case", False))))
         scores = exact_match(features.labels, texts), rouge_w(features.labels, texts, overlap_f1_as_published)
         return dict(zip(self.as_published.values(), scores, strict=True))
 
     def check(self, prediction: Any, label: Any) -> str:
-        """Return the answer; raises ValueError when it is not text."""
         if not isinstance(prediction, str):
             raise ValueError('a prediction is the answer\'s text, "" for none')
         return prediction
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        """Return exact match and ROUGE-W, the best over a question's answers."""
         return self.weighted(gold, predictions)(np.ones(len(gold)))
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
-        """Return `score` by how often each example counts."""
         return weighted_reading_scores(gold, predictions, {"exact_match": same_text, "rouge_w": overlap_f1})
 
 
@@ -195,12 +184,11 @@ class _Answer(NamedTuple):
     row: int = 0
     start: int = 0
     end: int = 0
-    given: bool = False
+    answered: bool = False
     """Whether it scores as much as none, or more."""
 
 
 def _best(outputs: Outputs, features: Features) -> list[_Answer]:
-    """Return the best answer of each question, over all its windows."""
     null = np.full(len(features.examples), np.inf)
     best = [_Answer()] * len(features.examples)
     for row, owner in enumerate(features.owner.tolist()):
@@ -218,7 +206,8 @@ def _best(outputs: Outputs, features: Features) -> list[_Answer]:
             at, to = np.unravel_index(int(scores.argmax()), scores.shape)
             best[owner] = _Answer(float(scores.max()), row, int(starts[at]), int(ends[to]))
     return [
-        answer._replace(given=bool(null[number] - answer.score <= NULL_THRESHOLD)) for number, answer in enumerate(best)
+        answer._replace(answered=bool(null[number] - answer.score <= NULL_THRESHOLD))
+        for number, answer in enumerate(best)
     ]
 
 
@@ -249,13 +238,7 @@ def _frame(tokenizer: Any) -> _Frame:
 
 
 def _windows(tokens: int, room: int) -> list[tuple[int, int]]:
-    """Return start and end of the windows of a passage; the last one reaches its end.
-
-    They overlap by half at least.
-
-    Args:
-        room: tokens of it in a window, >= 1.
-    """
+    """Return start and end of a passage's windows of `room` tokens, >= 1; they overlap by half at least."""
     windows = [(0, min(room, tokens))]
     step = min(STEP, max(1, room // 2))
     while windows[-1][1] < tokens:
@@ -266,10 +249,8 @@ def _windows(tokens: int, room: int) -> list[tuple[int, int]]:
 
 def _most_context(windows: Sequence[tuple[int, int]], here: int) -> np.ndarray:
     """Return which tokens of a window have most around them in it, of all windows they are in (the first of equals).
-
-    What a token has around it is the smaller of the counts on its sides, plus a hundredth of the window's length, as
-    in SQuAD's reference code.
-    """
+    What a token has around it is the smaller of the counts on its sides, plus a hundredth of the window's length, as in
+    SQuAD's reference code."""
     start, end = windows[here]
     places = np.arange(start, end)
     best, winner = np.full(len(places), -np.inf), np.full(len(places), -1)

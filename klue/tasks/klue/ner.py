@@ -29,8 +29,6 @@ _MARKUP = re.compile(rf"[<>]|:({'|'.join(TYPES)})(?=>)")
 
 
 class Ner(Task):
-    """Named entity recognition in characters."""
-
     name, key, title = "klue-ner", "ner", "KLUE-NER"
     folder = "klue-ner-v1.1"
     hub_config = "ner"
@@ -51,11 +49,9 @@ class Ner(Task):
     )
 
     def records(self, stream: IO[bytes]) -> list[Sentence]:
-        """Return the sentences of the tab-separated file."""
         return read_sentences(stream, columns=2)
 
     def read(self, record: Any, guid: str) -> list[Example]:
-        """Return a sentence with the labels of its characters that are no space."""
         if isinstance(record, Sentence):
             characters, labels = zip(*record.rows, strict=True)
             text = "".join(characters)
@@ -70,9 +66,9 @@ class Ner(Task):
         long = [character for character in characters if len(character) != 1]
         if long:
             raise ValueError(f"{long[0]!r} is not one character")
-        kept = [one_of(label, LABELS, self.name) for c, label in zip(characters, labels, strict=True) if c != " "]
-        given = record.guid if isinstance(record, Sentence) else record.get("guid")
-        return [Example(given or guid, (text,), kept)]
+        tags = [one_of(label, LABELS, self.name) for c, label in zip(characters, labels, strict=True) if c != " "]
+        own_guid = record.guid if isinstance(record, Sentence) else record.get("guid")
+        return [Example(own_guid or guid, (text,), tags)]
 
     def contradiction(self, record: Any) -> str:
         """Return where a sentence's head line has another text than its rows, or an entity begins inside."""
@@ -86,7 +82,6 @@ class Ner(Task):
         return ""
 
     def unlabelled(self, record: Any, guid: str) -> list[Example]:
-        """Return the text."""
         text = given_text(record, "text")
         if not text.strip(" "):
             raise ValueError("'text' is empty")
@@ -95,10 +90,8 @@ class Ner(Task):
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
-        """Return ids, each token's label, and its start and end among the characters that are no space.
-
-        `authors` is what `klue.authors.ner.token_places` says, where the authors' code takes the tokenizer.
-        """
+        """Return ids, each token's label, and its start and end among the characters that are no space. `authors` is
+        what `klue.authors.ner.token_places` says, where the authors' code takes the tokenizer."""
         encoded = with_places(
             [example.texts[0] for example in examples],
             tokenizer,
@@ -133,7 +126,6 @@ class Ner(Task):
         return {**{name: encoded[name] for name in names}, **columns}
 
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[list[str]]:
-        """Return the labels of the characters that are no space."""
         starts, ends = features.columns["starts"], features.columns["ends"]
         return [
             character_labels(tags, starts[i], ends[i], len(example.label))
@@ -144,18 +136,17 @@ class Ner(Task):
         """Return the F1 of the characters as the authors' code finds them; it drops gold's that it has none for."""
         if "authors" not in features.columns:
             return dict.fromkeys(self.as_published.values(), float("nan"))
-        gold, found = [], []
+        gold, predicted = [], []
         for tags, places, label in zip(outputs["tags"], features.columns["authors"], features.labels, strict=True):
             labels = [LABELS[tags[place // 2]] for place in places[: len(label)]]
-            found.append(
+            predicted.append(
                 [_inside(label_) if place % 2 else label_ for label_, place in zip(labels, places, strict=False)]
             )
             gold.append(label[: len(labels)])
-        scores = self.score(gold, found)
+        scores = self.score(gold, predicted)
         return {key: scores[name] for name, key in self.as_published.items()}
 
     def check(self, prediction: Any, label: Any) -> list[str]:
-        """Return the labels; raises ValueError when one is outside the set, or there are more or fewer characters."""
         if not isinstance(prediction, list):
             raise ValueError("a prediction is a list of labels, one for each character that is no space")
         if len(prediction) != len(label):
@@ -163,11 +154,9 @@ class Ner(Task):
         return [one_of(item, LABELS, self.name) for item in prediction]
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        """Return macro F1 of entities and of characters, the latter as the authors count and as the paper says."""
         return entity_scores(gold, predictions)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
-        """Return `score` by how often each example counts."""
         return weighted_entity_scores(gold, predictions)
 
 
@@ -197,17 +186,17 @@ def character_labels(tags: np.ndarray, starts: np.ndarray, ends: np.ndarray, cha
     Args:
         tags: indices in `LABELS`, (T,) or more.
     """
-    found: list[str | None] = [None] * characters
+    covered: list[str | None] = [None] * characters
     for token in np.flatnonzero(ends > starts).tolist():
         label = LABELS[tags[token]]
-        found[starts[token]] = label
+        covered[starts[token]] = label
         for place in range(starts[token] + 1, ends[token]):
-            found[place] = _inside(label)
+            covered[place] = _inside(label)
     labels: list[str] = []
-    for place, label_here in enumerate(found):
-        after = next((label for label in found[place:] if label), "O") if label_here is None else label_here
-        going_on = after[0] == "I" and bool(labels) and _inside(labels[-1]) == after
-        labels.append(label_here or (after if going_on else "O"))
+    for place, label_here in enumerate(covered):
+        after = next((label for label in covered[place:] if label), "O") if label_here is None else label_here
+        continues = after[0] == "I" and bool(labels) and _inside(labels[-1]) == after
+        labels.append(label_here or (after if continues else "O"))
     return labels
 
 

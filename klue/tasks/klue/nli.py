@@ -9,8 +9,6 @@ from klue.tasks.base import AuthorsValues, Classification, Example
 
 
 class Nli(Classification):
-    """Natural language inference."""
-
     name, key, title = "klue-nli", "nli", "KLUE-NLI"
     hub_config = "nli"
     sizes = (24_998, 3000, 0)

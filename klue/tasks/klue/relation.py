@@ -23,8 +23,6 @@ MARKERS = ("<subj>", "</subj>", "<obj>", "</obj>")
 
 
 class RelationExtraction(Classification):
-    """Relation extraction with marked entities."""
-
     name, key, title = "klue-re", "re", "KLUE-RE"
     folder = "klue-re-v1.1"
     hub_config = "re"
@@ -73,7 +71,7 @@ class RelationExtraction(Classification):
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
         """Return ids of the marked sentences, cut at their end where they are too long, and the relations' indices."""
-        marked = _cut_apart if marks_continuations(tokenizer) or not tokenizer.is_fast else _put_in
+        marked = _tokenise_parts if marks_continuations(tokenizer) or not tokenizer.is_fast else _insert_markers
         whole = marked(examples, tokenizer)
         rows = [[tokenizer.cls_token_id, *ids[: max_length - 2], tokenizer.sep_token_id] for ids in whole]
         return {
@@ -92,9 +90,7 @@ class RelationExtraction(Classification):
 
     def check(self, prediction: Any, label: Any) -> dict[str, Any]:
         """Return the prediction; raises ValueError when its label is outside the set, or it has not 30 finite numbers.
-
-        They need not add up to 1: they may have been rounded, and the area goes by their order alone.
-        """
+        They need not add up to 1: they may have been rounded, and the area goes by their order alone."""
         if not isinstance(prediction, dict) or not {"label", "probabilities"} <= prediction.keys():
             raise ValueError('a prediction is {"label", "probabilities"}')
         shares = prediction["probabilities"]
@@ -104,41 +100,40 @@ class RelationExtraction(Classification):
         return {"label": one_of(prediction["label"], self.labels, self.name), "probabilities": shares}
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        """Return micro F1 over the relations but no_relation, and the mean area under precision-recall of all 30."""
         return {
             "micro_f1": micro_f1(gold, [prediction["label"] for prediction in predictions], self.labels),
             "auprc": auprc(gold, [prediction["probabilities"] for prediction in predictions], self.labels),
         }
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
-        """Return `score` by how often each example counts."""
         return weighted_relation_scores(
-            gold, [one["label"] for one in predictions], [one["probabilities"] for one in predictions], self.labels
+            gold,
+            [prediction["label"] for prediction in predictions],
+            [prediction["probabilities"] for prediction in predictions],
+            self.labels,
         )
 
 
-def _put_in(examples: Sequence[Example], tokenizer: Any) -> list[list[int]]:
-    """Return the ids of the sentences, each tokenised as a whole, with the markers put in where entities stand.
-
-    A token that continues over the edge of an entity is cut there, where the vocabulary has both sides.
-    """
+def _insert_markers(examples: Sequence[Example], tokenizer: Any) -> list[list[int]]:
+    """Return the ids of the sentences, each tokenised as a whole, with the markers put in where entities stand. A token
+    that continues over the edge of an entity is cut there, where the vocabulary has both sides."""
     encoded = tokenizer([example.texts[0] for example in examples], **BARE, return_offsets_mapping=True)
     spaces = only_space(encoded["input_ids"], tokenizer)
     rows = []
     for example, ids, offsets in zip(examples, encoded["input_ids"], encoded["offset_mapping"], strict=True):
         text, edges = example.texts[0], _edges(example)
-        found = cut(pieces(text, ids, offsets, spaces), [place for place, _ in edges], text, tokenizer)
+        tokens = cut(pieces(text, ids, offsets, spaces), [place for place, _ in edges], text, tokenizer)
         row: list[int] = []
         done = 0
         for place, marker in edges:
-            upto = max(done, place_of(found, place, begins="/" not in marker))
-            row += [*(piece.id for piece in found[done:upto]), tokenizer.convert_tokens_to_ids(marker)]
+            upto = max(done, place_of(tokens, place, begins="/" not in marker))
+            row += [*(piece.id for piece in tokens[done:upto]), tokenizer.convert_tokens_to_ids(marker)]
             done = upto
-        rows.append([*row, *(piece.id for piece in found[done:])])
+        rows.append([*row, *(piece.id for piece in tokens[done:])])
     return rows
 
 
-def _cut_apart(examples: Sequence[Example], tokenizer: Any) -> list[list[int]]:
+def _tokenise_parts(examples: Sequence[Example], tokenizer: Any) -> list[list[int]]:
     """Return the ids of the sentences as the authors make them: what stands between markers is tokenised by itself."""
     parts = []
     for example in examples:
@@ -155,24 +150,21 @@ def _cut_apart(examples: Sequence[Example], tokenizer: Any) -> list[list[int]]:
         for place, text in enumerate(texts):
             piece = next(encoded)
             if place in (2, 4) and piece and not text[0].isspace():
-                piece = _going_on(piece, text[0], tokenizer, vocabulary)
+                piece = _as_continuation(piece, text[0], tokenizer, vocabulary)
             ids += [*piece, *marks[place : place + 1]]
         rows.append(ids)
     return rows
 
 
 def _edges(example: Example) -> list[tuple[int, str]]:
-    """Return where the entities begin and end, each with its marker, in the order of the text."""
     subject, object_ = example.given
     entities = sorted(((tuple(subject), MARKERS[:2]), (tuple(object_), MARKERS[2:])))
     return [edge for span, marks in entities for edge in zip(span, marks, strict=True)]
 
 
-def _going_on(piece: list[int], character: str, tokenizer: Any, vocabulary: dict[str, int]) -> list[int]:
-    """Return the ids after a marker so that they continue the word before it, where the vocabulary allows.
-
-    WordPiece: Hangul takes its continuation form. SentencePiece: the sign of a space, which is not there, goes.
-    """
+def _as_continuation(piece: list[int], character: str, tokenizer: Any, vocabulary: dict[str, int]) -> list[int]:
+    """Return the ids after a marker so that they continue the word before it, where the vocabulary allows. WordPiece:
+    Hangul takes its continuation form. SentencePiece: the sign of a space, which is not there, goes."""
     token = tokenizer.convert_ids_to_tokens(piece[0])
     if token == "▁":
         return piece[1:]

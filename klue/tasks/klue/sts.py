@@ -27,21 +27,19 @@ class Sts(Regression):
     authors = AuthorsValues(epochs=4, patience=5, large={"learning_rate": 2e-5})
 
     def label(self, value: Any) -> float:
-        """Return the unrounded mean rating."""
         return finite(value["real-label"], self.name)
 
     def contradiction(self, record: Any) -> str:
         """Return where the rounded rating, or whether it is 3.0 or more, does not fit the rating."""
-        given = record.get("labels") or {}
-        rating = given.get("real-label")
+        ratings = record.get("labels") or {}
+        rating = ratings.get("real-label")
         if rating is None:
             return ""
-        if "binary-label" in given and bool(given["binary-label"]) != (rating >= 3):
-            return f"real-label is {rating}, binary-label {given['binary-label']}"
-        if "label" in given and abs(given["label"] - rating) > 0.0501:
-            return f"real-label is {rating}, label {given['label']}"
+        if "binary-label" in ratings and bool(ratings["binary-label"]) != (rating >= 3):
+            return f"real-label is {rating}, binary-label {ratings['binary-label']}"
+        if "label" in ratings and abs(ratings["label"] - rating) > 0.0501:
+            return f"real-label is {rating}, label {ratings['label']}"
         return ""
 
     def score(self, gold: Sequence[float], predictions: Sequence[float]) -> dict[str, float]:
-        """Return Pearson's r and the F1 of similar pairs."""
         return {"pearsonr": pearsonr(gold, predictions), "f1": similarity_f1(gold, predictions)}

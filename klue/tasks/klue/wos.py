@@ -40,8 +40,6 @@ STEPS = 10
 
 
 class DialogueStates(Task):
-    """Dialogue state tracking."""
-
     name, key, title = "wos", "wos", "WoS"
     folder = "wos-v1.1"
     hub_config = "wos"
@@ -85,20 +83,16 @@ class DialogueStates(Task):
         return ""
 
     def unlabelled(self, record: Any, guid: str) -> Iterator[Example]:
-        """Yield one example a user turn."""
         yield from self.read({"guid": guid, "dialogue": [{**turn, "state": []} for turn in record["dialogue"]]}, guid)
 
     def document(self, example: Example) -> str:
-        """Return the dialogue's name."""
         return str(example.given)
 
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
         """Return ids, cut at their beginning where they are too long, each slot's gate, and the values' ids in one row.
-
-        The input is [CLS] then the turns, system and user in turn, each but the first after a [SEP], and [SEP].
-        """
+        The input is [CLS] then the turns, system and user in turn, each but the first after a [SEP], and [SEP]."""
         separator = tokenizer.sep_token_id
         said = ids_of((turn for example in examples for turn in example.texts), tokenizer)
         states = [split_state(example.label) for example in examples]
@@ -117,8 +111,8 @@ class DialogueStates(Task):
             cut.append(len(ids) > max_length - 2)
             rows.append([tokenizer.cls_token_id, *ids[-(max_length - 2) :], separator])
             gates.append([_gate(state.get(slot, NONE)) for slot in SLOTS])
-            wanted = [[*value_ids[state.get(slot, NONE)], separator] for slot in SLOTS]
-            values.append([token for ids in wanted for token in [*ids, *[pad] * (steps - len(ids))]])
+            slot_values = [[*value_ids[state.get(slot, NONE)], separator] for slot in SLOTS]
+            values.append([token for ids in slot_values for token in [*ids, *[pad] * (steps - len(ids))]])
         return {"cut": cut, "input_ids": rows, "gates": gates, "values": values}
 
     def shared(self, tokenizer: Any) -> dict[str, Any]:
@@ -131,23 +125,22 @@ class DialogueStates(Task):
         """Return the slots that are not empty, with their values; a text ends at the first special token."""
         special = set(tokenizer.all_special_ids)
         texts: dict[tuple[int, ...], str] = {}
-        found = []
+        states = []
         for gates, values in zip(outputs["gates"], outputs["values"], strict=True):
             state = []
             for slot, gate, ids in zip(SLOTS, gates.tolist(), values.reshape(len(SLOTS), -1), strict=True):
                 value = GATES[gate]
                 if value == "ptr":
-                    kept = tuple(takewhile(lambda token: token not in special, ids.tolist()))
-                    if kept not in texts:
-                        texts[kept] = _text(tokenizer.decode(kept, skip_special_tokens=True)) or NONE
-                    value = texts[kept]
+                    text_ids = tuple(takewhile(lambda token: token not in special, ids.tolist()))
+                    if text_ids not in texts:
+                        texts[text_ids] = _text(tokenizer.decode(text_ids, skip_special_tokens=True)) or NONE
+                    value = texts[text_ids]
                 if value != NONE:
                     state.append(f"{slot}-{value}")
-            found.append(state)
-        return found
+            states.append(state)
+        return states
 
     def check(self, prediction: Any, label: Any) -> list[str]:
-        """Return the state; raises ValueError when it is no list of "domain-slot-value" with the benchmark's slots."""
         if not isinstance(prediction, list) or not all(isinstance(item, str) for item in prediction):
             raise ValueError('a prediction is a list of "domain-slot-value"')
         prediction = [composed(entry) for entry in prediction]
@@ -156,32 +149,29 @@ class DialogueStates(Task):
         return prediction
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        """Return joint goal accuracy, the mean F1 of turns, and the true micro F1."""
         return state_scores(gold, predictions)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
-        """Return `score` by how often each example counts."""
         return weighted_state_scores(gold, predictions)
 
 
 def split_state(state: Any) -> dict[str, str]:
-    """Return {domain-slot: value} of a turn's state. Raises ValueError where it is not a list of "domain-slot-value"
-    with slots of the benchmark."""
+    """Return {domain-slot: value} of a turn's state. Raises ValueError for other forms and unknown slots."""
     if not isinstance(state, list):
         raise ValueError("a user turn's state is a list")
-    found = {}
+    values = {}
     for entry in state:
         slot, value = _slot_and_value(composed(str(entry)))
         if not value:
             raise ValueError(f"{entry!r} has no value")
-        found[slot] = value.strip()
-    return found
+        values[slot] = value.strip()
+    return values
 
 
 def _slot_and_value(entry: str) -> tuple[str, str]:
     """Return the slot and the value, which may be empty, of "domain-slot-value"; raises ValueError for other slots."""
-    domain, _, rest = entry.partition("-")
-    slot, hyphen, value = rest.partition("-")
+    domain, _, slot_and_value = entry.partition("-")
+    slot, hyphen, value = slot_and_value.partition("-")
     if f"{domain}-{slot}" not in SLOTS or not hyphen:
         raise ValueError(f"{entry!r} is not a slot of the benchmark with a value")
     return f"{domain}-{slot}", value

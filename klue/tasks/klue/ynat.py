@@ -8,8 +8,6 @@ from klue.tasks.base import AuthorsValues, Classification
 
 
 class Ynat(Classification):
-    """Topic classification of headlines."""
-
     name, key, title = "ynat", "ynat", "YNAT"
     hub_config = "ynat"
     sizes = (45_678, 9107, 0)

@@ -7,8 +7,6 @@ from klue.tasks.kobest.common import KobestTask, own_values
 
 
 class BoolQ(KobestTask):
-    """Yes-or-no questions."""
-
     name, key, title = "kobest-boolq", "boolq", "BoolQ"
     folder = "BoolQ"
     sizes = (3665, 700, 1404)
@@ -18,5 +16,4 @@ class BoolQ(KobestTask):
     authors = own_values(256)
 
     def document(self, example: Example) -> str:
-        """Return the paragraph."""
         return example.texts[1]

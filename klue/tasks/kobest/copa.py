@@ -14,8 +14,6 @@ ASKED = ("원인", "결과")
 
 
 class Copa(KobestTask, Choice):
-    """Choice of plausible alternatives."""
-
     name, key, title = "kobest-copa", "copa", "COPA"
     folder = "COPA"
     sizes = (3076, 500, 1000)
@@ -27,11 +25,9 @@ class Copa(KobestTask, Choice):
     authors = own_values(128)
 
     def texts(self, record: Any) -> tuple[str, ...]:
-        """Return the sentence, what is asked for, and the two choices."""
         sentence, asked, *choices = super().texts(record)
         return (sentence, one_of(asked.strip(), ASKED, self.name), *choices)
 
     def pairs(self, example: Example) -> list[tuple[str, str]]:
-        """Return the sentence with what is asked for behind it, and a choice."""
         sentence, asked, *choices = example.texts
         return [(f"{sentence} {asked}", choice) for choice in choices]

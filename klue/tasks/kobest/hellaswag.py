@@ -20,6 +20,5 @@ class HellaSwag(KobestTask, Choice):
     authors = own_values(256)
 
     def pairs(self, example: Example) -> list[tuple[str, str]]:
-        """Return the context and a choice."""
         context, *choices = example.texts
         return [(context, choice) for choice in choices]

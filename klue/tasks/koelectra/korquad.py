@@ -32,9 +32,7 @@ class KorQuad(ReadingComprehension):
         return {}
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        """Return exact match and F1, the best over a question's answers."""
         return korquad_scores(gold, predictions)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
-        """Return `score` by how often each example counts."""
         return weighted_korquad_scores(gold, predictions)

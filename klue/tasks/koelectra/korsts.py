@@ -11,8 +11,6 @@ from klue.tasks.table import Table
 
 
 class KorSts(Table, Regression):
-    """Semantic textual similarity, STS-B in Korean, as regression."""
-
     name, key, title = "korsts", "korsts", "KorSTS"
     folder = "korsts"
     files = ("sts-train.tsv", "sts-dev.tsv", "sts-test.tsv")
@@ -25,7 +23,6 @@ class KorSts(Table, Regression):
     authors = koelectra_values()
 
     def label(self, value: str) -> float:
-        """Return the rating."""
         rating = float(value)
         if not math.isfinite(rating):
             raise ValueError(f"score {value!r} is not a finite number")

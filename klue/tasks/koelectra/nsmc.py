@@ -7,10 +7,7 @@ from klue.tasks.koelectra.common import Accuracy, koelectra_values
 
 class Nsmc(Accuracy):
     """Naver sentiment movie corpus: 150,000 train and 50,000 test reviews, no dev set, so a tenth of train is taken. 1
-    is positive.
-
-    The published rows chose the evaluation that was best on test.
-    """
+    is positive. The published rows chose the evaluation that was best on test."""
 
     name, key, title = "nsmc", "nsmc", "NSMC"
     folder = "nsmc"
