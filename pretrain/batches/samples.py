@@ -53,14 +53,7 @@ def filled(batch: Batch) -> Batch:
 
 
 class SampleSet:
-    """All samples of a token folder, by index.
-
-    Args:
-        shards: the token folder.
-        parts: (shard, layout of samples over its tokens), in order; a shard may come several times.
-        length: tokens a sample, special tokens included.
-        continues_V: bool; True for pieces that continue a word.
-    """
+    """All samples of a token folder, by index."""
 
     def __init__(self, shards: TokenShards, parts: Parts, length: int, continues_V: np.ndarray) -> None:
         self.length, self._parts, self._continues = length, parts, continues_V
@@ -119,11 +112,7 @@ class SampleSet:
 
 @numba.njit(cache=True, nogil=True)
 def _lay_out(tokens_T, spans_K2, continues_V, cls, sep, apart, ids_S, texts_S, barred_S):  # type: ignore[no-untyped-def]
-    """Write a sample into its row and return the positions it takes: [CLS] text [SEP] (text [SEP])….
-
-    Args:
-        apart: every text has a [CLS] of its own.
-    """
+    """Write a sample into its row and return the positions it takes: [CLS] text [SEP] (text [SEP])…."""
     at = 0
     for text in range(len(spans_K2)):
         begin = at

@@ -44,15 +44,6 @@ def save_checkpoint(
 ) -> Path:
     """Write the checkpoint of `step` and return its folder; every process calls this, and only the first one writes.
 
-    Args:
-        engine: holds weights and optimizer state.
-        folder: where checkpoints stand.
-        step: optimizer steps done.
-        metadata: of the run (fingerprint of settings and data, tokens seen …).
-        keep_last: how many checkpoints to keep; older ones go after this one is complete.
-        keep_every: steps of which every multiple's checkpoint stays nevertheless.
-        beside: files that are copied into it.
-
     Raises:
         DiskFullError: no space; earlier checkpoints stay.
     """
@@ -88,12 +79,7 @@ def load_weights(checkpoint: Path, hf_model: torch.nn.Module) -> None:
 
 
 def put_weights(held: dict[str, torch.Tensor], hf_model: torch.nn.Module, source: str) -> None:
-    """Put weights into a model of transformers.
-
-    Args:
-        held: by the names of transformers, each once: tied ones under their first name.
-        hf_model: the model.
-        source: where they come from, for the message.
+    """Put weights into a model of transformers, by its names, each once: tied ones under their first name.
 
     Raises:
         HunminError: they are not those of this model.
@@ -113,7 +99,7 @@ def put_weights(held: dict[str, torch.Tensor], hf_model: torch.nn.Module, source
 
 
 def load_optimizer(checkpoint: Path) -> OptimizerState:
-    """Return the optimizer's state of a checkpoint, whole."""
+    """Return the optimizer's state of a checkpoint, gathered from all shards."""
     held = load_file(checkpoint / OPTIMIZER)
     updates = int(held.pop("updates"))
     moments: dict[str, dict[str, torch.Tensor]] = {}

@@ -97,12 +97,7 @@ def write_metadata(path: Path, metadata: dict[str, Any]) -> None:
 
 
 def damaged_files(path: Path, saved: dict[str, Any] | None = None) -> list[str]:
-    """Return the files of a checkpoint that do not hold what its metadata says: all of them are read.
-
-    Args:
-        path: the checkpoint.
-        saved: its metadata, which are read where they are not given; they are a file of it, too.
-    """
+    """Return the files of a checkpoint that do not hold what its metadata, one of them, says: all are read."""
     saved = _metadata(path) if saved is None else saved
     if not saved:
         return [METADATA]
@@ -128,20 +123,13 @@ def tokens_fingerprint(tokens: Path) -> str:
 
 
 def newest_checkpoint(folder: Path) -> tuple[Path | None, dict[str, Any]]:
-    """Return the checkpoint that a run resumes from and its metadata, (None, {}) where there is none; see
-    `newest_sound`."""
+    """Return the checkpoint to resume from (`newest_sound`) and its metadata, (None, {}) where there is none."""
     path = newest_sound(_numbered(folder), damaged_files)
     return (path, _metadata(path)) if path else (None, {})
 
 
 def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) -> None:
-    """Refuse a checkpoint that is not of the run that continues.
-
-    Args:
-        path: the checkpoint.
-        saved: its metadata.
-        metadata: of the run: `fingerprint`, `settings`, `tokens_fingerprint` and `dtype`, the type that it computes in
-            here.
+    """Refuse a checkpoint that is not of the run whose `metadata` (`fingerprint`, `settings`, `dtype` …) are given.
 
     Raises:
         UserError: it was made by other settings or another corpus, or in another numeric type.

@@ -19,10 +19,6 @@ def newest_sound(checkpoints: Sequence[Path], damaged_files: Callable[[Path], li
     Later ones are moved into the folder `APART`: the run that resumes writes checkpoints of their steps, and counts
     those that it keeps.
 
-    Args:
-        checkpoints: ascending, of one run that is at work here.
-        damaged_files: returns the files of a checkpoint that are damaged; all are read.
-
     Raises:
         UserError: all of them are damaged; they stay where they are.
     """

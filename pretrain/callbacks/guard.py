@@ -1,8 +1,8 @@
 """Which batches may change the weights, and by how much: decided on the device, so that the host waits for nothing.
 
 A batch is skipped when its loss is not finite, spikes above the running mean, or has a gradient that is not finite; one
-in which nothing is predicted, which short texts may give, changes nothing and counts as no fault. In
-fp16 a gradient that is not finite halves the loss scale instead of counting against the batch.
+in which nothing is predicted, which short texts may give, changes nothing and counts as no fault. In fp16 a gradient
+that is not finite halves the loss scale instead of counting against the batch.
 """
 
 from __future__ import annotations
@@ -50,22 +50,15 @@ class GuardFigures(NamedTuple):
     faults: int
     """Batches skipped for their own sake."""
     skipped: list[int]
-    """Steps of those, the first `max_skipped` + 1 of them."""
+    """Steps of the faults, the first `max_skipped` + 1 of them."""
     last: str
     """What became of the last batch: "accepted", "overflow" or "fault"."""
     gradient_norm: float
-    """Of the last batch, over all weights, before clipping."""
+    """Gradient norm of the last batch, over all weights, before clipping."""
 
 
 class StepGuard:
-    """Judges the steps of a run, one after the other.
-
-    Args:
-        settings: the run.
-        scaled: whether the loss is scaled (fp16).
-        device: where it all stays.
-        saved: what `state` returned; None at the beginning of a run.
-    """
+    """Judges the steps of a run, one after the other, from a checkpoint's figures (`saved`) on."""
 
     def __init__(
         self, settings: PretrainSettings, scaled: bool, device: torch.device, saved: dict[str, Any] | None = None
@@ -94,12 +87,9 @@ class StepGuard:
 
     @torch.no_grad()
     def judge(self, step: int | Tensor, loss: Tensor, norm: Tensor) -> Verdict:
-        """Return what becomes of a step, and take note of it.
+        """Return what becomes of a step, and take note of it; `loss` is without the loss scale, `norm` with it.
 
-        Args:
-            step: its number; on the device, where a number that changes would have a kernel compiled anew.
-            loss: mean over the predicted tokens of all processes (plus that of pairs), without the loss scale.
-            norm: of the gradient of the scaled loss.
+        The step's number is on the device where a number that changes would have a kernel compiled anew.
         """
         norm = norm / self.scale
         empty = (loss == 0) & (norm == 0)

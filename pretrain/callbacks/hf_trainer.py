@@ -27,18 +27,7 @@ CODE = "code.json"
 
 
 class Follow(TrainerCallback):
-    """Metrics and progress on the first process; a stop at the end of a step in which any process was asked.
-
-    Args:
-        name: of the work, on its progress bar.
-        s: its settings, with `tracking`, `wandb` and `wandb_project`.
-        out: the run's folder.
-        stop: set by a stop signal.
-        resumed: steps done before.
-        steps: of the whole run.
-        first: whether this is the first process.
-        cure: what to do where the loss is not finite.
-    """
+    """Metrics and progress on the first process; a stop at the end of a step in which any process was asked."""
 
     def __init__(
         self, name: str, s: Any, out: Path, stop: StopFlag, resumed: int, steps: int, first: bool, cure: str
@@ -68,7 +57,6 @@ class Follow(TrainerCallback):
             self.bar.advance(state.global_step - self.bar.done, note)
 
     def on_train_end(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
-        """Close log and progress."""
         if self.log:
             self.bar.advance(state.global_step - self.bar.done)
             self.bar.__exit__(None, None, None)
@@ -105,13 +93,8 @@ class WholeCheckpoints(Trainer):
 def begin_or_resume(arguments: TrainingArguments, identity: object, fixed: str) -> tuple[int, Path | None]:
     """Return steps and folder of the checkpoint to resume from, (0, None) at a start, which is marked.
 
-    Args:
-        arguments: of the Trainer.
-        identity: what a resumed run must share with its beginning, as JSON values.
-        fixed: its parts in words.
-
     Raises:
-        UserError: the checkpoint is of a run with another identity, or the processes run different code.
+        UserError: the checkpoint is of a run with another `identity` (in words `fixed`), or processes' code differs.
     """
     folder, own, code = Path(arguments.output_dir), settings_hash(identity), versions_of(TRAINER)
     told: list[Any] = [(socket.gethostname(), code)] * arguments.world_size

@@ -41,14 +41,7 @@ def require_trackers(s: Any) -> None:
 
 
 def start_trackers(s: Any, folder: Path, resumed_step: int, config: dict[str, Any]) -> dict[str, Tracker]:
-    """Return the trackers by name; one that cannot start is left out, and said.
-
-    Args:
-        s: settings with `tracking`, `wandb` and `wandb_project`.
-        folder: for logs.
-        resumed_step: optimizer steps the run already has.
-        config: of the run; secrets in it are masked.
-    """
+    """Return the trackers that settings ask for, by name; one that cannot start is left out with a warning."""
     os.environ.setdefault("WANDB_SILENT", "true")
     shown = masked_tree(config)
     starts: dict[str, Callable[[], Tracker]] = {
@@ -67,7 +60,6 @@ def start_trackers(s: Any, folder: Path, resumed_step: int, config: dict[str, An
 
 
 def _start_wandb(folder: Path, mode: str, project: str, config: Any) -> Any:
-    """Return a wandb run, online only when the user is logged in."""
     import wandb
 
     chosen = os.environ.get("WANDB_MODE")

@@ -54,14 +54,7 @@ class Journal:
         self._bar.advance()
 
     def write(self, done: int, lr: float, figures: dict[str, Any], guard: GuardFigures) -> None:
-        """Write a line of the log.
-
-        Args:
-            done: steps.
-            lr: of the last one.
-            figures: of the window that ends with it.
-            guard: figures of the guard.
-        """
+        """Write a line of the log: the figures of the window that ends with step `done`, and the guard's."""
         s = self._settings
         objective, named = self._learned(done)
         rate = objective.rate(s, done - 1)
@@ -88,7 +81,7 @@ class Journal:
         self._bar.advance(0, note)
 
     def write_validation(self, done: int, figures: dict[str, float]) -> None:
-        """Write what the held-out samples gave after so many steps."""
+        """Write the figures of the held-out samples after so many steps."""
         _, named = self._learned(done)
         self._log.log({"step": done, **named, **{f"validation_{name}": value for name, value in figures.items()}})
 
