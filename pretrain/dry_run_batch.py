@@ -20,17 +20,10 @@ def dry_run_batch(
     world: int,
     device: torch.device,
 ) -> None:
-    """Compute micro-batches forwards and backwards, beside the room that the optimizer will take, and forget them.
+    """Compute micro-batches, the largest first, beside the room that the optimizer will take, and forget them.
 
     Gradients are kept from the first one on, so that a later one finds as little room as in a run. At ZeRO stage 3,
     where no process ever holds the whole model, its engine dry-runs it (`Engine.settle`).
-
-    Args:
-        model: moved to the device.
-        batches: model arguments, of every form that the run will have, the largest first.
-        settings: the run.
-        world: number of processes.
-        device: of this process.
 
     Raises:
         UserError: torch.compile does not work here.

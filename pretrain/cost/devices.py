@@ -9,7 +9,7 @@ from typing import Literal
 from common.errors import UserError, nearest
 
 GPUS_IN_NODE = 8
-"""As the vendors' own machines have."""
+"""GPUs in a node of the vendors' own machines."""
 CHIPS_IN_POD = 256
 """TPU chips that one interconnect joins, at least."""
 
@@ -93,10 +93,10 @@ slower in proportion."""
 
 @dataclass(frozen=True)
 class Named:
-    """What a name stands for."""
+    """A device, or a slice of several, by name."""
 
     name: str
-    """As it was given, in its usual spelling."""
+    """Name in its usual spelling."""
     device: Device
     count: int = 1
     """Devices of one such thing: 4 of a "TPU v4-8", 1 of an "H100"."""

@@ -93,11 +93,11 @@ class Memory:
     head: float
     """Predicted rows, logits, and the gradient of the vocabulary's weights."""
     gaps: float
-    """Between what is in use, on a CPU."""
+    """Free bytes between allocations, on a CPU."""
 
     @property
     def total(self) -> float:
-        """All parts."""
+        """Bytes of all parts together."""
         return float(sum(getattr(self, part.name) for part in fields(self)))
 
     @property
@@ -109,16 +109,7 @@ class Memory:
 def memory(
     settings: PretrainSettings, vocab_size: int, parameters: int, devices: int, arithmetic: Arithmetic, engine: str
 ) -> Memory:
-    """Return what a device holds.
-
-    Args:
-        settings: the run; its `micro_batch` and `gradient_checkpointing` count.
-        vocab_size: entries of the vocabulary.
-        parameters: of the model.
-        devices: that share the run.
-        arithmetic: how they compute.
-        engine: "torch" or "deepspeed".
-    """
+    """Return the bytes that a device holds at the fullest moment of a step; `engine` is "torch" or "deepspeed"."""
     p, stage = float(parameters), settings.zero_stage
     accumulates = settings.global_batch > settings.micro_batch * devices
     states = float(OPTIMIZERS[settings.optimizer.type].state_numbers(settings, parameters))
@@ -153,12 +144,7 @@ def memory(
 
 
 def layer_bytes_per_token(settings: PretrainSettings, arithmetic: Arithmetic) -> float:
-    """Return the bytes that a layer keeps of each token for the backward pass; see the top of this file.
-
-    Args:
-        settings: shape, dropout and length of the run.
-        arithmetic: how the device computes.
-    """
+    """Return the bytes that a layer keeps of each token for the backward pass; see the top of this file."""
     model, w, on_cpu = settings.model, arithmetic.width, arithmetic.kind == "cpu"
     norm = FP32 if arithmetic.kind == "gpu" and not arithmetic.compiled else w
     mask = w if on_cpu else 1
@@ -211,19 +197,9 @@ def largest_micro_batch(
     room: float,
     checkpointing: bool,
 ) -> tuple[int, int]:
-    """Return the most samples that a micro-batch can have, and the most with which it also divides the global batch.
+    """Return the most samples of a micro-batch in `room` bytes, and the most that also divide the global batch.
 
     Neither is more than a device's share of the global batch; either is 0 where none fits.
-
-    Args:
-        settings: the run.
-        vocab_size: entries of the vocabulary.
-        parameters: of the model.
-        devices: that share the run.
-        arithmetic: how they compute.
-        engine: "torch" or "deepspeed".
-        room: bytes of a device that training may take.
-        checkpointing: whether layers are computed again instead of kept.
     """
 
     def fits(micro_batch: int) -> bool:

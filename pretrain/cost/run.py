@@ -26,7 +26,7 @@ REACHED_FP32 = 0.6
 
 @dataclass(frozen=True)
 class Machines:
-    """What a run is to run on."""
+    """Devices of a run, and their price."""
 
     device: Device
     devices: int
@@ -36,20 +36,13 @@ class Machines:
     share: float | None = None
     """Share of the device's peak that is reached; None: what is assumed of it."""
     price: float | None = None
-    """Of a device an hour."""
+    """Price of a device an hour."""
 
 
 def run_cost(
     settings: PretrainSettings, vocab_size: int, machines: Machines, corpus_tokens: int | None = None
 ) -> dict[str, Any]:
-    """Return what a run takes on given machines: the keys of `hunmin plan --json` that the recipe's training decides.
-
-    Args:
-        settings: the run.
-        vocab_size: entries of the vocabulary.
-        machines: where; the devices can share the global batch.
-        corpus_tokens: tokens of the encoded corpus, None where it is not yet encoded.
-    """
+    """Return the keys of `hunmin plan --json` that training decides; `corpus_tokens` is None before the encoding."""
     model, device, engine = settings.model, machines.device, settings.chosen_engine
     arithmetic = arithmetic_of(settings, device)
     architecture, objective = ARCHITECTURES[model.type], OBJECTIVES[settings.objective]
@@ -122,16 +115,7 @@ def run_cost(
 
 
 def refuse_settings(settings: PretrainSettings, name: str, kind: str) -> None:
-    """Refuse settings that a device cannot do.
-
-    Args:
-        settings: the run.
-        name: of the device, for the message.
-        kind: "gpu", "tpu" or "cpu".
-
-    Raises:
-        UserError: the run would not begin on such a device.
-    """
+    """Raise a UserError for settings that a kind of device ("gpu", "tpu", "cpu") cannot do."""
     tpu = kind == "tpu"
     for refused, what, rule, remedy in (
         (tpu and settings.zero_stage, f"pretrain.zero_stage={settings.zero_stage}",

@@ -50,12 +50,7 @@ def nodes_of(devices: int, in_node: int) -> int:
 
 
 def verdict(rows: Sequence[Row], micro_batch: int) -> str:
-    """Return sentences about up to which row of the table more devices pay: the last one of `WORTH` or better.
-
-    Args:
-        rows: by rising number of devices, efficiency against one; those that cannot share the batch are skipped.
-        micro_batch: of the plan.
-    """
+    """Return sentences about up to which row of rising device counts more pay: the last of `WORTH` or better."""
     shared = [row for row in rows if row.micro_batch]
     good = list(takewhile(lambda row: row.efficiency >= WORTH, shared))
     found = f"Scaling pays up to {_devices(good[-1].devices)}, where efficiency is at least {WORTH:.0%}; "

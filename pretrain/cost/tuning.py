@@ -18,12 +18,7 @@ def plan_tuning(settings: TuneSettings, instructions: Path | None) -> dict[str, 
     """Return a run's examples, tokens of an epoch, steps, parameters and bytes of a device; nothing is trained.
 
     Activations are an estimate: 17 values of a layer's width a token, or one with gradient checkpointing, and logits.
-
-    Args:
-        instructions: a build; None: there is none yet, so that examples are of `max_seq_len` tokens, and not counted.
-
-    Raises:
-        UserError: as `Inputs`.
+    Without a build of instructions examples are of `max_seq_len` tokens, and not counted. Raises UserError as `Inputs`.
     """
     s = settings
     if instructions is None:
@@ -49,12 +44,7 @@ def plan_tuning(settings: TuneSettings, instructions: Path | None) -> dict[str, 
 
 
 def tuning_seconds(settings: TuneSettings, plan: dict[str, Any]) -> float:
-    """Return about how many seconds the steps of a planned run take on this machine, whose matrix product is measured
-    unless its peak is published.
-
-    Args:
-        plan: see `plan_tuning`, of a build.
-    """
+    """Return about how many seconds a planned run takes on this machine; a peak not published is measured."""
     device, half = this_device(), half_type(settings.dtype)
     reached = REACHED_FP32 if device.kind == "gpu" and not half else device.reached
     rate = reached * (device.peak if half else device.peak_fp32)

@@ -24,8 +24,7 @@ def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     Where the tokenizer begins texts with BOS the template does, too, or lm-eval's ids and the template's would differ.
 
     Raises:
-        UserError: it does not load or breaks `RULE`, or its template takes no lone turn, or gives a prompt that no
-            example can begin with.
+        UserError: it does not load or breaks `RULE`, or its template fails, or no example can begin with its prompt.
     """
 
     def refused(fault: str) -> UserError:
@@ -67,15 +66,11 @@ def encode(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
 
 
 def encode_pair(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) -> tuple[list[int], list[int]]:
-    """Return the ids of a prompt, as generation has them, and those of its answer.
+    """Return the ids of a prompt, as generation has them, and those of its answer (with the blank before it, if any).
 
     They are those of prompt and answer encoded together, parted as lm-eval's HFLM does where the prompt does not end in
     a blank. Where a token would lie across the border ("답: " and "예": " 예"), which no generation can follow a prompt
     with, the answer is encoded apart.
-
-    Args:
-        prompt: not empty.
-        answer: with the blank that parts it from the prompt, if any.
 
     Raises:
         UserError: the tokenizer gives no ids that add just the answer to the prompt.
