@@ -40,10 +40,6 @@ def check_folder(folder: Path, model: PreTrainedModel) -> None:
     stored once, nothing is missing or left over; where there is a tokenizer, its ids are those of the encode stage, and
     the pipeline fill-mask gives the words that the logits give.
 
-    Args:
-        folder: written by `save_hf_model`.
-        model: what it should hold, in the type of its weights.
-
     Raises:
         UserError: its weights are too large for their type.
         HunminError: anything else is wrong.
@@ -64,7 +60,6 @@ def _fail(what: str) -> HunminError:
 
 
 def _check_weights(folder: Path, model: PreTrainedModel) -> None:
-    """Refuse weights that are not finite, and a file that does not hold each weight once."""
     weights = dict(model.named_parameters())
     for name, weight in weights.items():
         if not weight.isfinite().all():
@@ -97,7 +92,6 @@ def fixed_inputs(model: PreTrainedModel) -> Iterator[dict[str, torch.Tensor]]:
 
 
 def _check_models(folder: Path, model: PreTrainedModel) -> None:
-    """Refuse a folder of which a class of transformers makes another model."""
     pairs = isinstance(model, BertForPreTraining)
     for auto in (AutoModel, AutoModelForMaskedLM, *([AutoModelForPreTraining] if pairs else [])):
         loaded, information = auto.from_pretrained(
@@ -124,7 +118,6 @@ def _check_models(folder: Path, model: PreTrainedModel) -> None:
 
 
 def _check_tokenizer(folder: Path, model: PreTrainedModel) -> None:
-    """Refuse a tokenizer whose ids are not those of training, and a fill-mask pipeline that gives other words."""
     theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     encoder = Encoder(load_tokenizer(folder), folder)
     if encoder.vocab_size != model.config.vocab_size or len(theirs) != model.config.vocab_size:

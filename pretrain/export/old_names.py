@@ -17,7 +17,7 @@ LOADED = ("backend", "is_local", "local_files_only")
 
 
 def add_old_names(folder: Path) -> None:
-    """Add them to `config.json` and `tokenizer_config.json` of a folder, where it has these files."""
+    """Add the old names to `config.json` and `tokenizer_config.json` of a folder, where it has these files."""
     for name, old in (("config.json", old_config), ("tokenizer_config.json", old_tokenizer)):
         path = folder / name
         if path.is_file():

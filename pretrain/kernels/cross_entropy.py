@@ -25,13 +25,8 @@ def linear_cross_entropy(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return (sum of −log softmax(hidden·weightᵀ + bias)[label], rows predicted correct, rows counted), three scalars.
 
-    Under autocast the products are taken in its dtype; sums, exponentials and gradients of the weights are fp32.
-
-    Args:
-        hidden_RH: inputs of the projection.
-        weight_VH: its weights.
-        bias_V: its bias.
-        labels_R: int64 in [0, V), or IGNORE for rows that do not count.
+    Rows labelled IGNORE do not count. Under autocast the products are taken in its dtype; sums, exponentials and
+    gradients of the weights are fp32.
     """
     device = hidden_RH.device.type
     autocast = _has_autocast(device) and torch.is_autocast_enabled(device)
