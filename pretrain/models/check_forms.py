@@ -26,9 +26,7 @@ TOLERANCE = 1e-3
 def differing_form(model: PreTrainedModel, published: PreTrainedModel | None = None) -> str:
     """Return in which form of a batch a text has other logits than alone, and by how much; "" where in none.
 
-    Args:
-        model: as it is trained, in fp32 on a CPU, before its attention or layers are replaced; left as it was.
-        published: transformers' model that it must agree with; None: itself.
+    The model is as it is trained, in fp32 on a CPU, before its attention or layers are replaced; it is left as it was.
     """
     published = model if published is None else published
     training, other = model.training, published.training
