@@ -63,7 +63,6 @@ class Muon(OptimizerKind):
     sections: ClassVar[Sequence[str]] = ("muon",)
 
     def fault(self, settings: PretrainSettings) -> str:
-        """Return why DeepSpeed cannot run it."""
         if not settings.zero_stage and settings.engine != "deepspeed":
             return ""
         return (
@@ -78,7 +77,6 @@ class Muon(OptimizerKind):
         return 2 * parameters - model.layers * ARCHITECTURES[model.type].layer_products(model)
 
     def build(self, model: MaskedRowsModel, settings: PretrainSettings) -> MuonOptimizer:
-        """Return both optimizers as one."""
         o = settings.optimizer
         architecture = model.architecture
         matrices = {
@@ -94,25 +92,16 @@ class Muon(OptimizerKind):
         return optimizer
 
     def states(self, optimizer: MuonOptimizer, weight: nn.Parameter) -> tuple[str, ...]:
-        """Return the momentum of a matrix of the layers, both moments of AdamW elsewhere."""
         return (MOMENTUM,) if weight in optimizer.matrices else MOMENTS
 
     def prepare(self, optimizer: MuonOptimizer, lr: float, divisor: Tensor, skip: Tensor) -> None:
-        """Set learning rate, divisor and skipping of both optimizers."""
         prepare_adamw(optimizer.adamw, lr, divisor, skip)
         optimizer.rate = optimizer.adamw.param_groups[0]["lr"]  # on a TPU a tensor
         optimizer.divisor, optimizer.skip = divisor, skip
 
 
 class MuonOptimizer:
-    """Muon for some matrices beside AdamW for the rest; `Muon.prepare` sets what its next step takes.
-
-    Args:
-        matrices: weights of two dimensions, on their device → how many matrices each holds, one below the other.
-        adamw: of all other weights.
-        momentum: μ.
-        weight_decay: λ of the matrices.
-    """
+    """Muon beside AdamW for the rest; `matrices` are weights → how many matrices each holds, one below the other."""
 
     rate: float | Tensor
     divisor: Tensor
@@ -136,7 +125,6 @@ class MuonOptimizer:
                     self._update(learned)
 
     def zero_grad(self) -> None:
-        """Forget the gradients."""
         self.adamw.zero_grad()
         for weight in self.matrices:
             weight.grad = None
