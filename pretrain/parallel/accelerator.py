@@ -32,7 +32,7 @@ def device_of(info: WorldInfo, environment: Mapping[str, str] = os.environ) -> t
     """Return the device of a process.
 
     Raises:
-        UserError: there are more processes on this machine than GPUs, or processes on TPUs that cannot find each other.
+        UserError: there are more processes than GPUs on this machine, or processes on TPUs that cannot find each other.
     """
     kind = accelerator()
     if kind == "cuda":

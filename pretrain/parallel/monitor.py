@@ -49,13 +49,7 @@ SILENT_KIND, ABSENT_KIND, CLOSED_KIND = "silent", "absent", "closed"
 
 
 class Monitor:
-    """A process's tie to the others of its run; as a context manager it tells them the error that leaves the block.
-
-    Args:
-        rank: of this process.
-        hosts: of all processes, by rank.
-        connect: returns a connection to the run's store; None in a run of one process, whose monitor does nothing.
-    """
+    """A process's tie to the others; a context manager that tells them its error. Without `connect` it does nothing."""
 
     def __init__(self, rank: int, hosts: Sequence[str], connect: Callable[[], Any] | None = None) -> None:
         self.rank, self.hosts, self.world = rank, hosts, len(hosts)
@@ -234,13 +228,7 @@ def report(hosts: Sequence[str], signs: Sequence[str], silent: Sequence[int], st
     """Return the furthest step, and the processes that are late: silent, or behind in a step that does not end.
 
     Signs are up to a heartbeat old: only where rank 0 stands still does a smaller step mean that a process is behind.
-
-    Args:
-        hosts: of all processes, by rank.
-        signs: of them.
-        silent: heartbeats since each was new.
-        step: of rank 0.
-        still: heartbeats since rank 0 has come further.
+    `silent` and `still` are heartbeats since a process's sign was new, and since rank 0 has come further.
     """
     read = [[int(number) for number in sign.split()] for sign in signs]
     furthest, late = max([step, *(done for _, done in read)]), dict[str, dict[str, Any]]()

@@ -38,26 +38,14 @@ def versions_of(packages: Sequence[str]) -> dict[str, str]:
 
 
 def tell_versions(store: Any, rank: int, host: str) -> dict[str, str]:
-    """Return what this process runs, which the others learn of the store even where no collective works.
-
-    Args:
-        store: torch's key-value store of the run, with keys of its own for each attempt.
-        rank: of this process.
-        host: its machine.
-    """
+    """Return what this process runs, which the others learn of the store even where no collective works."""
     code = versions_of(STEP)
     store.set(str(rank), json.dumps([host, code]))
     return code
 
 
 def told_versions(store: Any, world: int, own: Told) -> list[Told]:
-    """Return what the processes have told so far, by rank; one that has told nothing, or is gone, counts as this one.
-
-    Args:
-        store: as of `tell_versions`.
-        world: number of processes.
-        own: what this one tells.
-    """
+    """Return what the processes have told so far, by rank; one that has not, or is gone, counts as this one."""
     keys = [str(rank) for rank in range(world)]
     found = [json.loads(store.get(key)) if store.check([key]) else own for key in keys]
     return [(host, code) for host, code in found]
@@ -66,9 +54,7 @@ def told_versions(store: Any, world: int, own: Told) -> list[Told]:
 def refuse_together(told: Sequence[Told], store: Any) -> None:
     """Raise a UserError on all processes where they run different code; all call it.
 
-    Args:
-        told: of each process, by rank.
-        store: as of `tell_versions`; it goes with rank 0's process, which therefore waits for the others.
+    The store goes with rank 0's process, which therefore waits for the others.
     """
     if found := difference(told):
         heard, until = store.add("heard", 1), time.monotonic() + GRACE
@@ -80,11 +66,7 @@ def refuse_together(told: Sequence[Told], store: Any) -> None:
 
 
 def difference(told: Sequence[Told]) -> str:
-    """Return which processes run what, a line for each kind; "" where all run the same.
-
-    Args:
-        told: of each process, by rank.
-    """
+    """Return which processes run what, a line for each kind; "" where all run the same."""
     kinds: dict[str, list[int]] = {}
     for rank, (_, code) in enumerate(told):
         kinds.setdefault(json.dumps(code, sort_keys=True), []).append(rank)
@@ -118,10 +100,6 @@ def few(what: str, items: Iterable[Any]) -> str:
 
     >>> few("rank", [3, 5]), few("", range(10))
     ('ranks 3, 5', '0, 1, 2, 3, 4, 5, 6, 7 and 2 more')
-
-    Args:
-        what: their name in the singular, before them; "" names nothing.
-        items: at least one.
     """
     items = list(items)
     shown = ", ".join(map(str, items[:MOST_SHOWN]))
