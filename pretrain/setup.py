@@ -57,7 +57,7 @@ class Run:
     metadata: dict[str, Any]
     """What is written with its checkpoints, and must have been written with one to be this run's."""
     saved: dict[str, Any]
-    """Of the checkpoint that it continues from, its own or its parent's; {} without one."""
+    """Metadata of the checkpoint that it continues from, its own or its parent's; {} without one."""
     parent: str = ""
     """The checkpoint it begins from as a branch, now; "" otherwise."""
     vocabulary: list[Path] = field(default_factory=list)
@@ -77,11 +77,6 @@ def begin(
     """Return a run ready for its next step; every process calls it.
 
     Args:
-        settings: the run.
-        tokens: finished token folder.
-        tokenizer: finished tokenizer folder.
-        out: the run's folder.
-        process: this one.
         parent: where the checkpoint of `settings.branch_from` is now; None: there.
 
     Raises:
@@ -176,8 +171,7 @@ def _plan(settings: PretrainSettings, tokens: Path, plans: Path, out: Path) -> N
 
 
 def dry_run_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device, step: int = 0) -> list[dict[str, Any]]:
-    """Return the model's arguments for a micro-batch without padding, which no other is larger than, and where they
-    differ in form for one with padding: the few of the other form then find their kernels compiled."""
+    """Return the model's arguments for a micro-batch without padding, and for a padded one where its form differs."""
     batch, masked = loader.masked_batches(step)[0]
     full, padded = filled(batch), batch
     if not batch.padded:

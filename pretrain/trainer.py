@@ -70,12 +70,6 @@ class Trainer:
 
         Dropout is drawn from (seed, step, place of the micro-batch), so a resumed run repeats nothing and stores no
         random state.
-
-        Args:
-            step: its number.
-            lr: learning rate.
-            micro_batches: this process's, of the loader.
-            asked: whether this process received a stop signal.
         """
         engine, totals = self.engine, self._zeros()
         objective = engine.model.objective = self.loader.objective(step)
@@ -138,9 +132,6 @@ class TrainingRun(Trainer):
     def run(self, asked: Callable[[], bool]) -> bool:
         """Take the steps and return whether the last one is done; if not, a stop was asked for and the state is saved.
 
-        Args:
-            asked: returns whether this process received a stop signal.
-
         Raises:
             HunminError: too many batches were skipped, or the last weights give no finite loss.
             DiskFullError: no space for a checkpoint; earlier ones stay.
@@ -187,11 +178,7 @@ class TrainingRun(Trainer):
         return self._done == s.steps
 
     def finish(self, tokenizer: Path) -> dict[str, Any]:
-        """Write the model, as transformers reads it, into `out/model` and return the run's counts, written beside it.
-
-        Args:
-            tokenizer: tokenizer folder that goes with the model.
-        """
+        """Write the model, as transformers reads it, into `out/model` and the run's counts, returned, beside it."""
         run, loader = self._run, self.loader
         guard = self.guard.figures()
         counts = {
@@ -220,12 +207,7 @@ class TrainingRun(Trainer):
         return counts
 
     def _stop_is_asked(self, here: bool, everywhere: Tensor) -> bool:
-        """Return whether any process received a stop signal, at the same step on all, so that they leave together.
-
-        Args:
-            here: whether this one was.
-            everywhere: how many were when the step began, on the device.
-        """
+        """Return whether any process received a stop signal, at the same step on all, so that they leave together."""
         if self._run.process.world == 1:
             return here
         self._votes.append(self.engine.later(everywhere))
@@ -302,8 +284,7 @@ class TrainingRun(Trainer):
         self._window.restart()
 
     def _save_last(self, validation: dict[str, float]) -> None:
-        """Save after a last step whose batch was skipped, if the weights are not to blame: by their validation, or as
-        only the loss scale was too large."""
+        """Save after a skipped last batch if validation, or an overflow alone, clears the weights."""
         overflowed = self.guard.figures().last == "overflow"
         if not (overflowed or math.isfinite(validation.get("loss", math.nan))):
             raise HunminError(

@@ -60,8 +60,8 @@ class Examples:
 class MicroBatches(Dataset[dict[str, Tensor]]):
     """Micro-batches, an item each, drawn once by a seed; their order is the Trainer's, anew each epoch.
 
-    Each example is in one. There are as many as fill whole steps, of sizes that differ by one at most: none is short,
-    and any number of processes shares an epoch evenly. Some are empty where examples are few, but never all of a step.
+    As many as fill whole steps, of sizes that differ by one at most, so any number of processes shares an epoch evenly.
+    Some are empty where examples are few, but never all of a step.
     """
 
     def __init__(self, examples: Sequence[Example], size: int, per_step: int, seed: int) -> None:
