@@ -32,7 +32,7 @@ def quiet_libraries() -> None:
 
 
 def read_base(folder: Path, settings: EmbedSettings, within: str = "") -> tuple[ModelFacts, Any]:
-    """Return what is said of a base, and its tokenizer; `within` is what its length stands in below `embed.`.
+    """Return facts of a base, and its tokenizer; `within` is the section below `embed.` that has its length.
 
     Raises:
         UserError: as `read_model_folder`; or it has a fine-tuned head, or is too small for the settings.
@@ -54,15 +54,14 @@ def read_base(folder: Path, settings: EmbedSettings, within: str = "") -> tuple[
 
 
 def _without_pooler(folder: Path) -> dict[str, Any]:
-    """Return the argument by which a folder's model is made without a pooler; {} for classes that have none."""
+    """Return the argument that leaves out a pooler; {} for classes that have none."""
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     takes = inspect.signature(MODEL_MAPPING[type(config)].__init__).parameters
     return {"add_pooling_layer": False} if "add_pooling_layer" in takes else {}
 
 
 def load_encoder(folder: Path, random: bool = False) -> Any:
-    """Return a folder's encoder in fp32, or `random` weights of its shape, without a pooler, which nothing would
-    train."""
+    """Return a folder's encoder in fp32, or `random` weights of its shape, without the pooler, never trained."""
     without = _without_pooler(folder)
     with quiet():  # it would list the head of pretraining
         model = AutoModel.from_pretrained(folder, dtype=torch.float32, **LOCAL, **without)

@@ -18,8 +18,7 @@ from embed.settings import EmbedSettings
 def _batches(dataset: TrainingSet, size: int, seed: Sequence[int], known: dict[str, set[str]]) -> Iterator[list[int]]:
     """Yield the rows of a set as batches; rows that do not go into one wait for the next.
 
-    A batch of ranked rows holds no text twice, and no query beside another row's text that is a positive of it; texts
-    are compared by `text_key`.
+    A batch of ranked rows holds no text twice, and no other row's positive of a query, by `text_key`.
     """
     passes = (np.random.default_rng([*seed, number]).permutation(len(dataset.texts)).tolist() for number in count())
     order, waiting = chain.from_iterable(passes), deque[int]()
@@ -57,11 +56,7 @@ def epoch_batches(dataset: TrainingSet, size: int) -> int:
 
 
 def draw_batches(sets: Sequence[TrainingSet], size: int, steps: int, seed: int) -> Iterator[tuple[int, list[int]]]:
-    """Yield the number of a set and its rows for each step, the same for the same arguments; an epoch mixes all sets.
-
-    Raises:
-        UserError: the rows of a set do not fill a batch.
-    """
+    """Yield a set's number and rows for each step; an epoch mixes all sets. UserError where a set fills no batch."""
     known = positives_of(sets)
     streams = [_batches(dataset, size, (seed, 0, number), known) for number, dataset in enumerate(sets)]
     turns = np.repeat(np.arange(len(sets)), [epoch_batches(dataset, size) for dataset in sets])

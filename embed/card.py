@@ -17,7 +17,7 @@ from embed.data import TrainingSet
 from embed.settings import EmbedSettings
 
 FACTS = "hunmin-embed.json"
-"""In a tuned model's folder: its base, what it was trained on and how."""
+"""File in a tuned model's folder: its base, what it was trained on and how."""
 
 
 def facts_of(s: EmbedSettings, base: Path, sets: Sequence[TrainingSet]) -> dict[str, Any]:
@@ -41,16 +41,7 @@ def write_card(
     facts: dict[str, Any], name: str, scores: str = "", language: str = "en", repository: str = "embed/model",
     **more: Any,
 ) -> str:  # fmt: skip
-    """Return the card, Markdown below its metadata.
-
-    Args:
-        facts: of the model, from its `hunmin-embed.json`.
-        name: of the model.
-        scores: their table, Markdown.
-        language: "en" or "ko".
-        repository: that it will stand in; by default the folder, from that of the run.
-        more: fields of huggingface_hub's ModelCardData.
-    """
+    """Return the card ("en" or "ko") of a model in `repository`, Markdown below its metadata."""
     told, s = load_yaml(Path(__file__).with_name("card.yaml"))[language], facts["settings"]
     base, _, commit = facts["base"].removeprefix(HUB).partition("@")
     front = ModelCardData(

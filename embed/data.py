@@ -163,8 +163,7 @@ def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks:
 
 
 def _checked(row: Any, low: float, high: float) -> tuple[str, tuple[str, ...], Any]:
-    """Return shape, texts and label of a row, whose score from `low` to `high` is brought to 0 to 1, or raise a
-    ValueError."""
+    """Return shape, texts and label of a row, a score from `low` to `high` brought to 0 to 1, or raise a ValueError."""
     if not isinstance(row, dict):
         raise ValueError(f"{str(row)[:40]!r} is no object; {SHAPES}")
     kind = PairRow if "text_a" in row or "text_b" in row else RankedRow
@@ -229,11 +228,7 @@ def describe_sets(sets: Sequence[TrainingSet], tokenizer: Any, length: int, exam
 
 
 def query_sets(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
-    """Return the sets whose rows are queries and documents.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Return the sets whose rows are queries and documents; UserError where there is none."""
     ranked = [dataset for dataset in sets if dataset.shape != "scored"]
     if not ranked:
         raise UserError(

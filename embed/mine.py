@@ -26,10 +26,8 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
     Texts are compared by `text_key`. A query's positives in all sets are never its negatives.
 
     Args:
-        s: data sets, and `mine`.
         model: folder of sentence embeddings, or of an encoder, whose tokens are pooled as in `s`.
         reranker: folder of a cross-encoder that scores the candidates; None keeps the cosines.
-        out: folder to write.
 
     Raises:
         UserError: there is no set with queries, there are too few documents or negatives, or a model is none.
@@ -87,8 +85,7 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
 def _search(
     encoder: Any, reranker: Any, asked: Mapping[str, Sequence[str]], documents: list[str], m: MineSettings
 ) -> dict[tuple[str, str], Any]:
-    """Return (query, positive) → [(text, score)] of the positive and its negatives, the highest scores below the
-    bounds, or why there are too few of them.
+    """Return (query, positive) → [(text, score)] of the positive and its hardest negatives, or why they are too few.
 
     The encoder's cosines rank the documents; a reranker scores ten times as many of them each time until there are
     enough. `asked` is query → its positives, which are documents.

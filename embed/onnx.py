@@ -20,7 +20,7 @@ from klue.model_folder import read_model_folder
 from pretrain.export import check, onnx
 
 LEAST_COSINE = 0.99
-"""Of a sentence's int8 vector to its fp32 vector."""
+"""Smallest cosine of a sentence's int8 vector to its fp32 vector."""
 KINDS = {"onnx": b"pytorch", "onnx-int8": b"onnx.quantize"}
 """Graph → its producer, which stands in its file."""
 TEXTS = [*check.TEXTS, *onnx.TEXTS]
@@ -31,11 +31,6 @@ TEXTS += [" ".join(pair) for pair in permutations(TEXTS, 2)]
 def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) -> dict[str, Any]:
     """Write the graphs into a model's folder and return {graph: {"bytes", "sentences_per_second", "cosine": smallest to
     the model's own vectors}}.
-
-    Args:
-        folder: of an encoder, or of a model of sentence embeddings.
-        int8: add the graph in 8 bits.
-        overwrite: replace earlier graphs.
 
     Raises:
         UserError: the folder holds no encoder, or other files of these names; or the packages of the extra `onnx` are
@@ -83,7 +78,6 @@ def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) ->
 
 
 def _measured(model: Any, graph: Path, wanted: np.ndarray) -> dict[str, Any]:
-    """Return size and speed of the graph that a model uses, and its smallest cosine to the vectors wanted."""
     cosines = (model.encode(TEXTS, normalize_embeddings=True) * wanted).sum(1)
     begun = time.perf_counter()
     model.encode(TEXTS * 8)
@@ -93,11 +87,7 @@ def _measured(model: Any, graph: Path, wanted: np.ndarray) -> dict[str, Any]:
 
 
 def graph_of(folder: Path, backend: str) -> Path:
-    """Return a model's graph for a back end, one of `GRAPHS`.
-
-    Raises:
-        UserError: the folder has none.
-    """
+    """Return a model's graph for a back end, one of `GRAPHS`; UserError where the folder has none."""
     path = folder / GRAPHS[backend]
     if not path.is_file():
         raise UserError(f"{path} is missing", remedy=f"hunmin export {folder} --onnx --int8")

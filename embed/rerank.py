@@ -26,22 +26,14 @@ from pretrain.model_folder import LOCAL, open_model
 
 
 def reranker_settings(s: EmbedSettings) -> EmbedSettings:
-    """Return the settings of a recipe's reranker: those of `embed.rerank`, the others as in `embed`.
-
-    Raises:
-        UserError: they do not go together.
-    """
+    """Return a recipe's settings with those of `embed.rerank` in place; UserError where they do not go together."""
     own = s.rerank.model_dump(exclude={"model", "first"})
     tree = {**s.model_dump(), **own, "mini_batch": None, "matryoshka": (), "guide": None}
     return parse_settings(EmbedSettings, tree, "embed.rerank of the recipe")
 
 
 def with_negatives(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
-    """Return the sets whose rows are a query, its positive and negatives; others are left out, and named on stderr.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Return the sets whose rows have negatives, others are named on stderr; UserError where there is none."""
     asked = query_sets(sets)
     usable = [dataset for dataset in asked if len(dataset.texts[0]) >= 3]
     if without := ", ".join(dataset.name for dataset in asked if dataset not in usable):
@@ -104,11 +96,7 @@ class CrossTuner(ExactTrainer, CrossEncoderTrainer):
 
 
 def load_reranker(folder: Path, logits: bool = False) -> Any:
-    """Return a folder's cross-encoder, which gives a pair a number: its logit, else between 0 and 1.
-
-    Raises:
-        UserError: it is none, or as `open_model`.
-    """
+    """Return a folder's cross-encoder, of logits or of numbers from 0 to 1; UserError for no cross-encoder."""
 
     def fits(config: Any) -> None:
         kind = str((config.architectures or ["no architecture"])[0])
@@ -125,11 +113,6 @@ def load_reranker(folder: Path, logits: bool = False) -> Any:
 def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str, Any]:
     """Return retrieval task → {"queries", "before", "after"}: nDCG@10 and MRR@10 in percent of the embedder's ranking,
     and of it with its first documents reordered.
-
-    Args:
-        s: tasks, their folders, and how many documents are reordered.
-        embedder: folder of sentence embeddings.
-        reranker: folder of a cross-encoder.
 
     Raises:
         UserError: no retrieval task is scored, its files are missing, or a model is none.
@@ -162,11 +145,6 @@ def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str
 def teach(s: EmbedSettings, reranker: Path, out: Path) -> dict[str, Any]:
     """Write `out/SET.jsonl` for each set with queries, its rows with the reranker's scores, 0 to 1, from which
     `distill` learns, and return {"sets": rows and licence}.
-
-    Args:
-        s: data sets.
-        reranker: folder of a cross-encoder.
-        out: folder to write.
 
     Raises:
         UserError: there is no set with queries, one has no negatives, or the model is no cross-encoder.

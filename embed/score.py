@@ -44,7 +44,7 @@ OF_MODELS = (*WEIGHTS, ".json", ".txt", ".model")
 
 
 class Row(NamedTuple):
-    """What a row of the table is of."""
+    """A row of the table, and the model that it scores."""
 
     title: str
     revision: str  # hash of what it computes with
@@ -58,24 +58,19 @@ def score_models(
     truncate: int | None = None, name: str = "", hub: bool = False, large: bool = False, backend: str = "",
     widths: Sequence[int] = (),
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the table: {"tasks": {task: metric, differs}, "rows": [{"model", "scores": {task: percent},
-    "trained_on", "truncate", "revision", "results"}], "absent": {task: why}, "heading", "messages":
-    {title or difference: as `common.message.as_tree` writes it}}.
+    """Return the table: {"tasks": {task: metric, differs}, "rows": [{"model", "scores": {task: percent}, "trained_on",
+    "truncate", "revision", "results"}], "absent": {task: why}, "heading", "messages": {title or difference: as
+    `common.message.as_tree` writes it}}.
 
     Writes mteb's JSON below `out/mteb`, by name and a hash of weights, data, code and versions, and `out/table.json`.
 
     Args:
-        model: folder of a model of sentence embeddings.
-        folders: with the tasks' files.
-        out: folder to write.
         tasks: to score; none = those whose data are there.
         base: encoder before it was tuned; None scores none.
-        truncate: entries of a vector to keep; None = all.
-        name: of the model; "" is its folder's.
+        truncate: entries of a vector to keep; None = all; `widths` likewise, in a row each.
         hub: let mteb fetch tasks that have no files here.
         large: score tasks of a million documents, too, that `tasks` does not name.
         backend: one of `GRAPHS`, scored in a row of its own; "" = none.
-        widths: entries of a vector to keep, in a row each.
 
     Raises:
         UserError: no model, no data, or mteb is missing.
@@ -153,8 +148,6 @@ def _models(
     model: Path, base: Path | None, name: str, trained: set[str], truncate: int | None, backend: str,
     widths: Sequence[int],
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield what stands in the table."""
-
     def own(width: int | None = truncate) -> Any:
         return load_model(model, truncate=width)
 
@@ -262,9 +255,7 @@ def published() -> dict[str, Any]:
 def as_markdown(table: dict[str, Any], language: str | None = None) -> str:
     """Return a table of `score_models` as Markdown, published rows below it.
 
-    Args:
-        language: "en" or "ko" of a card, which names no folder of this machine; None: for the terminal, in English,
-            with why tasks are not scored.
+    A card ("en", "ko") names no folder of this machine; None is the terminal's, with why tasks are not scored.
     """
     say = load_yaml(Path(__file__).with_name("table.yaml"))[language or "en"]
 

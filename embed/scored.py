@@ -107,11 +107,7 @@ class Retrieval(NamedTuple):
 
 
 def split_file(task: Task, folders: Folders, split: str) -> Path:
-    """Return the file of a task's split, in one of some folders or in a folder within one.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Return the file of a task's split, in one of some folders or in a folder within one; UserError for none."""
     for folder in map(Path, folders):
         within = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
         for place in (suite_folder(folder, task.name), folder, *within):
@@ -149,11 +145,7 @@ def read_lines(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[int, A
 
 
 def scored_files(name: str, folders: Folders) -> dict[str, Path]:
-    """Return the files of a scored task: of a built-in set by split, else by their place in the task's folder.
-
-    Raises:
-        UserError: one is missing.
-    """
+    """Return a scored task's files: of a built-in set by split, else by place; UserError where one is missing."""
     task = SCORED[name]
     if task.set:
         return {split: split_file(task.reader, folders, own) for split, own in task.splits.items()}

@@ -35,11 +35,7 @@ def get_task(name: str) -> Any:
 
 
 def local_task(name: str, folders: Folders) -> Any:
-    """Return a task with its data read from folders.
-
-    Raises:
-        UserError: files are missing or damaged.
-    """
+    """Return a task with its data read from folders; UserError where files are missing or damaged."""
     task, scored = get_task(name), SCORED[name]
     data: dict[str, Any] = {}
     for (subset, split), read in read_scored(name, folders).items():
@@ -61,11 +57,7 @@ def _retrieval(split: Retrieval) -> dict[str, Any]:
 
 
 def hub_task(name: str) -> Any:
-    """Return a task whose data mteb has loaded from the hub, at the commit that it names.
-
-    Raises:
-        UserError: they cannot be loaded.
-    """
+    """Return a task whose data mteb has loaded from the hub, at its commit; UserError where it cannot."""
     task = get_task(name)
     try:
         task.load_data()
