@@ -68,7 +68,10 @@ class Loader:
         form: InputForm = RECTANGLES,
     ) -> None:
         shards = TokenShards(tokens)
-        self.settings, self.rank, self.world, self.first_sample = settings, rank, world, first_sample
+        self.settings = settings
+        self.rank = rank
+        self.world = world
+        self.first_sample = first_sample
         self.form = form
         self.table = mask_table(tokenizer, shards.special_ids)
         self.pairs = settings.packing == "sentence-pairs"

@@ -39,7 +39,7 @@ class MaskTable:
 
 def mask_batch(
     ids_BS: np.ndarray,
-    barred_BS: np.ndarray,
+    unmaskable_BS: np.ndarray,
     sample_ids_B: np.ndarray,
     epochs_B: np.ndarray,
     table: MaskTable,
@@ -77,7 +77,7 @@ def mask_batch(
     if ordinary.size == 0:
         raise ValueError("the vocabulary has no ordinary entries")
     _mask_rows(
-        out, rows_BM, labels_BM, keys, barred_BS, table.continues_V, table.special_V, ordinary,
+        out, rows_BM, labels_BM, keys, unmaskable_BS, table.continues_V, table.special_V, ordinary,
         table.mask_id, rate, mask_share, mask_share + random_share, whole_word, max_word_tokens or length,
     )  # fmt: skip
     return MaskedBatch(out, rows_BM, labels_BM, count * budget)
@@ -121,9 +121,9 @@ def _mask_rows(  # type: ignore[no-untyped-def]
             if taken == budget:
                 break
             state, bits = next_bits(state)
-            other = w + below(bits, words - w)
-            starts[w], starts[other] = starts[other], starts[w]
-            ends[w], ends[other] = ends[other], ends[w]
+            swap = w + below(bits, words - w)
+            starts[w], starts[swap] = starts[swap], starts[w]
+            ends[w], ends[swap] = ends[swap], ends[w]
             size = min(longest, ends[w] - starts[w])
             if taken + size > budget:
                 continue

@@ -105,7 +105,7 @@ class MaskedLanguageModelling(Objective):
         def mask(batch: Batch, ids_B: np.ndarray, epochs_B: np.ndarray, step: int | None) -> MaskedBatch:
             rate = self.rate(s, step)
             masked = mask_batch(
-                batch.ids_BS, batch.barred_BS, ids_B, epochs_B, corpus.table, s.seed, rate, m.mask_share,
+                batch.ids_BS, batch.unmaskable_BS, ids_B, epochs_B, corpus.table, s.seed, rate, m.mask_share,
                 m.random_share, m.whole_word, m.max_word_tokens, rows,
             )  # fmt: skip
             return replace(masked, expected=len(ids_B) * mean_budget(corpus.by_ordinary_L, rate))
