@@ -63,11 +63,11 @@ class Engine(ABC):
         """Return a reader of a scalar of the device, never written to again: it waits for the work up to here alone."""
         if self.device.type != "cuda":
             return lambda: float(value)
-        copy, there = value.to("cpu", non_blocking=True), torch.cuda.Event()
-        there.record()
+        copy, copied = value.to("cpu", non_blocking=True), torch.cuda.Event()
+        copied.record()
 
         def read() -> float:
-            there.synchronize()
+            copied.synchronize()
             return float(copy)
 
         return read
@@ -88,12 +88,12 @@ class Engine(ABC):
 
     def gathered(self, whole: Callable[[torch.nn.Parameter], Tensor | None]) -> dict[str, Tensor]:
         """Return `whole` of each weight that has it, on the CPU of the first process, {} elsewhere; all call it."""
-        found: dict[str, Tensor] = {}
+        values: dict[str, Tensor] = {}
         for name, weight in self.named_weights():
             value = whole(weight)
             if self.first and value is not None:
-                found[name] = value.detach().to("cpu", copy=True)
-        return found
+                values[name] = value.detach().to("cpu", copy=True)
+        return values
 
 
 def nothing(sums: Sums) -> Tensor:

@@ -58,10 +58,12 @@ class Monitor:
         self._progress, self._code = (lambda: 0), EXIT_FAILED
         self._failed: dict[str, Any] = {}  # of the run's failure what the file says beside its text
         self._keys = [f"sign/{rank}" for rank in range(self.world)]
-        self._signs, self._silent, self._patience = ["0 0"] * self.world, [0] * self.world, SILENT
+        self._signs = ["0 0"] * self.world
+        self._silent = [0] * self.world
+        self._patience = SILENT
         self._count = self._step = self._steps = self._still = self._unanswered = 0
         self._report, self._writer = Path(), threading.Thread()
-        self._stop, self._told = threading.Event(), threading.Event()
+        self._stop, self._failure_known = threading.Event(), threading.Event()
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._watch, self._watch_answers)]
         if connect:
             self._sign(self.store)
@@ -92,18 +94,20 @@ class Monitor:
         """
         if self.world == 1 or self._stop.is_set():
             return False
-        named, first, broken = self.rank, self.rank, isinstance(error, RuntimeError)
+        named = self.rank
+        first = self.rank
+        broken = isinstance(error, RuntimeError)
         text = str(error) if isinstance(error, HunminError) else f"{type(error).__name__}: {error}".removesuffix(": ")
         what, kind = f"failed: {text}", type(error).__name__
         self._patience = LATE if broken else SILENT
-        if self._told.wait((LATE + 2) * INTERVAL if broken else 0):
+        if self._failure_known.wait((LATE + 2) * INTERVAL if broken else 0):
             return True
         with suppress(Exception):
             steps = [int(sign.split()[1]) for sign in self.store.multi_get(self._keys)]
             if broken and steps[self.rank] > min(steps):
                 named, kind = steps.index(min(steps)), ABSENT_KIND
                 what = f"did not come, last seen at step {min(steps)} where others wait at {max(steps)}: {text}"
-            self._told.set()
+            self._failure_known.set()
             code = getattr(error, "exit_code", EXIT_FAILED)
             first, text = self._learn(self._announce(self.store, named, what, code, kind))
             self._tell(self.store, text if first != self.rank else "", text)
@@ -175,7 +179,7 @@ class Monitor:
 
     def _watch_answers(self) -> None:
         """End this process when the store does not answer: a call to a stopped process or a lost node never returns."""
-        while not self._stop.wait(INTERVAL) and not self._told.is_set():
+        while not self._stop.wait(INTERVAL) and not self._failure_known.is_set():
             self._unanswered += 1
             if self._unanswered > SILENT:
                 self._own = None
@@ -184,8 +188,8 @@ class Monitor:
 
     def _end(self, failure: str) -> None:
         """End this process because of a failure, by force if it does not end by itself."""
-        if not self._told.is_set():
-            self._told.set()
+        if not self._failure_known.is_set():
+            self._failure_known.set()
             self._tell(self._own, failure, failure)
         if not self._stop.wait(GRACE):
             os._exit(self._code)
@@ -219,8 +223,8 @@ class Monitor:
         late = report(self.hosts, self._signs, self._silent, self._progress(), self._still)
         with suppress(OSError):
             fresh = self._report.with_name(f".{self._report.name}.tmp")
-            told = masked_tree({**now, **({"failure": masked(failure), **self._failed} if failure else {}), **late})
-            fresh.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+            content = masked_tree({**now, **({"failure": masked(failure), **self._failed} if failure else {}), **late})
+            fresh.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
             fresh.replace(self._report)
 
 

@@ -22,7 +22,7 @@ from common.errors import UserError
 from common.process import core_numbers
 from pretrain.parallel.accelerator import GROUPS, device_of
 from pretrain.parallel.monitor import Monitor
-from pretrain.parallel.versions import STEP, refuse_together, tell_versions, told_versions, versions_of
+from pretrain.parallel.versions import STEP, publish_versions, read_versions, refuse_together, versions_of
 from pretrain.parallel.world import LOOPBACK, WorldInfo, world_info
 
 T = TypeVar("T")
@@ -80,7 +80,7 @@ class Process:
             return []
         keys = [f"{key}/{rank}" for rank in range(self.world)]
         self.monitor.store.wait(keys, FOREVER)
-        return [json.loads(held) for held in self.monitor.store.multi_get(keys)]
+        return [json.loads(text) for text in self.monitor.store.multi_get(keys)]
 
     def meet(self, name: str) -> None:
         """Wait until all processes have come here, however long it takes; all call it, in the same order."""
@@ -120,20 +120,18 @@ def join_processes(info: WorldInfo, threads: int | None = None) -> Process:
     # An agent's store holds the keys of earlier attempts. A store of rank 0 is new at each, and there the count, which
     # is the agent's own, would part a node that comes back from those whose agents have counted a restart.
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") if agent else ""
-    told = dist.PrefixStore(f"versions/{attempt}", store)
-    code = tell_versions(told, info.rank, info.host)
+    versions_store = dist.PrefixStore(f"versions/{attempt}", store)
+    code = publish_versions(versions_store, info.rank, info.host)
     group = dist.PrefixStore(f"group/{attempt}", store)
-    dist.init_process_group(
-        GROUPS[device.type], store=group, rank=info.rank, world_size=info.world, timeout=PATIENCE
-    )  # fmt: skip
+    dist.init_process_group(GROUPS[device.type], store=group, rank=info.rank, world_size=info.world, timeout=PATIENCE)
     everywhere: list[Any] = [None] * info.world
     try:
         try:
             dist.all_gather_object(everywhere, (info.host, own, code))
         except RuntimeError:
-            refuse_together(told_versions(told, info.world, (info.host, code)), told)
+            refuse_together(read_versions(versions_store, info.world, (info.host, code)), versions_store)
             raise
-        refuse_together([(host, code[0] if code else {}) for host, _, *code in everywhere], told)
+        refuse_together([(host, code[0] if code else {}) for host, _, *code in everywhere], versions_store)
     except UserError:
         dist.destroy_process_group()  # a thread of it that outlives the interpreter would abort the process
         raise

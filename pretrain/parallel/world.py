@@ -113,7 +113,9 @@ def world_info(environment: Mapping[str, str], free_port: Callable[[], int] | No
 def _by_torchrun(e: Mapping[str, str]) -> tuple[int, ...]:
     """Return the numbers that torchrun, DeepSpeed's launcher, or a script before `srun` has set."""
     _require(e, ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"), "RANK")
-    rank, world, alone = _number(e, "RANK"), _number(e, "WORLD_SIZE"), e.get("PET_NNODES") == e["WORLD_SIZE"]
+    rank = _number(e, "RANK")
+    world = _number(e, "WORLD_SIZE")
+    alone = e.get("PET_NNODES") == e["WORLD_SIZE"]
     mpi, step = _mpi(e), _is_task(e) and "GROUP_RANK" not in e and _task(e)[1] == world
     # DeepSpeed counts by LOCAL_SIZE; a pod of a PyTorchJob has one process, and a step says it for its tasks
     guess = 1 if world == 1 or alone else _tasks_here(e) if step else _number(e, mpi[3]) if mpi else None
@@ -158,8 +160,8 @@ def _tasks_here(e: Mapping[str, str]) -> int:
     text = e.get(SLURM[3]) or e.get("SLURM_TASKS_PER_NODE", "")
     counts: list[int] = []  # of "4(x2),3": 4, 4, 3
     for part in text.split(","):
-        if found := re.fullmatch(r"([0-9]+)(?:\(x([0-9]+)\))?", part):
-            counts += [int(found[1])] * int(found[2] or 1)
+        if match := re.fullmatch(r"([0-9]+)(?:\(x([0-9]+)\))?", part):
+            counts += [int(match[1])] * int(match[2] or 1)
     node = _number(e, "SLURM_NODEID")
     if sum(counts) != _task(e)[1] or node >= len(counts):
         names = (SLURM[1], "SLURM_NTASKS", SLURM[3], "SLURM_TASKS_PER_NODE", "SLURM_NODEID")

@@ -44,9 +44,7 @@ OVERRIDES = {
 
 def deepspeed_config(settings: PretrainSettings, world: int, parameters: int) -> dict[str, Any]:
     """Return the DeepSpeed configuration of a run on `world` processes, of a model of so many parameters."""
-    zero: dict[str, Any] = {
-        "stage": settings.zero_stage, "reduce_bucket_size": bucket_elements(settings, parameters)
-    }  # fmt: skip
+    zero: dict[str, Any] = {"stage": settings.zero_stage, "reduce_bucket_size": bucket_elements(settings, parameters)}
     if settings.zero_stage:
         zero["overlap_comm"] = True  # at stages 1 and 2 by default gradients would be sent and waited for in turn
     if settings.zero_stage in (1, 2):
@@ -90,7 +88,9 @@ class DeepSpeedEngine(Engine):
         self, model: MaskedRowsModel, settings: PretrainSettings, device: torch.device, state: OptimizerState | None
     ) -> None:
         deepspeed = import_deepspeed(device)
-        self.model, self.device, self._stage = model.to(device).train(), device, settings.zero_stage
+        self.model = model.to(device).train()
+        self.device = device
+        self._stage = settings.zero_stage
         self._first = True  # whether the next micro-batch is the first of its step
         backend = "nccl" if device.type == "cuda" else "gloo"
         deepspeed.init_distributed(dist_backend=backend, auto_mpi_discovery=False, verbose=False)
