@@ -28,24 +28,25 @@ def _batches(dataset: TrainingSet, size: int, seed: Sequence[int], known: dict[s
     while True:
         taken: list[int] = []
         texts: set[str] = set()
-        barred: set[str] = set()  # positives of the batch's queries
+        positives: set[str] = set()  # of the batch's queries
         left, looked = deque[int](), 0
         while len(taken) < size:
             row = waiting.popleft() if waiting else next(order)
             looked += 1
             query, *candidates = keys[row]
             own = known[query]
-            if texts.isdisjoint((query, *candidates)) and barred.isdisjoint(candidates) and own.isdisjoint(texts):
+            if texts.isdisjoint((query, *candidates)) and positives.isdisjoint(candidates) and own.isdisjoint(texts):
                 taken.append(row)
                 texts.update((query, *candidates))
-                barred |= own
+                positives |= own
                 continue
             left.append(row)
             if looked > 2 * len(dataset.texts) + size:
                 raise UserError(
                     f"{dataset.name}: {len(taken)} rows go into a batch, embed.batch is {size}",
-                    "a batch holds no text twice, and no second positive of a query", "lower embed.batch",
-                )  # fmt: skip
+                    "a batch holds no text twice, and no second positive of a query",
+                    "lower embed.batch",
+                )
         waiting = left + waiting
         yield taken
 

@@ -41,8 +41,9 @@ def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) ->
     require("sentence_transformers", "hunmin export MODEL --onnx", "embed")
     places = {
         name: OutputFile(folder / file, KINDS[name], overwrite)
-        for name, file in GRAPHS.items() if int8 or name == "onnx"
-    }  # fmt: skip
+        for name, file in GRAPHS.items()
+        if int8 or name == "onnx"
+    }
     # sizes and speeds stay in step with the graphs
     measured_file = OutputFile(folder / MEASURED, b'"sentences_per_second":', overwrite)
     longest, encoder = read_model_folder(folder).max_positions, load_encoder(folder).eval()
@@ -51,7 +52,7 @@ def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) ->
     else:
         bare = {"data": [{"path": folder.name}], "max_seq_len": min(128, longest)}
         model = begin_model(folder, EmbedSettings.model_validate(bare), "cpu")
-    wanted, figures = model.encode(TEXTS, normalize_embeddings=True), {}
+    expected, figures = model.encode(TEXTS, normalize_embeddings=True), {}
     with TemporaryDirectory(dir=folder, prefix=".onnx-") as temporary:
         paths = {name: Path(temporary, place.path.name) for name, place in places.items()}
         graph = str(paths["onnx"].relative_to(folder))
@@ -64,12 +65,13 @@ def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) ->
             quant_pre_process(str(paths["onnx"]), str(ready), skip_symbolic_shape=True)
             quantize_dynamic(ready, paths["onnx-int8"], per_channel=True, weight_type=QuantType.QInt8)
         for name, path in paths.items():
-            figures[name] = measured = _measured(use_graph(model, path), path, wanted)
+            figures[name] = measured = _measured(use_graph(model, path), path, expected)
             if not measured["cosine"] >= LEAST_COSINE:
                 raise HunminError(
                     f"a vector of {GRAPHS[name]} has cosine {measured['cosine']:.4f} to the model's own",
-                    f"the smallest cosine is {LEAST_COSINE}", "serve onnx/encoder.onnx (leave out --int8)",
-                )  # fmt: skip
+                    f"the smallest cosine is {LEAST_COSINE}",
+                    "serve onnx/encoder.onnx (leave out --int8)",
+                )
         for name, path in paths.items():
             places[name].place(path)
         with measured_file.open("wb") as stream:
@@ -77,8 +79,8 @@ def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) ->
     return figures
 
 
-def _measured(model: Any, graph: Path, wanted: np.ndarray) -> dict[str, Any]:
-    cosines = (model.encode(TEXTS, normalize_embeddings=True) * wanted).sum(1)
+def _measured(model: Any, graph: Path, expected: np.ndarray) -> dict[str, Any]:
+    cosines = (model.encode(TEXTS, normalize_embeddings=True) * expected).sum(1)
     begun = time.perf_counter()
     model.encode(TEXTS * 8)
     speed = len(TEXTS) * 8 / (time.perf_counter() - begun)

@@ -202,19 +202,21 @@ def _unscorable(read: Any, columns: Sequence[str]) -> str:
 
 def _as_rows(task: ScoredTask, examples: list[Example]) -> list[dict[str, Any]]:
     labels = [task.labels.index(example.label) if task.labels else example.label for example in examples]
-    return [dict(zip(task.columns, (*example.texts, label), strict=True))
-            for example, label in zip(examples, labels, strict=True)]  # fmt: skip
+    return [
+        dict(zip(task.columns, (*example.texts, label), strict=True))
+        for example, label in zip(examples, labels, strict=True)
+    ]
 
 
 def _as_retrieval(task: ScoredTask, examples: list[Example]) -> Retrieval:
     """Return the questions that have an answer, and all passages, with their titles where the reader gives them."""
     titles = {example.texts[1]: example.given if isinstance(example.given, str) else "" for example in examples}
     ids = {text: f"d{number}" for number, text in enumerate(titles)}
-    asked = [example for example in examples if example.label != []]
+    answered = [example for example in examples if example.label != []]
     return Retrieval(
-        {example.guid: example.texts[0].strip() for example in asked},
+        {example.guid: example.texts[0].strip() for example in answered},
         {key: (titles[text], text) for text, key in ids.items()},
-        {example.guid: {ids[example.texts[1]]: 1} for example in asked},
+        {example.guid: {ids[example.texts[1]]: 1} for example in answered},
     )
 
 
@@ -246,11 +248,11 @@ def _own_retrieval(files: dict[str, Path], prefix: str, split: str) -> Retrieval
     ranked = None
     if (listed := files.get(f"{prefix}top_ranked.jsonl")) is not None:
         ranked = {row["query-id"]: row["corpus-ids"] for _, row in read_lines(listed, ("query-id", "corpus-ids"))}
-    for kind, given in ((path, relevant), (listed, ranked or {})):
-        for query, documents in given.items():
+    for file, documents_by_query in ((path, relevant), (listed, ranked or {})):
+        for query, documents in documents_by_query.items():
             absent = [one for one in documents if one not in corpus]
             if query not in queries or absent:
                 what = f"document '{absent[0]}' of query '{query}'" if absent else f"query '{query}'"
                 rule = f"{prefix}corpus.jsonl and {prefix}queries.jsonl hold all that is named"
-                raise UserError(f"{kind}: {what} is absent", rule, "add it, or take the line out")
+                raise UserError(f"{file}: {what} is absent", rule, "add it, or take the line out")
     return Retrieval({one: queries[one] for one in relevant}, corpus, dict(relevant), ranked)

@@ -34,10 +34,10 @@ class Disk:
 
 def disk(settings: PretrainSettings, vocab_size: int, parameters: int, corpus_tokens: int | None) -> Disk:
     """Return the disk that a run takes at its fullest."""
-    one = BYTES * (parameters + OPTIMIZERS[settings.optimizer.type].state_numbers(settings, parameters))
+    checkpoint = BYTES * (parameters + OPTIMIZERS[settings.optimizer.type].state_numbers(settings, parameters))
     return Disk(
-        checkpoint=one,
-        checkpoints=most_checkpoints(settings) * one,
+        checkpoint=checkpoint,
+        checkpoints=most_checkpoints(settings) * checkpoint,
         export=BYTES * parameters,
         tokens=None if corpus_tokens is None else corpus_tokens * token_bytes(vocab_size),
     )

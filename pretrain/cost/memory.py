@@ -159,16 +159,16 @@ def _activations(settings: PretrainSettings, arithmetic: Arithmetic) -> float:
     model, w = settings.model, arithmetic.width
     tokens = settings.micro_batch * settings.max_seq_len
     layer = tokens * layer_bytes_per_token(settings, arithmetic)
-    kept = layer + model.layers * tokens * w * model.hidden
+    activations = layer + model.layers * tokens * w * model.hidden
     if not settings.gradient_checkpointing:
-        kept = model.layers * layer
+        activations = model.layers * layer
     mask = 0 if not model.dropout else FP32 if arithmetic.kind == "cpu" else w
     ends = tokens * (FP32 + w + mask) * model.hidden
     copies = 0.0
     if w < FP32 and not arithmetic.compiled:
         weights = ARCHITECTURES[model.type].layer_products(model)
         copies = float(w * weights * (1 if settings.gradient_checkpointing else model.layers))
-    return kept + ends + copies
+    return activations + ends + copies
 
 
 def _head(settings: PretrainSettings, vocab_size: int, arithmetic: Arithmetic) -> float:
@@ -218,5 +218,5 @@ def largest_micro_batch(
 
 def largest_dividing(settings: PretrainSettings, devices: int, at_most: int) -> int:
     """Return the largest micro-batch that so many devices can share every global batch in, 0 where there is none."""
-    share, rest = divmod(settings.smallest_batch, devices)
-    return 0 if rest else max((m for m in range(1, min(share, at_most) + 1) if share % m == 0), default=0)
+    share, remainder = divmod(settings.smallest_batch, devices)
+    return 0 if remainder else max((m for m in range(1, min(share, at_most) + 1) if share % m == 0), default=0)

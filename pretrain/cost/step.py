@@ -98,7 +98,10 @@ def step(
         last_ready: parameters whose gradients are ready last, together.
         bucket: elements of the gradient that are averaged at a time; `width` is bytes of one on its way.
     """
-    a, c, size, sent = micro_batches, compute, float(FP32 * parameters), float(width * parameters)
+    a = micro_batches
+    c = compute
+    size = float(FP32 * parameters)
+    sent = float(width * parameters)
     back = 3 / 4 if checkpointing else 2 / 3
     if cluster.devices == 1:
         return Step(a * c, 0.0, a * c)

@@ -75,8 +75,8 @@ def _check_weights(folder: Path, model: PreTrainedModel) -> None:
         if names != weights.keys():
             raise _fail(f"the file has {sorted(names ^ weights.keys())[:3]} too many or too few")
         for name in names:
-            found = stored.get_tensor(name)
-            if found.dtype != weights[name].dtype or not torch.equal(found, weights[name]):
+            stored_weight = stored.get_tensor(name)
+            if stored_weight.dtype != weights[name].dtype or not torch.equal(stored_weight, weights[name]):
                 raise _fail(f"{name} is stored with other values")
 
 
@@ -104,13 +104,13 @@ def _check_models(folder: Path, model: PreTrainedModel) -> None:
             raise _fail(f"{auto.__name__} misses {sorted(missing)[:3]}")
         for inputs in fixed_inputs(model):
             if auto is AutoModel:
-                found, wanted = loaded(**inputs).last_hidden_state, model.base_model(**inputs).last_hidden_state
+                output, expected = loaded(**inputs).last_hidden_state, model.base_model(**inputs).last_hidden_state
             else:
-                found, wanted = loaded(**inputs)[0], model(**inputs)[0]
-            if not found.isfinite().all():
+                output, expected = loaded(**inputs)[0], model(**inputs)[0]
+            if not output.isfinite().all():
                 raise _fail(f"{auto.__name__} gives values that are not finite")
-            if not torch.equal(found, wanted):
-                raise _fail(f"{auto.__name__} differs by up to {(found - wanted).abs().max():.3g}")
+            if not torch.equal(output, expected):
+                raise _fail(f"{auto.__name__} differs by up to {(output - expected).abs().max():.3g}")
         if auto is not AutoModel and (
             loaded.get_output_embeddings().weight.data_ptr() != loaded.get_input_embeddings().weight.data_ptr()
         ):

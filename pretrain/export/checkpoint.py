@@ -153,9 +153,9 @@ def is_export_of(
         UserError: `checkpoint` is none.
     """
     extra = {*(EMBEDDING_FILES if sentence_embeddings else ()), *((ONNX_FILE,) if onnx else ())}
-    wanted = {*EXPORT_FILES, *(name for name in TOKENIZER_FILES if (checkpoint / name).exists()), *extra}
-    held = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
-    if held - {"README.md", *LIBRARY_FILES} != wanted:
+    expected = {*EXPORT_FILES, *(name for name in TOKENIZER_FILES if (checkpoint / name).exists()), *extra}
+    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    if present - {"README.md", *LIBRARY_FILES} != expected:
         return False
     model = load_checkpoint(checkpoint).to(DTYPES[dtype])
     try:

@@ -154,9 +154,9 @@ def check_onnx(folder: Path, model: PreTrainedModel, file: str = FILE, longest: 
     batches += [dict(tokenizer([TEXTS[0]], [TEXTS[1]], **options))]
     difference, output = 0.0, session.get_outputs()[0].name
     for batch in batches:
-        found = session.run([output], {name: each.numpy() for name, each in batch.items()})[0]
-        wanted = _First(model).eval()(**batch).numpy()
-        difference = max(difference, float(np.abs(found - wanted).max()))
+        graph_output = session.run([output], {name: each.numpy() for name, each in batch.items()})[0]
+        model_output = _First(model).eval()(**batch).numpy()
+        difference = max(difference, float(np.abs(graph_output - model_output).max()))
     if not difference <= TOLERANCE:
         raise HunminError(
             f"the ONNX graph's {output} differ by up to {difference:.3g}",

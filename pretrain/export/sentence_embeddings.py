@@ -52,8 +52,8 @@ def check_sentence_embeddings(folder: Path, model: PreTrainedModel) -> None:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         return
-    found = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False)
-    vectors_BH = found.encode(list(TEXTS), convert_to_tensor=True, show_progress_bar=False).float()
+    embedder = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False)
+    vectors_BH = embedder.encode(list(TEXTS), convert_to_tensor=True, show_progress_bar=False).float()
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     batch = tokenizer(list(TEXTS), padding=True, truncation=True, return_tensors="pt")
     loaded = type(model).from_pretrained(folder, local_files_only=True, trust_remote_code=False).eval()
