@@ -32,13 +32,13 @@ def dry_run_batch(
         return
     model.to(device).train()
     weights = sum(p.numel() for p in model.parameters())
-    held = OPTIMIZERS[settings.optimizer.type].state_numbers(settings, weights)
+    reserved = OPTIMIZERS[settings.optimizer.type].state_numbers(settings, weights)
     if settings.zero_stage:  # a part of them, of the weights and of the gradients, and what is being averaged
-        held = -(-4 * weights // world) + 2 * min(weights, bucket_elements(settings, weights))
+        reserved = -(-4 * weights // world) + 2 * min(weights, bucket_elements(settings, weights))
     elif world > 1:
-        held += weights  # the buckets in which gradients are averaged
+        reserved += weights  # the buckets in which gradients are averaged
     try:
-        room = torch.empty(held, device=device)
+        room = torch.empty(reserved, device=device)
         for weight in model.parameters():  # a first batch would be computed without the gradients of one before
             weight.grad = torch.zeros_like(weight)
         for inputs in batches:

@@ -83,13 +83,13 @@ def train(
     from pretrain.setup import begin
     from pretrain.trainer import TrainingRun
 
-    held: AbstractContextManager[Any] = nullcontext()
+    monitor: AbstractContextManager[Any] = nullcontext()
     if process is None:
         process = processes.join_processes(processes.place_process(), settings.threads)
-        held = process.monitor
+        monitor = process.monitor
     load_compiled(out)
     reporting = process.monitor.reporting(out / "logs" / HEARTBEAT, settings.steps)
-    with held, reporting, processes.memory_errors(), fastest_kernels(settings.model.dropped_attention):
+    with monitor, reporting, processes.memory_errors(), fastest_kernels(settings.model.dropped_attention):
         run = TrainingRun(begin(settings, tokens, tokenizer, out, process, parent), out)
         counts = run.finish(tokenizer) if run.run(lambda: stop.asked) else None
         if counts is None and process.first:

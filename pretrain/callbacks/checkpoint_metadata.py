@@ -32,14 +32,14 @@ def step_folder(folder: Path, step: int) -> Path:
 
 def complete_checkpoints(folder: Path) -> list[tuple[int, Path]]:
     """Return (step, folder) of every whole checkpoint, ascending; what is damaged is passed over with a warning."""
-    found = []
+    checkpoints = []
     for path in _numbered(folder):
         saved = _metadata(path)
         if missing := _missing_files(path, saved):
             say(f"warning: checkpoint {path.name} is passed over: {missing[0]} is damaged or missing", style="yellow")
             continue
-        found.append((int(saved["step"]), path))
-    return found
+        checkpoints.append((int(saved["step"]), path))
+    return checkpoints
 
 
 def last_checkpoint(folder: Path) -> tuple[int, Path]:
@@ -53,8 +53,9 @@ def last_checkpoint(folder: Path) -> tuple[int, Path]:
     if missing:
         raise HunminError(
             f"{numbered[-1] if numbered else folder}/{missing[0]} is damaged or missing",
-            "finished training is exported from its last checkpoint", "restore the file from a copy",
-        )  # fmt: skip
+            "finished training is exported from its last checkpoint",
+            "restore the file from a copy",
+        )
     return int(_metadata(numbered[-1])["step"]), numbered[-1]
 
 
@@ -77,9 +78,10 @@ def _missing_files(path: Path, saved: dict[str, Any]) -> list[str]:
     if not saved:
         return [METADATA]
     return [
-        name for name, (size, _) in saved["files"].items()
+        name
+        for name, (size, _) in saved["files"].items()
         if not (path / name).is_file() or (path / name).stat().st_size != size
-    ]  # fmt: skip
+    ]
 
 
 def read_metadata(path: Path) -> dict[str, Any] | None:

@@ -64,7 +64,9 @@ class StepGuard:
         self, settings: PretrainSettings, scaled: bool, device: torch.device, saved: dict[str, Any] | None = None
     ) -> None:
         saved = saved or {}
-        self._spike, self._clip, self._scaled = settings.spike, settings.optimizer.max_grad_norm, scaled
+        self._spike = settings.spike
+        self._clip = settings.optimizer.max_grad_norm
+        self._scaled = scaled
 
         def number(value: float, dtype: torch.dtype = torch.float64) -> Tensor:
             return torch.full((), value, dtype=dtype, device=device)
@@ -76,10 +78,10 @@ class StepGuard:
         self._clean = number(saved.get("clean_steps", 0))
         self._overflows, self._faults = number(saved.get("overflows", 0)), number(saved.get("faults", 0))
         self._last, self._norm = number(0), number(0)
-        held = list(saved.get("skipped", []))[: settings.max_skipped + 1]
-        held += [-1] * (settings.max_skipped + 1 - len(held))
-        self._skipped = torch.tensor(held, dtype=torch.float64).to(device)
-        self._places = torch.arange(len(held), dtype=torch.float64, device=device)
+        skipped = list(saved.get("skipped", []))[: settings.max_skipped + 1]
+        skipped += [-1] * (settings.max_skipped + 1 - len(skipped))
+        self._skipped = torch.tensor(skipped, dtype=torch.float64).to(device)
+        self._places = torch.arange(len(skipped), dtype=torch.float64, device=device)
 
     def restart(self) -> None:
         """Forget the running mean: the losses of another objective follow. Nothing waits for the device."""
@@ -120,7 +122,6 @@ class StepGuard:
         packed = torch.cat([torch.stack([value.double() for value in scalars]), self._skipped]).tolist()
         average, scale, clean, overflows, faults, last, norm = packed[: len(scalars)]
         skipped = [int(step) for step in packed[len(scalars) :] if step >= 0]
-        return GuardFigures(
-            None if average != average else average, scale, int(clean), int(overflows), int(faults), skipped,
-            ("accepted", "overflow", "fault")[int(last)], norm,
-        )  # fmt: skip
+        mean = None if average != average else average
+        outcome = ("accepted", "overflow", "fault")[int(last)]
+        return GuardFigures(mean, scale, int(clean), int(overflows), int(faults), skipped, outcome, norm)

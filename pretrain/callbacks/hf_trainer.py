@@ -32,17 +32,20 @@ class Follow(TrainerCallback):
     def __init__(
         self, name: str, s: Any, out: Path, stop: StopFlag, resumed: int, steps: int, first: bool, cure: str
     ) -> None:
-        self.stop, self.stopped, self.log, self.cure = stop, False, None, cure
+        self.stop = stop
+        self.stopped = False
+        self.log = None
+        self.cure = cure
         if first:
             self.bar = ProgressBar(name, steps, "steps", resumed).__enter__()
             self.log = MetricsLog(out / "logs", resumed, s, dump_settings(s, drop="secret"))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Agree on a stop. A checkpoint ends a window of the log, so that a resumed run has the same lines."""
-        asked = torch.tensor(float(self.stop.asked), device=args.device)
+        stop_votes = torch.tensor(float(self.stop.asked), device=args.device)
         if args.world_size > 1:
-            torch.distributed.all_reduce(asked)
-        if asked and state.global_step < state.max_steps:
+            torch.distributed.all_reduce(stop_votes)
+        if stop_votes and state.global_step < state.max_steps:
             self.stopped = control.should_save = control.should_training_stop = True
         control.should_log |= control.should_save
 
@@ -96,11 +99,13 @@ def begin_or_resume(arguments: TrainingArguments, identity: object, fixed: str) 
     Raises:
         UserError: the checkpoint is of a run with another `identity` (in words `fixed`), or processes' code differs.
     """
-    folder, own, code = Path(arguments.output_dir), settings_hash(identity), versions_of(TRAINER)
-    told: list[Any] = [(socket.gethostname(), code)] * arguments.world_size
+    folder = Path(arguments.output_dir)
+    own = settings_hash(identity)
+    code = versions_of(TRAINER)
+    versions: list[Any] = [(socket.gethostname(), code)] * arguments.world_size
     if arguments.world_size > 1:
-        torch.distributed.all_gather_object(told, told[0])
-    refuse(difference(told))
+        torch.distributed.all_gather_object(versions, versions[0])
+    refuse(difference(versions))
     with arguments.distributed_state.main_process_first():
         done, checkpoint = newest_checkpoint(folder)
     if checkpoint and (folder / "run").read_text() != own:

@@ -14,9 +14,9 @@ class LogWindow:
     """Sums and seconds since the last line, from a checkpoint's metadata on; skipped batches count for nothing."""
 
     def __init__(self, device: torch.device, names: tuple[str, ...], saved: dict[str, Any]) -> None:
-        held = saved.get("window", {})
+        sums = saved.get("window", {})
         self._names = names
-        self._sums = torch.tensor([held.get(name, 0.0) for name in names], dtype=torch.float64, device=device)
+        self._sums = torch.tensor([sums.get(name, 0.0) for name in names], dtype=torch.float64, device=device)
         self._timed = torch.zeros_like(self._sums)
         self.tokens = int(saved.get("tokens_logged", 0))
         """Tokens of the run up to the last line."""

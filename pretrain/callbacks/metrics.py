@@ -31,9 +31,9 @@ class MetricsLog:
         require_trackers(s)
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "metrics.jsonl"
-        kept = [row for row in read_metrics(self.path) if row["step"] <= resumed_step] if resumed_step else []
+        rows = [row for row in read_metrics(self.path) if row["step"] <= resumed_step] if resumed_step else []
         with atomic_write(self.path) as stream:  # a kill must not cost the rows so far
-            stream.writelines(json.dumps(row) + "\n" for row in kept)
+            stream.writelines(json.dumps(row) + "\n" for row in rows)
         self._stream: IO[str] = self.path.open("a", encoding="utf-8")
         self._trackers = start_trackers(s, folder, resumed_step, config)
 
@@ -43,17 +43,17 @@ class MetricsLog:
             self._stream.write(json.dumps(row) + "\n")
             self._stream.flush()
         values = {name: value for name, value in row.items() if name != "step"}
-        self._tell(lambda tracker: tracker.log(values, step=row["step"]))
+        self._on_each_tracker(lambda tracker: tracker.log(values, step=row["step"]))
 
     def close(self) -> None:
         """Flush and end the trackers' runs."""
         self._stream.close()
-        self._tell(lambda tracker: tracker.finish())
+        self._on_each_tracker(lambda tracker: tracker.finish())
 
-    def _tell(self, what: Callable[[Tracker], object]) -> None:
+    def _on_each_tracker(self, call: Callable[[Tracker], object]) -> None:
         for name, tracker in list(self._trackers.items()):
             try:
-                what(tracker)
+                call(tracker)
             except Exception as error:
                 del self._trackers[name]
                 fault = f"{name} failed ({type(error).__name__})"

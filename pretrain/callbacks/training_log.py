@@ -16,7 +16,7 @@ from pretrain.objectives.objective import Objective
 from pretrain.setup import Run
 
 
-class Journal:
+class TrainingLog:
     """Metrics and progress of a run, kept by its first process; a context that closes both."""
 
     def __init__(self, run: Run, out: Path) -> None:
@@ -41,7 +41,7 @@ class Journal:
         note_start(out / "logs", run.step, run.process.world, changed)
         self._bar = ProgressBar("pretrain", settings.steps, "steps", run.step)
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> TrainingLog:
         self._bar.__enter__()
         return self
 

@@ -80,9 +80,9 @@ def encode_pair(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) ->
         return start, whole[len(start) :]
     for anchor in ANCHORS:
         before, both = (tokenizer.encode(text, add_special_tokens=False) for text in (anchor, anchor + answer))
-        rest = both[len(before) :]
-        if both[: len(before)] == before and tokenizer.decode(start + rest) == tokenizer.decode(whole):
-            return start, rest
+        answer_ids = both[len(before) :]
+        if both[: len(before)] == before and tokenizer.decode(start + answer_ids) == tokenizer.decode(whole):
+            return start, answer_ids
     raise UserError(
         f"the tokenizer joins the end of the prompt {prompt[-20:]!r} with the answer {answer[:20]!r} into one token",
         PARTED,

@@ -131,10 +131,10 @@ def load_compiled(out: Path) -> None:
 
 def save_compiled(out: Path) -> None:
     """Keep beside a run's logs what has been compiled so far; the first process calls it."""
-    made, file = torch.compiler.save_cache_artifacts(), out / ARTIFACTS
-    if made and not (file.is_file() and file.read_bytes() == made[0]):
+    artifacts, file = torch.compiler.save_cache_artifacts(), out / ARTIFACTS
+    if artifacts and not (file.is_file() and file.read_bytes() == artifacts[0]):
         with atomic_write(file, "wb") as stream:
-            stream.write(made[0])
+            stream.write(artifacts[0])
 
 
 def _keep_norms_narrow(model: MaskedRowsModel, half: torch.dtype, device: torch.device) -> None:

@@ -71,11 +71,11 @@ def load_model(
         model = _extend(model, known, vocabulary)
         tell(f"{len(vocabulary) - len(known):,} new entries begin as the mean of their pieces in {named}")
     if theirs.max_position_embeddings < config.max_position_embeddings:
-        there = usable_positions(theirs)
+        positions = usable_positions(theirs)
         learned = architecture.position_table(model) is not None
         model = _lengthen(model, config.max_position_embeddings)
         how = "they are repeated" if learned else "the others are computed, as those are"
-        tell(f"{named} has {there} positions, the run {settings.max_seq_len}: {how}")
+        tell(f"{named} has {positions} positions, the run {settings.max_seq_len}: {how}")
     return model
 
 
@@ -120,12 +120,12 @@ def cut(entry: str, ids: dict[str, int]) -> list[int]:
     [7, 8]
     """
     text, start = entry.removeprefix(CONTINUATION), 0
-    found: list[int] = []
+    pieces: list[int] = []
     while start < len(text):
         prefix = CONTINUATION if start or entry.startswith(CONTINUATION) else ""
         end = next((end for end in range(len(text), start, -1) if prefix + text[start:end] in ids), None)
         if end is None:
             return []
-        found.append(ids[prefix + text[start:end]])
+        pieces.append(ids[prefix + text[start:end]])
         start = end
-    return found
+    return pieces

@@ -76,7 +76,9 @@ class MaskedRowsModel(nn.Module):
         self, hf_model: PreTrainedModel, half: torch.dtype | None = None, objective: Objective | None = None
     ) -> None:
         super().__init__()
-        self.hf_model, self.half, self.architecture = hf_model, half, ARCHITECTURES[hf_model.config.model_type]
+        self.hf_model = hf_model
+        self.half = half
+        self.architecture = ARCHITECTURES[hf_model.config.model_type]
         heads = {name: head for head, name in self.architecture.classes.items()}
         head = heads[type(hf_model).__name__]
         self.objective = objective or next(one for one in OBJECTIVES.values() if one.head == head)
@@ -170,11 +172,11 @@ class MaskedRowsModel(nn.Module):
 
     def on_device(self, inputs: dict[str, Tensor], device: torch.device) -> dict[str, Tensor]:
         """Return arguments of `forward` on a device; nothing waits for the copies."""
-        there = {name: tensor.to(device, non_blocking=True) for name, tensor in inputs.items()}
-        if self.compiles and "cu_seqlens_K" in there:  # one graph for batches of all sizes
-            for name in DYNAMIC.keys() & there:
-                torch._dynamo.mark_dynamic(there[name], DYNAMIC[name])
-        return there
+        moved = {name: tensor.to(device, non_blocking=True) for name, tensor in inputs.items()}
+        if self.compiles and "cu_seqlens_K" in moved:  # one graph for batches of all sizes
+            for name in DYNAMIC.keys() & moved:
+                torch._dynamo.mark_dynamic(moved[name], DYNAMIC[name])
+        return moved
 
 
 def _positions(segment_ids_BS: Tensor) -> Tensor:

@@ -62,7 +62,7 @@ class ModernBert(Architecture):
 
         model, own = settings.model, _own(settings.model)
         thetas = {WIDE: own.global_theta, NEAR: own.local_theta}
-        found = ModernBertConfig(
+        config = ModernBertConfig(
             vocab_size=vocab_size,
             hidden_size=model.hidden,
             num_hidden_layers=model.layers,
@@ -81,8 +81,8 @@ class ModernBert(Architecture):
             tokenizer_class="BertTokenizer",
             architectures=[self.classes[head]],
         )
-        self.set_dropout(found, model)
-        return found
+        self.set_dropout(config, model)
+        return config
 
     def set_dropout(self, config: PreTrainedConfig, model: ModelSettings) -> None:
         config.embedding_dropout = config.mlp_dropout = model.dropout
@@ -94,8 +94,8 @@ class ModernBert(Architecture):
     def before_layers(self, hf_model: PreTrainedModel, mark: Callable[[Tensor], None]) -> None:
         """Mark each layer's hidden states, cosines and sines: the layers are of several kinds, each a graph."""
 
-        def marked(_: nn.Module, given: tuple[Tensor, ...], named: dict[str, Any]) -> None:
-            for tensor in (*given, *named["position_embeddings"]):
+        def marked(_: nn.Module, arguments: tuple[Tensor, ...], named: dict[str, Any]) -> None:
+            for tensor in (*arguments, *named["position_embeddings"]):
                 mark(tensor)
 
         for layer in self.layers(hf_model):

@@ -118,8 +118,8 @@ def compare_logits(source: str, model: PreTrainedModel, ours: PreTrainedConfig) 
     config = AutoConfig.from_pretrained(source, **LOCAL)
     published, information = _load(source, config, AutoModelForMaskedLM)
     architecture = ARCHITECTURES[config.model_type]
-    if (other := architecture.published_head(config, information["unexpected_keys"])) is not None:
-        published, _ = _load(source, other, AutoModelForMaskedLM)
+    if (head_config := architecture.published_head(config, information["unexpected_keys"])) is not None:
+        published, _ = _load(source, head_config, AutoModelForMaskedLM)
     if where := differing_form(model, published):
         theirs, own = config.to_dict(), ours.to_dict()
         entries = sorted(name for name in theirs.keys() & own.keys() - UNNAMED if theirs[name] != own[name])

@@ -68,9 +68,9 @@ class OptimizerKind(ABC):
         """Put a whole state into an optimizer, weight by weight."""
         for name, weight in weights.items():
             states = self.states(optimizer, weight)
-            held = optimizer.state[weight] = self.fresh(weight, states, state.steps)
+            tensors = optimizer.state[weight] = self.fresh(weight, states, state.steps)
             for moment in states:
-                held[moment].copy_(state.moments[moment][name])
+                tensors[moment].copy_(state.moments[moment][name])
 
     @abstractmethod
     def prepare(self, optimizer: Any, lr: float, divisor: Tensor, skip: Tensor) -> None:
