@@ -32,7 +32,7 @@ def quiet_libraries() -> None:
 
 
 def read_base(folder: Path, settings: EmbedSettings, within: str = "") -> tuple[ModelFacts, Any]:
-    """Return what is said of a base, and its tokenizer; `within` is what its length stands in below `embed.`.
+    """Return facts of a base, and its tokenizer; `within` is the section below `embed.` that has its length.
 
     Raises:
         UserError: as `read_model_folder`; or it has a fine-tuned head, or is too small for the settings.
@@ -48,21 +48,21 @@ def read_base(folder: Path, settings: EmbedSettings, within: str = "") -> tuple[
     if wide := [width for width in settings.matryoshka if width >= facts.hidden_size]:
         raise UserError(
             f"embed.matryoshka has width {wide[0]}, the hidden size of {name} is {facts.hidden_size}",
-            "a cut vector is narrower than the whole one", "take that width out",
-        )  # fmt: skip
+            "a cut vector is narrower than the whole one",
+            "take that width out",
+        )
     return facts, AutoTokenizer.from_pretrained(folder, **LOCAL)
 
 
 def _without_pooler(folder: Path) -> dict[str, Any]:
-    """Return the argument by which a folder's model is made without a pooler; {} for classes that have none."""
+    """Return the argument that leaves out a pooler; {} for classes that have none."""
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     takes = inspect.signature(MODEL_MAPPING[type(config)].__init__).parameters
     return {"add_pooling_layer": False} if "add_pooling_layer" in takes else {}
 
 
 def load_encoder(folder: Path, random: bool = False) -> Any:
-    """Return a folder's encoder in fp32, or `random` weights of its shape, without a pooler, which nothing would
-    train."""
+    """Return a folder's encoder in fp32, or `random` weights of its shape, without the pooler, never trained."""
     without = _without_pooler(folder)
     with quiet():  # it would list the head of pretraining
         model = AutoModel.from_pretrained(folder, dtype=torch.float32, **LOCAL, **without)
@@ -83,9 +83,10 @@ def load_model(folder: Path, device: str | None = None, truncate: int | None = N
     open_model(folder)
     if not (folder / "modules.json").is_file():
         raise UserError(
-            f"{folder} is no model of sentence embeddings", "such a folder has a modules.json",
+            f"{folder} is no model of sentence embeddings",
+            "such a folder has a modules.json",
             "tune one (hunmin embed train), or export with --sentence-embeddings",
-        )  # fmt: skip
+        )
     model = SentenceTransformer(
         str(folder), device=device, truncate_dim=truncate, model_kwargs=_without_pooler(folder), **LOCAL
     )
@@ -112,11 +113,11 @@ def begin_model(base: Path, s: EmbedSettings, device: str | None = None) -> Any:
 
 def model_like(tuned: Any, base: Path, random: bool = False) -> Any:
     """Return a tuned model with the weights of a base instead, or `random` ones of its shape."""
-    given = {"prompts": tuned.prompts, "truncate_dim": tuned.truncate_dim, "device": str(tuned.device)}
-    return _assembled(base, tuned.max_seq_length, list(tuned)[1:], random, **given)
+    options = {"prompts": tuned.prompts, "truncate_dim": tuned.truncate_dim, "device": str(tuned.device)}
+    return _assembled(base, tuned.max_seq_length, list(tuned)[1:], random, **options)
 
 
-def _assembled(base: Path, length: int, others: list[Any], random: bool = False, **given: Any) -> Any:
+def _assembled(base: Path, length: int, modules: list[Any], random: bool = False, **options: Any) -> Any:
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.base.modules import Transformer
 
@@ -125,4 +126,4 @@ def _assembled(base: Path, length: int, others: list[Any], random: bool = False,
             str(base), max_seq_length=length, model_kwargs=LOCAL, processor_kwargs=dict(LOCAL), config_kwargs=LOCAL
         )
     first.model = load_encoder(base, random)
-    return SentenceTransformer(modules=[first, *others], similarity_fn_name="cosine", **given)
+    return SentenceTransformer(modules=[first, *modules], similarity_fn_name="cosine", **options)

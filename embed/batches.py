@@ -18,8 +18,7 @@ from embed.settings import EmbedSettings
 def _batches(dataset: TrainingSet, size: int, seed: Sequence[int], known: dict[str, set[str]]) -> Iterator[list[int]]:
     """Yield the rows of a set as batches; rows that do not go into one wait for the next.
 
-    A batch of ranked rows holds no text twice, and no query beside another row's text that is a positive of it; texts
-    are compared by `text_key`.
+    A batch of ranked rows holds no text twice, and no other row's positive of a query, by `text_key`.
     """
     passes = (np.random.default_rng([*seed, number]).permutation(len(dataset.texts)).tolist() for number in count())
     order, waiting = chain.from_iterable(passes), deque[int]()
@@ -29,24 +28,25 @@ def _batches(dataset: TrainingSet, size: int, seed: Sequence[int], known: dict[s
     while True:
         taken: list[int] = []
         texts: set[str] = set()
-        barred: set[str] = set()  # positives of the batch's queries
+        positives: set[str] = set()  # of the batch's queries
         left, looked = deque[int](), 0
         while len(taken) < size:
             row = waiting.popleft() if waiting else next(order)
             looked += 1
             query, *candidates = keys[row]
             own = known[query]
-            if texts.isdisjoint((query, *candidates)) and barred.isdisjoint(candidates) and own.isdisjoint(texts):
+            if texts.isdisjoint((query, *candidates)) and positives.isdisjoint(candidates) and own.isdisjoint(texts):
                 taken.append(row)
                 texts.update((query, *candidates))
-                barred |= own
+                positives |= own
                 continue
             left.append(row)
             if looked > 2 * len(dataset.texts) + size:
                 raise UserError(
                     f"{dataset.name}: {len(taken)} rows go into a batch, embed.batch is {size}",
-                    "a batch holds no text twice, and no second positive of a query", "lower embed.batch",
-                )  # fmt: skip
+                    "a batch holds no text twice, and no second positive of a query",
+                    "lower embed.batch",
+                )
         waiting = left + waiting
         yield taken
 
@@ -57,11 +57,7 @@ def epoch_batches(dataset: TrainingSet, size: int) -> int:
 
 
 def draw_batches(sets: Sequence[TrainingSet], size: int, steps: int, seed: int) -> Iterator[tuple[int, list[int]]]:
-    """Yield the number of a set and its rows for each step, the same for the same arguments; an epoch mixes all sets.
-
-    Raises:
-        UserError: the rows of a set do not fill a batch.
-    """
+    """Yield a set's number and rows for each step; an epoch mixes all sets. UserError where a set fills no batch."""
     known = positives_of(sets)
     streams = [_batches(dataset, size, (seed, 0, number), known) for number, dataset in enumerate(sets)]
     turns = np.repeat(np.arange(len(sets)), [epoch_batches(dataset, size) for dataset in sets])

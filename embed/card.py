@@ -17,7 +17,7 @@ from embed.data import TrainingSet
 from embed.settings import EmbedSettings
 
 FACTS = "hunmin-embed.json"
-"""In a tuned model's folder: its base, what it was trained on and how."""
+"""File in a tuned model's folder: its base, what it was trained on and how."""
 
 
 def facts_of(s: EmbedSettings, base: Path, sets: Sequence[TrainingSet]) -> dict[str, Any]:
@@ -41,36 +41,31 @@ def write_card(
     facts: dict[str, Any], name: str, scores: str = "", language: str = "en", repository: str = "embed/model",
     **more: Any,
 ) -> str:  # fmt: skip
-    """Return the card, Markdown below its metadata.
-
-    Args:
-        facts: of the model, from its `hunmin-embed.json`.
-        name: of the model.
-        scores: their table, Markdown.
-        language: "en" or "ko".
-        repository: that it will stand in; by default the folder, from that of the run.
-        more: fields of huggingface_hub's ModelCardData.
-    """
-    told, s = load_yaml(Path(__file__).with_name("card.yaml"))[language], facts["settings"]
+    """Return the card ("en" or "ko") of a model in `repository`, Markdown below its metadata."""
+    words, s = load_yaml(Path(__file__).with_name("card.yaml"))[language], facts["settings"]
     base, _, commit = facts["base"].removeprefix(HUB).partition("@")
     front = ModelCardData(
-        language="ko", library_name="sentence-transformers", pipeline_tag="sentence-similarity",
-        tags=["sentence-transformers", "feature-extraction", "hunmin"], base_model=base if commit else None,
+        language="ko",
+        library_name="sentence-transformers",
+        pipeline_tag="sentence-similarity",
+        tags=["sentence-transformers", "feature-extraction", "hunmin"],
+        base_model=base if commit else None,
         **more,
-    )  # fmt: skip
+    )
     prompts: dict[str, str] = next((entry["prompts"] for entry in s["data"] if any(entry["prompts"].values())), {})
     widths = "MatryoshkaLoss, " * bool(s["matryoshka"])
     rows = [
-        f"| {', '.join(dict.fromkeys([one['set'], *one.get('origins', ())]))} | {one['split']} | {one['rows']:,} | "
-        f"{widths}{loss_name(one['shape'], given['distill'], s['guide'], s['mini_batch'])} | {one['licence']} |"
-        for one, given in zip(facts["trained_on"], s["data"], strict=True)
+        f"| {', '.join(dict.fromkeys([entry['set'], *entry.get('origins', ())]))} | {entry['split']} | "
+        f"{entry['rows']:,} | {widths}{loss_name(entry['shape'], dataset['distill'], s['guide'], s['mini_batch'])} | "
+        f"{entry['licence']} |"
+        for entry, dataset in zip(facts["trained_on"], s["data"], strict=True)
     ]
     shown = without_nulls(s, EmbedSettings)
-    card: str = told["card"].format(
+    card: str = words["card"].format(
         name=name, base=base, repository=repository, pooling=s["pooling"], max_seq_len=s["max_seq_len"],
-        **{side: f"`{prompts[side]}`" if prompts.get(side) else told["none"] for side in ("query", "document")},
+        **{side: f"`{prompts[side]}`" if prompts.get(side) else words["none"] for side in ("query", "document")},
         sets="\n".join(rows),
-        scores=scores.strip() or told["unscored"], settings=yaml.safe_dump(shown, allow_unicode=True, sort_keys=False),
+        scores=scores.strip() or words["unscored"], settings=yaml.safe_dump(shown, allow_unicode=True, sort_keys=False),
     )  # fmt: skip
     return f"---\n{front.to_yaml()}\n---\n\n{card}"
 

@@ -45,16 +45,16 @@ class RankedRow(Settings):
 
     @model_validator(mode="after")
     def _fits(self) -> RankedRow:
-        others = self.negatives or []
+        negatives = self.negatives or []
         right = {text_key(self.query), text_key(self.positive)}
         if self.query == self.positive:
             raise ValueError(f"query and positive are the same: {self.query[:40]!r}")
-        if len(right.union(map(text_key, others))) < len(right) + len(others):
+        if len(right.union(map(text_key, negatives))) < len(right) + len(negatives):
             raise ValueError("a negative is the query, the positive or another negative")
-        if self.scores is not None and len(self.scores) != 1 + len(others):
-            given = f"{len(self.scores)} scores for {1 + len(others)} candidates"
-            raise ValueError(f"{given}: the positive, then each negative")
-        if self.scores is not None and not others:
+        if self.scores is not None and len(self.scores) != 1 + len(negatives):
+            mismatch = f"{len(self.scores)} scores for {1 + len(negatives)} candidates"
+            raise ValueError(f"{mismatch}: the positive, then each negative")
+        if self.scores is not None and not negatives:
             raise ValueError("scores without negatives: a teacher compares candidates")
         if outside := [score for score in self.scores or () if not abs(score) < 1.001]:  # a rounded cosine may pass 1
             raise ValueError(f"a teacher's score {outside[0]:g} is outside -1 to 1: put logits through a sigmoid")
@@ -97,15 +97,17 @@ def load_sets(settings: EmbedSettings) -> list[TrainingSet]:
     prompts = {dataset.settings.prompts for dataset in sets if dataset.shape != "scored"}
     if len(prompts) > 1:
         raise UserError(
-            "the data sets have different prompts", "a model has one prompt of queries and one of documents",
+            "the data sets have different prompts",
+            "a model has one prompt of queries and one of documents",
             "give embed.data[].prompts alike in all sets with queries",
-        )  # fmt: skip
+        )
     for dataset in sets:
         if dataset.shape == "scored" and any(dataset.settings.prompts.model_dump().values()):
             raise UserError(
-                f"{dataset.name} has prompts, and its pairs are scored without", "pairs of sentences have no query",
+                f"{dataset.name} has prompts, and its pairs are scored without",
+                "pairs of sentences have no query",
                 "take prompts out of this set",
-            )  # fmt: skip
+            )
     _refuse_known_positives(sets)
     if empty := [dataset.name for dataset in sets if not dataset.texts]:
         raise UserError(
@@ -120,22 +122,27 @@ def refuse_small_sets(sets: Iterable[TrainingSet], batch: int) -> None:
         if len(dataset.texts) < batch:
             raise UserError(
                 f"{dataset.name} has {len(dataset.texts):,} rows, embed.batch is {batch}",
-                "a batch is of one set, and full", "lower embed.batch, or add rows",
-            )  # fmt: skip
+                "a batch is of one set, and full",
+                "lower embed.batch, or add rows",
+            )
 
 
-def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks: Leaks) -> TrainingSet:
+def _load(number: int, entry: EmbedDataSettings, settings: EmbedSettings, leaks: Leaks) -> TrainingSet:
     """Return a set; rows of built-in sets that break a rule are counted, in a file they are errors."""
     name: str
-    if given.use:
-        name, licence, (low, high) = given.use, LICENCES.get(given.use, "CC BY-SA 4.0"), RANGE
-        rows: Iterable[tuple[int, Any]] = enumerate(training_rows(given.use, settings.sources, given.split), 1)
+    if entry.use:
+        name = entry.use
+        licence = LICENCES.get(entry.use, "CC BY-SA 4.0")
+        low, high = RANGE
+        rows: Iterable[tuple[int, Any]] = enumerate(training_rows(entry.use, settings.sources, entry.split), 1)
     else:
-        path = Path(str(given.path))
+        path = Path(str(entry.path))
         # a file that was mined or taught begins with the number of a set already
         name = re.sub(r"^(\d{1,2}-)+(?=.)", "", path.name.split(".")[0])
-        licence, (low, high), rows = given.licence or "unstated", given.range, read_lines(path)
-    dataset, shape = TrainingSet(f"{number}-{name}", given, licence, origins={given.use} if given.use else set()), ""
+        licence = entry.licence or "unstated"
+        low, high = entry.range
+        rows = read_lines(path)
+    dataset, shape = TrainingSet(f"{number}-{name}", entry, licence, origins={entry.use} if entry.use else set()), ""
     for line, row in rows:
         try:
             dataset.shape, texts, label = _checked(row, low, high)
@@ -143,9 +150,9 @@ def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks:
             if shape not in ("", described):
                 raise ValueError(f"the row is {described}, the rows before it are {shape}")
         except ValueError as error:
-            if not given.use:
+            if not entry.use:
                 rule = "every row counts, and all of a file have as many negatives"
-                raise UserError(f"{given.path}, line {line}: {error}", rule, "fix the row, or split the file") from None
+                raise UserError(f"{entry.path}, line {line}: {error}", rule, "fix the row, or split the file") from None
             dataset.counts["invalid"] += 1
             continue
         shape = described
@@ -163,8 +170,7 @@ def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks:
 
 
 def _checked(row: Any, low: float, high: float) -> tuple[str, tuple[str, ...], Any]:
-    """Return shape, texts and label of a row, whose score from `low` to `high` is brought to 0 to 1, or raise a
-    ValueError."""
+    """Return shape, texts and label of a row, a score from `low` to `high` brought to 0 to 1, or raise a ValueError."""
     if not isinstance(row, dict):
         raise ValueError(f"{str(row)[:40]!r} is no object; {SHAPES}")
     kind = PairRow if "text_a" in row or "text_b" in row else RankedRow
@@ -205,8 +211,9 @@ def _refuse_known_positives(sets: Sequence[TrainingSet]) -> None:
             query = next(row[0] for row in dataset.texts if row not in good)
             raise UserError(
                 f"{dataset.settings.path}: a negative of {query[:40]!r} is a positive of it in another row",
-                "a query's other positives are never its negatives", "take the negative out",
-            )  # fmt: skip
+                "a query's other positives are never its negatives",
+                "take the negative out",
+            )
         dataset.counts["invalid"] += len(dataset.texts) - len(good)
         dataset.texts = good
 
@@ -229,17 +236,14 @@ def describe_sets(sets: Sequence[TrainingSet], tokenizer: Any, length: int, exam
 
 
 def query_sets(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
-    """Return the sets whose rows are queries and documents.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Return the sets whose rows are queries and documents; UserError where there is none."""
     ranked = [dataset for dataset in sets if dataset.shape != "scored"]
     if not ranked:
         raise UserError(
             f"no set with queries: {', '.join(dataset.name for dataset in sets)}",
-            "negatives and rerankers need rows of {query, positive}", "add one to embed.data (korquad, klue-mrc)",
-        )  # fmt: skip
+            "negatives and rerankers need rows of {query, positive}",
+            "add one to embed.data (korquad, klue-mrc)",
+        )
     return ranked
 
 

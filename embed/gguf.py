@@ -32,10 +32,6 @@ WORD = "\u2581"
 def export_gguf(folder: Path, overwrite: bool = False) -> Path:
     """Write a model of sentence embeddings as a GGUF file into its folder and return the file.
 
-    Args:
-        folder: of the model.
-        overwrite: replace an earlier GGUF file.
-
     Raises:
         UserError: it is no model of sentence embeddings, llama.cpp cannot compute it, the package gguf is absent, or
             the folder holds another file of this name.
@@ -77,7 +73,6 @@ def _tokenizer_faults(tokenizer: dict[str, Any]) -> Iterator[str]:
 
 
 def _model_faults(model: Any) -> Iterator[str]:
-    """Yield what llama.cpp computes otherwise than a model of sentence-transformers."""
     config, kinds = model[0].auto_model.config, [type(one).__name__ for one in model]
     if config.model_type not in ARCHITECTURES:
         yield f"its type is {config.model_type}"

@@ -26,10 +26,8 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
     Texts are compared by `text_key`. A query's positives in all sets are never its negatives.
 
     Args:
-        s: data sets, and `mine`.
         model: folder of sentence embeddings, or of an encoder, whose tokens are pooled as in `s`.
         reranker: folder of a cross-encoder that scores the candidates; None keeps the cosines.
-        out: folder to write.
 
     Raises:
         UserError: there is no set with queries, there are too few documents or negatives, or a model is none.
@@ -37,17 +35,18 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
     from embed.base import begin_model, load_model, read_base
     from embed.rerank import load_reranker
 
-    sets, wanted = query_sets(load_sets(s)), s.mine.negatives
+    sets, per_row = query_sets(load_sets(s)), s.mine.negatives
     spelling: dict[str, str] = {}
     every = [row for dataset in sets for row in dataset.texts] + [row for dataset in sets for row in dataset.removed]
     keys = {text: spelling.setdefault(text_key(text), text) for row in every for text in row}
     documents = list(dict.fromkeys(keys[text] for dataset in sets for row in dataset.texts for text in row[1:]))
-    if len(documents) <= wanted:
+    if len(documents) <= per_row:
         raise UserError(
-            f"the sets hold {len(documents)} documents, embed.mine.negatives is {wanted}",
-            "a row has its positive and that many others", "lower embed.mine.negatives, or add rows",
-        )  # fmt: skip
-    there = {*documents}
+            f"the sets hold {len(documents)} documents, embed.mine.negatives is {per_row}",
+            "a row has its positive and that many others",
+            "lower embed.mine.negatives, or add rows",
+        )
+    document_set = {*documents}
     pairs = dict.fromkeys((keys[row[0]], keys[row[1]]) for row in every)  # a removed row's positive stays known
     if (model / "modules.json").is_file():
         encoder = load_model(model)
@@ -55,50 +54,50 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
     else:
         read_base(model, s)
         encoder = begin_model(model, s)
-    asked: dict[str, list[str]] = defaultdict(list)
+    query_positives: dict[str, list[str]] = defaultdict(list)
     for query, positive in pairs:
-        if positive in there:
-            asked[query].append(positive)
-    mined = _search(encoder, load_reranker(reranker) if reranker else None, asked, documents, s.mine)
+        if positive in document_set:
+            query_positives[query].append(positive)
+    mined = _search(encoder, load_reranker(reranker) if reranker else None, query_positives, documents, s.mine)
     counts: dict[str, Any] = {"documents": len(documents), "sets": {}}
     for dataset in sets:
         rows: dict[tuple[str, str], dict[str, Any]] = {}
-        told = Counter({"rows": 0, REPEATED: 0, MARGIN: 0, **({} if s.mine.max_score is None else {MAX_SCORE: 0})})
+        tally = Counter({"rows": 0, REPEATED: 0, MARGIN: 0, **({} if s.mine.max_score is None else {MAX_SCORE: 0})})
         for query, positive, *_ in dataset.texts:
             key = keys[query], keys[positive]
             best = mined[key]
-            told[REPEATED if key in rows else best if isinstance(best, str) else "rows"] += 1
+            tally[REPEATED if key in rows else best if isinstance(best, str) else "rows"] += 1
             if key not in rows and not isinstance(best, str):
                 rows[key] = {"query": query, "positive": positive, "negatives": [text for text, _ in best[1:]]}
                 if s.mine.scores:
                     rows[key]["scores"] = [score for _, score in best]
         if rows:
             write_rows(out, dataset, rows.values())
-        counts["sets"][dataset.name] = {**told, "licence": dataset.licence}
+        counts["sets"][dataset.name] = {**tally, "licence": dataset.licence}
     if not any(dataset["rows"] for dataset in counts["sets"].values()):
         raise UserError(
-            f"no query has {wanted} negatives below the margin", "a row has embed.mine.negatives of them",
+            f"no query has {per_row} negatives below the margin",
+            "a row has embed.mine.negatives of them",
             "lower embed.mine.margin or embed.mine.negatives"
             + (", or raise embed.mine.max_score" if s.mine.max_score is not None else ""),
-        )  # fmt: skip
+        )
     return counts
 
 
 def _search(
-    encoder: Any, reranker: Any, asked: Mapping[str, Sequence[str]], documents: list[str], m: MineSettings
+    encoder: Any, reranker: Any, query_positives: Mapping[str, Sequence[str]], documents: list[str], m: MineSettings
 ) -> dict[tuple[str, str], Any]:
-    """Return (query, positive) → [(text, score)] of the positive and its negatives, the highest scores below the
-    bounds, or why there are too few of them.
+    """Return (query, positive) → [(text, score)] of the positive and its hardest negatives, or why they are too few.
 
     The encoder's cosines rank the documents; a reranker scores ten times as many of them each time until there are
-    enough. `asked` is query → its positives, which are documents.
+    enough. `query_positives` is query → positives, all of them documents.
     """
     import torch
 
     place = {text: number for number, text in enumerate(documents)}
-    given = {"normalize_embeddings": True, "convert_to_tensor": True, "show_progress_bar": sys.stderr.isatty()}
-    vectors_DH = torch.as_tensor(encoder.encode_document(documents, **given))
-    queries_QH = torch.as_tensor(encoder.encode_query(list(asked), **given))
+    encoding = {"normalize_embeddings": True, "convert_to_tensor": True, "show_progress_bar": sys.stderr.isatty()}
+    vectors_DH = torch.as_tensor(encoder.encode_document(documents, **encoding))
+    queries_QH = torch.as_tensor(encoder.encode_query(list(query_positives), **encoding))
 
     def predicted(query: str, texts: Iterable[str]) -> torch.Tensor:
         scores = reranker.predict([(query, text) for text in texts], show_progress_bar=False)
@@ -109,7 +108,9 @@ def _search(
         if reranker is None:
             yield cosines_D
             return
-        scores_D, order, size = torch.full_like(cosines_D, -math.inf), cosines_D.topk(count).indices, 0
+        scores_D = torch.full_like(cosines_D, -math.inf)
+        order = cosines_D.topk(count).indices
+        size = 0
         yield scores_D
         while size < count:
             block = order[size : (size := min(count, 10 * (size or m.negatives)))]
@@ -119,12 +120,12 @@ def _search(
     mined: dict[tuple[str, str], Any] = {}
     few: dict[tuple[str, str], Any] = {}
     rows = (row for part in queries_QH.split(128) for row in part @ vectors_DH.T)
-    for (query, positives), cosines_D in zip(asked.items(), rows, strict=True):
+    for (query, positives), cosines_D in zip(query_positives.items(), rows, strict=True):
         own = [place[text] for text in positives]
         scores_P = (cosines_D[own] if reranker is None else predicted(query, positives)).tolist()
-        barred = {*own, place.get(query, own[0])}
-        cosines_D[[*barred]] = -math.inf
-        for scores_D in widening(query, cosines_D, len(documents) - len(barred)):
+        excluded = {*own, place.get(query, own[0])}
+        cosines_D[[*excluded]] = -math.inf
+        for scores_D in widening(query, cosines_D, len(documents) - len(excluded)):
             for positive, score in zip(positives, scores_P, strict=True):
                 margin = score - abs(score) * m.margin
                 limit = margin if m.max_score is None else min(margin, m.max_score)

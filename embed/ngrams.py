@@ -11,15 +11,11 @@ from mteb.models.model_meta import ModelMeta, ScoringFunction
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 
 WIDTH = 2**14
-"""Of the vectors: n-grams beyond it share a place."""
+"""Width of the vectors: n-grams beyond it share a place."""
 
 
 class CharacterNgrams(AbsEncoder):
-    """Vectors of character 1- to 3-grams, weighted by rarity (tf-idf); nothing is trained.
-
-    Args:
-        texts: of the task, which tell how rare an n-gram is.
-    """
+    """Vectors of character 1- to 3-grams, weighted by rarity (tf-idf) in a task's texts; nothing is trained."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.model_prompts = None

@@ -20,7 +20,7 @@ from klue.model_folder import read_model_folder
 from pretrain.export import check, onnx
 
 LEAST_COSINE = 0.99
-"""Of a sentence's int8 vector to its fp32 vector."""
+"""Smallest cosine of a sentence's int8 vector to its fp32 vector."""
 KINDS = {"onnx": b"pytorch", "onnx-int8": b"onnx.quantize"}
 """Graph → its producer, which stands in its file."""
 TEXTS = [*check.TEXTS, *onnx.TEXTS]
@@ -32,11 +32,6 @@ def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) ->
     """Write the graphs into a model's folder and return {graph: {"bytes", "sentences_per_second", "cosine": smallest to
     the model's own vectors}}.
 
-    Args:
-        folder: of an encoder, or of a model of sentence embeddings.
-        int8: add the graph in 8 bits.
-        overwrite: replace earlier graphs.
-
     Raises:
         UserError: the folder holds no encoder, or other files of these names; or the packages of the extra `onnx` are
             absent.
@@ -46,8 +41,9 @@ def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) ->
     require("sentence_transformers", "hunmin export MODEL --onnx", "embed")
     places = {
         name: OutputFile(folder / file, KINDS[name], overwrite)
-        for name, file in GRAPHS.items() if int8 or name == "onnx"
-    }  # fmt: skip
+        for name, file in GRAPHS.items()
+        if int8 or name == "onnx"
+    }
     # sizes and speeds stay in step with the graphs
     measured_file = OutputFile(folder / MEASURED, b'"sentences_per_second":', overwrite)
     longest, encoder = read_model_folder(folder).max_positions, load_encoder(folder).eval()
@@ -56,7 +52,7 @@ def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) ->
     else:
         bare = {"data": [{"path": folder.name}], "max_seq_len": min(128, longest)}
         model = begin_model(folder, EmbedSettings.model_validate(bare), "cpu")
-    wanted, figures = model.encode(TEXTS, normalize_embeddings=True), {}
+    expected, figures = model.encode(TEXTS, normalize_embeddings=True), {}
     with TemporaryDirectory(dir=folder, prefix=".onnx-") as temporary:
         paths = {name: Path(temporary, place.path.name) for name, place in places.items()}
         graph = str(paths["onnx"].relative_to(folder))
@@ -69,12 +65,13 @@ def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) ->
             quant_pre_process(str(paths["onnx"]), str(ready), skip_symbolic_shape=True)
             quantize_dynamic(ready, paths["onnx-int8"], per_channel=True, weight_type=QuantType.QInt8)
         for name, path in paths.items():
-            figures[name] = measured = _measured(use_graph(model, path), path, wanted)
+            figures[name] = measured = _measured(use_graph(model, path), path, expected)
             if not measured["cosine"] >= LEAST_COSINE:
                 raise HunminError(
                     f"a vector of {GRAPHS[name]} has cosine {measured['cosine']:.4f} to the model's own",
-                    f"the smallest cosine is {LEAST_COSINE}", "serve onnx/encoder.onnx (leave out --int8)",
-                )  # fmt: skip
+                    f"the smallest cosine is {LEAST_COSINE}",
+                    "serve onnx/encoder.onnx (leave out --int8)",
+                )
         for name, path in paths.items():
             places[name].place(path)
         with measured_file.open("wb") as stream:
@@ -82,9 +79,8 @@ def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) ->
     return figures
 
 
-def _measured(model: Any, graph: Path, wanted: np.ndarray) -> dict[str, Any]:
-    """Return size and speed of the graph that a model uses, and its smallest cosine to the vectors wanted."""
-    cosines = (model.encode(TEXTS, normalize_embeddings=True) * wanted).sum(1)
+def _measured(model: Any, graph: Path, expected: np.ndarray) -> dict[str, Any]:
+    cosines = (model.encode(TEXTS, normalize_embeddings=True) * expected).sum(1)
     begun = time.perf_counter()
     model.encode(TEXTS * 8)
     speed = len(TEXTS) * 8 / (time.perf_counter() - begun)
@@ -93,11 +89,7 @@ def _measured(model: Any, graph: Path, wanted: np.ndarray) -> dict[str, Any]:
 
 
 def graph_of(folder: Path, backend: str) -> Path:
-    """Return a model's graph for a back end, one of `GRAPHS`.
-
-    Raises:
-        UserError: the folder has none.
-    """
+    """Return a model's graph for a back end, one of `GRAPHS`; UserError where the folder has none."""
     path = folder / GRAPHS[backend]
     if not path.is_file():
         raise UserError(f"{path} is missing", remedy=f"hunmin export {folder} --onnx --int8")

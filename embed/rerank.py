@@ -21,30 +21,22 @@ from embed.data import TrainingSet, load_sets, query_sets, write_rows
 from embed.scored import SCORED
 from embed.settings import RETRIEVAL, EmbedSettings, PromptSettings, require_mteb
 from embed.trainer import ExactTrainer
-from pretrain.export.old_names import save_beside
+from pretrain.export.old_names import save_tokenizer
 from pretrain.model_folder import LOCAL, open_model
 
 
 def reranker_settings(s: EmbedSettings) -> EmbedSettings:
-    """Return the settings of a recipe's reranker: those of `embed.rerank`, the others as in `embed`.
-
-    Raises:
-        UserError: they do not go together.
-    """
+    """Return a recipe's settings with those of `embed.rerank` in place; UserError where they do not go together."""
     own = s.rerank.model_dump(exclude={"model", "first"})
     tree = {**s.model_dump(), **own, "mini_batch": None, "matryoshka": (), "guide": None}
     return parse_settings(EmbedSettings, tree, "embed.rerank of the recipe")
 
 
 def with_negatives(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
-    """Return the sets whose rows are a query, its positive and negatives; others are left out, and named on stderr.
-
-    Raises:
-        UserError: there is none.
-    """
-    asked = query_sets(sets)
-    usable = [dataset for dataset in asked if len(dataset.texts[0]) >= 3]
-    if without := ", ".join(dataset.name for dataset in asked if dataset not in usable):
+    """Return the sets whose rows have negatives, others are named on stderr; UserError where there is none."""
+    with_queries = query_sets(sets)
+    usable = [dataset for dataset in with_queries if len(dataset.texts[0]) >= 3]
+    if without := ", ".join(dataset.name for dataset in with_queries if dataset not in usable):
         rule, remedy = "a reranker compares a positive with negatives", "mine them: hunmin embed mine"
         if not usable:
             raise UserError(f"{without} has no negatives", rule, f"{remedy}, and name the mined file in embed.data")
@@ -97,26 +89,26 @@ class CrossTuner(ExactTrainer, CrossEncoderTrainer):
         """Write a checkpoint as a cross-encoder without a card, and count the pairs that it cuts."""
         load_head(checkpoint).save_pretrained(folder)
         tokenizer.model_max_length = s.max_seq_len  # where CrossEncoder cuts
-        save_beside(tokenizer, folder)
-        for told, dataset in zip(described, sets, strict=True):
+        save_tokenizer(tokenizer, folder)
+        for description, dataset in zip(described, sets, strict=True):
             pairs = tokenizer(*map(list, zip(*dataset.texts, strict=True)), return_attention_mask=False, verbose=False)
-            told |= {"texts": len(dataset.texts), "cut": sum(len(ids) > s.max_seq_len for ids in pairs["input_ids"])}
+            description |= {
+                "texts": len(dataset.texts),
+                "cut": sum(len(ids) > s.max_seq_len for ids in pairs["input_ids"]),
+            }
 
 
 def load_reranker(folder: Path, logits: bool = False) -> Any:
-    """Return a folder's cross-encoder, which gives a pair a number: its logit, else between 0 and 1.
-
-    Raises:
-        UserError: it is none, or as `open_model`.
-    """
+    """Return a folder's cross-encoder, of logits or of numbers from 0 to 1; UserError for no cross-encoder."""
 
     def fits(config: Any) -> None:
         kind = str((config.architectures or ["no architecture"])[0])
         if not kind.endswith("ForSequenceClassification") or config.num_labels != 1:
             raise UserError(
-                f"{folder} is no cross-encoder: {kind}", "a cross-encoder has a head with one output",
+                f"{folder} is no cross-encoder: {kind}",
+                "a cross-encoder has a head with one output",
                 "tune one (hunmin embed rerank train), or name another",
-            )  # fmt: skip
+            )
 
     open_model(folder, AutoModelForSequenceClassification, fits)
     return CrossEncoder(str(folder), activation_fn=torch.nn.Identity() if logits else torch.nn.Sigmoid(), **LOCAL)
@@ -125,11 +117,6 @@ def load_reranker(folder: Path, logits: bool = False) -> Any:
 def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str, Any]:
     """Return retrieval task → {"queries", "before", "after"}: nDCG@10 and MRR@10 in percent of the embedder's ranking,
     and of it with its first documents reordered.
-
-    Args:
-        s: tasks, their folders, and how many documents are reordered.
-        embedder: folder of sentence embeddings.
-        reranker: folder of a cross-encoder.
 
     Raises:
         UserError: no retrieval task is scored, its files are missing, or a model is none.
@@ -141,12 +128,17 @@ def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str
         raise UserError("embed.score has no retrieval task", rule, f"add one to it: {names}")
     from embed.tasks import evaluate, local_task
 
-    def evaluated(model: Any, task: Any, **given: Any) -> dict[tuple[str, str], dict[str, float]]:
-        scores = evaluate(model, task, cache=None, **given).task_results[0].scores
-        return {(row["hf_subset"], split): {"ndcg@10": 100 * row["ndcg_at_10"], "mrr@10": 100 * row["mrr_at_10"]}
-                for split, rows in scores.items() for row in rows}  # fmt: skip
+    def evaluated(model: Any, task: Any, **options: Any) -> dict[tuple[str, str], dict[str, float]]:
+        scores = evaluate(model, task, cache=None, **options).task_results[0].scores
+        return {
+            (row["hf_subset"], split): {"ndcg@10": 100 * row["ndcg_at_10"], "mrr@10": 100 * row["mrr_at_10"]}
+            for split, rows in scores.items()
+            for row in rows
+        }
 
-    model, cross, table = load_model(embedder), load_reranker(reranker, logits=True), {}
+    model = load_model(embedder)
+    cross = load_reranker(reranker, logits=True)
+    table = {}
     for name in tasks:
         with TemporaryDirectory() as folder:
             before = evaluated(model, local_task(name, s.sources), prediction_folder=folder)
@@ -163,15 +155,12 @@ def teach(s: EmbedSettings, reranker: Path, out: Path) -> dict[str, Any]:
     """Write `out/SET.jsonl` for each set with queries, its rows with the reranker's scores, 0 to 1, from which
     `distill` learns, and return {"sets": rows and licence}.
 
-    Args:
-        s: data sets.
-        reranker: folder of a cross-encoder.
-        out: folder to write.
-
     Raises:
         UserError: there is no set with queries, one has no negatives, or the model is no cross-encoder.
     """
-    sets, model, counts = with_negatives(load_sets(s)), load_reranker(reranker), {}
+    sets = with_negatives(load_sets(s))
+    model = load_reranker(reranker)
+    counts = {}
     for dataset in sets:
         pairs = [(query, text) for query, *texts in dataset.texts for text in texts]
         scores = model.predict(pairs, show_progress_bar=False).reshape(len(dataset.texts), -1).tolist()

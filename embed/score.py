@@ -44,7 +44,7 @@ OF_MODELS = (*WEIGHTS, ".json", ".txt", ".model")
 
 
 class Row(NamedTuple):
-    """What a row of the table is of."""
+    """A row of the table, and the model that it scores."""
 
     title: str
     revision: str  # hash of what it computes with
@@ -58,24 +58,19 @@ def score_models(
     truncate: int | None = None, name: str = "", hub: bool = False, large: bool = False, backend: str = "",
     widths: Sequence[int] = (),
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the table: {"tasks": {task: metric, differs}, "rows": [{"model", "scores": {task: percent},
-    "trained_on", "truncate", "revision", "results"}], "absent": {task: why}, "heading", "messages":
-    {title or difference: as `common.message.as_tree` writes it}}.
+    """Return the table: {"tasks": {task: metric, differs}, "rows": [{"model", "scores": {task: percent}, "trained_on",
+    "truncate", "revision", "results"}], "absent": {task: why}, "heading", "messages": {title or difference: as
+    `common.message.as_tree` writes it}}.
 
     Writes mteb's JSON below `out/mteb`, by name and a hash of weights, data, code and versions, and `out/table.json`.
 
     Args:
-        model: folder of a model of sentence embeddings.
-        folders: with the tasks' files.
-        out: folder to write.
         tasks: to score; none = those whose data are there.
         base: encoder before it was tuned; None scores none.
-        truncate: entries of a vector to keep; None = all.
-        name: of the model; "" is its folder's.
+        truncate: entries of a vector to keep; None = all; `widths` likewise, in a row each.
         hub: let mteb fetch tasks that have no files here.
         large: score tasks of a million documents, too, that `tasks` does not name.
         backend: one of `GRAPHS`, scored in a row of its own; "" = none.
-        widths: entries of a vector to keep, in a row each.
 
     Raises:
         UserError: no model, no data, or mteb is missing.
@@ -103,11 +98,11 @@ def score_models(
         if (out / TABLE).exists():
             read_table(out)  # one that was edited stays
         loaded = {one: local_task(one, folders) if paths else hub_task(one) for one, paths in files.items()}
-        for one, task in loaded.items():
-            table["tasks"][one] = {"metric": task.metadata.main_score, "differs": differences(task)}
+        for task_name, task in loaded.items():
+            table["tasks"][task_name] = {"metric": task.metadata.main_score, "differs": differences(task)}
         for row in _models(model, base, name or shown_name(model), trained, truncate, backend, widths):
-            told = {"model": row.title, "trained_on": sorted({*row.trained} & {*loaded}), "truncate": row.truncate}
-            table["rows"].append(told | {"revision": row.revision} | _score(row, loaded, files, out))
+            entry = {"model": row.title, "trained_on": sorted({*row.trained} & {*loaded}), "truncate": row.truncate}
+            table["rows"].append(entry | {"revision": row.revision} | _score(row, loaded, files, out))
         table["heading"] = heading(loaded)
         texts = [table["heading"], *(row["model"] for row in table["rows"])]
         texts += [line for one in table["tasks"].values() for line in one["differs"]]
@@ -153,8 +148,6 @@ def _models(
     model: Path, base: Path | None, name: str, trained: set[str], truncate: int | None, backend: str,
     widths: Sequence[int],
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield what stands in the table."""
-
     def own(width: int | None = truncate) -> Any:
         return load_model(model, truncate=width)
 
@@ -163,9 +156,12 @@ def _models(
     if backend:
         graph = graph_of(model, backend)
         yield Row(
-            Message("{name}, {backend}", name=name, backend=backend), settings_hash([revision, sha256_file(graph)]),
-            lambda: use_graph(load_model(model, "cpu", truncate), graph), trained, truncate,
-        )  # fmt: skip
+            Message("{name}, {backend}", name=name, backend=backend),
+            settings_hash([revision, sha256_file(graph)]),
+            lambda: use_graph(load_model(model, "cpu", truncate), graph),
+            trained,
+            truncate,
+        )
     for width in widths:
         yield Row(
             Message(CUT, name=name, width=width), model_revision(model, width), partial(own, width), trained, width
@@ -188,8 +184,11 @@ def _files(folder: Path) -> dict[str, str]:
     parts = [module["path"] for module in json.loads(modules.read_bytes())] if modules.is_file() else []
     files = [path for part in dict.fromkeys(["", *parts])
              for path in (folder / part).glob("**/*" if part else "*") if path.is_file()]  # fmt: skip
-    return {path.relative_to(folder).as_posix(): file_fact(path, "sha256", sha256_file) for path in sorted(files)
-            if path.suffix in OF_MODELS and path.name not in (MANIFEST, FACTS)}  # fmt: skip
+    return {
+        path.relative_to(folder).as_posix(): file_fact(path, "sha256", sha256_file)
+        for path in sorted(files)
+        if path.suffix in OF_MODELS and path.name not in (MANIFEST, FACTS)
+    }
 
 
 def model_revision(folder: Path, truncate: int | None = None) -> str:
@@ -204,11 +203,12 @@ def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: P
 
     title, encoder = "hunmin/" + "-".join(re.findall(r"[^\W_]+", row.title)), cache(partial(_encoder, row))
     common = {
-        "revision": row.revision, "rules": rules_number("embed"),
+        "revision": row.revision,
+        "rules": rules_number("embed"),
         "trained": sorted(row.trained),
         "versions": package_versions("mteb", "sentence-transformers", "transformers", "torch"),
-    }  # fmt: skip
-    told: dict[str, Any] = {"scores": {}, "results": {}}
+    }
+    scored: dict[str, Any] = {"scores": {}, "results": {}}
     for name, task in tasks.items():
         facts = {**common, "task": name, "data": [sha256_file(path) for path in files[name]] or task.metadata.dataset}
         revision = settings_hash(facts)
@@ -216,9 +216,9 @@ def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: P
         path = ResultCache(out / "mteb").get_task_result_path(name, title, revision)
         check = partial(check_main, task.metadata.main_score)
         result_once(path, facts, partial(_evaluated, row, task, model, encoder, path), check)
-        told["scores"][name] = 100 * float(TaskResult.from_disk(path).get_score())  # rounded, as in a later run
-        told["results"][name] = str(path.relative_to(out))
-    return told
+        scored["scores"][name] = 100 * float(TaskResult.from_disk(path).get_score())  # rounded, as in a later run
+        scored["results"][name] = str(path.relative_to(out))
+    return scored
 
 
 def _encoder(row: Row) -> Any:
@@ -245,9 +245,10 @@ def _evaluated(row: Row, task: Any, model: dict[str, Any], encoder: Callable[[],
         (result,) = evaluate(scored, task, cache=ResultCache(folder), overwrite_strategy="always").task_results
         if not math.isfinite(score := float(result.get_score())):
             raise HunminError(
-                f"{row.title}: {path.stem} has the score {score}", "vectors of different texts differ",
+                f"{row.title}: {path.stem} has the score {score}",
+                "vectors of different texts differ",
                 "look at the model's vectors; scored tasks are kept",
-            )  # fmt: skip
+            )
         (written,) = Path(folder).rglob(path.name)
         shutil.copytree(written.parent, path.parent, ignore=shutil.ignore_patterns(path.name), dirs_exist_ok=True)
         return dict(json.loads(written.read_bytes()))
@@ -262,35 +263,32 @@ def published() -> dict[str, Any]:
 def as_markdown(table: dict[str, Any], language: str | None = None) -> str:
     """Return a table of `score_models` as Markdown, published rows below it.
 
-    Args:
-        language: "en" or "ko" of a card, which names no folder of this machine; None: for the terminal, in English,
-            with why tasks are not scored.
+    A card ("en", "ko") names no folder of this machine; None is the terminal's, with why tasks are not scored.
     """
     say = load_yaml(Path(__file__).with_name("table.yaml"))[language or "en"]
 
     def said(text: str) -> str:
         return _said(from_tree(table.get("messages", {}).get(text, text)), say["sentences"])
 
-    names, others = list(table["tasks"]), published()
+    names, benchmark = list(table["tasks"]), published()
     rows = list(table["rows"])
     other_data = {name for name, one in table["tasks"].items() if any("train" not in told for told in one["differs"])}
-    for model, one in others["models"].items():
-        scores = dict(zip(others["tasks"], one["scores"], strict=True))
+    for model, published_row in benchmark["models"].items():
+        scores = dict(zip(benchmark["tasks"], published_row["scores"], strict=True))
         scores = {name: score for name, score in scores.items() if name not in other_data}
         if any(scores.get(name) is not None for name in names):
-            rows.append({"model": model, "scores": scores, "trained_on": one["trained_on"]})
+            rows.append({"model": model, "scores": scores, "trained_on": published_row["trained_on"]})
     lines = [f"{said(table['heading'])}, {say['percent']}", ""]
     lines += [f"| {say['model']} | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
     for row in rows:
         seen, scores = row["trained_on"], row["scores"]
         cells = ["" if scores.get(one) is None else f"{scores[one]:.2f}{'*' * (one in (seen or ()))}" for one in names]
         lines.append(f"| {said(row['model'])}{' (?)' * (seen is None)} | {' | '.join(cells)} |")
-    notes = [say["published"].format(source=said(others["source"]))] if len(rows) > len(table["rows"]) else []
+    notes = [say["published"].format(source=said(benchmark["source"]))] if len(rows) > len(table["rows"]) else []
     notes += [say["marks"]]
     notes += [
-        f"{name}: {'; '.join(map(said, one['differs']))}"
-        for name, one in table["tasks"].items() if one["differs"]
-    ]  # fmt: skip
+        f"{name}: {'; '.join(map(said, task['differs']))}" for name, task in table["tasks"].items() if task["differs"]
+    ]
     if language:
         notes += [say["absent"].format(tasks=", ".join(table["absent"]))] if table["absent"] else []
     else:

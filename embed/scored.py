@@ -107,11 +107,7 @@ class Retrieval(NamedTuple):
 
 
 def split_file(task: Task, folders: Folders, split: str) -> Path:
-    """Return the file of a task's split, in one of some folders or in a folder within one.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Return the file of a task's split, in one of some folders or in a folder within one; UserError for none."""
     for folder in map(Path, folders):
         within = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
         for place in (suite_folder(folder, task.name), folder, *within):
@@ -149,11 +145,7 @@ def read_lines(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[int, A
 
 
 def scored_files(name: str, folders: Folders) -> dict[str, Path]:
-    """Return the files of a scored task: of a built-in set by split, else by their place in the task's folder.
-
-    Raises:
-        UserError: one is missing.
-    """
+    """Return a scored task's files: of a built-in set by split, else by place; UserError where one is missing."""
     task = SCORED[name]
     if task.set:
         return {split: split_file(task.reader, folders, own) for split, own in task.splits.items()}
@@ -210,19 +202,21 @@ def _unscorable(read: Any, columns: Sequence[str]) -> str:
 
 def _as_rows(task: ScoredTask, examples: list[Example]) -> list[dict[str, Any]]:
     labels = [task.labels.index(example.label) if task.labels else example.label for example in examples]
-    return [dict(zip(task.columns, (*example.texts, label), strict=True))
-            for example, label in zip(examples, labels, strict=True)]  # fmt: skip
+    return [
+        dict(zip(task.columns, (*example.texts, label), strict=True))
+        for example, label in zip(examples, labels, strict=True)
+    ]
 
 
 def _as_retrieval(task: ScoredTask, examples: list[Example]) -> Retrieval:
     """Return the questions that have an answer, and all passages, with their titles where the reader gives them."""
     titles = {example.texts[1]: example.given if isinstance(example.given, str) else "" for example in examples}
     ids = {text: f"d{number}" for number, text in enumerate(titles)}
-    asked = [example for example in examples if example.label != []]
+    answered = [example for example in examples if example.label != []]
     return Retrieval(
-        {example.guid: example.texts[0].strip() for example in asked},
+        {example.guid: example.texts[0].strip() for example in answered},
         {key: (titles[text], text) for text, key in ids.items()},
-        {example.guid: {ids[example.texts[1]]: 1} for example in asked},
+        {example.guid: {ids[example.texts[1]]: 1} for example in answered},
     )
 
 
@@ -254,11 +248,11 @@ def _own_retrieval(files: dict[str, Path], prefix: str, split: str) -> Retrieval
     ranked = None
     if (listed := files.get(f"{prefix}top_ranked.jsonl")) is not None:
         ranked = {row["query-id"]: row["corpus-ids"] for _, row in read_lines(listed, ("query-id", "corpus-ids"))}
-    for kind, given in ((path, relevant), (listed, ranked or {})):
-        for query, documents in given.items():
+    for file, documents_by_query in ((path, relevant), (listed, ranked or {})):
+        for query, documents in documents_by_query.items():
             absent = [one for one in documents if one not in corpus]
             if query not in queries or absent:
                 what = f"document '{absent[0]}' of query '{query}'" if absent else f"query '{query}'"
                 rule = f"{prefix}corpus.jsonl and {prefix}queries.jsonl hold all that is named"
-                raise UserError(f"{kind}: {what} is absent", rule, "add it, or take the line out")
+                raise UserError(f"{file}: {what} is absent", rule, "add it, or take the line out")
     return Retrieval({one: queries[one] for one in relevant}, corpus, dict(relevant), ranked)

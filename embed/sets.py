@@ -19,11 +19,7 @@ RANGE = (0.0, 5.0)
 
 
 def set_files(settings: EmbedSettings) -> list[str]:
-    """Return the files that a recipe trains on, and those of its scored tasks, which training rows are held against.
-
-    Raises:
-        UserError: a file is missing.
-    """
+    """Return the files that a recipe trains on, and of its scored tasks, for `Leaks`; UserError for a missing one."""
     files = [
         dataset.path or str(split_file(get_task(str(dataset.use)), settings.sources, dataset.split))
         for dataset in settings.data

@@ -25,11 +25,7 @@ def read_table(scores: Path) -> dict[str, Any]:
 
 
 def read_graphs(model: Path) -> dict[str, Any]:
-    """Return graph → bytes, sentences a second and smallest cosine, of a model's folder; {} without graphs.
-
-    Raises:
-        DamagedError: the file was edited.
-    """
+    """Return graph → bytes, sentences a second and smallest cosine; {} for none, DamagedError for an edited file."""
     path, remedy = model / MEASURED, "hunmin export MODEL --onnx measures again"
 
     def check(graphs: dict[str, Any]) -> None:

@@ -35,11 +35,7 @@ def get_task(name: str) -> Any:
 
 
 def local_task(name: str, folders: Folders) -> Any:
-    """Return a task with its data read from folders.
-
-    Raises:
-        UserError: files are missing or damaged.
-    """
+    """Return a task with its data read from folders; UserError where files are missing or damaged."""
     task, scored = get_task(name), SCORED[name]
     data: dict[str, Any] = {}
     for (subset, split), read in read_scored(name, folders).items():
@@ -61,11 +57,7 @@ def _retrieval(split: Retrieval) -> dict[str, Any]:
 
 
 def hub_task(name: str) -> Any:
-    """Return a task whose data mteb has loaded from the hub, at the commit that it names.
-
-    Raises:
-        UserError: they cannot be loaded.
-    """
+    """Return a task whose data mteb has loaded from the hub, at its commit; UserError where it cannot."""
     task = get_task(name)
     try:
         task.load_data()
@@ -77,11 +69,11 @@ def hub_task(name: str) -> Any:
     return task
 
 
-def evaluate(model: Any, task: Any, **given: Any) -> Any:
+def evaluate(model: Any, task: Any, **options: Any) -> Any:
     """Return mteb's result of a model on a task, without bars."""
     quiet: Any = {"show_progress_bar": False}
     encoding: Any = {"batch_size": 64, **quiet}
-    return mteb.evaluate(model, task, encode_kwargs=encoding, co2_tracker=False, **quiet, **given)
+    return mteb.evaluate(model, task, encode_kwargs=encoding, co2_tracker=False, **quiet, **options)
 
 
 def split_texts(task: Any, subset: str, split: str) -> dict[str, list[str]]:
@@ -92,31 +84,35 @@ def split_texts(task: Any, subset: str, split: str) -> dict[str, list[str]]:
         return {"corpus": documents, "queries": list(part["queries"]["text"])}
     rows = part[0] if isinstance(part, list) else part
     names = TEXTS & {*(rows if isinstance(rows, dict) else rows.column_names)}
-    return {name: [text for cell in rows[name] for text in ([cell] if isinstance(cell, str) else cell)]
-            for name in names}  # fmt: skip
+    return {
+        name: [text for cell in rows[name] for text in ([cell] if isinstance(cell, str) else cell)] for name in names
+    }
 
 
 def task_texts(task: Any) -> list[str]:
     """Return a task's texts, documents alone of retrieval, of which character n-grams learn how rare each is."""
-    parts = [split_texts(task, subset, split) for subset in task.hf_subsets
-             for split in task.dataset.get(subset, task.dataset)]  # fmt: skip
+    parts = [
+        split_texts(task, subset, split)
+        for subset in task.hf_subsets
+        for split in task.dataset.get(subset, task.dataset)
+    ]
     return [text for part in parts for name, texts in part.items() if name != "queries" for text in texts]
 
 
 def differences(task: Any) -> list[str]:
     """Return how rows and characters of a task differ from the statistics that mteb ships; [] where they do not."""
-    found: list[str] = []
+    differing: list[str] = []
     for split, shipped in (task.metadata.descriptive_stats or {}).items():
         for subset in task.hf_subsets:
-            told = shipped.get("hf_subset_descriptive_stats", {}).get(subset, shipped)
+            statistics = shipped.get("hf_subset_descriptive_stats", {}).get(subset, shipped)
             texts = split_texts(task, subset, split)
             rows = [len(column) for column in texts.values()]
-            characters = told.get("number_of_characters") or told["text_statistics"]["total_text_length"]
+            characters = statistics.get("number_of_characters") or statistics["text_statistics"]["total_text_length"]
             for what, here, there in (
                 (
                     "{where}: {here} rows, mteb has {there}",
                     sum(rows) if "corpus" in texts else rows[0],
-                    told["num_samples"],
+                    statistics["num_samples"],
                 ),
                 (
                     "{where}: {here} characters, mteb has {there}",
@@ -126,5 +122,5 @@ def differences(task: Any) -> list[str]:
             ):
                 if here != there:
                     where = split if subset == "default" else f"{subset} {split}"
-                    found.append(Message(what, where=where, here=here, there=there))
-    return found
+                    differing.append(Message(what, where=where, here=here, there=there))
+    return differing

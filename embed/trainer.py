@@ -27,7 +27,7 @@ from embed.sets import set_files
 from embed.settings import EmbedSettings, PromptSettings
 from pretrain.callbacks.checkpoint import library_disk_errors
 from pretrain.callbacks.hf_trainer import Follow, WholeCheckpoints, begin_or_resume, publish_tuned, train_or_stop
-from pretrain.export.old_names import save_beside
+from pretrain.export.old_names import save_tokenizer
 from pretrain.export.sentence_embeddings import write_embedding_files
 from pretrain.kernels.precision import resolve_dtype
 from pretrain.train import StopFlag
@@ -53,9 +53,9 @@ class GuidedCollator(SentenceTransformerDataCollator):
         texts = {*features[0]} - {"dataset_name"} if self.guide and "label" not in features[0] else {}
         for column in texts:
             encode = self.guide.encode_query if column == "query" else self.guide.encode_document
-            told = encode([row[column] for row in features], convert_to_tensor=True, show_progress_bar=False)
+            vectors = encode([row[column] for row in features], convert_to_tensor=True, show_progress_bar=False)
             # a second axis of 1: sentence-transformers cuts one as long as the batch's ids where padding ends
-            batch[f"{column}_guide"] = told.unsqueeze(1)
+            batch[f"{column}_guide"] = vectors.unsqueeze(1)
         return batch
 
 
@@ -75,13 +75,15 @@ def loss_of(dataset: TrainingSet, model: Any, s: EmbedSettings, world: int) -> A
     ranking: Any = {"gather_across_devices": world > 1}
     ranking |= {"mini_batch_size": s.mini_batch or s.batch // world} if kind.startswith("Cached") else {}
     ranking |= {"guide": GuideVectors(model), "temperature": s.temperature} if s.guide else {"scale": 1 / s.temperature}
-    given: Any = {
-        "CoSENTLoss": {"scale": 1 / s.temperature}, "MarginMSELoss": {"similarity_fct": pairwise_cos_sim},
+    options: Any = {
+        "CoSENTLoss": {"scale": 1 / s.temperature},
+        "MarginMSELoss": {"similarity_fct": pairwise_cos_sim},
         "DistillKLDivLoss": {  # its student_temperature would scale the loss by the square
             "similarity_fct": lambda a, b: pairwise_cos_sim(a, b) / s.temperature,
-            "teacher_temperature": s.temperature},
-    }.get(kind, ranking)  # fmt: skip
-    loss = getattr(losses, kind)(model, **given)
+            "teacher_temperature": s.temperature,
+        },
+    }.get(kind, ranking)
+    loss = getattr(losses, kind)(model, **options)
     if s.matryoshka:
         width = model[0].auto_model.config.hidden_size
         loss = losses.MatryoshkaLoss(model, loss, [width, *sorted(s.matryoshka, reverse=True)])
@@ -119,7 +121,7 @@ def write_model(folder: Path, checkpoint: Path, tokenizer: Any, s: EmbedSettings
     """Write an encoder in the form that sentence-transformers has read since 5.1."""
     encoder = load_encoder(checkpoint)
     encoder.save_pretrained(folder)
-    save_beside(tokenizer, folder)
+    save_tokenizer(tokenizer, folder)
     prompts = s.prompts.model_dump() if s.prompts != PromptSettings() else {}
     write_embedding_files(folder, encoder.config.hidden_size, s.max_seq_len, s.pooling, prompts)
 
@@ -162,9 +164,10 @@ def train_to_end(
     for _ in draw_batches(sets, s.batch, min(steps, epoch), s.seed):
         pass  # refuses a set whose rows fill no batch, before training
     prompts = {
-        dataset.name: dict.fromkeys(columns_of(dataset), given.document) | {"query": given.query}
-        for dataset in sets if (given := dataset.settings.prompts) != PromptSettings()
-    }  # fmt: skip
+        dataset.name: dict.fromkeys(columns_of(dataset), own.document) | {"query": own.query}
+        for dataset in sets
+        if (own := dataset.settings.prompts) != PromptSettings()
+    }
     folder, dtype = out / "checkpoints", resolve_dtype(s.dtype)
     arguments = kind.arguments(  # it meets the other processes
         **FIXED, output_dir=str(folder), max_steps=steps, seed=s.seed, learning_rate=s.learning_rate,
@@ -192,11 +195,11 @@ def train_to_end(
         described = describe_sets(sets, tokenizer, s.max_seq_len, 0)
         counts = {"steps": steps, "batch": s.batch, "processes": world, "sets": described}
         if arguments.process_index == 0:
-            partial, told = out / ".partial", facts_of(s, base, sets)
+            partial, model_facts = out / ".partial", facts_of(s, base, sets)
             shutil.rmtree(partial, ignore_errors=True)
             last = folder / f"checkpoint-{steps}"
-            kind.save_folder(partial, last, tokenizer, s, told, name, sets, described)
+            kind.save_folder(partial, last, tokenizer, s, model_facts, name, sets, described)
             with atomic_write(partial / FACTS) as stream:
-                json.dump(told, stream, ensure_ascii=False, indent=1)
+                json.dump(model_facts, stream, ensure_ascii=False, indent=1)
             publish_tuned(partial, out, counts)
     return counts

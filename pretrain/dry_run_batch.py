@@ -20,17 +20,10 @@ def dry_run_batch(
     world: int,
     device: torch.device,
 ) -> None:
-    """Compute micro-batches forwards and backwards, beside the room that the optimizer will take, and forget them.
+    """Compute micro-batches, the largest first, beside the room that the optimizer will take, and forget them.
 
     Gradients are kept from the first one on, so that a later one finds as little room as in a run. At ZeRO stage 3,
     where no process ever holds the whole model, its engine dry-runs it (`Engine.settle`).
-
-    Args:
-        model: moved to the device.
-        batches: model arguments, of every form that the run will have, the largest first.
-        settings: the run.
-        world: number of processes.
-        device: of this process.
 
     Raises:
         UserError: torch.compile does not work here.
@@ -39,13 +32,13 @@ def dry_run_batch(
         return
     model.to(device).train()
     weights = sum(p.numel() for p in model.parameters())
-    held = OPTIMIZERS[settings.optimizer.type].state_numbers(settings, weights)
+    reserved = OPTIMIZERS[settings.optimizer.type].state_numbers(settings, weights)
     if settings.zero_stage:  # a part of them, of the weights and of the gradients, and what is being averaged
-        held = -(-4 * weights // world) + 2 * min(weights, bucket_elements(settings, weights))
+        reserved = -(-4 * weights // world) + 2 * min(weights, bucket_elements(settings, weights))
     elif world > 1:
-        held += weights  # the buckets in which gradients are averaged
+        reserved += weights  # the buckets in which gradients are averaged
     try:
-        room = torch.empty(held, device=device)
+        room = torch.empty(reserved, device=device)
         for weight in model.parameters():  # a first batch would be computed without the gradients of one before
             weight.grad = torch.zeros_like(weight)
         for inputs in batches:

@@ -294,8 +294,7 @@ class PretrainSettings(Settings):
         return ""
 
     def shared_by(self, processes: int) -> PretrainSettings:
-        """Return the settings with the largest micro-batch, as stated or below, in which so many processes can share
-        every global batch; see `batch_fault`."""
+        """Return the settings with the largest micro-batch, at most the stated one, with which `batch_fault` is ""."""
         size = _largest_divisor(self.smallest_batch, processes, self.micro_batch)
         return self if size == self.micro_batch else self.model_copy(update={"micro_batch": size})
 

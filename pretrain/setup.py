@@ -57,7 +57,7 @@ class Run:
     metadata: dict[str, Any]
     """What is written with its checkpoints, and must have been written with one to be this run's."""
     saved: dict[str, Any]
-    """Of the checkpoint that it continues from, its own or its parent's; {} without one."""
+    """Metadata of the checkpoint that it continues from, its own or its parent's; {} without one."""
     parent: str = ""
     """The checkpoint it begins from as a branch, now; "" otherwise."""
     vocabulary: list[Path] = field(default_factory=list)
@@ -77,11 +77,6 @@ def begin(
     """Return a run ready for its next step; every process calls it.
 
     Args:
-        settings: the run.
-        tokens: finished token folder.
-        tokenizer: finished tokenizer folder.
-        out: the run's folder.
-        process: this one.
         parent: where the checkpoint of `settings.branch_from` is now; None: there.
 
     Raises:
@@ -109,10 +104,8 @@ def begin(
     step = min(int(saved.get("step", 0)), settings.steps - 1)
     model = MaskedRowsModel(hf_model, half_type(settings.dtype))
     speed_up(model, settings, process.device, world=process.world)
-    loader = Loader(
-        settings, tokens, tokenizer, plans, process.rank, process.world, metadata["first_sample"] or 0,
-        model.input_form(process.device),
-    )  # fmt: skip
+    first_sample, form = metadata["first_sample"] or 0, model.input_form(process.device)
+    loader = Loader(settings, tokens, tokenizer, plans, process.rank, process.world, first_sample, form)
     inputs: list[dict[str, Any]] = []
     for _, first, end in reversed(settings.phases):  # the next step's last: its objective stays
         if step < end:
@@ -170,14 +163,13 @@ def _source(
 
 
 def _plan(settings: PretrainSettings, tokens: Path, plans: Path, out: Path) -> None:
-    for other in set(out.glob(PLANS)) - {plans}:
-        shutil.rmtree(other, ignore_errors=True)
+    for old_plan in set(out.glob(PLANS)) - {plans}:
+        shutil.rmtree(old_plan, ignore_errors=True)
     plan_samples(settings, tokens, plans)
 
 
 def dry_run_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device, step: int = 0) -> list[dict[str, Any]]:
-    """Return the model's arguments for a micro-batch without padding, which no other is larger than, and where they
-    differ in form for one with padding: the few of the other form then find their kernels compiled."""
+    """Return the model's arguments for a micro-batch without padding, and for a padded one where its form differs."""
     batch, masked = loader.masked_batches(step)[0]
     full, padded = filled(batch), batch
     if not batch.padded:
@@ -185,12 +177,12 @@ def dry_run_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device,
         lengths_B[-1] -= 1  # a [SEP], which is never predicted
         padded = replace(batch, lengths_B=lengths_B)
     form, objective = loader.form, loader.objective(step)
-    made = [prepare(one, masked, loader.settings.packing, form, objective) for one in (full, padded)]
-    if {name: value.shape for name, value in made[0].inputs.items()} == {
-        name: value.shape for name, value in made[1].inputs.items()
+    prepared = [prepare(one, masked, loader.settings.packing, form, objective) for one in (full, padded)]
+    if {name: value.shape for name, value in prepared[0].inputs.items()} == {
+        name: value.shape for name, value in prepared[1].inputs.items()
     }:
-        made = made[:1]
-    return [model.on_device(batch.inputs, device) for batch in made]
+        prepared = prepared[:1]
+    return [model.on_device(batch.inputs, device) for batch in prepared]
 
 
 def _changes(saved: dict[str, Any], metadata: dict[str, Any]) -> list[str]:

@@ -38,11 +38,7 @@ UNTIL_SAVED = "training to end its step and save a checkpoint"
 
 
 class StopFlag:
-    """Set by SIGTERM or SIGINT; read between two steps.
-
-    Args:
-        says: whether the first signal is answered on stderr; where a parent passes it on, that one does.
-    """
+    """Set by SIGTERM or SIGINT; read between two steps. With `says`, stderr answers the first signal."""
 
     def __init__(self, says: bool = False) -> None:
         self.asked, self._says = False, says
@@ -66,14 +62,10 @@ def train(
 ) -> dict[str, Any] | None:
     """Train to the last step, resuming from the newest whole checkpoint, and return the run's counts.
 
-    Writes `out/checkpoints/step-*`, `out/logs/metrics.jsonl` and, at the end, `out/model/` (a transformers folder
-    with the final weights). Returns None when the run received a stop signal: its state is saved.
+    Writes `out/checkpoints/step-*`, `out/logs/metrics.jsonl` and, at the end, `out/model/` (a transformers folder with
+    the final weights). Returns None when the run received a stop signal: its state is saved.
 
     Args:
-        settings: the run.
-        tokens: finished token folder.
-        tokenizer: finished tokenizer folder.
-        out: the run's folder.
         parent: where the checkpoint of `settings.branch_from` is now; None: there.
         process: this one, which has met the others, inside its monitor; None meets them here.
 
@@ -91,13 +83,13 @@ def train(
     from pretrain.setup import begin
     from pretrain.trainer import TrainingRun
 
-    held: AbstractContextManager[Any] = nullcontext()
+    monitor: AbstractContextManager[Any] = nullcontext()
     if process is None:
         process = processes.join_processes(processes.place_process(), settings.threads)
-        held = process.monitor
+        monitor = process.monitor
     load_compiled(out)
     reporting = process.monitor.reporting(out / "logs" / HEARTBEAT, settings.steps)
-    with held, reporting, processes.memory_errors(), fastest_kernels(settings.model.dropped_attention):
+    with monitor, reporting, processes.memory_errors(), fastest_kernels(settings.model.dropped_attention):
         run = TrainingRun(begin(settings, tokens, tokenizer, out, process, parent), out)
         counts = run.finish(tokenizer) if run.run(lambda: stop.asked) else None
         if counts is None and process.first:
@@ -109,13 +101,7 @@ def train(
 
 
 def train_job(job: dict[str, Any], source: str, process: Process | None = None) -> dict[str, Any] | None:
-    """Do what a job describes; see `train`.
-
-    Args:
-        job: settings and folders.
-        source: where they come from, for errors.
-        process: this one, which has met the others; None meets them here.
-    """
+    """Do what a job describes; see `train`."""
     settings = parse_settings(PretrainSettings, job["settings"], source)
     tokens, tokenizer, out = (Path(job[name]) for name in ("tokens", "tokenizer", "out"))
     return train(settings, tokens, tokenizer, out, Path(job["parent"]) if job.get("parent") else None, process)

@@ -25,7 +25,7 @@ from pretrain.callbacks.checkpoint import save_checkpoint
 from pretrain.callbacks.checkpoint_metadata import step_folder
 from pretrain.callbacks.guard import GuardFigures, StepGuard, TooManySkippedError
 from pretrain.callbacks.log_window import LogWindow
-from pretrain.callbacks.training_log import Journal
+from pretrain.callbacks.training_log import TrainingLog
 from pretrain.export import load_hf_model, save_hf_model
 from pretrain.export.check import check_folder
 from pretrain.kernels.compile import COMPILED, save_compiled
@@ -49,7 +49,7 @@ class StepResult(NamedTuple):
 
     totals: Tensor
     """The trainer's `names` over all processes, float64; zeros when the batch was skipped."""
-    asked: Tensor
+    stop_votes: Tensor
     """How many processes received a stop signal, float64."""
 
 
@@ -65,23 +65,17 @@ class Trainer:
         self.engine, self.loader, self.guard, self.settings = engine, loader, guard, loader.settings
         self.names = names_of(loader.settings)
 
-    def step(self, step: int, lr: float, micro_batches: list[MicroBatch], asked: bool = False) -> StepResult:
+    def step(self, step: int, lr: float, micro_batches: list[MicroBatch], stop_requested: bool = False) -> StepResult:
         """Do one optimizer step; the host only hands work to the device and waits for none of it.
 
         Dropout is drawn from (seed, step, place of the micro-batch), so a resumed run repeats nothing and stores no
         random state.
-
-        Args:
-            step: its number.
-            lr: learning rate.
-            micro_batches: this process's, of the loader.
-            asked: whether this process received a stop signal.
         """
         engine, totals = self.engine, self._zeros()
         objective = engine.model.objective = self.loader.objective(step)
         if self.settings.begins_phase(step):
             self.guard.restart()
-        host = torch.tensor([step, asked], dtype=torch.float64)
+        host = torch.tensor([step, stop_requested], dtype=torch.float64)
         host = host.pin_memory() if engine.device.type == "cuda" else host
         this_step, vote = host.to(engine.device, non_blocking=True).split(1)
         weight = self.guard.scale / len(micro_batches)  # the engine averages over processes
@@ -131,27 +125,26 @@ class TrainingRun(Trainer):
         self._window = LogWindow(run.engine.device, self.names, run.saved)
         self._own = OwnSteps(run.engine.device)
         run.engine.before_waiting = self._own.add
-        self._journal = Journal(run, out) if run.process.first else None
+        self._training_log = TrainingLog(run, out) if run.process.first else None
         self._votes: deque[Callable[[], float]] = deque()
         self._warned = run.guard.figures().faults
 
-    def run(self, asked: Callable[[], bool]) -> bool:
+    def run(self, stop_requested: Callable[[], bool]) -> bool:
         """Take the steps and return whether the last one is done; if not, a stop was asked for and the state is saved.
-
-        Args:
-            asked: returns whether this process received a stop signal.
 
         Raises:
             HunminError: too many batches were skipped, or the last weights give no finite loss.
             DiskFullError: no space for a checkpoint; earlier ones stay.
         """
-        s, stopped, due = self.settings, False, False
+        s = self.settings
+        stopped = False
+        due = False
         validation: dict[str, float] = {}
         with ExitStack() as stack:
             stack.enter_context(_collections_between_steps())
             batches = stack.enter_context(closing(self.loader.ahead(self._done)))
-            if self._journal:
-                stack.enter_context(self._journal)
+            if self._training_log:
+                stack.enter_context(self._training_log)
             if self._done == 0:
                 self._validate()
             self._window.restart()
@@ -161,14 +154,14 @@ class TrainingRun(Trainer):
                 with self._window.waiting():
                     micro_batches = next(batches)
                 lr = s.optimizer.learning_rate * rate_factor(self._done, s.steps, s.optimizer)
-                step = self.step(self._done, lr, micro_batches, asked())
+                step = self.step(self._done, lr, micro_batches, stop_requested())
                 self._window.add(step.totals)
                 self._done += 1
                 last = self._done == s.steps
-                stopped = stopped or self._stop_is_asked(asked(), step.asked)
+                stopped = stopped or self._stop_is_asked(stop_requested(), step.stop_votes)
                 due = due or stopped or self._done % s.checkpoint_every == 0 or last
-                if self._journal:
-                    self._journal.advance()
+                if self._training_log:
+                    self._training_log.advance()
                 if self._done % s.log_every == 0 or last or s.begins_phase(self._done):  # a line has one objective
                     self._log(lr)
                 if self._done % s.validate_every == 0 or last:
@@ -179,7 +172,7 @@ class TrainingRun(Trainer):
                     due = False
             if self._done == s.steps and due:
                 self._save_last(validation)
-            if self._journal and self._done < s.steps:
+            if self._training_log and self._done < s.steps:
                 say(
                     f"stopped as asked after step {self._done} of {s.steps}; "
                     f"the checkpoint of step {self._saved} is complete"
@@ -187,11 +180,7 @@ class TrainingRun(Trainer):
         return self._done == s.steps
 
     def finish(self, tokenizer: Path) -> dict[str, Any]:
-        """Write the model, as transformers reads it, into `out/model` and return the run's counts, written beside it.
-
-        Args:
-            tokenizer: tokenizer folder that goes with the model.
-        """
+        """Write the model, as transformers reads it, into `out/model` and the run's counts, returned, beside it."""
         run, loader = self._run, self.loader
         guard = self.guard.figures()
         counts = {
@@ -219,16 +208,11 @@ class TrainingRun(Trainer):
         run.process.on_first("the final model", write)
         return counts
 
-    def _stop_is_asked(self, here: bool, everywhere: Tensor) -> bool:
-        """Return whether any process received a stop signal, at the same step on all, so that they leave together.
-
-        Args:
-            here: whether this one was.
-            everywhere: how many were when the step began, on the device.
-        """
+    def _stop_is_asked(self, here: bool, votes: Tensor) -> bool:
+        """Return whether any process received a stop signal, at the same step on all, so that they leave together."""
         if self._run.process.world == 1:
             return here
-        self._votes.append(self.engine.later(everywhere))
+        self._votes.append(self.engine.later(votes))
         if len(self._votes) <= (0 if self.engine.device.type == "cpu" else VOTE_STEPS):
             return False
         return self._votes.popleft()() > 0
@@ -236,14 +220,14 @@ class TrainingRun(Trainer):
     def _log(self, lr: float) -> None:
         guard = self._check_skipped()
         figures = self._window.line(self._last_objective().figures)
-        if self._journal:
-            self._journal.write(self._done, lr, figures, guard)
+        if self._training_log:
+            self._training_log.write(self._done, lr, figures, guard)
         gc.collect()  # recomputed layers leave cycles behind
 
     def _check_skipped(self) -> GuardFigures:
         """Return the guard's figures; warn of batches that were skipped since, and stop after too many."""
         guard, most = self.guard.figures(), self.settings.max_skipped
-        if self._journal:
+        if self._training_log:
             for step in guard.skipped[self._warned :]:
                 say(f"warning: batch {step} is skipped: its loss is not finite, or spikes", style="yellow")
         self._warned = len(guard.skipped)
@@ -279,8 +263,8 @@ class TrainingRun(Trainer):
         if len(self.loader.validation_ids):
             totals = self.validate(max(0, self._done - 1)).tolist()
             figures = self._last_objective().figures(dict(zip(self.names, totals, strict=True)))
-            if self._journal:
-                self._journal.write_validation(self._done, figures)
+            if self._training_log:
+                self._training_log.write_validation(self._done, figures)
             self._window.restart()
         return figures
 
@@ -302,8 +286,7 @@ class TrainingRun(Trainer):
         self._window.restart()
 
     def _save_last(self, validation: dict[str, float]) -> None:
-        """Save after a last step whose batch was skipped, if the weights are not to blame: by their validation, or as
-        only the loss scale was too large."""
+        """Save after a skipped last batch if validation, or an overflow alone, clears the weights."""
         overflowed = self.guard.figures().last == "overflow"
         if not (overflowed or math.isfinite(validation.get("loss", math.nan))):
             raise HunminError(

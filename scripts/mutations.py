@@ -70,7 +70,7 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("klue/metrics/sentence.py", "SIMILAR_FROM = 3.0", "SIMILAR_FROM = 3.1"),
     ("klue/batches.py", "default_rng([seed, epoch])", "default_rng([seed])"),
     ("klue/results.py", "/ (n - 1)) if n > 1", "/ n) if n > 1"),
-    ("embed/batches.py", "barred.isdisjoint(candidates)", "True"),
+    ("embed/batches.py", "positives.isdisjoint(candidates)", "True"),
     ("embed/batches.py", "own.isdisjoint(texts)", "True"),
     ("embed/data.py", "(read.score - low) / (high - low)", "read.score"),
     ("embed/data.py", 'if leak == "pair":', "if False:"),

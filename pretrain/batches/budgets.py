@@ -1,7 +1,6 @@
 """Budgets: how many tokens masking may predict in a sample, on average over the corpus.
 
-Shapes: L samples' length − 1, P texts of all samples of a shard, N samples of a shard, V vocabulary, K special tokens
-of a shard.
+Shapes: L samples' length − 1, P texts and N samples of a shard, V vocabulary, K special tokens of a shard.
 """
 
 from __future__ import annotations
@@ -13,15 +12,7 @@ from tokenizer.shards import TokenShards
 
 
 def count_by_ordinary_tokens(shards: TokenShards, parts: Parts, length: int) -> np.ndarray:
-    """Return how many samples hold 0, 1, … length − 2 ordinary tokens, (L,) int64.
-
-    Every token of the corpus is read once, whatever the number of layouts over a shard.
-
-    Args:
-        shards: the token folder.
-        parts: (shard, layout of samples over its tokens).
-        length: tokens a sample, special tokens included.
-    """
+    """Return how many samples hold 0, 1, … length − 2 ordinary tokens, (L,) int64; reads every token once."""
     special_V = np.zeros(shards.vocab_size, np.bool_)
     special_V[list(shards.special_ids.values())] = True
     samples_L = np.zeros(length - 1, np.int64)
@@ -36,11 +27,6 @@ def count_by_ordinary_tokens(shards: TokenShards, parts: Parts, length: int) -> 
 
 
 def mean_budget(samples_L: np.ndarray, rate: float) -> float:
-    """Return the tokens that masking may predict in a sample, on average.
-
-    Args:
-        samples_L: from `count_by_ordinary_tokens`.
-        rate: share of a sample's ordinary tokens that is predicted.
-    """
+    """Return the tokens that masking may predict in a sample, on average, at a masking rate."""
     budgets_L = np.floor(rate * np.arange(len(samples_L)) + 0.5)
     return float(budgets_L @ samples_L / max(1, samples_L.sum()))

@@ -34,7 +34,7 @@ class MicroBatch:
     size: int
     """Samples."""
     objective: Objective
-    """What it is for."""
+    """Objective that it is for."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,7 @@ RECTANGLES = InputForm()
 
 
 def prepare(batch: Batch, masked: MaskedBatch, kind: str, form: InputForm, objective: Objective) -> MicroBatch:
-    """Return a micro-batch as the model takes it, still on the host.
-
-    Args:
-        batch: before masking.
-        masked: the same batch, masked.
-        kind: of the samples.
-        form: of the model's inputs.
-        objective: what it is for.
-    """
+    """Return a micro-batch as the model takes it, still on the host, of a batch before and after masking."""
     arrays = model_inputs(batch, masked, kind, form, objective)
     inputs = {name: torch.from_numpy(array) for name, array in arrays.items()}
     counts = torch.tensor([batch.tokens, batch.ids_BS.size], dtype=torch.float64)

@@ -18,7 +18,7 @@ class Layout(Protocol):
     """Whether the texts of a sample are strangers, each with a [CLS] of its own, that do not see each other."""
 
     def __len__(self) -> int:
-        """Return N."""
+        """Return N, the number of samples."""
 
     def spans(self, sample: int) -> np.ndarray:
         """Return the first token and the end of each text of a sample, (K, 2) int64."""
@@ -41,11 +41,7 @@ def sums_of(lengths: np.ndarray) -> tuple[int, int]:
 
 
 class Borders:
-    """Samples of one text each that follow each other without a gap.
-
-    Args:
-        borders: (N + 1,) int64 offsets in tokens.
-    """
+    """Samples of one text each that follow each other without a gap; borders are (N + 1,) int64 offsets in tokens."""
 
     apart = False
 
@@ -56,11 +52,9 @@ class Borders:
         return len(self._borders) - 1
 
     def spans(self, sample: int) -> np.ndarray:
-        """Return the sample's only span."""
         return self._borders[None, sample : sample + 2]
 
     def every_span(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the spans of all samples, one each."""
         return np.stack([self._borders[:-1], self._borders[1:]], 1), np.arange(len(self) + 1)
 
     @property
@@ -70,7 +64,6 @@ class Borders:
 
     @property
     def sums(self) -> tuple[int, int]:
-        """Positions that are not padding, and squares of the samples' lengths."""
         return sums_of(self.lengths)
 
 
@@ -80,7 +73,6 @@ class Groups:
     Args:
         pieces_P2: (P, 2) int64 first token and end of each piece, those of a sample side by side.
         first: (N + 1,) int64; the pieces of sample n are first[n] … first[n + 1] − 1.
-        sums: `sums` where it is known already.
     """
 
     apart = True
@@ -92,11 +84,9 @@ class Groups:
         return len(self.first) - 1
 
     def spans(self, sample: int) -> np.ndarray:
-        """Return the spans of the sample's pieces."""
         return np.asarray(self.pieces_P2[self.first[sample] : self.first[sample + 1]])
 
     def every_span(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return all pieces, and where those of each sample begin."""
         return np.asarray(self.pieces_P2), np.asarray(self.first)
 
     @property
@@ -106,7 +96,6 @@ class Groups:
 
     @property
     def sums(self) -> tuple[int, int]:
-        """Positions that are not padding, and squares of the pieces' lengths."""
         return self._sums or sums_of(self.lengths)
 
 
@@ -121,32 +110,22 @@ def contiguous(tokens: int, length: int) -> Borders:
 def full_sentences(sentences: np.ndarray, length: int) -> Borders:
     """Return whole consecutive sentences up to length − 2 tokens, across documents (Liu et al. 2019, section 4.2).
 
-    Args:
-        sentences: int64 offsets of the sentences' first tokens, and the end.
-        length: of a sample; a sentence that does not fit is cut every length − 2 tokens.
+    A sentence that does not fit is cut every length − 2 tokens.
     """
     return Borders(sentence_borders(np.asarray(sentences), length - 2))
 
 
 def doc_sentences(sentences: np.ndarray, documents: np.ndarray, length: int) -> Groups:
-    """Return whole consecutive sentences up to length − 2 tokens, never across documents (Liu et al. 2019, 4.2).
-
-    Args:
-        sentences: as for `full_sentences`.
-        documents: int64 offsets of the documents' first tokens, and the end.
-        length: of a sample.
-    """
+    """Return whole consecutive sentences up to length − 2 tokens, never across documents (Liu et al. 2019, 4.2)."""
     pieces_P2 = document_pieces(np.asarray(sentences), np.asarray(documents), length - 2)
     return Groups(pieces_P2, np.arange(len(pieces_P2) + 1))
 
 
 @numba.njit(cache=True)
 def sentence_borders(sentences: np.ndarray, room: int) -> np.ndarray:
-    """Return the borders of samples made of whole sentences, int64 of shape (samples + 1,).
+    """Return the borders of samples made of whole sentences, int64 of shape (samples + 1,); longer ones are cut.
 
-    Args:
-        sentences: int64 offsets of the sentences' first tokens, and the end; shape (sentences + 1,).
-        room: most tokens a sample can take. A longer sentence is cut every `room` tokens.
+    `sentences`, like the borders, are offsets of first tokens, and the end.
     """
     borders = np.empty(len(sentences) + sentences[-1] // room + 2, np.int64)
     borders[0] = sentences[0]

@@ -46,18 +46,11 @@ def mask_table(tokenizer: Path, special_ids: dict[str, int]) -> MaskTable:
 
 
 class Loader:
-    """Batches of a run as a function of the step.
+    """Batches of a run as a function of the step, by the `plans` that `plan_samples` has written.
 
     Args:
-        settings: the run.
-        tokens: token folder.
-        tokenizer: tokenizer folder.
-        plans: folder that `plan_samples` has written.
-        rank: this process.
-        world: number of processes.
-        first_sample: place in the data at step 0, for a run that branches from another: there it continues, at its own
-            step and with its own batches, behind what that one has seen. Negative when its batches are larger.
-        form: in which the model takes its batches.
+        first_sample: place in the data at step 0 of a branch, which continues behind what its parent has seen. Negative
+            when its batches are larger.
 
     Raises:
         HunminError: the corpus has too few tokens for one sample to train on, or to predict one of them.
@@ -75,7 +68,10 @@ class Loader:
         form: InputForm = RECTANGLES,
     ) -> None:
         shards = TokenShards(tokens)
-        self.settings, self.rank, self.world, self.first_sample = settings, rank, world, first_sample
+        self.settings = settings
+        self.rank = rank
+        self.world = world
+        self.first_sample = first_sample
         self.form = form
         self.table = mask_table(tokenizer, shards.special_ids)
         self.pairs = settings.packing == "sentence-pairs"
@@ -147,9 +143,6 @@ class Loader:
 
         All have the size of a micro-batch, so that no other shape has to be compiled. The last ones are filled up with
         samples that add to no sum: nothing is predicted of them, and `counted_B` is False.
-
-        Args:
-            step: of the run, whose objective they are for.
         """
         size, own = self.settings.micro_batch, self.validation_ids[self.rank :: self.world]
         fill = self.validation_batches * size - len(own)

@@ -39,7 +39,7 @@ class MaskTable:
 
 def mask_batch(
     ids_BS: np.ndarray,
-    barred_BS: np.ndarray,
+    unmaskable_BS: np.ndarray,
     sample_ids_B: np.ndarray,
     epochs_B: np.ndarray,
     table: MaskTable,
@@ -54,23 +54,13 @@ def mask_batch(
     """Return the batch with words masked; each sample's result depends on (seed, its epoch, its id, rate) alone.
 
     The budget of a sample is `rate` × its ordinary tokens, rounded, counted in *tokens*. Words are visited in random
-    order; one that no longer fits is passed over (as in the original BERT code), so the budget is met to within a
-    word and never exceeded. Of a word of more than `max_word_tokens`, one span of so many is taken, anywhere in it (a
-    sample of such words alone may have less than its budget). Each predicted token becomes [MASK], a random ordinary
-    entry, or stays, by its own draw.
+    order; one that no longer fits is passed over (as in the original BERT code), so the budget is met to within a word
+    and never exceeded. Of a word of more than `max_word_tokens`, one span of so many is taken, anywhere in it (a sample
+    of such words alone may have less than its budget). Each predicted token becomes [MASK], a random ordinary entry, or
+    stays, by its own draw.
 
     Args:
-        ids_BS: int64 token ids.
         barred_BS: bool; tokens of words that the sample holds only in part: they are not masked.
-        sample_ids_B: int64 ids of the samples.
-        epochs_B: int64 epoch of each sample.
-        table: the vocabulary's facts.
-        seed: the run's seed.
-        rate: share of ordinary tokens predicted, in (0, 1).
-        mask_share: share of those that become [MASK].
-        random_share: share of those that become a random ordinary entry.
-        whole_word: False treats every token as a word of its own.
-        max_word_tokens: most tokens of a word that are masked, at least 1; None for any number.
         rows: M, at least what the rate needs; None for just that.
     """
     if not 0 < rate < 1:
@@ -87,7 +77,7 @@ def mask_batch(
     if ordinary.size == 0:
         raise ValueError("the vocabulary has no ordinary entries")
     _mask_rows(
-        out, rows_BM, labels_BM, keys, barred_BS, table.continues_V, table.special_V, ordinary,
+        out, rows_BM, labels_BM, keys, unmaskable_BS, table.continues_V, table.special_V, ordinary,
         table.mask_id, rate, mask_share, mask_share + random_share, whole_word, max_word_tokens or length,
     )  # fmt: skip
     return MaskedBatch(out, rows_BM, labels_BM, count * budget)
@@ -131,9 +121,9 @@ def _mask_rows(  # type: ignore[no-untyped-def]
             if taken == budget:
                 break
             state, bits = next_bits(state)
-            other = w + below(bits, words - w)
-            starts[w], starts[other] = starts[other], starts[w]
-            ends[w], ends[other] = ends[other], ends[w]
+            swap = w + below(bits, words - w)
+            starts[w], starts[swap] = starts[swap], starts[w]
+            ends[w], ends[swap] = ends[swap], ends[w]
             size = min(longest, ends[w] - starts[w])
             if taken + size > budget:
                 continue

@@ -12,13 +12,8 @@ _ROUNDS = 6
 def permute(positions: np.ndarray, size: int, key: int) -> np.ndarray:
     """Return where each position goes under a random permutation of range(size), without building it.
 
-    A balanced Feistel network over the smallest even number of bits that covers `size`, with cycle walking:
-    O(1) memory, any element at once (Black and Rogaway 2002, "Ciphers with arbitrary finite domains").
-
-    Args:
-        positions: integers in [0, size), any shape.
-        size: how many elements are permuted, in [1, 2**62].
-        key: 64-bit key of the permutation.
+    A balanced Feistel network over the smallest even number of bits that covers `size` (up to 2**62), with cycle
+    walking: O(1) memory, any element at once (Black and Rogaway 2002, "Ciphers with arbitrary finite domains").
     """
     positions = np.asarray(positions)
     if positions.size and (positions.min() < 0 or positions.max() >= size):
@@ -43,13 +38,7 @@ def permute(positions: np.ndarray, size: int, key: int) -> np.ndarray:
 
 
 class SampleOrder:
-    """Which samples make up the n-th global batch of a run, and which are held out for validation.
-
-    Args:
-        total: number of samples in the token shards.
-        held_out: samples kept for validation; at most a tenth is taken.
-        seed: the run's seed.
-    """
+    """Which samples make up the n-th global batch of a run, and which, a tenth at most, are held out for validation."""
 
     def __init__(self, total: int, held_out: int, seed: int) -> None:
         self.seed = seed

@@ -20,7 +20,7 @@ def write_groups(folder: Path, shard: int, layout: Groups) -> None:
 
 
 def holds_groups(folder: Path, shard: int) -> bool:
-    """Return whether `folder` holds the samples of a shard."""
+    """Return whether `write_groups` has finished a shard in `folder`."""
     return (folder / _name(shard, "sums")).exists()
 
 

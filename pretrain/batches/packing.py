@@ -14,12 +14,7 @@ from pretrain.batches.layouts import Groups, document_pieces
 def packed(documents: np.ndarray, length: int) -> Groups:
     """Return documents packed into samples by best fit, those longer than a sample cut every length − 2 tokens.
 
-    Pieces go, longest first, into the fullest sample that has room for them (best-fit decreasing; Ding et al. 2024,
-    "Fewer Truncations Improve Language Modeling", section 2.2), so only what is longer than a sample is ever cut.
-
-    Args:
-        documents: int64 offsets of the documents' first tokens, and the end; each document ends with its [SEP].
-        length: of a sample.
+    Best-fit decreasing: Ding et al. 2024, "Fewer Truncations Improve Language Modeling", section 2.2.
     """
     documents = np.asarray(documents)
     pieces_P2 = document_pieces(documents, documents, length - 2)
@@ -33,8 +28,7 @@ def packed(documents: np.ndarray, length: int) -> Groups:
 def _best_fit(sizes_P: np.ndarray, length: int):  # type: ignore[no-untyped-def]
     """Return the sample of each piece, (P,) int64, and how many samples there are.
 
-    Samples stand in stacks by the room that is left; to find the fullest one that fits is to look for the first stack
-    that is not empty, so the whole takes P · length steps at most and hardly ever that.
+    Samples stand in stacks by the room that is left; the fullest one that fits is in the first stack that is not empty.
     """
     sample_P = np.empty(len(sizes_P), np.int64)
     below = np.full(len(sizes_P), -1, np.int64)  # of a sample: the next in its stack

@@ -33,12 +33,7 @@ OWN_SHARE = 0.5
 
 
 class Pairs:
-    """The pairs of a shard in one copy of the corpus.
-
-    Args:
-        plan_N4: int64; first token and end of A, first token and end of B.
-        sums: of the pairs' lengths, and of their squares.
-    """
+    """The pairs of a shard in one copy of the corpus; `plan_N4` has first token and end of A, then of B, int64."""
 
     apart = False
 
@@ -49,25 +44,17 @@ class Pairs:
         return len(self._plan)
 
     def spans(self, sample: int) -> np.ndarray:
-        """Return the spans of A and B."""
         return np.asarray(self._plan[sample]).reshape(2, 2)
 
     def every_span(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the spans of all pairs, A and B side by side, and where those of each pair begin."""
         return np.asarray(self._plan).reshape(-1, 2), np.arange(0, 2 * len(self) + 1, 2)
 
 
 def plan_pairs(shards: TokenShards, folder: Path, length: int, copies: int, held_out: int, seed: int) -> None:
-    """Write the pairs of a run into `folder`, which then holds them all; what is there already stays.
+    """Write the pairs of a run into `folder`, of these arguments alone; what is there already stays.
 
-    Args:
-        shards: the token folder.
-        folder: one that belongs to these arguments alone.
-        length: tokens of a sample, special tokens included.
-        copies: times that the corpus is gone through, each with pairs of its own.
-        held_out: about how many pairs the documents of the validation give; at most a tenth of the documents. Where the
-            corpus holds out shards, they are those of all of their documents, and of no others.
-        seed: of all draws.
+    `held_out` is about how many pairs the documents of the validation give; at most a tenth of the documents. Where the
+    corpus holds out shards, they are those of all of their documents, and of no others.
     """
     folder.mkdir(parents=True, exist_ok=True)
     share = min(MOST_HELD_OUT, held_out * length * OWN_SHARE / max(1, shards.total_tokens))
@@ -79,8 +66,8 @@ def plan_pairs(shards: TokenShards, folder: Path, length: int, copies: int, held
         else:
             held_D = _held_out(len(documents) - 1, key_of(seed, 5, shard), share)
         for copy in range(copies):
-            _write(folder / _name("training", copy, shard), sentences, documents, ~held_D, length,
-                   key_of(seed, 6, copy, shard))  # fmt: skip
+            key = key_of(seed, 6, copy, shard)
+            _write(folder / _name("training", copy, shard), sentences, documents, ~held_D, length, key)
         _write(folder / _name("validation", 0, shard), sentences, documents, held_D, length, key_of(seed, 7, shard))
 
 
@@ -105,10 +92,10 @@ def _held_out(documents: int, key: int, share: float) -> np.ndarray:
 
 
 def _write(
-    path: Path, sentences: np.ndarray, documents: np.ndarray, wanted_D: np.ndarray, length: int, key: int
+    path: Path, sentences: np.ndarray, documents: np.ndarray, selected_D: np.ndarray, length: int, key: int
 ) -> None:
     if not path.exists():
-        plan_N4 = draw_pairs(sentences, documents, wanted_D, length - 3, np.uint64(key), RANDOM_SHARE, SHORT_SHARE)
+        plan_N4 = draw_pairs(sentences, documents, selected_D, length - 3, np.uint64(key), RANDOM_SHARE, SHORT_SHARE)
         lengths_N = plan_N4[:, 1] - plan_N4[:, 0] + plan_N4[:, 3] - plan_N4[:, 2] + 3  # [CLS] A [SEP] B [SEP]
         with atomic_write(path.with_suffix(".json")) as text:  # so that a run that resumes need not read the plan
             json.dump(sums_of(lengths_N), text)
@@ -139,25 +126,19 @@ def _segments(sentences, first_sentence, start, end, longest):  # type: ignore[n
 
 
 @numba.njit(cache=True)
-def draw_pairs(sentences, documents, wanted_D, room, key, random_share, short_share):  # type: ignore[no-untyped-def]
+def draw_pairs(sentences, documents, selected_D, room, key, random_share, short_share):  # type: ignore[no-untyped-def]
     """Return the pairs of the wanted documents of a shard, int64 (N, 4): first token and end of A, and of B.
 
-    Args:
-        sentences: int64 offsets of the sentences' first tokens, and the end.
-        documents: int64 offsets of the documents' first tokens, and the end; each document ends with its [SEP].
-        wanted_D: bool.
-        room: most tokens of a pair, at least 2.
-        key: uint64, of all draws.
-        random_share: share of pairs with a random B, of those for which there is a choice.
-        short_share: share of pairs that end at a random smaller size.
+    Sentences and documents are int64 offsets of first tokens, and the end; each document ends with its [SEP]. `room` is
+    the most tokens of a pair, at least 2; `short_share` the share of pairs that end at a random smaller size.
     """
-    wanted = np.flatnonzero(wanted_D & (np.diff(documents) > 1))  # [SEP] alone is no text
+    selected = np.flatnonzero(selected_D & (np.diff(documents) > 1))  # [SEP] alone is no text
     first_sentences = np.searchsorted(sentences, documents[:-1])
     pairs = np.empty((1024, 4), np.int64)
     count = 0
     state = key
-    for place in range(len(wanted)):
-        document = wanted[place]
+    for place in range(len(selected)):
+        document = selected[place]
         offsets = _segments(
             sentences, first_sentences[document], documents[document], documents[document + 1] - 1, room // 2
         )
@@ -189,16 +170,16 @@ def draw_pairs(sentences, documents, wanted_D, room, key, random_share, short_sh
                 pairs[count, 2], pairs[count, 3] = offsets[middle], offsets[after]
                 here = after
             else:
-                other = place
-                if len(wanted) > 1:  # else there is no other document, and B is from this one
+                second = place
+                if len(selected) > 1:  # else there is no other document, and B is from this one
                     state, bits = next_bits(state)
-                    other = below(bits, len(wanted) - 1)
-                    other += other >= place
-                strange = wanted[other]
-                begin, end = documents[strange], documents[strange + 1] - 1
+                    second = below(bits, len(selected) - 1)
+                    second += second >= place
+                second_document = selected[second]
+                begin, end = documents[second_document], documents[second_document + 1] - 1
                 most = room - (offsets[middle] - offsets[here])
                 least = target - (offsets[middle] - offsets[here])
-                first = first_sentences[strange]
+                first = first_sentences[second_document]
                 last = np.searchsorted(sentences, end)  # the sentences of a document lie before its end
                 state, bits = next_bits(state)
                 sentence = first + below(bits, last - first)

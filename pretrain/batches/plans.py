@@ -23,13 +23,7 @@ BY_ORDINARY = "by-ordinary-tokens.json"
 def plan_samples(settings: PretrainSettings, tokens: Path, plans: Path) -> None:
     """Write what is worked out once for a run; one process does this, and what is there already stays.
 
-    These are its sentence pairs or packed documents, and how many ordinary tokens its samples hold, for which all
-    tokens are read once.
-
-    Args:
-        settings: the run.
-        tokens: token folder.
-        plans: folder that belongs to this run's samples alone.
+    These are its sentence pairs or packed documents, and how many ordinary tokens its samples hold.
     """
     shards = TokenShards(tokens)
     plans.mkdir(parents=True, exist_ok=True)
@@ -47,11 +41,9 @@ def plan_samples(settings: PretrainSettings, tokens: Path, plans: Path) -> None:
 
 
 def read_parts(settings: PretrainSettings, shards: TokenShards, plans: Path) -> tuple[Parts, Parts | None]:
-    """Return a run's samples, and those held out where they are drawn apart, by document: those of shards that the
-    corpus holds out, or sentence pairs.
+    """Return a run's samples, and those held out by document: of shards that the corpus holds out, or sentence pairs.
 
-    A shard with several copies comes so many times: its samples have other numbers each time, and so other places in
-    the order and other masks, and each of them comes once an epoch.
+    A shard with several copies comes so many times, with other places in the order and other masks, once each an epoch.
 
     Raises:
         UserError: samples are to be held out of a corpus in which they may come again, and it holds out none itself.

@@ -43,11 +43,5 @@ def rows_for(length: int, rate: float) -> int:
 
 
 def masking_rate(step: int, steps: int, settings: MaskingSettings) -> float:
-    """Return the share of tokens that is predicted at a step: from `rate` at the first to `rate_end` at the last.
-
-    Args:
-        step: index of the optimizer step, from 0.
-        steps: steps of the whole run.
-        settings: both rates.
-    """
+    """Return the share of tokens that is predicted at a step: from `rate` at the first to `rate_end` at the last."""
     return settings.rate + (settings.last_rate - settings.rate) * step / max(1, steps - 1)

@@ -25,7 +25,7 @@ class Batch:
     """int64: tokens without padding."""
     segment_ids_BS: np.ndarray
     """int64: number of the text, from 0, that a position belongs to, special tokens too; −1: padding."""
-    barred_BS: np.ndarray
+    unmaskable_BS: np.ndarray
     """bool: tokens of words that the sample holds only in part."""
     follows_B: np.ndarray
     """bool: there are two texts and the second is what follows the first in its document."""
@@ -53,17 +53,12 @@ def filled(batch: Batch) -> Batch:
 
 
 class SampleSet:
-    """All samples of a token folder, by index.
-
-    Args:
-        shards: the token folder.
-        parts: (shard, layout of samples over its tokens), in order; a shard may come several times.
-        length: tokens a sample, special tokens included.
-        continues_V: bool; True for pieces that continue a word.
-    """
+    """All samples of a token folder, by index."""
 
     def __init__(self, shards: TokenShards, parts: Parts, length: int, continues_V: np.ndarray) -> None:
-        self.length, self._parts, self._continues = length, parts, continues_V
+        self.length = length
+        self._parts = parts
+        self._continues = continues_V
         self._cls, self._sep, self._pad = (shards.special_ids[name] for name in ("cls", "sep", "pad"))
         # as plain arrays: compiled code takes a memory map for another type
         self._tokens = [np.asarray(shards.tokens(i)) for i in range(len(shards.shards))]
@@ -118,12 +113,8 @@ class SampleSet:
 
 
 @numba.njit(cache=True, nogil=True)
-def _lay_out(tokens_T, spans_K2, continues_V, cls, sep, apart, ids_S, texts_S, barred_S):  # type: ignore[no-untyped-def]
-    """Write a sample into its row and return the positions it takes: [CLS] text [SEP] (text [SEP])….
-
-    Args:
-        apart: every text has a [CLS] of its own.
-    """
+def _lay_out(tokens_T, spans_K2, continues_V, cls, sep, apart, ids_S, texts_S, unmaskable_S):  # type: ignore[no-untyped-def]
+    """Write a sample into its row and return the positions it takes: [CLS] text [SEP] (text [SEP])…."""
     at = 0
     for text in range(len(spans_K2)):
         begin = at
@@ -138,11 +129,11 @@ def _lay_out(tokens_T, spans_K2, continues_V, cls, sep, apart, ids_S, texts_S, b
             inner = at - 1
             while inner > at - (end - start) and continues_V[ids_S[inner]]:
                 inner -= 1
-            barred_S[inner:at] = True
+            unmaskable_S[inner:at] = True
         if start > 0:  # a text that begins with the rest of a word
             inner = at - (end - start)
             while inner < at and continues_V[ids_S[inner]]:
-                barred_S[inner] = True
+                unmaskable_S[inner] = True
                 inner += 1
         ids_S[at] = sep
         at += 1

@@ -34,12 +34,6 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
 
     A branch counts its steps on from the parent's, so the schedule of a learning rate continues where it stood.
 
-    Args:
-        path: the parent's checkpoint, a step-* folder.
-        tree: the branch's settings, see `dump_settings`.
-        settings: the same.
-        tokens: token folder.
-
     Raises:
         UserError: it is no whole checkpoint, of other data or another model, or it has no steps left to go.
     """

@@ -44,15 +44,6 @@ def save_checkpoint(
 ) -> Path:
     """Write the checkpoint of `step` and return its folder; every process calls this, and only the first one writes.
 
-    Args:
-        engine: holds weights and optimizer state.
-        folder: where checkpoints stand.
-        step: optimizer steps done.
-        metadata: of the run (fingerprint of settings and data, tokens seen …).
-        keep_last: how many checkpoints to keep; older ones go after this one is complete.
-        keep_every: steps of which every multiple's checkpoint stays nevertheless.
-        beside: files that are copied into it.
-
     Raises:
         DiskFullError: no space; earlier checkpoints stay.
     """
@@ -87,20 +78,15 @@ def load_weights(checkpoint: Path, hf_model: torch.nn.Module) -> None:
     put_weights(load_file(checkpoint / WEIGHTS), hf_model, str(checkpoint))
 
 
-def put_weights(held: dict[str, torch.Tensor], hf_model: torch.nn.Module, source: str) -> None:
-    """Put weights into a model of transformers.
-
-    Args:
-        held: by the names of transformers, each once: tied ones under their first name.
-        hf_model: the model.
-        source: where they come from, for the message.
+def put_weights(weights: dict[str, torch.Tensor], hf_model: torch.nn.Module, source: str) -> None:
+    """Put weights into a model of transformers, by its names, each once: tied ones under their first name.
 
     Raises:
         HunminError: they are not those of this model.
     """
-    wanted = dict(hf_model.named_parameters())
-    missing, unexpected = sorted(wanted.keys() - held.keys()), sorted(held.keys() - wanted.keys())
-    shapes = [name for name in wanted.keys() & held.keys() if wanted[name].shape != held[name].shape]
+    parameters = dict(hf_model.named_parameters())
+    missing, unexpected = sorted(parameters.keys() - weights.keys()), sorted(weights.keys() - parameters.keys())
+    shapes = [name for name in parameters.keys() & weights.keys() if parameters[name].shape != weights[name].shape]
     if missing or unexpected or shapes:
         raise HunminError(
             f"{source}: weights missing {missing[:3]}, unexpected {unexpected[:3]}, of another shape {shapes[:3]}",
@@ -108,16 +94,16 @@ def put_weights(held: dict[str, torch.Tensor], hf_model: torch.nn.Module, source
             "use the recipe that it was trained with",
         )
     with torch.no_grad():
-        for name, weight in wanted.items():
-            weight.copy_(held[name])
+        for name, weight in parameters.items():
+            weight.copy_(weights[name])
 
 
 def load_optimizer(checkpoint: Path) -> OptimizerState:
-    """Return the optimizer's state of a checkpoint, whole."""
-    held = load_file(checkpoint / OPTIMIZER)
-    updates = int(held.pop("updates"))
+    """Return the optimizer's state of a checkpoint, gathered from all shards."""
+    tensors = load_file(checkpoint / OPTIMIZER)
+    updates = int(tensors.pop("updates"))
     moments: dict[str, dict[str, torch.Tensor]] = {}
-    for key, value in held.items():
+    for key, value in tensors.items():
         moment, _, name = key.partition("/")
         moments.setdefault(moment, {})[name] = value
     return OptimizerState(updates, moments)

@@ -32,14 +32,14 @@ def step_folder(folder: Path, step: int) -> Path:
 
 def complete_checkpoints(folder: Path) -> list[tuple[int, Path]]:
     """Return (step, folder) of every whole checkpoint, ascending; what is damaged is passed over with a warning."""
-    found = []
+    checkpoints = []
     for path in _numbered(folder):
         saved = _metadata(path)
         if missing := _missing_files(path, saved):
             say(f"warning: checkpoint {path.name} is passed over: {missing[0]} is damaged or missing", style="yellow")
             continue
-        found.append((int(saved["step"]), path))
-    return found
+        checkpoints.append((int(saved["step"]), path))
+    return checkpoints
 
 
 def last_checkpoint(folder: Path) -> tuple[int, Path]:
@@ -53,8 +53,9 @@ def last_checkpoint(folder: Path) -> tuple[int, Path]:
     if missing:
         raise HunminError(
             f"{numbered[-1] if numbered else folder}/{missing[0]} is damaged or missing",
-            "finished training is exported from its last checkpoint", "restore the file from a copy",
-        )  # fmt: skip
+            "finished training is exported from its last checkpoint",
+            "restore the file from a copy",
+        )
     return int(_metadata(numbered[-1])["step"]), numbered[-1]
 
 
@@ -77,9 +78,10 @@ def _missing_files(path: Path, saved: dict[str, Any]) -> list[str]:
     if not saved:
         return [METADATA]
     return [
-        name for name, (size, _) in saved["files"].items()
+        name
+        for name, (size, _) in saved["files"].items()
         if not (path / name).is_file() or (path / name).stat().st_size != size
-    ]  # fmt: skip
+    ]
 
 
 def read_metadata(path: Path) -> dict[str, Any] | None:
@@ -97,12 +99,7 @@ def write_metadata(path: Path, metadata: dict[str, Any]) -> None:
 
 
 def damaged_files(path: Path, saved: dict[str, Any] | None = None) -> list[str]:
-    """Return the files of a checkpoint that do not hold what its metadata says: all of them are read.
-
-    Args:
-        path: the checkpoint.
-        saved: its metadata, which are read where they are not given; they are a file of it, too.
-    """
+    """Return the files of a checkpoint that do not hold what its metadata, one of them, says: all are read."""
     saved = _metadata(path) if saved is None else saved
     if not saved:
         return [METADATA]
@@ -128,20 +125,13 @@ def tokens_fingerprint(tokens: Path) -> str:
 
 
 def newest_checkpoint(folder: Path) -> tuple[Path | None, dict[str, Any]]:
-    """Return the checkpoint that a run resumes from and its metadata, (None, {}) where there is none; see
-    `newest_sound`."""
+    """Return the checkpoint to resume from (`newest_sound`) and its metadata, (None, {}) where there is none."""
     path = newest_sound(_numbered(folder), damaged_files)
     return (path, _metadata(path)) if path else (None, {})
 
 
 def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) -> None:
-    """Refuse a checkpoint that is not of the run that continues.
-
-    Args:
-        path: the checkpoint.
-        saved: its metadata.
-        metadata: of the run: `fingerprint`, `settings`, `tokens_fingerprint` and `dtype`, the type that it computes in
-            here.
+    """Refuse a checkpoint that is not of the run whose `metadata` (`fingerprint`, `settings`, `dtype` …) are given.
 
     Raises:
         UserError: it was made by other settings or another corpus, or in another numeric type.

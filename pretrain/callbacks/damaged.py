@@ -9,19 +9,15 @@ from common.errors import UserError
 from common.files import free_name
 from common.progress import say
 
-APART = "damaged"
+DAMAGED = "damaged"
 """Folder, beside the checkpoints, of those that a run could not resume from."""
 
 
 def newest_sound(checkpoints: Sequence[Path], damaged_files: Callable[[Path], list[str]]) -> Path | None:
     """Return the last checkpoint whose bytes are those that were written, None where there is none at all.
 
-    Later ones are moved into the folder `APART`: the run that resumes writes checkpoints of their steps, and counts
+    Later ones are moved into the folder `DAMAGED`: the run that resumes writes checkpoints of their steps, and counts
     those that it keeps.
-
-    Args:
-        checkpoints: ascending, of one run that is at work here.
-        damaged_files: returns the files of a checkpoint that are damaged; all are read.
 
     Raises:
         UserError: all of them are damaged; they stay where they are.
@@ -30,8 +26,8 @@ def newest_sound(checkpoints: Sequence[Path], damaged_files: Callable[[Path], li
     for path in reversed(checkpoints):
         files = damaged_files(path)
         if not files:
-            for other, file in damaged:
-                _set_apart(other, file)
+            for damaged_path, file in damaged:
+                _quarantine(damaged_path, file)
             return path
         damaged.append((path, files[0]))
     if damaged:
@@ -44,10 +40,12 @@ def newest_sound(checkpoints: Sequence[Path], damaged_files: Callable[[Path], li
     return None
 
 
-def _set_apart(path: Path, file: str) -> None:
-    folder = path.parent / APART
+def _quarantine(path: Path, file: str) -> None:
+    folder = path.parent / DAMAGED
     folder.mkdir(exist_ok=True)
     target = free_name(folder / path.name)
     path.rename(target)
-    say(f"warning: checkpoint {path.name} is passed over: {file} is damaged or was changed; it is kept as {target}",
-        style="yellow")  # fmt: skip
+    say(
+        f"warning: checkpoint {path.name} is passed over: {file} is damaged or was changed; it is kept as {target}",
+        style="yellow",
+    )

@@ -1,8 +1,8 @@
 """Which batches may change the weights, and by how much: decided on the device, so that the host waits for nothing.
 
 A batch is skipped when its loss is not finite, spikes above the running mean, or has a gradient that is not finite; one
-in which nothing is predicted, which short texts may give, changes nothing and counts as no fault. In
-fp16 a gradient that is not finite halves the loss scale instead of counting against the batch.
+in which nothing is predicted, which short texts may give, changes nothing and counts as no fault. In fp16 a gradient
+that is not finite halves the loss scale instead of counting against the batch.
 """
 
 from __future__ import annotations
@@ -50,28 +50,23 @@ class GuardFigures(NamedTuple):
     faults: int
     """Batches skipped for their own sake."""
     skipped: list[int]
-    """Steps of those, the first `max_skipped` + 1 of them."""
+    """Steps of the faults, the first `max_skipped` + 1 of them."""
     last: str
     """What became of the last batch: "accepted", "overflow" or "fault"."""
     gradient_norm: float
-    """Of the last batch, over all weights, before clipping."""
+    """Gradient norm of the last batch, over all weights, before clipping."""
 
 
 class StepGuard:
-    """Judges the steps of a run, one after the other.
-
-    Args:
-        settings: the run.
-        scaled: whether the loss is scaled (fp16).
-        device: where it all stays.
-        saved: what `state` returned; None at the beginning of a run.
-    """
+    """Judges the steps of a run, one after the other, from a checkpoint's figures (`saved`) on."""
 
     def __init__(
         self, settings: PretrainSettings, scaled: bool, device: torch.device, saved: dict[str, Any] | None = None
     ) -> None:
         saved = saved or {}
-        self._spike, self._clip, self._scaled = settings.spike, settings.optimizer.max_grad_norm, scaled
+        self._spike = settings.spike
+        self._clip = settings.optimizer.max_grad_norm
+        self._scaled = scaled
 
         def number(value: float, dtype: torch.dtype = torch.float64) -> Tensor:
             return torch.full((), value, dtype=dtype, device=device)
@@ -83,10 +78,10 @@ class StepGuard:
         self._clean = number(saved.get("clean_steps", 0))
         self._overflows, self._faults = number(saved.get("overflows", 0)), number(saved.get("faults", 0))
         self._last, self._norm = number(0), number(0)
-        held = list(saved.get("skipped", []))[: settings.max_skipped + 1]
-        held += [-1] * (settings.max_skipped + 1 - len(held))
-        self._skipped = torch.tensor(held, dtype=torch.float64).to(device)
-        self._places = torch.arange(len(held), dtype=torch.float64, device=device)
+        skipped = list(saved.get("skipped", []))[: settings.max_skipped + 1]
+        skipped += [-1] * (settings.max_skipped + 1 - len(skipped))
+        self._skipped = torch.tensor(skipped, dtype=torch.float64).to(device)
+        self._places = torch.arange(len(skipped), dtype=torch.float64, device=device)
 
     def restart(self) -> None:
         """Forget the running mean: the losses of another objective follow. Nothing waits for the device."""
@@ -94,12 +89,9 @@ class StepGuard:
 
     @torch.no_grad()
     def judge(self, step: int | Tensor, loss: Tensor, norm: Tensor) -> Verdict:
-        """Return what becomes of a step, and take note of it.
+        """Return what becomes of a step, and take note of it; `loss` is without the loss scale, `norm` with it.
 
-        Args:
-            step: its number; on the device, where a number that changes would have a kernel compiled anew.
-            loss: mean over the predicted tokens of all processes (plus that of pairs), without the loss scale.
-            norm: of the gradient of the scaled loss.
+        The step's number is on the device where a number that changes would have a kernel compiled anew.
         """
         norm = norm / self.scale
         empty = (loss == 0) & (norm == 0)
@@ -130,7 +122,6 @@ class StepGuard:
         packed = torch.cat([torch.stack([value.double() for value in scalars]), self._skipped]).tolist()
         average, scale, clean, overflows, faults, last, norm = packed[: len(scalars)]
         skipped = [int(step) for step in packed[len(scalars) :] if step >= 0]
-        return GuardFigures(
-            None if average != average else average, scale, int(clean), int(overflows), int(faults), skipped,
-            ("accepted", "overflow", "fault")[int(last)], norm,
-        )  # fmt: skip
+        mean = None if average != average else average
+        outcome = ("accepted", "overflow", "fault")[int(last)]
+        return GuardFigures(mean, scale, int(clean), int(overflows), int(faults), skipped, outcome, norm)

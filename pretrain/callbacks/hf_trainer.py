@@ -27,33 +27,25 @@ CODE = "code.json"
 
 
 class Follow(TrainerCallback):
-    """Metrics and progress on the first process; a stop at the end of a step in which any process was asked.
-
-    Args:
-        name: of the work, on its progress bar.
-        s: its settings, with `tracking`, `wandb` and `wandb_project`.
-        out: the run's folder.
-        stop: set by a stop signal.
-        resumed: steps done before.
-        steps: of the whole run.
-        first: whether this is the first process.
-        cure: what to do where the loss is not finite.
-    """
+    """Metrics and progress on the first process; a stop at the end of a step in which any process was asked."""
 
     def __init__(
         self, name: str, s: Any, out: Path, stop: StopFlag, resumed: int, steps: int, first: bool, cure: str
     ) -> None:
-        self.stop, self.stopped, self.log, self.cure = stop, False, None, cure
+        self.stop = stop
+        self.stopped = False
+        self.log = None
+        self.cure = cure
         if first:
             self.bar = ProgressBar(name, steps, "steps", resumed).__enter__()
             self.log = MetricsLog(out / "logs", resumed, s, dump_settings(s, drop="secret"))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Agree on a stop. A checkpoint ends a window of the log, so that a resumed run has the same lines."""
-        asked = torch.tensor(float(self.stop.asked), device=args.device)
+        stop_votes = torch.tensor(float(self.stop.asked), device=args.device)
         if args.world_size > 1:
-            torch.distributed.all_reduce(asked)
-        if asked and state.global_step < state.max_steps:
+            torch.distributed.all_reduce(stop_votes)
+        if stop_votes and state.global_step < state.max_steps:
             self.stopped = control.should_save = control.should_training_stop = True
         control.should_log |= control.should_save
 
@@ -68,7 +60,6 @@ class Follow(TrainerCallback):
             self.bar.advance(state.global_step - self.bar.done, note)
 
     def on_train_end(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
-        """Close log and progress."""
         if self.log:
             self.bar.advance(state.global_step - self.bar.done)
             self.bar.__exit__(None, None, None)
@@ -105,19 +96,16 @@ class WholeCheckpoints(Trainer):
 def begin_or_resume(arguments: TrainingArguments, identity: object, fixed: str) -> tuple[int, Path | None]:
     """Return steps and folder of the checkpoint to resume from, (0, None) at a start, which is marked.
 
-    Args:
-        arguments: of the Trainer.
-        identity: what a resumed run must share with its beginning, as JSON values.
-        fixed: its parts in words.
-
     Raises:
-        UserError: the checkpoint is of a run with another identity, or the processes run different code.
+        UserError: the checkpoint is of a run with another `identity` (in words `fixed`), or processes' code differs.
     """
-    folder, own, code = Path(arguments.output_dir), settings_hash(identity), versions_of(TRAINER)
-    told: list[Any] = [(socket.gethostname(), code)] * arguments.world_size
+    folder = Path(arguments.output_dir)
+    own = settings_hash(identity)
+    code = versions_of(TRAINER)
+    versions: list[Any] = [(socket.gethostname(), code)] * arguments.world_size
     if arguments.world_size > 1:
-        torch.distributed.all_gather_object(told, told[0])
-    refuse(difference(told))
+        torch.distributed.all_gather_object(versions, versions[0])
+    refuse(difference(versions))
     with arguments.distributed_state.main_process_first():
         done, checkpoint = newest_checkpoint(folder)
     if checkpoint and (folder / "run").read_text() != own:

@@ -11,18 +11,12 @@ import torch
 
 
 class LogWindow:
-    """Sums and seconds since the last line; batches that were skipped count for nothing.
-
-    Args:
-        device: of the steps' totals.
-        names: of these.
-        saved: what `state` returned; {} at the beginning of a run.
-    """
+    """Sums and seconds since the last line, from a checkpoint's metadata on; skipped batches count for nothing."""
 
     def __init__(self, device: torch.device, names: tuple[str, ...], saved: dict[str, Any]) -> None:
-        held = saved.get("window", {})
+        sums = saved.get("window", {})
         self._names = names
-        self._sums = torch.tensor([held.get(name, 0.0) for name in names], dtype=torch.float64, device=device)
+        self._sums = torch.tensor([sums.get(name, 0.0) for name in names], dtype=torch.float64, device=device)
         self._timed = torch.zeros_like(self._sums)
         self.tokens = int(saved.get("tokens_logged", 0))
         """Tokens of the run up to the last line."""
@@ -52,11 +46,7 @@ class LogWindow:
         return {"tokens": self.tokens + tokens, "tokens_logged": self.tokens, "window": sums}
 
     def line(self, means: Callable[[Mapping[str, float]], dict[str, float]]) -> dict[str, Any]:
-        """Return the figures since the last line and begin anew; waits for the device.
-
-        Args:
-            means: totals → loss and what else is said of them.
-        """
+        """Return the figures since the last line, and loss and more by `means` of the totals; waits for the device."""
         sums, timed = torch.stack([self._sums, self._timed]).tolist()
         seconds = time.perf_counter() - self._began  # after the device has done it all
         total, within = (dict(zip(self._names, values, strict=True)) for values in (sums, timed))

@@ -23,12 +23,6 @@ STARTS = "starts.jsonl"
 class MetricsLog:
     """Appends rows to `metrics.jsonl`, and hands them to trackers; on resume, rows after the resumed step are cut off.
 
-    Args:
-        folder: folder for logs; trackers write below it too.
-        resumed_step: optimizer steps the run already has.
-        s: settings with `tracking`, `wandb` and `wandb_project`.
-        config: what trackers show as the run's configuration.
-
     Raises:
         UserError: a tracker's package is not installed.
     """
@@ -37,34 +31,29 @@ class MetricsLog:
         require_trackers(s)
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "metrics.jsonl"
-        kept = [row for row in read_metrics(self.path) if row["step"] <= resumed_step] if resumed_step else []
+        rows = [row for row in read_metrics(self.path) if row["step"] <= resumed_step] if resumed_step else []
         with atomic_write(self.path) as stream:  # a kill must not cost the rows so far
-            stream.writelines(json.dumps(row) + "\n" for row in kept)
+            stream.writelines(json.dumps(row) + "\n" for row in rows)
         self._stream: IO[str] = self.path.open("a", encoding="utf-8")
         self._trackers = start_trackers(s, folder, resumed_step, config)
 
     def log(self, row: dict[str, Any]) -> None:
-        """Write one row; it must hold "step".
-
-        Raises:
-            DiskFullError: no space.
-        """
+        """Write one row, which has a "step"; DiskFullError where there is no space."""
         with disk_errors(self.path):
             self._stream.write(json.dumps(row) + "\n")
             self._stream.flush()
         values = {name: value for name, value in row.items() if name != "step"}
-        self._tell(lambda tracker: tracker.log(values, step=row["step"]))
+        self._on_each_tracker(lambda tracker: tracker.log(values, step=row["step"]))
 
     def close(self) -> None:
         """Flush and end the trackers' runs."""
         self._stream.close()
-        self._tell(lambda tracker: tracker.finish())
+        self._on_each_tracker(lambda tracker: tracker.finish())
 
-    def _tell(self, what: Callable[[Tracker], object]) -> None:
-        """Have each tracker do something; one that fails is given up."""
+    def _on_each_tracker(self, call: Callable[[Tracker], object]) -> None:
         for name, tracker in list(self._trackers.items()):
             try:
-                what(tracker)
+                call(tracker)
             except Exception as error:
                 del self._trackers[name]
                 fault = f"{name} failed ({type(error).__name__})"
@@ -72,14 +61,7 @@ class MetricsLog:
 
 
 def note_start(folder: Path, step: int, processes: int, changed: Sequence[str] = ()) -> None:
-    """Append a line to starts.jsonl, and warn of other code.
-
-    Args:
-        folder: for logs.
-        step: after which training begins or resumes.
-        processes: that train.
-        changed: how the code differs from that which wrote the checkpoint; see `common.code.code_changes`.
-    """
+    """Append a line to starts.jsonl, and warn of code that is not that of the checkpoint (`code_changes`)."""
     row: dict[str, Any] = {"time": datetime.now(timezone.utc).isoformat(timespec="seconds"), "step": step}
     row |= {"processes": processes, **({"changed": list(changed)} if changed else {})}
     if changed:
@@ -95,8 +77,7 @@ def read_figures(path: Path) -> list[dict[str, Any]]:
 
 
 def check_figures(row: dict[str, Any]) -> None:
-    """Raise a ValueError where a row of a metrics file has a negative figure, or an accuracy above 1; NaN and infinity
-    are of batches that went wrong."""
+    """Raise a ValueError where a row has a negative figure, or an accuracy above 1; NaN and infinity are allowed."""
     known = {key: value for key, value in row.items() if value not in (math.inf, -math.inf) and value == value}
     check_numbers(known, lambda key: SHARE if key.endswith("accuracy") else None)
 

@@ -41,14 +41,7 @@ def require_trackers(s: Any) -> None:
 
 
 def start_trackers(s: Any, folder: Path, resumed_step: int, config: dict[str, Any]) -> dict[str, Tracker]:
-    """Return the trackers by name; one that cannot start is left out, and said.
-
-    Args:
-        s: settings with `tracking`, `wandb` and `wandb_project`.
-        folder: for logs.
-        resumed_step: optimizer steps the run already has.
-        config: of the run; secrets in it are masked.
-    """
+    """Return the trackers that settings ask for, by name; one that cannot start is left out with a warning."""
     os.environ.setdefault("WANDB_SILENT", "true")
     shown = masked_tree(config)
     starts: dict[str, Callable[[], Tracker]] = {
@@ -67,26 +60,25 @@ def start_trackers(s: Any, folder: Path, resumed_step: int, config: dict[str, An
 
 
 def _start_wandb(folder: Path, mode: str, project: str, config: Any) -> Any:
-    """Return a wandb run, online only when the user is logged in."""
     import wandb
 
     chosen = os.environ.get("WANDB_MODE")
     if chosen is None:
         logged_in = bool(os.environ.get("WANDB_API_KEY")) or _has_netrc_login()
         chosen = "online" if mode != "offline" and logged_in else "offline"
-    settings = wandb.Settings(silent=True, console="off", init_timeout=30, **_private(wandb.Settings))
+    settings = wandb.Settings(silent=True, console="off", init_timeout=30, **_privacy_options(wandb.Settings))
     return wandb.init(
         project=project, dir=str(folder), config=config, mode=chosen, settings=settings,  # type: ignore[arg-type]
         id=_run_id(folder), resume="allow",
     )  # fmt: skip
 
 
-def _private(settings: Any) -> dict[str, Any]:
+def _privacy_options(settings: Any) -> dict[str, Any]:
     """Return the settings by which wandb sends what it is told and nothing else: no command line, machine or code."""
     switches = ("x_disable_stats", "x_disable_meta", "x_disable_machine_info", "disable_git", "disable_code")
-    wanted: dict[str, Any] = dict.fromkeys((*switches, "disable_job_creation"), True)
-    wanted |= {"save_code": False, "x_save_requirements": False, "host": "", "program": ""}
-    return {name: value for name, value in wanted.items() if name in settings.model_fields}
+    options: dict[str, Any] = dict.fromkeys((*switches, "disable_job_creation"), True)
+    options |= {"save_code": False, "x_save_requirements": False, "host": "", "program": ""}
+    return {name: value for name, value in options.items() if name in settings.model_fields}
 
 
 def _run_id(folder: Path) -> str:

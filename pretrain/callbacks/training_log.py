@@ -16,7 +16,7 @@ from pretrain.objectives.objective import Objective
 from pretrain.setup import Run
 
 
-class Journal:
+class TrainingLog:
     """Metrics and progress of a run, kept by its first process; a context that closes both."""
 
     def __init__(self, run: Run, out: Path) -> None:
@@ -41,7 +41,7 @@ class Journal:
         note_start(out / "logs", run.step, run.process.world, changed)
         self._bar = ProgressBar("pretrain", settings.steps, "steps", run.step)
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> TrainingLog:
         self._bar.__enter__()
         return self
 
@@ -54,14 +54,7 @@ class Journal:
         self._bar.advance()
 
     def write(self, done: int, lr: float, figures: dict[str, Any], guard: GuardFigures) -> None:
-        """Write a line of the log.
-
-        Args:
-            done: steps.
-            lr: of the last one.
-            figures: of the window that ends with it.
-            guard: figures of the guard.
-        """
+        """Write a line of the log: the figures of the window that ends with step `done`, and the guard's."""
         s = self._settings
         objective, named = self._learned(done)
         rate = objective.rate(s, done - 1)
@@ -88,7 +81,7 @@ class Journal:
         self._bar.advance(0, note)
 
     def write_validation(self, done: int, figures: dict[str, float]) -> None:
-        """Write what the held-out samples gave after so many steps."""
+        """Write the figures of the held-out samples after so many steps."""
         _, named = self._learned(done)
         self._log.log({"step": done, **named, **{f"validation_{name}": value for name, value in figures.items()}})
 

@@ -12,7 +12,7 @@ from common.settings import settings_hash
 from pretrain.callbacks.damaged import newest_sound
 
 PREFIX = "checkpoint-"
-"""Of the names that the Trainer gives its checkpoints: checkpoint-STEP."""
+"""Prefix of the names that the Trainer gives its checkpoints: checkpoint-STEP."""
 STAGE, DIGEST = "checkpoint", "digest"
 """Name in a checkpoint's manifest, and the count that is a hash of all else in it."""
 
@@ -24,8 +24,7 @@ def finish_checkpoint(path: Path) -> None:
 
 
 def newest_checkpoint(folder: Path) -> tuple[int, Path | None]:
-    """Return steps and folder of the checkpoint that a run resumes from, (0, None) where none was finished; unfinished
-    ones are removed. See `newest_sound`."""
+    """Return steps and folder of the checkpoint to resume from (`newest_sound`), (0, None) where there is none."""
     finished = {path: step for step, path in finished_checkpoints(folder)}
     path = newest_sound([*finished], damaged_files)
     return (finished[path], path) if path else (0, None)

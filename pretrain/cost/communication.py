@@ -28,7 +28,7 @@ NETWORK = 25e9
 
 @dataclass(frozen=True)
 class Link:
-    """What bytes travel over."""
+    """A connection between devices or nodes."""
 
     bandwidth: float
     """Bytes a second in one direction."""
@@ -43,9 +43,9 @@ class Cluster:
     devices: int
     nodes: int
     inside: Link
-    """Of a device to the others of its node."""
+    """Link of a device to the others of its node."""
     between: Link
-    """Of a node to the others; its devices share it."""
+    """Link of a node to the others; its devices share it."""
 
     @property
     def in_node(self) -> int:
@@ -54,13 +54,7 @@ class Cluster:
 
 
 def all_reduce(size: float, cluster: Cluster, calls: int = 1) -> float:
-    """Return the seconds in which every device has the sum of what all of them hold.
-
-    Args:
-        size: bytes that a device holds, over all calls.
-        cluster: the devices.
-        calls: in how many pieces it goes; each costs the latency anew.
-    """
+    """Return the seconds in which every device has the sum of all; each of the `calls` costs the latency anew."""
     return 2 * reduce_scatter(size, cluster, calls)
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from common.errors import UserError, nearest
 
 GPUS_IN_NODE = 8
-"""As the vendors' own machines have."""
+"""GPUs in a node of the vendors' own machines."""
 CHIPS_IN_POD = 256
 """TPU chips that one interconnect joins, at least."""
 
@@ -43,7 +43,7 @@ class Device:
 
 def _gpu(
     name: str, tflops: float, tflops_fp32: float, gigabytes: float, link: float, reached: float, bf16: bool = True
-) -> Device:  # fmt: skip
+) -> Device:
     return Device(name, "gpu", tflops * 1e12, tflops_fp32 * 1e12, gigabytes * 1e9, link * 1e9, reached, bf16=bf16)
 
 
@@ -93,10 +93,10 @@ slower in proportion."""
 
 @dataclass(frozen=True)
 class Named:
-    """What a name stands for."""
+    """A device, or a slice of several, by name."""
 
     name: str
-    """As it was given, in its usual spelling."""
+    """Name in its usual spelling."""
     device: Device
     count: int = 1
     """Devices of one such thing: 4 of a "TPU v4-8", 1 of an "H100"."""
@@ -122,8 +122,8 @@ def named_device(name: str) -> Named:
             f"unknown device '{name}'{nearest(name, list(DEVICES))}",
             f"known devices: {', '.join(DEVICES)}; of TPUs slices, too, such as 'TPU v4-8'",
         )
-    count, rest = divmod(int(slice_[2]), known.cores)
-    if rest or not count:
+    count, remainder = divmod(int(slice_[2]), known.cores)
+    if remainder or not count:
         raise UserError(
             f"there is no slice '{name}'",
             f"the number in its name counts {'cores, 2 a chip' if known.cores > 1 else 'chips'}",

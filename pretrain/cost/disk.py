@@ -9,7 +9,7 @@ from pretrain.optim.registry import OPTIMIZERS
 from pretrain.settings import PretrainSettings
 
 BYTES = 4
-"""Of a weight and of a number of the optimizer's state, fp32."""
+"""Bytes of a weight and of a number of the optimizer's state, fp32."""
 UINT16_VOCABULARY = 1 << 16
 """Largest vocabulary whose token ids take 2 bytes (`tokenizer.shards`)."""
 
@@ -19,25 +19,25 @@ class Disk:
     """Bytes on disk."""
 
     checkpoint: int
-    """One of them."""
+    """Bytes of one checkpoint."""
     checkpoints: int
-    """All of them when they are most, just before the last one of those not kept is removed."""
+    """Bytes of all when they are most, just before the last one of those not kept is removed."""
     export: int
     tokens: int | None
     """Token shards; None while it is not known how many tokens there are."""
 
     @property
     def total(self) -> int:
-        """All that is known."""
+        """Bytes of all that is known."""
         return self.checkpoints + self.export + (self.tokens or 0)
 
 
 def disk(settings: PretrainSettings, vocab_size: int, parameters: int, corpus_tokens: int | None) -> Disk:
-    """Return the disk that a run takes."""
-    one = BYTES * (parameters + OPTIMIZERS[settings.optimizer.type].state_numbers(settings, parameters))
+    """Return the disk that a run takes at its fullest."""
+    checkpoint = BYTES * (parameters + OPTIMIZERS[settings.optimizer.type].state_numbers(settings, parameters))
     return Disk(
-        checkpoint=one,
-        checkpoints=most_checkpoints(settings) * one,
+        checkpoint=checkpoint,
+        checkpoints=most_checkpoints(settings) * checkpoint,
         export=BYTES * parameters,
         tokens=None if corpus_tokens is None else corpus_tokens * token_bytes(vocab_size),
     )
@@ -49,10 +49,7 @@ def token_bytes(vocab_size: int) -> int:
 
 
 def most_checkpoints(settings: PretrainSettings) -> int:
-    """Return how many checkpoints there are at once at most.
-
-    They are written every `checkpoint_every` steps and after the last one; a new one is whole before an old one goes.
-    """
+    """Return how many checkpoints there are at once at most: a new one is whole before an old one goes."""
     steps, every, for_good = settings.steps, settings.checkpoint_every, settings.keep_every
     stay = steps // math.lcm(every, for_good) if for_good else 0
     return min(-(-steps // every), stay + settings.keep_last + 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 BYTES_PER_TOKEN = 4.7
-"""Of Korean UTF-8 text in a vocabulary of 32,000 entries; of the embedded sample 4.8."""
+"""Bytes a token of Korean UTF-8 text in a vocabulary of 32,000 entries; of the embedded sample 4.8."""
 EPOCHS = 40
 """Epochs of a new recipe at most: BERT's (Devlin et al., 2019, A.2)."""
 MANY = 100

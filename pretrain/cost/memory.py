@@ -93,11 +93,11 @@ class Memory:
     head: float
     """Predicted rows, logits, and the gradient of the vocabulary's weights."""
     gaps: float
-    """Between what is in use, on a CPU."""
+    """Free bytes between allocations, on a CPU."""
 
     @property
     def total(self) -> float:
-        """All parts."""
+        """Bytes of all parts together."""
         return float(sum(getattr(self, part.name) for part in fields(self)))
 
     @property
@@ -109,16 +109,7 @@ class Memory:
 def memory(
     settings: PretrainSettings, vocab_size: int, parameters: int, devices: int, arithmetic: Arithmetic, engine: str
 ) -> Memory:
-    """Return what a device holds.
-
-    Args:
-        settings: the run; its `micro_batch` and `gradient_checkpointing` count.
-        vocab_size: entries of the vocabulary.
-        parameters: of the model.
-        devices: that share the run.
-        arithmetic: how they compute.
-        engine: "torch" or "deepspeed".
-    """
+    """Return the bytes that a device holds at the fullest moment of a step; `engine` is "torch" or "deepspeed"."""
     p, stage = float(parameters), settings.zero_stage
     accumulates = settings.global_batch > settings.micro_batch * devices
     states = float(OPTIMIZERS[settings.optimizer.type].state_numbers(settings, parameters))
@@ -153,12 +144,7 @@ def memory(
 
 
 def layer_bytes_per_token(settings: PretrainSettings, arithmetic: Arithmetic) -> float:
-    """Return the bytes that a layer keeps of each token for the backward pass; see the top of this file.
-
-    Args:
-        settings: shape, dropout and length of the run.
-        arithmetic: how the device computes.
-    """
+    """Return the bytes that a layer keeps of each token for the backward pass; see the top of this file."""
     model, w, on_cpu = settings.model, arithmetic.width, arithmetic.kind == "cpu"
     norm = FP32 if arithmetic.kind == "gpu" and not arithmetic.compiled else w
     mask = w if on_cpu else 1
@@ -173,16 +159,16 @@ def _activations(settings: PretrainSettings, arithmetic: Arithmetic) -> float:
     model, w = settings.model, arithmetic.width
     tokens = settings.micro_batch * settings.max_seq_len
     layer = tokens * layer_bytes_per_token(settings, arithmetic)
-    kept = layer + model.layers * tokens * w * model.hidden
+    activations = layer + model.layers * tokens * w * model.hidden
     if not settings.gradient_checkpointing:
-        kept = model.layers * layer
+        activations = model.layers * layer
     mask = 0 if not model.dropout else FP32 if arithmetic.kind == "cpu" else w
     ends = tokens * (FP32 + w + mask) * model.hidden
     copies = 0.0
     if w < FP32 and not arithmetic.compiled:
         weights = ARCHITECTURES[model.type].layer_products(model)
         copies = float(w * weights * (1 if settings.gradient_checkpointing else model.layers))
-    return kept + ends + copies
+    return activations + ends + copies
 
 
 def _head(settings: PretrainSettings, vocab_size: int, arithmetic: Arithmetic) -> float:
@@ -211,19 +197,9 @@ def largest_micro_batch(
     room: float,
     checkpointing: bool,
 ) -> tuple[int, int]:
-    """Return the most samples that a micro-batch can have, and the most with which it also divides the global batch.
+    """Return the most samples of a micro-batch in `room` bytes, and the most that also divide the global batch.
 
     Neither is more than a device's share of the global batch; either is 0 where none fits.
-
-    Args:
-        settings: the run.
-        vocab_size: entries of the vocabulary.
-        parameters: of the model.
-        devices: that share the run.
-        arithmetic: how they compute.
-        engine: "torch" or "deepspeed".
-        room: bytes of a device that training may take.
-        checkpointing: whether layers are computed again instead of kept.
     """
 
     def fits(micro_batch: int) -> bool:
@@ -242,5 +218,5 @@ def largest_micro_batch(
 
 def largest_dividing(settings: PretrainSettings, devices: int, at_most: int) -> int:
     """Return the largest micro-batch that so many devices can share every global batch in, 0 where there is none."""
-    share, rest = divmod(settings.smallest_batch, devices)
-    return 0 if rest else max((m for m in range(1, min(share, at_most) + 1) if share % m == 0), default=0)
+    share, remainder = divmod(settings.smallest_batch, devices)
+    return 0 if remainder else max((m for m in range(1, min(share, at_most) + 1) if share % m == 0), default=0)

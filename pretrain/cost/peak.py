@@ -44,10 +44,9 @@ def device_name(device: torch.device) -> str:
 def measured_rate(device: torch.device | None = None) -> float:
     """Return FLOP/s of a matrix product, the fastest of many: 384³ in fp32 by all threads, on a GPU 8192³ in bf16.
 
-    A peak is what a device can do: on a machine that others use, the median is what they leave of it, and a run would
-    come to more than all of it. A product on a CPU takes less than a millisecond: longer ones are interrupted each
-    time. Threads that others' work has put on one core wait for each other at every product: where all together do
-    less than half of what each does alone, the peak is that of one, times their number.
+    The median would be what other users of the machine leave of it, and longer products on a CPU are interrupted each
+    time. Threads that others' work has put on one core wait for each other at every product: where all together do less
+    than half of what each does alone, the peak is that of one, times their number.
     """
     if device is not None and device.type == "cuda":
         return _fastest_product(torch.randn(8192, 8192, device=device, dtype=torch.bfloat16), 15)

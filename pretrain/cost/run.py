@@ -26,7 +26,7 @@ REACHED_FP32 = 0.6
 
 @dataclass(frozen=True)
 class Machines:
-    """What a run is to run on."""
+    """Devices of a run, and their price."""
 
     device: Device
     devices: int
@@ -36,20 +36,13 @@ class Machines:
     share: float | None = None
     """Share of the device's peak that is reached; None: what is assumed of it."""
     price: float | None = None
-    """Of a device an hour."""
+    """Price of a device an hour."""
 
 
 def run_cost(
     settings: PretrainSettings, vocab_size: int, machines: Machines, corpus_tokens: int | None = None
 ) -> dict[str, Any]:
-    """Return what a run takes on given machines: the keys of `hunmin plan --json` that the recipe's training decides.
-
-    Args:
-        settings: the run.
-        vocab_size: entries of the vocabulary.
-        machines: where; the devices can share the global batch.
-        corpus_tokens: tokens of the encoded corpus, None where it is not yet encoded.
-    """
+    """Return the keys of `hunmin plan --json` that training decides; `corpus_tokens` is None before the encoding."""
     model, device, engine = settings.model, machines.device, settings.chosen_engine
     arithmetic = arithmetic_of(settings, device)
     architecture, objective = ARCHITECTURES[model.type], OBJECTIVES[settings.objective]
@@ -57,27 +50,30 @@ def run_cost(
     per_token = flops_per_token(settings, vocab_size)
     room = USABLE * device.memory
 
-    def held(devices: int, **changes: Any) -> Memory:
+    def memory_with(devices: int, **changes: Any) -> Memory:
         return memory(settings.model_copy(update=changes), vocab_size, count, devices, arithmetic, engine)
 
     def largest(again: bool) -> dict[str, int]:
-        found = largest_micro_batch(settings, vocab_size, count, machines.devices, arithmetic, engine, room, again)
-        return dict(zip(("fits", "divides"), found, strict=True))
+        sizes = largest_micro_batch(settings, vocab_size, count, machines.devices, arithmetic, engine, room, again)
+        return dict(zip(("fits", "divides"), sizes, strict=True))
 
-    took, hours = _hours(settings, vocab_size, count, machines)
+    step_cost, hours = _hours(settings, vocab_size, count, machines)
     in_node = machines.devices // machines.nodes if machines.nodes > 1 else device.in_node
     rows = []
     for devices in counts(machines.devices):
         size = largest_dividing(settings, devices, settings.micro_batch)
         nodes = machines.nodes if devices == machines.devices else nodes_of(devices, in_node)
-        needed = held(devices, micro_batch=size or 1).total
-        of_row, efficiency, elsewhere = None, 0.0, replace(machines, devices=devices, nodes=nodes)
+        needed = memory_with(devices, micro_batch=size or 1).total
+        row_machines = replace(machines, devices=devices, nodes=nodes)
+        row_hours, efficiency = None, 0.0
         if size:
-            one, of_row = _hours(settings.model_copy(update={"micro_batch": size}), vocab_size, count, elsewhere)
-            efficiency = one.compute / one.seconds
-        rows.append(Row(devices, nodes, size, of_row, efficiency, _money(of_row, elsewhere), needed, needed <= room))
+            row_settings = settings.model_copy(update={"micro_batch": size})
+            row_step, row_hours = _hours(row_settings, vocab_size, count, row_machines)
+            efficiency = row_step.compute / row_step.seconds
+        cost = _money(row_hours, row_machines)
+        rows.append(Row(devices, nodes, size, row_hours, efficiency, cost, needed, needed <= room))
     again = settings.gradient_checkpointing
-    memory_, disk_ = held(machines.devices), disk(settings, vocab_size, count, corpus_tokens)
+    memory_, disk_ = memory_with(machines.devices), disk(settings, vocab_size, count, corpus_tokens)
     rate, basis = rate_of(settings, machines)
     return {
         "parameters": count,
@@ -96,16 +92,16 @@ def run_cost(
         "link_bytes_per_second": device.link,
         "link_share": REACHED,
         "hop_seconds": {"in_node": HOP_INSIDE, "between_nodes": HOP_BETWEEN},
-        "step_seconds": took.seconds,
-        "step_compute_seconds": took.compute,
-        "step_communication_seconds": took.communication,
-        "step_waiting_seconds": took.waiting,
+        "step_seconds": step_cost.seconds,
+        "step_compute_seconds": step_cost.compute,
+        "step_communication_seconds": step_cost.communication,
+        "step_waiting_seconds": step_cost.waiting,
         "micro_batch": settings.micro_batch,
         "micro_batches_per_step": _micro_batches(settings, machines.devices),
         "zero_stage": settings.zero_stage,
         "gradient_checkpointing": again,
         "memory": asdict(memory_),
-        "memory_other": asdict(held(machines.devices, gradient_checkpointing=not again)),
+        "memory_other": asdict(memory_with(machines.devices, gradient_checkpointing=not again)),
         "memory_bytes_per_device": memory_.total,
         "device_memory_bytes": device.memory,
         "usable_memory_bytes": room,
@@ -122,16 +118,7 @@ def run_cost(
 
 
 def refuse_settings(settings: PretrainSettings, name: str, kind: str) -> None:
-    """Refuse settings that a device cannot do.
-
-    Args:
-        settings: the run.
-        name: of the device, for the message.
-        kind: "gpu", "tpu" or "cpu".
-
-    Raises:
-        UserError: the run would not begin on such a device.
-    """
+    """Raise a UserError for settings that a kind of device ("gpu", "tpu", "cpu") cannot do."""
     tpu = kind == "tpu"
     for refused, what, rule, remedy in (
         (tpu and settings.zero_stage, f"pretrain.zero_stage={settings.zero_stage}",
@@ -211,7 +198,7 @@ def _money(hours: float | None, machines: Machines) -> float | None:
 def _hours(settings: PretrainSettings, vocab_size: int, count: int, machines: Machines) -> tuple[Step, float]:
     """Return a step, and the hours of all of them."""
     inside = Link(machines.device.link * REACHED, HOP_INSIDE)
-    took = step(
+    step_cost = step(
         micro_batch_flops(settings, vocab_size) / rate_of(settings, machines)[0],
         _micro_batches(settings, machines.devices),
         count,
@@ -224,4 +211,4 @@ def _hours(settings: PretrainSettings, vocab_size: int, count: int, machines: Ma
         bucket_elements(settings, count),
         2 if settings.grad_reduce_dtype == "bf16" else 4,
     )
-    return took, took.seconds * settings.steps / 3600
+    return step_cost, step_cost.seconds * settings.steps / 3600

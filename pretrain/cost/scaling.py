@@ -50,28 +50,23 @@ def nodes_of(devices: int, in_node: int) -> int:
 
 
 def verdict(rows: Sequence[Row], micro_batch: int) -> str:
-    """Return sentences about up to which row of the table more devices pay: the last one of `WORTH` or better.
-
-    Args:
-        rows: by rising number of devices, efficiency against one; those that cannot share the batch are skipped.
-        micro_batch: of the plan.
-    """
+    """Return sentences about up to which row of rising device counts more pay: the last of `WORTH` or better."""
     shared = [row for row in rows if row.micro_batch]
     good = list(takewhile(lambda row: row.efficiency >= WORTH, shared))
-    found = f"Scaling pays up to {_devices(good[-1].devices)}, where efficiency is at least {WORTH:.0%}; "
+    text = f"Scaling pays up to {_devices(good[-1].devices)}, where efficiency is at least {WORTH:.0%}; "
     if good != shared:
-        found += f"on {_devices(shared[len(good)].devices)} it is {shared[len(good)].efficiency:.1%}."
+        text += f"on {_devices(shared[len(good)].devices)} it is {shared[len(good)].efficiency:.1%}."
     elif rows[-1].micro_batch:
-        found += "it is the last row here, and more may pay as well."
+        text += "it is the last row here, and more may pay as well."
     else:
-        found += f"{_devices(rows[-1].devices)} cannot share the global batch evenly."
-    found += " Efficiency is the share of the time in which no device waits for others."
+        text += f"{_devices(rows[-1].devices)} cannot share the global batch evenly."
+    text += " Efficiency is the share of the time in which no device waits for others."
     if smaller := next((row for row in good if row.micro_batch < micro_batch), None):
-        found += (
+        text += (
             f" From {_devices(smaller.devices)} on, micro-batches are smaller than {micro_batch} samples "
             f"({smaller.micro_batch} on {smaller.devices:,}), which may keep a device less busy than assumed here."
         )
-    return found
+    return text
 
 
 def _devices(count: int) -> str:

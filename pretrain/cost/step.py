@@ -47,9 +47,9 @@ class Step:
 
     compute: float
     communication: float
-    """In all, whether or not something is computed beside it."""
+    """Seconds in all, whether or not something is computed beside it."""
     seconds: float
-    """Of the step."""
+    """Seconds of the step."""
 
     @property
     def waiting(self) -> float:
@@ -58,13 +58,7 @@ class Step:
 
 
 def flops_per_token(settings: PretrainSettings, vocab_size: int, head: bool = True) -> float:
-    """Return forward + backward FLOPs a token, on average over the run: a phase weighs as many samples as it takes.
-
-    Args:
-        settings: the run.
-        vocab_size: entries of the vocabulary.
-        head: with those of the head.
-    """
+    """Return forward + backward FLOPs a token, on average over the run: a phase weighs as many samples as it takes."""
     architecture, total = ARCHITECTURES[settings.model.type], 0.0
     before = settings.samples_before
     for name, first, end in settings.phases:
@@ -101,16 +95,13 @@ def step(
     Args:
         compute: seconds in which a device computes a micro-batch.
         micro_batches: of a device a step (on average, where batches grow).
-        parameters: of the model.
         last_ready: parameters whose gradients are ready last, together.
-        stage: of ZeRO.
-        engine: "torch" or "deepspeed".
-        checkpointing: whether layers are computed again.
-        cluster: the devices.
-        bucket: elements of the gradient that are averaged at a time.
-        width: bytes of a gradient's number on its way.
+        bucket: elements of the gradient that are averaged at a time; `width` is bytes of one on its way.
     """
-    a, c, size, sent = micro_batches, compute, float(FP32 * parameters), float(width * parameters)
+    a = micro_batches
+    c = compute
+    size = float(FP32 * parameters)
+    sent = float(width * parameters)
     back = 3 / 4 if checkpointing else 2 / 3
     if cluster.devices == 1:
         return Step(a * c, 0.0, a * c)

@@ -18,12 +18,7 @@ def plan_tuning(settings: TuneSettings, instructions: Path | None) -> dict[str, 
     """Return a run's examples, tokens of an epoch, steps, parameters and bytes of a device; nothing is trained.
 
     Activations are an estimate: 17 values of a layer's width a token, or one with gradient checkpointing, and logits.
-
-    Args:
-        instructions: a build; None: there is none yet, so that examples are of `max_seq_len` tokens, and not counted.
-
-    Raises:
-        UserError: as `Inputs`.
+    Without a build of instructions examples are of `max_seq_len` tokens, and not counted. Raises UserError as `Inputs`.
     """
     s = settings
     if instructions is None:
@@ -31,17 +26,19 @@ def plan_tuning(settings: TuneSettings, instructions: Path | None) -> dict[str, 
         counts, longest = dict[str, Any](parameter_counts(whole, s)), s.max_seq_len
     else:
         inputs = Inputs(s, instructions)
-        whole, counts, longest = inputs.config, inputs.counts, max(len(one.ids) for one in inputs.train.kept)
+        whole = inputs.config
+        counts = inputs.counts
+        longest = max(len(one.ids) for one in inputs.train.accepted)
     config = whole.get_text_config()
     trained, frozen = counts["trained_parameters"], counts["parameters"] - counts["trained_parameters"]
     wide = 2 if half_type(s.dtype) else 4
-    kept = wide if s.zero_stage else 4  # DeepSpeed has a master of each trained weight beside it
+    trained_bytes = wide if s.zero_stage else 4  # DeepSpeed has a master of each trained weight beside it
     shared = [s.processes if s.zero_stage >= stage else 1 for stage in range(4)]
     layers = config.num_hidden_layers * (1 if s.gradient_checkpointing else 17)
     values = wide * layers * config.hidden_size + (8 + wide) * config.vocab_size
     parts = {
-        "weights": (wide * frozen + kept * trained) // shared[3],
-        "gradients": kept * trained // shared[2],
+        "weights": (wide * frozen + trained_bytes * trained) // shared[3],
+        "gradients": trained_bytes * trained // shared[2],
         "optimizer": (8 + 4 * bool(s.zero_stage)) * trained // shared[1],
         "activations": s.micro_batch * longest * values,
     }
@@ -49,12 +46,7 @@ def plan_tuning(settings: TuneSettings, instructions: Path | None) -> dict[str, 
 
 
 def tuning_seconds(settings: TuneSettings, plan: dict[str, Any]) -> float:
-    """Return about how many seconds the steps of a planned run take on this machine, whose matrix product is measured
-    unless its peak is published.
-
-    Args:
-        plan: see `plan_tuning`, of a build.
-    """
+    """Return about how many seconds a planned run takes on this machine; a peak not published is measured."""
     device, half = this_device(), half_type(settings.dtype)
     reached = REACHED_FP32 if device.kind == "gpu" and not half else device.reached
     rate = reached * (device.peak if half else device.peak_fp32)

@@ -26,14 +26,7 @@ def answer(
     batch_size: int = 8,
     device: str | None = None,
 ) -> Iterator[str]:
-    """Yield the answer to each message, in order.
-
-    Args:
-        model: a folder or a name on the hub.
-        messages: users' turns.
-        max_new_tokens: tokens after which an answer is cut.
-        batch_size: messages answered at once.
-        device: as torch names it; None takes a GPU where there is one.
+    """Yield the answer to each message, in order, of a model by folder or hub name; by default on a GPU if any.
 
     Raises:
         UserError: the model is none that can be tuned, or a prompt leaves no room for the answer.

@@ -17,12 +17,7 @@ RULE = "a decoder has its head (GPT-NeoX, Llama, Qwen, Gemma …), a tokenizer, 
 
 
 def open_decoder(folder: Path, changed: bool = False) -> OpenedModel:
-    """Return a decoder's configuration and tokenizer, for tuning, scoring and answers; for errors see `open_model`.
-
-    Args:
-        folder: of the model.
-        changed: its files may differ from its manifest.
-    """
+    """Return a decoder's configuration and tokenizer; for `changed` and errors see `open_model`."""
 
     def fits(config: Any) -> None:
         kind, named = config.model_type, config.architectures

@@ -24,8 +24,7 @@ def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     Where the tokenizer begins texts with BOS the template does, too, or lm-eval's ids and the template's would differ.
 
     Raises:
-        UserError: it does not load or breaks `RULE`, or its template takes no lone turn, or gives a prompt that no
-            example can begin with.
+        UserError: it does not load or breaks `RULE`, or its template fails, or no example can begin with its prompt.
     """
 
     def refused(fault: str) -> UserError:
@@ -67,15 +66,11 @@ def encode(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
 
 
 def encode_pair(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) -> tuple[list[int], list[int]]:
-    """Return the ids of a prompt, as generation has them, and those of its answer.
+    """Return the ids of a prompt, as generation has them, and those of its answer (with the blank before it, if any).
 
     They are those of prompt and answer encoded together, parted as lm-eval's HFLM does where the prompt does not end in
     a blank. Where a token would lie across the border ("답: " and "예": " 예"), which no generation can follow a prompt
     with, the answer is encoded apart.
-
-    Args:
-        prompt: not empty.
-        answer: with the blank that parts it from the prompt, if any.
 
     Raises:
         UserError: the tokenizer gives no ids that add just the answer to the prompt.
@@ -85,9 +80,9 @@ def encode_pair(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) ->
         return start, whole[len(start) :]
     for anchor in ANCHORS:
         before, both = (tokenizer.encode(text, add_special_tokens=False) for text in (anchor, anchor + answer))
-        rest = both[len(before) :]
-        if both[: len(before)] == before and tokenizer.decode(start + rest) == tokenizer.decode(whole):
-            return start, rest
+        answer_ids = both[len(before) :]
+        if both[: len(before)] == before and tokenizer.decode(start + answer_ids) == tokenizer.decode(whole):
+            return start, answer_ids
     raise UserError(
         f"the tokenizer joins the end of the prompt {prompt[-20:]!r} with the answer {answer[:20]!r} into one token",
         PARTED,

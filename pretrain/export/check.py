@@ -40,10 +40,6 @@ def check_folder(folder: Path, model: PreTrainedModel) -> None:
     stored once, nothing is missing or left over; where there is a tokenizer, its ids are those of the encode stage, and
     the pipeline fill-mask gives the words that the logits give.
 
-    Args:
-        folder: written by `save_hf_model`.
-        model: what it should hold, in the type of its weights.
-
     Raises:
         UserError: its weights are too large for their type.
         HunminError: anything else is wrong.
@@ -64,7 +60,6 @@ def _fail(what: str) -> HunminError:
 
 
 def _check_weights(folder: Path, model: PreTrainedModel) -> None:
-    """Refuse weights that are not finite, and a file that does not hold each weight once."""
     weights = dict(model.named_parameters())
     for name, weight in weights.items():
         if not weight.isfinite().all():
@@ -80,8 +75,8 @@ def _check_weights(folder: Path, model: PreTrainedModel) -> None:
         if names != weights.keys():
             raise _fail(f"the file has {sorted(names ^ weights.keys())[:3]} too many or too few")
         for name in names:
-            found = stored.get_tensor(name)
-            if found.dtype != weights[name].dtype or not torch.equal(found, weights[name]):
+            stored_weight = stored.get_tensor(name)
+            if stored_weight.dtype != weights[name].dtype or not torch.equal(stored_weight, weights[name]):
                 raise _fail(f"{name} is stored with other values")
 
 
@@ -97,7 +92,6 @@ def fixed_inputs(model: PreTrainedModel) -> Iterator[dict[str, torch.Tensor]]:
 
 
 def _check_models(folder: Path, model: PreTrainedModel) -> None:
-    """Refuse a folder of which a class of transformers makes another model."""
     pairs = isinstance(model, BertForPreTraining)
     for auto in (AutoModel, AutoModelForMaskedLM, *([AutoModelForPreTraining] if pairs else [])):
         loaded, information = auto.from_pretrained(
@@ -110,13 +104,13 @@ def _check_models(folder: Path, model: PreTrainedModel) -> None:
             raise _fail(f"{auto.__name__} misses {sorted(missing)[:3]}")
         for inputs in fixed_inputs(model):
             if auto is AutoModel:
-                found, wanted = loaded(**inputs).last_hidden_state, model.base_model(**inputs).last_hidden_state
+                output, expected = loaded(**inputs).last_hidden_state, model.base_model(**inputs).last_hidden_state
             else:
-                found, wanted = loaded(**inputs)[0], model(**inputs)[0]
-            if not found.isfinite().all():
+                output, expected = loaded(**inputs)[0], model(**inputs)[0]
+            if not output.isfinite().all():
                 raise _fail(f"{auto.__name__} gives values that are not finite")
-            if not torch.equal(found, wanted):
-                raise _fail(f"{auto.__name__} differs by up to {(found - wanted).abs().max():.3g}")
+            if not torch.equal(output, expected):
+                raise _fail(f"{auto.__name__} differs by up to {(output - expected).abs().max():.3g}")
         if auto is not AutoModel and (
             loaded.get_output_embeddings().weight.data_ptr() != loaded.get_input_embeddings().weight.data_ptr()
         ):
@@ -124,7 +118,6 @@ def _check_models(folder: Path, model: PreTrainedModel) -> None:
 
 
 def _check_tokenizer(folder: Path, model: PreTrainedModel) -> None:
-    """Refuse a tokenizer whose ids are not those of training, and a fill-mask pipeline that gives other words."""
     theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     encoder = Encoder(load_tokenizer(folder), folder)
     if encoder.vocab_size != model.config.vocab_size or len(theirs) != model.config.vocab_size:

@@ -43,16 +43,10 @@ LIBRARY_FILES = ("generation_config.json",)
 def save_hf_model(
     model: PreTrainedModel, tokenizer: Path, out: Path, check: Callable[[Path], object] = lambda folder: None
 ) -> None:
-    """Write weights (safetensors), configuration and tokenizer files into `out`, replacing it as a whole.
+    """Write weights (safetensors), configuration and tokenizer files into `out`, as a whole, after `check`.
 
     The tokenizer there states the model's own length (`model_max_length`), so that `truncation=True` cuts what is too
     long for its positions, and returns token types only where the model has two of them.
-
-    Args:
-        model: in the type that its weights are written in.
-        tokenizer: folder of the tokenizer's files.
-        out: folder to write.
-        check: raises if something is wrong with the folder; it has another name until then.
     """
     out = out.resolve() if out.is_symlink() else out.absolute()
     temporary = out.with_name(f".{out.name}.{token_hex(4)}.tmp")  # another process may write the same
@@ -71,7 +65,6 @@ def save_hf_model(
 
 
 def _copy_tokenizer(tokenizer: Path, model: PreTrainedModel, out: Path) -> None:
-    """Copy a tokenizer's files beside a model, whose positions and token types they state from then on."""
     for name in TOKENIZER_FILES:
         if (tokenizer / name).exists():
             shutil.copyfile(tokenizer / name, out / name)
@@ -98,10 +91,7 @@ def load_hf_model(
 
 
 def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
-    """Return the model of a checkpoint as transformers has it, in fp32.
-
-    Args:
-        checkpoint: a step-* folder, wherever it stands.
+    """Return the model of a checkpoint, a step-* folder wherever it stands, as transformers has it, in fp32.
 
     Raises:
         UserError: it is not a whole checkpoint.
@@ -131,17 +121,7 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
 def export_checkpoint(
     checkpoint: Path, out: Path, dtype: Dtype = "fp32", sentence_embeddings: bool = False, onnx: bool = False
 ) -> PreTrainedModel:
-    """Write a checkpoint as a folder that transformers loads, and return the model that it holds.
-
-    The folder has its name once `check_folder`, and the check of what stands beside the model, have found nothing
-    wrong with it.
-
-    Args:
-        checkpoint: a step-* folder, wherever it stands.
-        out: folder to write.
-        dtype: of the weights in it.
-        sentence_embeddings: beside them what sentence-transformers loads.
-        onnx: beside them an ONNX graph.
+    """Write a checkpoint as a folder that transformers loads, checked before it has its name; return the model in it.
 
     Raises:
         UserError: it is not a whole checkpoint, `dtype` cannot hold its weights, or the graph cannot be made.
@@ -167,16 +147,15 @@ def export_checkpoint(
 def is_export_of(
     folder: Path, checkpoint: Path, dtype: Dtype = "fp32", sentence_embeddings: bool = False, onnx: bool = False
 ) -> bool:
-    """Return whether a folder is what `export_checkpoint` makes of a checkpoint, by what it holds; a card beside it
-    makes no difference.
+    """Return whether a folder is what `export_checkpoint` makes of a checkpoint; a card beside it makes no difference.
 
     Raises:
         UserError: `checkpoint` is none.
     """
     extra = {*(EMBEDDING_FILES if sentence_embeddings else ()), *((ONNX_FILE,) if onnx else ())}
-    wanted = {*EXPORT_FILES, *(name for name in TOKENIZER_FILES if (checkpoint / name).exists()), *extra}
-    held = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
-    if held - {"README.md", *LIBRARY_FILES} != wanted:
+    expected = {*EXPORT_FILES, *(name for name in TOKENIZER_FILES if (checkpoint / name).exists()), *extra}
+    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    if present - {"README.md", *LIBRARY_FILES} != expected:
         return False
     model = load_checkpoint(checkpoint).to(DTYPES[dtype])
     try:

@@ -17,19 +17,19 @@ LOADED = ("backend", "is_local", "local_files_only")
 
 
 def add_old_names(folder: Path) -> None:
-    """Add them to `config.json` and `tokenizer_config.json` of a folder, where it has these files."""
+    """Add the old names to `config.json` and `tokenizer_config.json` of a folder, where it has these files."""
     for name, old in (("config.json", old_config), ("tokenizer_config.json", old_tokenizer)):
         path = folder / name
         if path.is_file():
-            found = json.loads(path.read_bytes())
-            if old(found) == found:
+            settings = json.loads(path.read_bytes())
+            if old(settings) == settings:
                 continue
             with atomic_write(path) as stream:
-                json.dump(old(found), stream, ensure_ascii=False, indent=2, sort_keys=True)
+                json.dump(old(settings), stream, ensure_ascii=False, indent=2, sort_keys=True)
                 stream.write("\n")
 
 
-def save_beside(tokenizer: Any, folder: Path) -> None:
+def save_tokenizer(tokenizer: Any, folder: Path) -> None:
     """Write a tokenizer that transformers has loaded into a saved model's folder, and add the old names there."""
     tokenizer.save_pretrained(folder)
     add_old_names(folder)
@@ -58,9 +58,9 @@ def old_config(config: dict[str, Any]) -> dict[str, Any]:
 
 def old_tokenizer(config: dict[str, Any]) -> dict[str, Any]:
     """Return a tokenizer's configuration with the old name of its class, without how it was loaded."""
-    found = {name: value for name, value in config.items() if name not in LOADED}
-    if found.get("tokenizer_class") == "TokenizersBackend":
-        found["tokenizer_class"] = "PreTrainedTokenizerFast"
-    if isinstance(found.get("extra_special_tokens"), list):  # a mapping in transformers 4
-        found["additional_special_tokens"] = found.pop("extra_special_tokens")
-    return found
+    renamed = {name: value for name, value in config.items() if name not in LOADED}
+    if renamed.get("tokenizer_class") == "TokenizersBackend":
+        renamed["tokenizer_class"] = "PreTrainedTokenizerFast"
+    if isinstance(renamed.get("extra_special_tokens"), list):  # a mapping in transformers 4
+        renamed["additional_special_tokens"] = renamed.pop("extra_special_tokens")
+    return renamed

@@ -31,26 +31,18 @@ class _First(torch.nn.Module):
         self.model = model
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
-        """Return the output."""
         types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
         return self.model(input_ids, attention_mask=attention_mask, return_dict=False, **types)[0]
 
 
 NAMES = ("input_ids", "attention_mask", "token_type_ids")
-"""Of the inputs that a graph may have; it has those that the tokenizer beside it returns."""
+"""Inputs that a graph may have; it has those that the tokenizer beside it returns."""
 TEXTS = ("오늘 날씨가 정말 좋네요!", "훈민정음은 세종대왕이 1443년에 창제한 문자이다. " * 2)
 """What a graph is checked with: each text alone, both in a batch, and as a pair."""
 
 
 def refuse_onnx(dtype: str) -> None:
-    """Refuse a graph that cannot be made, before any work.
-
-    Args:
-        dtype: of the weights: fp32, bf16 or fp16.
-
-    Raises:
-        UserError: the packages of the extra `onnx` are not installed, or the weights are not fp32.
-    """
+    """Raise a UserError for weights that are not fp32, or where the packages of the extra `onnx` are absent."""
     if dtype != "fp32":
         raise UserError(
             "an ONNX graph of 16-bit weights", "the graph is written in fp32", "leave out --dtype or --onnx"
@@ -63,16 +55,10 @@ def refuse_onnx(dtype: str) -> None:
 def write_onnx(
     folder: Path, model: PreTrainedModel, file: str = FILE, output: str = "logits", longest: int | None = None
 ) -> None:
-    """Write a graph into a model's folder; it holds nothing of this machine: no path, no line of code.
+    """Write a graph of a model in fp32 into its folder, with nothing of this machine in it: no path, no line of code.
 
-    Inputs: those of `NAMES` that the folder's tokenizer returns, all int64 (batch, sequence).
-
-    Args:
-        folder: of the model, with its tokenizer.
-        model: that is there, in fp32.
-        file: to write, below the folder.
-        output: name of the model's first output, the graph's only one.
-        longest: tokens of the longest sample; None: of a model that Hunmin pretrains.
+    Inputs: those of `NAMES` that the folder's tokenizer returns, all int64 (batch, sequence); `output` names the only
+    output. `longest` sample in tokens; None: that of a model that Hunmin pretrains.
     """
     path = folder / file
     names = _input_names(_tokenizer(folder))
@@ -94,11 +80,7 @@ def _tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 
 
 def _input_names(tokenizer: PreTrainedTokenizerBase) -> tuple[str, ...]:
-    """Return the names of what a tokenizer returns, in the order of `NAMES`.
-
-    Raises:
-        HunminError: there are others among them, or ids or mask are not.
-    """
+    """Return the names of what a tokenizer returns, in the order of `NAMES`, or raise a HunminError for others."""
     returned = set(tokenizer(TEXTS[0]))
     if not set(NAMES[:2]) <= returned <= set(NAMES):
         raise HunminError(
@@ -148,14 +130,7 @@ def _parts(message: Any) -> Iterator[Any]:
 
 @torch.no_grad()
 def check_onnx(folder: Path, model: PreTrainedModel, file: str = FILE, longest: int | None = None) -> float:
-    """Return the largest difference of a graph's output from the model's, on fixed ids and on what the tokenizer
-    returns.
-
-    Args:
-        folder: of the model, with its tokenizer.
-        model: that is there, in fp32.
-        file: the graph, below the folder.
-        longest: of `write_onnx`.
+    """Return the largest difference of a graph's output from the model's, on fixed ids and on the tokenizer's.
 
     Raises:
         HunminError: the graph gives another output, or takes other inputs than the tokenizer returns.
@@ -179,9 +154,9 @@ def check_onnx(folder: Path, model: PreTrainedModel, file: str = FILE, longest: 
     batches += [dict(tokenizer([TEXTS[0]], [TEXTS[1]], **options))]
     difference, output = 0.0, session.get_outputs()[0].name
     for batch in batches:
-        found = session.run([output], {name: each.numpy() for name, each in batch.items()})[0]
-        wanted = _First(model).eval()(**batch).numpy()
-        difference = max(difference, float(np.abs(found - wanted).max()))
+        graph_output = session.run([output], {name: each.numpy() for name, each in batch.items()})[0]
+        model_output = _First(model).eval()(**batch).numpy()
+        difference = max(difference, float(np.abs(graph_output - model_output).max()))
     if not difference <= TOLERANCE:
         raise HunminError(
             f"the ONNX graph's {output} differ by up to {difference:.3g}",

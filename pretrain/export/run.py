@@ -23,12 +23,13 @@ def export_run(training: Path, out: Path) -> dict[str, Any]:
     folder = out / ".export"
     step, checkpoint = last_checkpoint(training / "checkpoints")
     model = export_checkpoint(checkpoint, folder)
-    one, two = (xxh3_file(path / "model.safetensors") for path in (folder, training / "model"))
-    if one != two:
+    exported, trained = (xxh3_file(path / "model.safetensors") for path in (folder, training / "model"))
+    if exported != trained:
         raise HunminError(
             f"the weights exported from {checkpoint.name} are not those that training left in {training / 'model'}",
-            "an export changes nothing", "report this with the recipe",
-        )  # fmt: skip
+            "an export changes nothing",
+            "report this with the recipe",
+        )
     for file in folder.iterdir():
         file.replace(out / file.name)
     shutil.rmtree(folder)

@@ -23,15 +23,7 @@ FILES = ("modules.json", "sentence_bert_config.json", "config_sentence_transform
 def write_embedding_files(
     folder: Path, width: int, length: int, pooling: str = "mean", prompts: dict[str, str] | None = None
 ) -> None:
-    """Write the files beside a model, in the form that sentence-transformers has read since 5.1.
-
-    Args:
-        folder: with the model and its tokenizer.
-        width: the model's hidden size.
-        length: most tokens of a text.
-        pooling: "mean" or "cls".
-        prompts: texts before queries and documents, by name.
-    """
+    """Write the files beside a model, as sentence-transformers has read them since 5.1; pooling is "mean" or "cls"."""
     modes = ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens")
     on = {"mean": "mean_tokens", "cls": "cls_token"}[pooling]
     named = {"prompts": prompts, "default_prompt_name": None} if prompts else {}
@@ -54,23 +46,14 @@ def write_embedding_files(
 
 @torch.no_grad()
 def check_sentence_embeddings(folder: Path, model: PreTrainedModel) -> None:
-    """Refuse files by which sentence-transformers does not give the mean over tokens; where it is not installed, files
-    that do not say so.
-
-    Args:
-        folder: with the model, its tokenizer and `FILES`.
-        model: that is there.
-
-    Raises:
-        HunminError: they do not.
-    """
+    """Raise a HunminError for files by which sentence-transformers does not give the mean over tokens."""
     _check_files(folder, model)
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         return
-    found = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False)
-    vectors_BH = found.encode(list(TEXTS), convert_to_tensor=True, show_progress_bar=False).float()
+    embedder = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False)
+    vectors_BH = embedder.encode(list(TEXTS), convert_to_tensor=True, show_progress_bar=False).float()
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     batch = tokenizer(list(TEXTS), padding=True, truncation=True, return_tensors="pt")
     loaded = type(model).from_pretrained(folder, local_files_only=True, trust_remote_code=False).eval()
@@ -83,7 +66,6 @@ def check_sentence_embeddings(folder: Path, model: PreTrainedModel) -> None:
 
 
 def _check_files(folder: Path, model: PreTrainedModel) -> None:
-    """Refuse files that do not name an encoder and the mean over its tokens, of the model's sizes."""
     try:
         modules, bounds, _, pooling = (json.loads((folder / name).read_bytes()) for name in FILES)
         kinds = [one["type"].rpartition(".")[2] for one in modules]

@@ -20,7 +20,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 FILL = 128
 """T is a multiple of this: matrix products are fastest so, and it is a fraction of a percent of a batch."""
 NAME = "hunmin"
-"""By which transformers' layers find `attend`."""
+"""Name by which transformers' layers find `attend`."""
 PRIORITY = (
     SDPBackend.CUDNN_ATTENTION,
     SDPBackend.FLASH_ATTENTION,
@@ -49,17 +49,10 @@ def attend(
     """Return the attention of a layer, as transformers' layers ask for it: (B, S, A, D), and no weights.
 
     Args:
-        module: the layer's attention.
-        query: (B, A, S, D); with borders B is 1, and S is T.
-        key: the same.
-        value: the same.
+        query: (B, A, S, D), like `key` and `value`; with borders B is 1, and S is T.
         attention_mask: (B, 1, 1 or S, S) bool, or None.
-        dropout: share of the weights that is dropped.
-        scaling: of the scores.
         cu_seq_lens_q: int32 borders of the texts that see themselves alone, from 0 to T; None: rows see themselves.
-        max_length_q: tokens of the longest text.
         sliding_window: of layers with local attention: places from which on a token is too far away to be seen.
-        causal: whether a token of unpadded sequences sees those before it alone.
     """
     if cu_seq_lens_q is None:
         if sliding_window is not None and attention_mask is None:
@@ -93,14 +86,8 @@ def attend_texts(
 
     Args:
         query_TAD: 16 bits on a GPU; likewise keys and values.
-        key_TAD: keys.
-        value_TAD: values.
         cu_seqlens_K: int32, from 0 to T; texts may be empty.
-        longest: tokens of the longest text, or more.
-        dropout: share of the weights that is dropped.
-        scaling: of the scores.
         window: places from which on a token is too far away to be seen; None sees the whole text.
-        causal: whether a token sees those before it alone.
     """
     if query_TAD.device.type == "cpu":
         texts = []
@@ -143,14 +130,8 @@ def attend_fused(
 def unpadded(device: torch.device, half: torch.dtype | None, width: int, length: int, compiled: bool) -> bool:
     """Return whether unpadded sequences are faster than padded ones with a mask.
 
-    They are on a GPU from Ampere on in 16 bits, which has a kernel for them, and on a CPU where samples are long.
-
-    Args:
-        device: of the model.
-        half: the type that it computes in; None is fp32.
-        width: D, of which the kernel wants a multiple of 8 up to 256.
-        length: tokens a sample.
-        compiled: whether the model is compiled: a CPU's loop over the texts would break its graph.
+    They are on a GPU from Ampere on in 16 bits, whose kernel wants a `width` (D) of a multiple of 8 up to 256, and on a
+    CPU where samples are long, unless compiled: its loop over the texts would break the graph.
     """
     if device.type == "cpu":
         return length >= CPU_LENGTH and not compiled
@@ -165,9 +146,7 @@ def unpadded(device: torch.device, half: torch.dtype | None, width: int, length:
 def fastest_kernels(dropout: float) -> Iterator[None]:
     """Use the first kernel of `PRIORITY` that supports the inputs, for samples of one length.
 
-    Args:
-        dropout: share of the attention's weights that is dropped. cuDNN drops a whole number of sixteenths (PyTorch
-            issue 174245), so it serves only shares that are such a number.
+    cuDNN drops a whole number of sixteenths (PyTorch issue 174245), so it serves no other `dropout`.
     """
     exact = (16 * dropout).is_integer()
     with sdpa_kernel([kind for kind in PRIORITY if exact or kind != SDPBackend.CUDNN_ATTENTION], set_priority=True):

@@ -34,13 +34,8 @@ def speed_up(
 ) -> None:
     """Make the model as fast as the device allows; the weights and their names stay transformers' own.
 
-    Args:
-        model: changed in place.
-        settings: the run.
-        device: that it will be on.
-        fuse: whether queries, keys and values come from one matrix product; None: on GPUs, where it is faster, but not
-            at ZeRO stage 3, which fetches each weight for its own layer.
-        world: number of processes; several compile layer by layer, see `compile_layers`.
+    Queries, keys and values come from one matrix product (`fuse`), by default on GPUs, where it is faster, but not at
+    ZeRO stage 3, which fetches each weight for its own layer. Several processes compile layer by layer.
     """
     config = model.hf_model.config
     if model.half:
@@ -66,8 +61,7 @@ def speed_up(
 
 
 def attend_unpadded(hf_model: PreTrainedModel) -> None:
-    """Have a model attend by `pretrain.kernels.attention.attend`. Raises HunminError where it cannot, which
-    transformers only warns of: its texts would see each other."""
+    """Have a model attend by `attend`, or raise a HunminError: else texts would see each other."""
     hf_model.set_attn_implementation(NAME)
     if hf_model.config._attn_implementation != NAME:
         raise HunminError(
@@ -137,15 +131,14 @@ def load_compiled(out: Path) -> None:
 
 def save_compiled(out: Path) -> None:
     """Keep beside a run's logs what has been compiled so far; the first process calls it."""
-    made, file = torch.compiler.save_cache_artifacts(), out / ARTIFACTS
-    if made and not (file.is_file() and file.read_bytes() == made[0]):
+    artifacts, file = torch.compiler.save_cache_artifacts(), out / ARTIFACTS
+    if artifacts and not (file.is_file() and file.read_bytes() == artifacts[0]):
         with atomic_write(file, "wb") as stream:
-            stream.write(made[0])
+            stream.write(artifacts[0])
 
 
 def _keep_norms_narrow(model: MaskedRowsModel, half: torch.dtype, device: torch.device) -> None:
-    """Make layer norms return 16 bits. Autocast returns them in fp32, which keeps everything between the layers in fp32
-    as well, at twice the memory traffic.
+    """Make layer norms return 16 bits: autocast's fp32 would double the memory traffic between the layers.
 
     On a TPU autocast leaves them alone, and TorchTPU lowers no norm of 16 bits with weights of 32: there they are
     handed single precision, as autocast does on a GPU.

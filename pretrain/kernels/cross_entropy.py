@@ -25,19 +25,14 @@ def linear_cross_entropy(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return (sum of −log softmax(hidden·weightᵀ + bias)[label], rows predicted correct, rows counted), three scalars.
 
-    Under autocast the products are taken in its dtype; sums, exponentials and gradients of the weights are fp32.
-
-    Args:
-        hidden_RH: inputs of the projection.
-        weight_VH: its weights.
-        bias_V: its bias.
-        labels_R: int64 in [0, V), or IGNORE for rows that do not count.
+    Rows labelled IGNORE do not count. Under autocast the products are taken in its dtype; sums, exponentials and
+    gradients of the weights are fp32.
     """
     device = hidden_RH.device.type
     autocast = _has_autocast(device) and torch.is_autocast_enabled(device)
     dtype = torch.get_autocast_dtype(device) if autocast else hidden_RH.dtype
-    wanted = torch.is_grad_enabled()  # within `forward` it never is, and `needs_input_grad` does not ask
-    loss, correct = _LinearCrossEntropy.apply(hidden_RH, weight_VH, bias_V, labels_R, dtype, wanted)  # type: ignore[no-untyped-call]
+    needs_grad = torch.is_grad_enabled()  # within `forward` it never is, and `needs_input_grad` does not ask
+    loss, correct = _LinearCrossEntropy.apply(hidden_RH, weight_VH, bias_V, labels_R, dtype, needs_grad)  # type: ignore[no-untyped-call]
     return loss, correct, (labels_R != IGNORE).sum()
 
 
@@ -56,13 +51,14 @@ class _LinearCrossEntropy(torch.autograd.Function):
         bias_V: Tensor,
         labels_R: Tensor,
         dtype: torch.dtype,
-        wanted: bool,
+        needs_grad: bool,
     ) -> tuple[Tensor, Tensor]:
-        """Return loss and rows predicted correct; where `wanted`, gradients are computed as well and kept."""
-        wanted = wanted and any(ctx.needs_input_grad[:3])
+        """Return loss and rows predicted correct; where `needs_grad`, gradients are computed as well and kept."""
+        needs_grad = needs_grad and any(ctx.needs_input_grad[:3])
         device = hidden_RH.device.type
         with torch.autocast(device, enabled=False) if _has_autocast(device) else nullcontext():
-            loss, correct, *gradients = _compute(hidden_RH, weight_VH, bias_V, labels_R, dtype, wanted, device == "cpu")
+            on_cpu = device == "cpu"
+            loss, correct, *gradients = _compute(hidden_RH, weight_VH, bias_V, labels_R, dtype, needs_grad, on_cpu)
         ctx.save_for_backward(*gradients)
         ctx.dtypes = hidden_RH.dtype, weight_VH.dtype, bias_V.dtype
         ctx.mark_non_differentiable(correct)
@@ -75,7 +71,13 @@ class _LinearCrossEntropy(torch.autograd.Function):
 
 
 def _compute(
-    hidden_RH: Tensor, weight_VH: Tensor, bias_V: Tensor, labels_R: Tensor, dtype: torch.dtype, wanted: bool, cpu: bool
+    hidden_RH: Tensor,
+    weight_VH: Tensor,
+    bias_V: Tensor,
+    labels_R: Tensor,
+    dtype: torch.dtype,
+    needs_grad: bool,
+    cpu: bool,
 ) -> tuple[Tensor, ...]:
     rows, vocabulary = len(hidden_RH), len(weight_VH)
     inputs_RH, weights_VH = hidden_RH.to(dtype), weight_VH.to(dtype)
@@ -83,7 +85,7 @@ def _compute(
     loss = torch.zeros((), dtype=torch.float32, device=device)
     correct = torch.zeros((), dtype=torch.int64, device=device)
     gradients: tuple[Tensor, ...] = ()
-    if wanted:
+    if needs_grad:
         by_hidden_RH = torch.empty_like(hidden_RH, dtype=torch.float32)
         by_weight_VH = torch.zeros_like(weight_VH, dtype=torch.float32)
         by_bias_V = torch.zeros_like(bias_V, dtype=torch.float32)
@@ -104,7 +106,7 @@ def _compute(
         total_C1 = odds_CV.sum(1, keepdim=True)
         # not in place: compiled by torch 2.11, a result that is written to has no gradient, and nothing is learned
         loss = loss + ((total_C1.log() - margin_C1) * counted_C1).sum()
-        if wanted:
+        if needs_grad:
             # the gradient of a row by its logits: softmax, less 1 at the label; nothing for a row that does not count
             by_logits_CV = odds_CV.mul_(counted_C1 / total_C1)
             if cpu:

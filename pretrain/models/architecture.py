@@ -21,9 +21,9 @@ class Architecture(ABC):
     """An encoder of transformers: its configuration, its parts, and what it costs."""
 
     name: ClassVar[str]
-    """By which recipes and configurations call it (`model_type`)."""
+    """Name in recipes and configurations (`model_type`)."""
     label: ClassVar[str]
-    """By which people call it."""
+    """Name for people."""
     classes: ClassVar[Mapping[str, str]]
     """Head (`Objective.head`) → name of the class of transformers."""
     needs: ClassVar[Mapping[str, object]] = {
@@ -71,11 +71,7 @@ class Architecture(ABC):
     def config(self, settings: PretrainSettings, head: str, vocab_size: int, special_ids: Mapping[str, int]) -> Any:
         """Return the configuration of a run's model, as in the original where the settings say nothing.
 
-        Args:
-            settings: the run; its length is the number of usable positions.
-            head: of the model.
-            vocab_size: entries.
-            special_ids: ids of cls, pad, sep, unk, mask.
+        The settings' length is the number of usable positions; `special_ids` are of cls, pad, sep, unk, mask.
         """
 
     @abstractmethod
@@ -84,10 +80,10 @@ class Architecture(ABC):
 
     @abstractmethod
     def layers(self, hf_model: PreTrainedModel) -> Sequence[nn.Module]:
-        """Return the layers."""
+        """Return the encoder's layers, in order."""
 
     def embeddings(self, hf_model: PreTrainedModel) -> nn.Module:
-        """Return what makes hidden states of ids."""
+        """Return the embedding module: ids to hidden states."""
         return hf_model.base_model.embeddings
 
     @abstractmethod
@@ -99,12 +95,7 @@ class Architecture(ABC):
         return inputs
 
     def encode(self, hf_model: PreTrainedModel, inputs: dict[str, Any]) -> Any:
-        """Return the encoder's output, with `last_hidden_state` (B, S, H).
-
-        Args:
-            hf_model: the model.
-            inputs: of the forward pass, as the training model has them for any encoder.
-        """
+        """Return the encoder's output, with `last_hidden_state` (B, S, H), of the training model's inputs."""
         return hf_model.base_model(**self.arguments(inputs))
 
     @abstractmethod
@@ -115,21 +106,11 @@ class Architecture(ABC):
         """Have queries, keys and values come from one matrix product."""
 
     def masks(self, hf_model: PreTrainedModel, seen_BSS: Tensor) -> Any:
-        """Return what the model takes as its attention mask.
-
-        Args:
-            hf_model: the model.
-            seen_BSS: bool; whether the first position sees the second. No row is empty.
-        """
+        """Return the attention mask by which the first position sees the second; no row of `seen_BSS` is empty."""
         return seen_BSS[:, None].contiguous()
 
     def padding(self, hf_model: PreTrainedModel, real_BS: Tensor) -> Any:
-        """Return what the model takes as its attention mask where samples are filled up at their ends.
-
-        Args:
-            hf_model: the model.
-            real_BS: bool; whether a position is no padding.
-        """
+        """Return the attention mask of samples that are filled up at their ends, where `real_BS` is False."""
         return real_BS.long()
 
     def position_table(self, hf_model: PreTrainedModel) -> nn.Parameter | None:
@@ -141,12 +122,7 @@ class Architecture(ABC):
         config.max_position_embeddings = positions
 
     def published_head(self, config: PreTrainedConfig, unexpected: Collection[str]) -> PreTrainedConfig | None:
-        """Return the configuration by which transformers reads a published head that it passed over; None: none.
-
-        Args:
-            config: that it passed over the head with.
-            unexpected: names of the weights that it had no place for.
-        """
+        """Return the configuration by which transformers reads a published head, `unexpected` to it; None: none."""
         return None
 
     def query_and_key(self, layer: nn.Module) -> tuple[Tensor, ...]:
@@ -163,49 +139,24 @@ class Architecture(ABC):
 
     @abstractmethod
     def parameters(self, model: ModelSettings, vocab_size: int, length: int, pad_id: int = 1) -> int:
-        """Return the number of parameters of the encoder and its masked-language-model head, whose decoder is tied.
-
-        Args:
-            model: the shape.
-            vocab_size: entries.
-            length: usable positions.
-            pad_id: of the vocabulary.
-        """
+        """Return the parameters of the encoder and its masked-language-model head, whose decoder is tied."""
 
     @abstractmethod
     def layer_products(self, model: ModelSettings) -> int:
         """Return the numbers of a layer's weights that are factors of a matrix product."""
 
     def spans(self, model: ModelSettings, span: float) -> float:
-        """Return how many positions a token sees, added up over the layers.
-
-        Args:
-            model: the shape.
-            span: positions that a token sees where attention is global.
-        """
+        """Return how many positions a token sees, added up over the layers; `span` where attention is global."""
         return model.layers * span
 
     @abstractmethod
     def layer_bytes(self, model: ModelSettings, number: int, norm: int, mask: int) -> float:
-        """Return the bytes that a layer keeps of a token for its backward pass, its scores aside.
-
-        Args:
-            model: the shape.
-            number: bytes of a number.
-            norm: bytes of a number that goes into a layer norm.
-            mask: bytes of an entry of dropout's mask.
-        """
+        """Return the bytes a layer keeps of a token, scores aside, by those of a number, norm input and mask entry."""
 
     def score_bytes(self, model: ModelSettings, number: int, mask: int, length: int, compiled: bool) -> float:
-        """Return the bytes that a layer keeps of a token's scores where no kernel computes them again: w·A·s; with
-        dropout (m + w)·A·s more.
+        """Return the bytes that a layer keeps of a token's scores where no kernel computes them again.
 
-        Args:
-            model: the shape.
-            number: w, bytes of a number.
-            mask: m, bytes of an entry of dropout's mask.
-            length: s, positions that a token sees.
-            compiled: whether the model is compiled.
+        w·A·s, with dropout (m + w)·A·s more: w bytes of a number, m of an entry of dropout's mask, s positions seen.
         """
         return float((number + (mask + number if model.dropped_attention else 0)) * model.heads * length)
 
@@ -213,13 +164,8 @@ class Architecture(ABC):
         """Return forward + backward FLOPs a token, a multiply-add counted as two.
 
         Formula: 6·L·w + 12·h·Σ s + 6·m·(V·h + h²): L layers whose products have w weights, h width, s positions that a
-        token sees in a layer, V entries, m share of the tokens that pass through the head.
-
-        Args:
-            model: the shape.
-            vocab_size: V.
-            span: mean of s where attention is global, E[length²] / E[length].
-            predicted: m.
+        token sees in a layer (`span`: E[length²] / E[length], where attention is global), V entries, m share of the
+        tokens that pass through the head.
         """
         h = model.hidden
         return (

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 
 class Bert(DefaultEncoder):
-    """BERT."""
-
     name, label = "bert", "BERT"
     classes: ClassVar[Mapping[str, str]] = {"mlm": "BertForMaskedLM", "mlm+nsp": "BertForPreTraining"}
     unpadded = True
@@ -26,7 +24,6 @@ class Bert(DefaultEncoder):
     def config(
         self, settings: PretrainSettings, head: str, vocab_size: int, special_ids: Mapping[str, int]
     ) -> PreTrainedConfig:
-        """Return a BertConfig."""
         from transformers import BertConfig
 
         return BertConfig(
@@ -37,13 +34,12 @@ class Bert(DefaultEncoder):
         )
 
     def arguments(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Return them with token types where sequences are unpadded: BERT's own would have another shape."""
+        """Add token types where sequences are unpadded: BERT's own would have another shape."""
         if "cu_seq_lens_q" in inputs and "token_type_ids" not in inputs:
             inputs["token_type_ids"] = inputs["input_ids"].new_zeros(inputs["input_ids"].shape)
         return inputs
 
     def fuse(self, hf_model: PreTrainedModel) -> None:
-        """Replace each layer's forward pass of its self-attention."""
         from pretrain.kernels.attention import attend_fused
 
         for layer in self.layers(hf_model):
@@ -51,14 +47,11 @@ class Bert(DefaultEncoder):
             own.forward = MethodType(attend_fused, own)
 
     def position_table(self, hf_model: PreTrainedModel) -> nn.Parameter:
-        """Return the learned table."""
         return hf_model.base_model.embeddings.position_embeddings.weight
 
     def query_and_key(self, layer: nn.Module) -> tuple[Tensor, Tensor]:
-        """Return both."""
         own = layer.attention.self
         return own.query.weight, own.key.weight
 
     def position_parameters(self, model: ModelSettings, length: int, pad_id: int) -> int:
-        """Return those of positions and token types."""
         return super().position_parameters(model, length, pad_id) + self.token_types * model.hidden

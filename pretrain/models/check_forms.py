@@ -26,25 +26,23 @@ TOLERANCE = 1e-3
 def differing_form(model: PreTrainedModel, published: PreTrainedModel | None = None) -> str:
     """Return in which form of a batch a text has other logits than alone, and by how much; "" where in none.
 
-    Args:
-        model: as it is trained, in fp32 on a CPU, before its attention or layers are replaced; left as it was.
-        published: transformers' model that it must agree with; None: itself.
+    The model is as it is trained, in fp32 on a CPU, before its attention or layers are replaced; it is left as it was.
     """
     published = model if published is None else published
-    training, other = model.training, published.training
+    training, published_training = model.training, published.training
     model.eval(), published.eval()
     texts = list(_texts(model))
-    wanted = [published(input_ids=text[None])[0][0] for text in texts]
-    largest = max(float(logits.abs().max()) for logits in wanted)
-    found: dict[str, float] = {}
+    expected = [published(input_ids=text[None])[0][0] for text in texts]
+    largest = max(float(logits.abs().max()) for logits in expected)
+    differences: dict[str, float] = {}
     for form, number, logits in _forms(model, texts):
-        difference = float((logits - wanted[number]).abs().max())
-        found[form] = max(found.get(form, 0.0), difference if difference == difference else torch.inf)
-    model.train(training), published.train(other)
-    form = max(found, key=found.__getitem__)
-    if found[form] <= TOLERANCE * largest:
+        difference = float((logits - expected[number]).abs().max())
+        differences[form] = max(differences.get(form, 0.0), difference if difference == difference else torch.inf)
+    model.train(training), published.train(published_training)
+    form = max(differences, key=differences.__getitem__)
+    if differences[form] <= TOLERANCE * largest:
         return ""
-    return f"in {form} by up to {found[form]:.3g}, where the largest is {largest:.3g}"
+    return f"in {form} by up to {differences[form]:.3g}, where the largest is {largest:.3g}"
 
 
 def _texts(model: PreTrainedModel) -> Iterator[Tensor]:

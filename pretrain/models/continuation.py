@@ -33,22 +33,14 @@ def load_model(
     tell: Callable[[str], None] = lambda _: None,
     compare: bool = True,
 ) -> PreTrainedModel:
-    """Return a model with the weights of `source` that takes the run's vocabulary and length.
+    """Return a model with the weights of `source`, a folder or hub name, that takes the run's vocabulary and length.
 
     Its configuration is that of `source`, all of it: what the settings decide must be as they say. Whether training
-    then computes what transformers does is told by logits (`differing_form`).
+    then computes what transformers does is told by logits (`differing_form`), which one of several processes compares.
 
     Entries that the vocabulary has beyond the published one begin as the mean of the pieces that they were cut into so
     far (their embeddings and their output biases). Where a run is longer than the model has learned positions, these
     are repeated (Beltagy et al. 2020, section 5), and the run learns to tell them apart.
-
-    Args:
-        source: a transformers folder, a run's folder, or a name on the hub.
-        config: the run's; dropout and special ids are taken from it, and its length is the least there will be.
-        settings: the run, with the shape that the recipe states.
-        vocabulary: the run's entries in the order of their ids.
-        tell: gets each difference from the published model.
-        compare: whether logits are compared; of several processes one does.
 
     Raises:
         UserError: there is no model of the run's kind there with all of its weights and its tokenizer, its shape is not
@@ -79,20 +71,16 @@ def load_model(
         model = _extend(model, known, vocabulary)
         tell(f"{len(vocabulary) - len(known):,} new entries begin as the mean of their pieces in {named}")
     if theirs.max_position_embeddings < config.max_position_embeddings:
-        there = usable_positions(theirs)
+        positions = usable_positions(theirs)
         learned = architecture.position_table(model) is not None
         model = _lengthen(model, config.max_position_embeddings)
         how = "they are repeated" if learned else "the others are computed, as those are"
-        tell(f"{named} has {there} positions, the run {settings.max_seq_len}: {how}")
+        tell(f"{named} has {positions} positions, the run {settings.max_seq_len}: {how}")
     return model
 
 
 def check_model(source: str, settings: PretrainSettings) -> None:
-    """Refuse a model that a run cannot continue from, as far as its configuration shows it; see `load_model`.
-
-    Raises:
-        UserError: there is none, or it has another kind or shape.
-    """
+    """Raise a UserError for a model that a run cannot continue from, as far as its configuration shows it."""
     source = str(find(with_prefix(source), "model"))
     theirs = open_model(Path(source), fits=lambda theirs: check_type(source, theirs, settings.model.type)).config
     check_shape(source, theirs, settings.model)
@@ -102,7 +90,6 @@ def check_model(source: str, settings: PretrainSettings) -> None:
 
 @torch.no_grad()
 def _extend(model: PreTrainedModel, known: list[str], vocabulary: list[str]) -> PreTrainedModel:
-    """Return the model with rows for the entries beyond the known ones."""
     ids, tables = {entry: index for index, entry in enumerate(known)}, {}
     for table in (model.get_input_embeddings().weight, model.get_output_embeddings().bias):
         tables[table] = torch.cat([table, table.new_empty(len(vocabulary) - len(known), *table.shape[1:])])
@@ -133,12 +120,12 @@ def cut(entry: str, ids: dict[str, int]) -> list[int]:
     [7, 8]
     """
     text, start = entry.removeprefix(CONTINUATION), 0
-    found: list[int] = []
+    pieces: list[int] = []
     while start < len(text):
         prefix = CONTINUATION if start or entry.startswith(CONTINUATION) else ""
         end = next((end for end in range(len(text), start, -1) if prefix + text[start:end] in ids), None)
         if end is None:
             return []
-        found.append(ids[prefix + text[start:end]])
+        pieces.append(ids[prefix + text[start:end]])
         start = end
-    return found
+    return pieces

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pretrain.settings import ModelSettings, PretrainSettings
 
 BUCKETS = 256
-"""Of the distances in either direction: those up to half of it have one each, the others share them by logarithm."""
+"""Buckets of the distances either way: those up to half of it have one each, the others share them by logarithm."""
 AUTHORS_HEAD = "lm_predictions.lm_head."
 """How the names of a head begin that is written by the authors' code; the default of transformers is another."""
 
@@ -44,7 +44,6 @@ class DebertaV2(DefaultEncoder):
     def config(
         self, settings: PretrainSettings, head: str, vocab_size: int, special_ids: Mapping[str, int]
     ) -> PreTrainedConfig:
-        """Return a DebertaV2Config."""
         from transformers import DebertaV2Config
 
         return DebertaV2Config(
@@ -62,10 +61,7 @@ class DebertaV2(DefaultEncoder):
         )
 
     def encode(self, hf_model: PreTrainedModel, inputs: dict[str, Any]) -> Any:
-        """Return what transformers' forward pass gives, with a mask for each pair of positions too.
-
-        That pass zeroes the embeddings of padding, which no other position sees.
-        """
+        """Give the layers a mask of pairs too; transformers' own pass multiplies the embeddings by the mask."""
         import torch
 
         model, ids_BS, mask = hf_model.base_model, inputs["input_ids"], inputs["attention_mask"]
@@ -75,18 +71,17 @@ class DebertaV2(DefaultEncoder):
         return model.encoder(hidden_BSH, mask, output_hidden_states=False)
 
     def position_table(self, hf_model: PreTrainedModel) -> nn.Parameter | None:
-        """Return the learned table of a published model that has one."""
         table = hf_model.base_model.embeddings.position_embeddings
         return None if table is None else table.weight
 
     def lengthen(self, config: PreTrainedConfig, positions: int) -> None:
-        """Write it, and keep the distances' buckets, which go by the number of positions where nothing else is said."""
+        """Write the positions, and keep the distances' buckets, which go by their number where nothing else is said."""
         if config.max_relative_positions < 1:
             config.max_relative_positions = config.max_position_embeddings
         super().lengthen(config, positions)
 
     def published_head(self, config: PreTrainedConfig, unexpected: Collection[str]) -> PreTrainedConfig | None:
-        """Return it for a head under the authors' names, which few configurations announce (`legacy`)."""
+        """Return the configuration for a head under the authors' names, which few announce (`legacy`)."""
         if not config.legacy or not any(name.startswith(AUTHORS_HEAD) for name in unexpected):
             return None
         changed = copy.deepcopy(config)
@@ -94,7 +89,7 @@ class DebertaV2(DefaultEncoder):
         return changed
 
     def position_parameters(self, model: ModelSettings, length: int, pad_id: int) -> int:
-        """Return those of the table of distances and its norm."""
+        """Count the table of distances and its norm."""
         return 2 * BUCKETS * model.hidden + 2 * model.hidden
 
     def spans(self, model: ModelSettings, span: float) -> float:

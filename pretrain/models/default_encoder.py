@@ -40,32 +40,26 @@ class DefaultEncoder(Architecture):
         }
 
     def set_dropout(self, config: PreTrainedConfig, model: ModelSettings) -> None:
-        """Write both."""
         config.hidden_dropout_prob = model.dropout
         config.attention_probs_dropout_prob = model.dropped_attention
 
     def layers(self, hf_model: PreTrainedModel) -> Sequence[nn.Module]:
-        """Return the encoder's."""
         return hf_model.base_model.encoder.layer
 
     def before_layers(self, hf_model: PreTrainedModel, mark: Callable[[Tensor], None]) -> None:
-        """Mark the encoder's input."""
         hf_model.base_model.encoder.register_forward_pre_hook(lambda _, inputs: mark(inputs[0]))
 
     def features(self, hf_model: PreTrainedModel, hidden_RH: Tensor) -> Tensor:
-        """Return what the head's transform gives."""
         return hf_model.cls.predictions.transform(hidden_RH)
 
     def feed_forward(self, hidden: int) -> int:
-        """Return 4 × hidden."""
         return 4 * hidden
 
     def position_parameters(self, model: ModelSettings, length: int, pad_id: int) -> int:
-        """Return those of positions and token types."""
+        """Return the parameters of the position table; an encoder with token types adds theirs."""
         return (self.first_position(pad_id) + length) * model.hidden
 
     def parameters(self, model: ModelSettings, vocab_size: int, length: int, pad_id: int = 1) -> int:
-        """Return those of embeddings, positions, layers, the head's transform, and the output's bias."""
         h, f = model.hidden, model.intermediate
         embeddings = vocab_size * h + self.position_parameters(model, length, pad_id) + 2 * h
         layer = 4 * (h * h + h) + (h * f + f) + (f * h + h) + 4 * h

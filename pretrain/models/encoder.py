@@ -61,12 +61,8 @@ def recompute_layers(hf_model: PreTrainedModel) -> None:
 class MaskedRowsModel(nn.Module):
     """An encoder whose head sees the predicted rows alone: B·M rows instead of B·S.
 
-    The weights stay in `self.hf_model`, an unchanged transformers model.
-
-    Args:
-        hf_model: the model.
-        half: 16-bit type that it computes in (autocast); None is fp32.
-        objective: what its batches are for; None is the first that its head is made for.
+    The weights stay in `self.hf_model`, an unchanged transformers model. By default its objective is the first that its
+    head is made for.
     """
 
     unpadded = False
@@ -80,21 +76,18 @@ class MaskedRowsModel(nn.Module):
         self, hf_model: PreTrainedModel, half: torch.dtype | None = None, objective: Objective | None = None
     ) -> None:
         super().__init__()
-        self.hf_model, self.half, self.architecture = hf_model, half, ARCHITECTURES[hf_model.config.model_type]
+        self.hf_model = hf_model
+        self.half = half
+        self.architecture = ARCHITECTURES[hf_model.config.model_type]
         heads = {name: head for head, name in self.architecture.classes.items()}
         head = heads[type(hf_model).__name__]
         self.objective = objective or next(one for one in OBJECTIVES.values() if one.head == head)
         self._first, self._longest = first_position(hf_model.config), usable_positions(hf_model.config)
 
     def forward(self, ids_BS: Tensor, *more: Tensor, **named: Tensor) -> Sums:
-        """Return the sums of a batch, computed in the model's numeric type.
+        """Return the sums of a batch in the model's numeric type; arguments are those of `sums`.
 
         Autocast is entered out here: entered within what is compiled, it keeps the graph out of the compiler's cache.
-
-        Args:
-            ids_BS: see `sums`; likewise the others.
-            more: its arguments by place.
-            named: its arguments by name.
         """
         with torch.autocast(ids_BS.device.type, self.half) if self.half else nullcontext():
             return self.sums(ids_BS, *more, **named)
@@ -115,15 +108,11 @@ class MaskedRowsModel(nn.Module):
 
         Args:
             ids_BS: int64 token ids after masking; (1, T) where the sequences of all samples are unpadded.
-            rows_BM: int64 positions that are predicted.
-            labels_BM: int64 labels, IGNORE where the row is unused.
             lengths_B: int64 real tokens a sample, or None when nothing is padded: then no attention mask is built.
             segment_ids_BS: int64 number of the text that a position belongs to, −1 for padding. The texts do not see
                 each other, and each has the positions of a sample of its own.
             segments_BS: int64 segment of each position, 0 or 1, of pairs.
-            position_ids_BS: int64 place of each token in its text, of unpadded sequences.
-            cu_seqlens_K: int32 borders of those texts, from 0 to T.
-            own: the objective's, see `Objective.inputs`.
+            cu_seqlens_K: int32 borders of unpadded texts, from 0 to T.
         """
         encoded = self.encode(ids_BS, lengths_B, segment_ids_BS, segments_BS, position_ids_BS, cu_seqlens_K)
         hidden_BSH = encoded.last_hidden_state
@@ -168,13 +157,7 @@ class MaskedRowsModel(nn.Module):
         return self.architecture.encode(self.hf_model, inputs)
 
     def head_sums(self, hidden_RH: Tensor, labels_R: Tensor, **gathered: Tensor) -> Sums:
-        """Return the sums of predicted rows, and of what else the objective has.
-
-        Args:
-            hidden_RH: the encoder's output where something is predicted.
-            labels_R: int64 labels, IGNORE where the row is unused.
-            gathered: of `Objective.gather`.
-        """
+        """Return the sums of predicted rows, and of what else the objective has `gathered`."""
         return self.objective.head_sums(self, hidden_RH, labels_R, **gathered)
 
     def vocabulary_sums(self, hidden_RH: Tensor, labels_R: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -189,11 +172,11 @@ class MaskedRowsModel(nn.Module):
 
     def on_device(self, inputs: dict[str, Tensor], device: torch.device) -> dict[str, Tensor]:
         """Return arguments of `forward` on a device; nothing waits for the copies."""
-        there = {name: tensor.to(device, non_blocking=True) for name, tensor in inputs.items()}
-        if self.compiles and "cu_seqlens_K" in there:  # one graph for batches of all sizes
-            for name in DYNAMIC.keys() & there:
-                torch._dynamo.mark_dynamic(there[name], DYNAMIC[name])
-        return there
+        moved = {name: tensor.to(device, non_blocking=True) for name, tensor in inputs.items()}
+        if self.compiles and "cu_seqlens_K" in moved:  # one graph for batches of all sizes
+            for name in DYNAMIC.keys() & moved:
+                torch._dynamo.mark_dynamic(moved[name], DYNAMIC[name])
+        return moved
 
 
 def _positions(segment_ids_BS: Tensor) -> Tensor:

@@ -19,15 +19,10 @@ within some ten tokens. With the 10,000 of Vaswani et al. all positions of a sho
 def begin_local(model: PreTrainedModel, seed: int) -> None:
     """Change fresh weights so that attention begins by looking near; all of them are trained as usual.
 
-    Initialised at random, position embeddings have no order and heads look everywhere alike; a model then learns from
-    the bag of words of a text alone for thousands of steps. Here positions begin as sinusoids, of which near ones are
-    alike, and the query and key weights of a head as the same matrix with orthogonal rows, so that a head's scores are
-    the likeness of its inputs (mimetic initialisation, Trockman and Kolter 2023, section 3). Sizes stay those of the
-    configuration's `initializer_range`.
-
-    Args:
-        model: a fresh model, changed in place.
-        seed: of the orthogonal matrices.
+    Initialised at random, a model learns from the bag of words of a text alone for thousands of steps. Here positions
+    begin as sinusoids, of which near ones are alike, and the query and key weights of a head as the same matrix with
+    orthogonal rows, so that a head's scores are the likeness of its inputs (mimetic initialisation, Trockman and Kolter
+    2023, section 3). Sizes stay those of the configuration's `initializer_range`.
     """
     config = model.config
     generator = torch.Generator().manual_seed(seed)
@@ -47,12 +42,7 @@ def begin_local(model: PreTrainedModel, seed: int) -> None:
 
 
 def sinusoids(positions: int, hidden: int) -> Tensor:
-    """Return sin(p · w) and cos(p · w), side by side for H/2 falling frequencies w, with mean square 1: float32 (P, H).
-
-    Args:
-        positions: P.
-        hidden: H; an odd H loses the last cosine.
-    """
+    """Return sin(p · w) and cos(p · w), side by side for ⌈H/2⌉ falling frequencies w, mean square 1: float32 (P, H)."""
     rate_I = WAVELENGTHS ** (-torch.arange(0, hidden, 2, dtype=torch.float64) / hidden)
     angle_PI = torch.arange(positions, dtype=torch.float64)[:, None] * rate_I
     return (torch.stack([angle_PI.sin(), angle_PI.cos()], -1).flatten(1)[:, :hidden] * 2**0.5).float()

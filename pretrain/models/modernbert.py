@@ -34,8 +34,6 @@ class ModernBertSettings(Settings):
 
 
 class ModernBert(Architecture):
-    """ModernBERT."""
-
     name, label = "modernbert", "ModernBERT"
     classes: ClassVar[Mapping[str, str]] = {"mlm": "ModernBertForMaskedLM"}
     needs: ClassVar[Mapping[str, object]] = {**Architecture.needs, "decoder_bias": True}
@@ -50,7 +48,6 @@ class ModernBert(Architecture):
     stacked: ClassVar[Mapping[str, int]] = {"attn.Wqkv.weight": 3, "mlp.Wi.weight": 2}
 
     def fault(self, model: ModelSettings) -> str:
-        """Return why positions cannot be as the settings say."""
         if model.hidden // model.heads % 2:
             return (
                 f"model.type=modernbert rotates pairs of a head's numbers (RoPE), and hidden ({model.hidden}) / heads "
@@ -61,12 +58,11 @@ class ModernBert(Architecture):
     def config(
         self, settings: PretrainSettings, head: str, vocab_size: int, special_ids: Mapping[str, int]
     ) -> PreTrainedConfig:
-        """Return a ModernBertConfig."""
         from transformers import ModernBertConfig
 
         model, own = settings.model, _own(settings.model)
         thetas = {WIDE: own.global_theta, NEAR: own.local_theta}
-        found = ModernBertConfig(
+        config = ModernBertConfig(
             vocab_size=vocab_size,
             hidden_size=model.hidden,
             num_hidden_layers=model.layers,
@@ -85,38 +81,34 @@ class ModernBert(Architecture):
             tokenizer_class="BertTokenizer",
             architectures=[self.classes[head]],
         )
-        self.set_dropout(found, model)
-        return found
+        self.set_dropout(config, model)
+        return config
 
     def set_dropout(self, config: PreTrainedConfig, model: ModelSettings) -> None:
-        """Write those of embeddings, feed-forward layers and attention."""
         config.embedding_dropout = config.mlp_dropout = model.dropout
         config.attention_dropout = model.dropped_attention
 
     def layers(self, hf_model: PreTrainedModel) -> Sequence[nn.Module]:
-        """Return the encoder's."""
         return hf_model.base_model.layers
 
     def before_layers(self, hf_model: PreTrainedModel, mark: Callable[[Tensor], None]) -> None:
         """Mark each layer's hidden states, cosines and sines: the layers are of several kinds, each a graph."""
 
-        def marked(_: nn.Module, given: tuple[Tensor, ...], named: dict[str, Any]) -> None:
-            for tensor in (*given, *named["position_embeddings"]):
+        def marked(_: nn.Module, arguments: tuple[Tensor, ...], named: dict[str, Any]) -> None:
+            for tensor in (*arguments, *named["position_embeddings"]):
                 mark(tensor)
 
         for layer in self.layers(hf_model):
             layer.register_forward_pre_hook(marked, with_kwargs=True)
 
     def arguments(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Return them without what this encoder has none of: a cache, and token types."""
+        """Leave out what this encoder has none of: a cache, and token types."""
         return {name: value for name, value in inputs.items() if name not in ("use_cache", "token_type_ids")}
 
     def features(self, hf_model: PreTrainedModel, hidden_RH: Tensor) -> Tensor:
-        """Return what the head's dense layer, GELU and norm give."""
         return hf_model.head(hidden_RH)
 
     def masks(self, hf_model: PreTrainedModel, seen_BSS: Tensor) -> dict[str, Tensor]:
-        """Return a mask for each kind of layer."""
         from pretrain.kernels.attention import near
 
         near_SS = near(seen_BSS.shape[1], hf_model.config.sliding_window + 1, seen_BSS.device)
@@ -131,10 +123,7 @@ class ModernBert(Architecture):
         return -(-3 * hidden // 32) * 16
 
     def parameters(self, model: ModelSettings, vocab_size: int, length: int, pad_id: int = 1) -> int:
-        """Return those of embeddings, layers, last norm, the head's dense layer and norm, and the output's bias.
-
-        The first layer has one norm only; positions have no parameters.
-        """
+        """Count a first layer that has one norm only; positions have no parameters."""
         h = model.hidden
         embeddings = vocab_size * h + h
         layers = model.layers * (self.layer_products(model) + 2 * h) - h
@@ -164,5 +153,4 @@ class ModernBert(Architecture):
 
 
 def _own(model: ModelSettings) -> ModernBertSettings:
-    """Return the section of the settings, its defaults where there is none."""
     return model.modernbert or ModernBertSettings()

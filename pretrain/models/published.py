@@ -49,16 +49,7 @@ def check_shape(source: str, config: PreTrainedConfig, settings: ModelSettings) 
 
 
 def check_kind(source: str, config: PreTrainedConfig, ours: PreTrainedConfig) -> None:
-    """Refuse a model with an entry that a run's model cannot have.
-
-    Args:
-        source: where it is.
-        config: its own.
-        ours: of a run's model, for what settings and tokenizer decide.
-
-    Raises:
-        UserError: it has one.
-    """
+    """Raise a UserError for a model with an entry that a run's model, `ours`, cannot have."""
     architecture, rule = ARCHITECTURES[ours.model_type], "the exported model must compute what was trained"
     decided = {name: getattr(ours, name) for name in ("pad_token_id", *architecture.set_by)}
     for name, value in {**decided, **architecture.needs}.items():
@@ -77,11 +68,6 @@ def read_weights(source: str, config: PreTrainedConfig, kind: type[PreTrainedMod
 
     Nor is any left over that its encoder would have used: transformers passes over those of options that it has dropped
     (relative positions of BERT, say), and the model would be another one than was published.
-
-    Args:
-        source: a transformers folder.
-        config: its own, as the run's model has it.
-        kind: class of the run's model.
 
     Raises:
         UserError: weights are missing or left over, or those of the output are not those of the embeddings.
@@ -128,21 +114,12 @@ def _load(source: str, config: PreTrainedConfig, kind: Any, **more: Any) -> tupl
 
 
 def compare_logits(source: str, model: PreTrainedModel, ours: PreTrainedConfig) -> None:
-    """Refuse a model of which training would compute other logits than transformers' own class does.
-
-    Args:
-        source: a transformers folder.
-        model: read from it, as it is trained.
-        ours: a configuration of the run without it; entries that differ are named.
-
-    Raises:
-        UserError: logits of a text differ in a form that a batch can have.
-    """
+    """Raise a UserError for a model of which training would compute other logits than transformers' own class."""
     config = AutoConfig.from_pretrained(source, **LOCAL)
     published, information = _load(source, config, AutoModelForMaskedLM)
     architecture = ARCHITECTURES[config.model_type]
-    if (other := architecture.published_head(config, information["unexpected_keys"])) is not None:
-        published, _ = _load(source, other, AutoModelForMaskedLM)
+    if (head_config := architecture.published_head(config, information["unexpected_keys"])) is not None:
+        published, _ = _load(source, head_config, AutoModelForMaskedLM)
     if where := differing_form(model, published):
         theirs, own = config.to_dict(), ours.to_dict()
         entries = sorted(name for name in theirs.keys() & own.keys() - UNNAMED if theirs[name] != own[name])
@@ -155,12 +132,7 @@ def compare_logits(source: str, model: PreTrainedModel, ours: PreTrainedConfig) 
 
 
 def rebuilt(model: PreTrainedModel, tables: Mapping[Tensor, Tensor]) -> PreTrainedModel:
-    """Return a model of the same weights, and of its configuration, which has changed.
-
-    Args:
-        model: the model; tied weights stay tied.
-        tables: its weights of another length than before → what they become.
-    """
+    """Return a model of the same weights but for `tables`, and of its changed configuration; tied weights stay tied."""
     state = model.state_dict()
     for name, weight in model.named_parameters(remove_duplicate=False):
         state[name] = tables.get(weight, weight)

@@ -21,12 +21,12 @@ ARCHITECTURES: dict[str, Architecture] = {one.name: one for one in (Roberta(), B
 def fault_of(model: ModelSettings) -> str:
     """Return why a model cannot be of its architecture, with what to set instead; "" where it can."""
     own = ARCHITECTURES[model.type]
-    for other in ARCHITECTURES.values():
-        for section in other.sections:
+    for architecture in ARCHITECTURES.values():
+        for section in architecture.sections:
             if section not in own.sections and getattr(model, section) is not None:
                 return (
-                    f"model.{section} is of model.type={other.name}, and this model is a {own.name}; leave the "
-                    f"section out, or set model.type={other.name}"
+                    f"model.{section} is of model.type={architecture.name}, and this model is a {own.name}; leave the "
+                    f"section out, or set model.type={architecture.name}"
                 )
     return own.fault(model)
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 
 class Roberta(Bert):
-    """RoBERTa."""
-
     name, label = "roberta", "RoBERTa"
     classes: ClassVar[Mapping[str, str]] = {"mlm": "RobertaForMaskedLM"}
     token_types = 1
@@ -37,12 +35,10 @@ class Roberta(Bert):
         )
 
     def features(self, hf_model: PreTrainedModel, hidden_RH: Tensor) -> Tensor:
-        """Return what the head's dense layer, GELU and norm give."""
         from torch.nn.functional import gelu
 
         head = hf_model.lm_head
         return head.layer_norm(gelu(head.dense(hidden_RH)))
 
     def first_position(self, pad_id: int) -> int:
-        """Return pad id + 1."""
         return pad_id + 1

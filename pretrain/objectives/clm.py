@@ -25,11 +25,9 @@ class CausalLanguageModelling(Objective):
     causal, scored = True, False
 
     def rows(self, settings: PretrainSettings) -> int:
-        """Return all positions but the last."""
         return settings.max_seq_len - 1
 
     def predict(self, corpus: Corpus) -> Predict:
-        """Return what takes each position's next token as its label."""
         samples = corpus.samples
         mean = (samples.positions - samples.texts) / max(1, len(samples))
         if not mean:

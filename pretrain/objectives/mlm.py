@@ -79,21 +79,17 @@ class MaskedLanguageModelling(Objective):
     sections = ("masking",)
 
     def rows(self, settings: PretrainSettings) -> int:
-        """Return the budget of a sample without padding at the largest rate."""
         return rows_for(settings.max_seq_len, settings.masking.largest_rate)
 
     def rate(self, settings: PretrainSettings, step: int | None) -> float:
-        """Return the masking rate."""
         if step is None:
             return settings.masking.last_rate
         return masking_rate(step, settings.steps, settings.masking)
 
     def noted(self, settings: PretrainSettings, step: int) -> dict[str, float]:
-        """Return the masking rate."""
         return {"masking_rate": round(self.rate(settings, step), 5)}
 
     def predict(self, corpus: Corpus) -> Predict:
-        """Return what masks batches."""
         from pretrain.batches.budgets import mean_budget
         from pretrain.batches.masking import mask_batch
 
@@ -109,7 +105,7 @@ class MaskedLanguageModelling(Objective):
         def mask(batch: Batch, ids_B: np.ndarray, epochs_B: np.ndarray, step: int | None) -> MaskedBatch:
             rate = self.rate(s, step)
             masked = mask_batch(
-                batch.ids_BS, batch.barred_BS, ids_B, epochs_B, corpus.table, s.seed, rate, m.mask_share,
+                batch.ids_BS, batch.unmaskable_BS, ids_B, epochs_B, corpus.table, s.seed, rate, m.mask_share,
                 m.random_share, m.whole_word, m.max_word_tokens, rows,
             )  # fmt: skip
             return replace(masked, expected=len(ids_B) * mean_budget(corpus.by_ordinary_L, rate))

@@ -31,7 +31,6 @@ class NextSentence(MaskedLanguageModelling):
     sums = (*Objective.sums, "pair_loss", "pairs_correct", "pairs")
 
     def fault(self, settings: PretrainSettings) -> str:
-        """Return why the samples or the model are none for it."""
         from pretrain.models.registry import ARCHITECTURES
 
         if settings.packing != "sentence-pairs":
@@ -49,7 +48,7 @@ class NextSentence(MaskedLanguageModelling):
         return ""
 
     def parameters(self, model: ModelSettings) -> int:
-        """Return those of the pooler and of the head with two outputs."""
+        """Count the pooler and the head with two outputs."""
         return model.hidden**2 + 3 * model.hidden + 2
 
     def inputs(self, batch: Batch, starts_B: np.ndarray | None) -> dict[str, np.ndarray]:
@@ -58,7 +57,6 @@ class NextSentence(MaskedLanguageModelling):
         return {"pairs_P": pairs_P} if starts_B is None else {"pairs_P": pairs_P, "starts_P": starts_B}
 
     def gather(self, model: MaskedRowsModel, encoded: Any, **arrays: Tensor) -> dict[str, Tensor]:
-        """Return the pooler's output for each pair, and the labels."""
         pooled_PH = encoded.pooler_output
         if "starts_P" in arrays:
             firsts_P1H = encoded.last_hidden_state[0, arrays["starts_P"]][:, None]
@@ -66,7 +64,6 @@ class NextSentence(MaskedLanguageModelling):
         return {"pooled_PH": pooled_PH, "pairs_P": arrays["pairs_P"]}
 
     def head_sums(self, model: MaskedRowsModel, hidden_RH: Tensor, labels_R: Tensor, **gathered: Tensor) -> Sums:
-        """Return the sums of masked tokens and of pairs."""
         from torch.nn.functional import cross_entropy
 
         sums = super().head_sums(model, hidden_RH, labels_R)
@@ -87,7 +84,6 @@ class NextSentence(MaskedLanguageModelling):
         return torch.where(totals["pair_loss"].isfinite(), super().judged(totals), math.nan)
 
     def figures(self, totals: Mapping[str, float]) -> dict[str, float]:
-        """Return loss and accuracy of a predicted token and of a pair."""
         figures = super().figures(totals)
         if figures and totals["pairs"]:
             figures["pair_loss"] = totals["pair_loss"] / totals["pairs"]

@@ -49,9 +49,9 @@ class Objective(ABC):
     """What is predicted of a batch, and what that is worth."""
 
     name: ClassVar[str]
-    """By which recipes call it."""
+    """Name in recipes."""
     head: ClassVar[str] = "mlm"
-    """Of the model: a key of `Architecture.classes`."""
+    """Head of the model: a key of `Architecture.classes`."""
     sums: ClassVar[tuple[str, ...]] = ("loss", "correct", "predicted")
     """What is added up over batches, steps and processes, at least these."""
     causal: ClassVar[bool] = False
@@ -75,25 +75,16 @@ class Objective(ABC):
         """Return M, the rows of a sample that the head computes at any step."""
 
     def rate(self, settings: PretrainSettings, step: int | None) -> float:
-        """Return the share of the tokens that is predicted at a step, or of held-out samples (None).
-
-        It changes evenly from step to step, or not at all.
-        """
+        """Return the share of the tokens predicted at a step or of held-out samples (None); linear in the step."""
         return 1.0
 
     def predicted_share(self, settings: PretrainSettings, first: int = 0, end: int | None = None) -> float:
-        """Return the share of the tokens that passes through the head, on average over steps.
-
-        Args:
-            settings: the run.
-            first: of the steps.
-            end: behind the last of them; None: the run's.
-        """
+        """Return the share of the tokens that passes through the head, on average over steps first … end − 1."""
         last = (settings.steps if end is None else end) - 1
         return (self.rate(settings, first) + self.rate(settings, last)) / 2
 
     def noted(self, settings: PretrainSettings, step: int) -> dict[str, float]:
-        """Return what the log says of a step beside `figures`."""
+        """Return what the log says of a step beside `figures`, by name."""
         return {}
 
     def span(self, span: float) -> float:
@@ -106,19 +97,10 @@ class Objective(ABC):
 
     @abstractmethod
     def predict(self, corpus: Corpus) -> Predict:
-        """Return what draws a run's predictions, a function of (seed, epoch, sample, step).
-
-        Raises:
-            HunminError: nothing can be predicted of the corpus.
-        """
+        """Return the function that draws predictions by (seed, epoch, sample, step); HunminError for none."""
 
     def inputs(self, batch: Batch, starts_B: np.ndarray | None) -> dict[str, np.ndarray]:
-        """Return the model's arguments beside those of `MaskedRowsModel.sums`; `gather` is given them.
-
-        Args:
-            batch: before anything is predicted of it.
-            starts_B: first position of each sample, where they stand one after the other; else None.
-        """
+        """Return the arguments of `gather`; `starts_B` is each sample's first position where samples are unpadded."""
         return {}
 
     def gather(self, model: MaskedRowsModel, encoded: Any, **arrays: Tensor) -> dict[str, Tensor]:
@@ -126,27 +108,19 @@ class Objective(ABC):
         return {}
 
     def head_sums(self, model: MaskedRowsModel, hidden_RH: Tensor, labels_R: Tensor, **gathered: Tensor) -> Sums:
-        """Return the sums of a batch: −log probability of the labels, rows predicted right, and rows predicted.
-
-        Args:
-            model: with the head.
-            hidden_RH: the encoder's output where something is predicted.
-            labels_R: int64 labels, IGNORE where the row is unused.
-            gathered: of `gather`.
-        """
+        """Return the sums of a batch: −log probability of the labels, rows predicted right, and rows predicted."""
         return dict(zip(Objective.sums, model.vocabulary_sums(hidden_RH, labels_R), strict=True))
 
     def loss(self, sums: Sums, batch: MicroBatch) -> Tensor:
-        """Return what is minimised: a sum over the batch divided by a constant of the run.
+        """Return what is minimised: a sum over the batch divided by the tokens that such a batch predicts on average.
 
-        As many tokens as such a batch predicts on average, so that it takes no count of all processes, and every
-        predicted token weighs the same, whatever micro-batch or process it is in.
+        So it takes no count of all processes, and every predicted token weighs the same, in whatever micro-batch or
+        process.
         """
         return sums["loss"] / batch.expected
 
     def judged(self, totals: Mapping[str, Tensor]) -> Tensor:
-        """Return the loss by which a step is judged, from the totals of all processes: a predicted token's; 0 where
-        nothing is predicted."""
+        """Return the loss that judges a step: a predicted token's, over all processes; 0 where none is."""
         return totals["loss"] / totals["predicted"].clamp(min=1)
 
     def figures(self, totals: Mapping[str, float]) -> dict[str, float]:

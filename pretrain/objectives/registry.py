@@ -37,12 +37,7 @@ def fault_of(settings: PretrainSettings) -> str:
 
 
 def last_learned(settings: Mapping[str, Any], step: int) -> Objective:
-    """Return the objective that a run learned last.
-
-    Args:
-        settings: the run's, as its checkpoints hold them; what they lack is by default.
-        step: steps done, at least one.
-    """
+    """Return the objective that a run with these settings learned last, after at least one step."""
     phase = settings.get("first_phase")
     if phase and step <= phase["steps"]:
         return OBJECTIVES[phase["objective"]]

@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from pretrain.settings import OptimizerSettings, PretrainSettings
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
-"""By torch's names."""
+"""AdamW's states by torch's names."""
 
 
 class AdamW(OptimizerKind):
-    """AdamW."""
-
     name, label = "adamw", "AdamW"
 
     def build(self, model: nn.Module, settings: PretrainSettings) -> torch.optim.AdamW:
@@ -26,11 +24,9 @@ class AdamW(OptimizerKind):
         return adamw([weight for weight in model.parameters() if weight.requires_grad], settings.optimizer)
 
     def states(self, optimizer: Any, weight: nn.Parameter) -> tuple[str, ...]:
-        """Return both moments."""
         return MOMENTS
 
     def prepare(self, optimizer: torch.optim.AdamW, lr: float, divisor: Tensor, skip: Tensor) -> None:
-        """Set learning rate, divisor and skipping."""
         prepare_adamw(optimizer, lr, divisor, skip)
 
 

@@ -63,7 +63,6 @@ class Muon(OptimizerKind):
     sections: ClassVar[Sequence[str]] = ("muon",)
 
     def fault(self, settings: PretrainSettings) -> str:
-        """Return why DeepSpeed cannot run it."""
         if not settings.zero_stage and settings.engine != "deepspeed":
             return ""
         return (
@@ -78,7 +77,6 @@ class Muon(OptimizerKind):
         return 2 * parameters - model.layers * ARCHITECTURES[model.type].layer_products(model)
 
     def build(self, model: MaskedRowsModel, settings: PretrainSettings) -> MuonOptimizer:
-        """Return both optimizers as one."""
         o = settings.optimizer
         architecture = model.architecture
         matrices = {
@@ -87,32 +85,23 @@ class Muon(OptimizerKind):
             for name, weight in layer.named_parameters()
             if weight.ndim == 2 and weight.requires_grad
         }
-        rest = [weight for weight in model.parameters() if weight.requires_grad and weight not in matrices]
-        optimizer = MuonOptimizer(matrices, adamw(rest, o), (o.muon or MuonSettings()).momentum, o.weight_decay)
+        by_adamw = [weight for weight in model.parameters() if weight.requires_grad and weight not in matrices]
+        optimizer = MuonOptimizer(matrices, adamw(by_adamw, o), (o.muon or MuonSettings()).momentum, o.weight_decay)
         for weight in matrices:
             optimizer.state[weight] = self.fresh(weight, (MOMENTUM,), 0)
         return optimizer
 
     def states(self, optimizer: MuonOptimizer, weight: nn.Parameter) -> tuple[str, ...]:
-        """Return the momentum of a matrix of the layers, both moments of AdamW elsewhere."""
         return (MOMENTUM,) if weight in optimizer.matrices else MOMENTS
 
     def prepare(self, optimizer: MuonOptimizer, lr: float, divisor: Tensor, skip: Tensor) -> None:
-        """Set learning rate, divisor and skipping of both optimizers."""
         prepare_adamw(optimizer.adamw, lr, divisor, skip)
         optimizer.rate = optimizer.adamw.param_groups[0]["lr"]  # on a TPU a tensor
         optimizer.divisor, optimizer.skip = divisor, skip
 
 
 class MuonOptimizer:
-    """Muon for some matrices beside AdamW for the rest; `Muon.prepare` sets what its next step takes.
-
-    Args:
-        matrices: weights of two dimensions, on their device → how many matrices each holds, one below the other.
-        adamw: of all other weights.
-        momentum: μ.
-        weight_decay: λ of the matrices.
-    """
+    """Muon beside AdamW for the rest; `matrices` are weights → how many matrices each holds, one below the other."""
 
     rate: float | Tensor
     divisor: Tensor
@@ -121,7 +110,10 @@ class MuonOptimizer:
     def __init__(
         self, matrices: Mapping[nn.Parameter, int], adamw: torch.optim.AdamW, momentum: float, weight_decay: float
     ) -> None:
-        self.adamw, self._momentum, self._weight_decay, self.matrices = adamw, momentum, weight_decay, matrices
+        self.adamw = adamw
+        self._momentum = momentum
+        self._weight_decay = weight_decay
+        self.matrices = matrices
         self.state: dict[Any, dict[str, Tensor]] = adamw.state
         self._stacks = stacks_of(self.matrices)
 
@@ -136,7 +128,6 @@ class MuonOptimizer:
                     self._update(learned)
 
     def zero_grad(self) -> None:
-        """Forget the gradients."""
         self.adamw.zero_grad()
         for weight in self.matrices:
             weight.grad = None
@@ -145,18 +136,18 @@ class MuonOptimizer:
         """Update matrices of one shape; where the step is skipped, write back what is there."""
         import torch
 
-        skipped, held = self.skip > 0, [self.state[weight] for weight in weights]
+        skipped, states = self.skip > 0, [self.state[weight] for weight in weights]
         gradient_NRC = torch.stack([weight.grad for weight in weights]).div_(self.divisor)  # type: ignore[misc]
-        before_NRC = torch.stack([one[MOMENTUM] for one in held])
+        before_NRC = torch.stack([state[MOMENTUM] for state in states])
         momentum_NRC = torch.lerp(before_NRC, gradient_NRC, 1 - self._momentum)
         rows, columns = weights[0].shape
         rows //= self.matrices[weights[0]]
         mixed_NRC = gradient_NRC.lerp_(momentum_NRC, self._momentum)
         direction_NRC = orthogonal(mixed_NRC.reshape(-1, rows, columns)).reshape(mixed_NRC.shape)
-        kept_NRC = torch.where(skipped, before_NRC, momentum_NRC)
-        torch._foreach_copy_([one[MOMENTUM] for one in held], kept_NRC.unbind())
-        torch._foreach_add_([one["step"] for one in held], [1 - self.skip] * len(held))
-        del gradient_NRC, mixed_NRC, before_NRC, momentum_NRC, kept_NRC
+        stored_NRC = torch.where(skipped, before_NRC, momentum_NRC)
+        torch._foreach_copy_([state[MOMENTUM] for state in states], stored_NRC.unbind())
+        torch._foreach_add_([state["step"] for state in states], [1 - self.skip] * len(states))
+        del gradient_NRC, mixed_NRC, before_NRC, momentum_NRC, stored_NRC
         weight_NRC = torch.stack(weights)
         size = UPDATE * max(rows, columns) ** 0.5
         moved_NRC = weight_NRC - (weight_NRC * self._weight_decay + direction_NRC * size) * self.rate
@@ -166,12 +157,12 @@ class MuonOptimizer:
 def stacks_of(matrices: Mapping[nn.Parameter, int]) -> list[list[nn.Parameter]]:
     """Return weights that hold matrices of one shape, in their order, at most `STACKED` numbers together."""
     by_shape: dict[tuple[torch.Size, int], list[nn.Parameter]] = {}
-    for weight, held in matrices.items():
-        by_shape.setdefault((weight.shape, held), []).append(weight)
+    for weight, count in matrices.items():
+        by_shape.setdefault((weight.shape, count), []).append(weight)
     stacks = []
-    for (shape, _), alike in by_shape.items():
+    for (shape, _), weights in by_shape.items():
         most = max(1, STACKED // shape.numel())
-        stacks += [alike[first : first + most] for first in range(0, len(alike), most)]
+        stacks += [weights[first : first + most] for first in range(0, len(weights), most)]
     return stacks
 
 

@@ -35,9 +35,9 @@ class OptimizerKind(ABC):
     """
 
     name: ClassVar[str]
-    """By which recipes call it."""
+    """Name in recipes."""
     label: ClassVar[str]
-    """By which people call it."""
+    """Name for people."""
     sections: ClassVar[Sequence[str]] = ()
     """Sections of `pretrain.optimizer` that are of this kind alone, None where nothing is set."""
 
@@ -58,36 +58,23 @@ class OptimizerKind(ABC):
         """Return the names of a weight's states."""
 
     def fresh(self, like: Tensor, states: tuple[str, ...], steps: int) -> dict[str, Tensor]:
-        """Return a weight's states before its first update, but for the count of updates.
-
-        Args:
-            like: the weight, or a part of it.
-            states: their names.
-            steps: updates so far.
-        """
+        """Return the states of a weight, or of a part of it, before its first update; they count `steps` updates."""
         import torch
 
         moments = {name: torch.zeros_like(like, memory_format=torch.preserve_format) for name in states}
         return {"step": torch.tensor(float(steps), dtype=torch.float32, device=like.device), **moments}
 
     def load(self, optimizer: Any, weights: Mapping[str, nn.Parameter], state: OptimizerState) -> None:
-        """Put a state into an optimizer."""
+        """Put a whole state into an optimizer, weight by weight."""
         for name, weight in weights.items():
             states = self.states(optimizer, weight)
-            held = optimizer.state[weight] = self.fresh(weight, states, state.steps)
+            tensors = optimizer.state[weight] = self.fresh(weight, states, state.steps)
             for moment in states:
-                held[moment].copy_(state.moments[moment][name])
+                tensors[moment].copy_(state.moments[moment][name])
 
     @abstractmethod
     def prepare(self, optimizer: Any, lr: float, divisor: Tensor, skip: Tensor) -> None:
-        """Set what the next step takes.
-
-        Args:
-            optimizer: from `build`.
-            lr: learning rate.
-            divisor: float32 scalar on the device by which the gradient is divided.
-            skip: float32 scalar on the device: 1 leaves weights, states and the count of updates as they are.
-        """
+        """Set what the next step takes; divisor and skip (1: all stays as it is) are float32 scalars of the device."""
 
     def updates(self, optimizer: Any) -> int:
         """Return how many updates have been made."""

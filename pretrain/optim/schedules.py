@@ -9,13 +9,7 @@ from pretrain.settings import OptimizerSettings
 
 
 def rate_factor(step: int, steps: int, settings: OptimizerSettings) -> float:
-    """Return the factor on the peak learning rate at a step: linear warm-up, then as the schedule says.
-
-    Args:
-        step: index of the optimizer step, from 0; step 0 already learns (1 / warmup_steps).
-        steps: steps of the whole run.
-        settings: warm-up, schedule, and the share of the steps in which it decays.
-    """
+    """Return the factor on the peak rate at a step: linear warm-up from 1 / warmup_steps, then as the schedule says."""
     warmup = settings.warmup_steps
     if step < warmup:
         return (step + 1) / warmup

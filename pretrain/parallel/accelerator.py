@@ -24,15 +24,15 @@ def accelerator() -> str:
     """Return what this machine computes on: "cuda", "tpu" or "cpu"."""
     if torch.cuda.is_available():
         return "cuda"
-    found = torch.accelerator.current_accelerator(check_available=True)
-    return "tpu" if found is not None and found.type == "tpu" else "cpu"
+    device = torch.accelerator.current_accelerator(check_available=True)
+    return "tpu" if device is not None and device.type == "tpu" else "cpu"
 
 
 def device_of(info: WorldInfo, environment: Mapping[str, str] = os.environ) -> torch.device:
     """Return the device of a process.
 
     Raises:
-        UserError: there are more processes on this machine than GPUs, or processes on TPUs that cannot find each other.
+        UserError: there are more processes than GPUs on this machine, or processes on TPUs that cannot find each other.
     """
     kind = accelerator()
     if kind == "cuda":

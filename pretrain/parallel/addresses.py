@@ -6,13 +6,7 @@ import socket
 
 
 def own_address(meeting: str) -> str:
-    """Return an address of this machine by which those that reach `meeting` reach it, too.
-
-    It is that of the interface which leads there; where that is the loopback, this is the machine itself.
-
-    Args:
-        meeting: a machine's name or address.
-    """
+    """Return this machine's address by which those that reach `meeting` reach it: of the interface that leads there."""
     family = socket.AF_INET6 if ":" in meeting else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:

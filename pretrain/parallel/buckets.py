@@ -7,18 +7,14 @@ from pretrain.settings import PretrainSettings
 LEAST, MOST = 25, 200
 """MB of gradients a bucket, where the settings say nothing."""
 PER_MB = 2**20 // 4
-"""Elements."""
+"""Elements of fp32 a MB."""
 
 
 def bucket_elements(settings: PretrainSettings, parameters: float) -> int:
     """Return how many elements of the gradient the processes average at a time.
 
-    An eighth of them, so that the first leave early in the backward pass; between a size below which a network's
-    latency is felt and one beyond which buffers cost more memory than they save time.
-
-    Args:
-        settings: the run; its `bucket_cap_mb` holds if it is set.
-        parameters: of the model.
+    An eighth of them, so that the first leave early in the backward pass; smaller ones suffer from a network's latency,
+    larger ones cost more memory than they save time.
     """
     if settings.bucket_cap_mb:
         return settings.bucket_cap_mb * PER_MB

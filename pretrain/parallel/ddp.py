@@ -70,22 +70,18 @@ class TorchEngine(Engine):
             self._optimizer.zero_grad()
 
     def gradient_norm(self) -> Tensor:
-        """Return the norm of the averaged gradient."""
         gradients = [weight.grad for _, weight in self.named_weights() if weight.grad is not None]
         return torch.nn.utils.get_total_norm(gradients)
 
     def apply(self, lr: float, divisor: Tensor, skip: Tensor) -> None:
-        """Update the weights."""
         self._kind.prepare(self._optimizer, lr, divisor, skip)
         self._optimizer.step()
         self._optimizer.zero_grad()
 
     def weights(self) -> dict[str, Tensor]:
-        """Return the weights; every process has them all."""
         return self.gathered(lambda weight: weight)
 
     def optimizer_state(self) -> OptimizerState:
-        """Return the state; every process has all of it."""
         optimizer, kind = self._optimizer, self._kind
         names = dict.fromkeys(name for _, weight in self.named_weights() for name in kind.states(optimizer, weight))
         moments = {

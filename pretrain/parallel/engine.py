@@ -16,14 +16,7 @@ from pretrain.settings import PretrainSettings
 
 
 class Engine(ABC):
-    """Computes gradients over all processes and applies them; the only place that knows how they are shared out.
-
-    Args:
-        model: the model that is trained.
-        settings: the run.
-        device: of this process.
-        state: of the optimizer, or None.
-    """
+    """Computes gradients over all processes and applies them; the only place that knows how they are shared out."""
 
     model: MaskedRowsModel
     device: torch.device
@@ -37,20 +30,10 @@ class Engine(ABC):
 
     @abstractmethod
     def micro_step(self, inputs: dict[str, Tensor], objective: Callable[[Sums], Tensor], last: bool) -> Sums:
-        """Compute a micro-batch forwards and backwards, add up its gradient, and return the model's sums.
-
-        Args:
-            inputs: the model's arguments, on the device.
-            objective: what is minimised, a scalar, by the model's sums.
-            last: whether it is the last micro-batch of the step: gradients are then averaged over the processes.
-        """
+        """Compute a micro-batch, add up its gradient and return its sums; after the `last` gradients are averaged."""
 
     def settle(self, inputs: dict[str, Tensor]) -> None:  # noqa: B027 - most engines need nothing
-        """Do what would make the first step after a start compute otherwise than the same step of a run that continues.
-
-        Args:
-            inputs: the model's arguments for some micro-batch; its gradient is forgotten.
-        """
+        """Warm up so that the first step after a start equals an uninterrupted run's; no gradient stays."""
 
     @abstractmethod
     def gradient_norm(self) -> Tensor:
@@ -58,13 +41,7 @@ class Engine(ABC):
 
     @abstractmethod
     def apply(self, lr: float, divisor: Tensor, skip: Tensor) -> None:
-        """Update the weights, and forget the gradient; the host does not wait for it.
-
-        Args:
-            lr: learning rate.
-            divisor: float32 scalar on the device by which the gradient is divided.
-            skip: float32 scalar on the device: 1 leaves weights, moments and the count of updates as they are.
-        """
+        """Update the weights by `OptimizerKind.prepare`'s arguments, forget the gradient; the host does not wait."""
 
     @abstractmethod
     def weights(self) -> dict[str, Tensor]:
@@ -83,18 +60,14 @@ class Engine(ABC):
         return total
 
     def later(self, value: Tensor) -> Callable[[], float]:
-        """Return what reads a scalar of the device: on a GPU it waits for the work up to here and for nothing after it.
-
-        Args:
-            value: is copied as soon as the device has it; nobody may write to it any more.
-        """
+        """Return a reader of a scalar of the device, never written to again: it waits for the work up to here alone."""
         if self.device.type != "cuda":
             return lambda: float(value)
-        copy, there = value.to("cpu", non_blocking=True), torch.cuda.Event()
-        there.record()
+        copy, copied = value.to("cpu", non_blocking=True), torch.cuda.Event()
+        copied.record()
 
         def read() -> float:
-            there.synchronize()
+            copied.synchronize()
             return float(copy)
 
         return read
@@ -114,17 +87,13 @@ class Engine(ABC):
         yield from self.model.hf_model.named_parameters()
 
     def gathered(self, whole: Callable[[torch.nn.Parameter], Tensor | None]) -> dict[str, Tensor]:
-        """Return something of each weight that has it on the CPU of the first process, {} elsewhere.
-
-        Args:
-            whole: weight → what is wanted of it, whole, or None; called in the same order by every process.
-        """
-        found: dict[str, Tensor] = {}
+        """Return `whole` of each weight that has it, on the CPU of the first process, {} elsewhere; all call it."""
+        values: dict[str, Tensor] = {}
         for name, weight in self.named_weights():
             value = whole(weight)
             if self.first and value is not None:
-                found[name] = value.detach().to("cpu", copy=True)
-        return found
+                values[name] = value.detach().to("cpu", copy=True)
+        return values
 
 
 def nothing(sums: Sums) -> Tensor:

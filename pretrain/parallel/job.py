@@ -21,16 +21,7 @@ from pretrain.parallel.world import WorldInfo
 def run_job(
     module: str, job: str, processes: int, work: Callable[[dict[str, Any], str], object], what: str, cure: str
 ) -> int:
-    """Return the exit code of a job: 0 done, or stopped and saved, else failed.
-
-    Args:
-        module: that is started again where there are several processes.
-        job: JSON file that describes it.
-        processes: to start on this machine; 1 does the work here.
-        work: does it, of what the file holds and its name.
-        what: the device's memory may not hold.
-        cure: what to do then.
-    """
+    """Return the exit code of a job: 0 done, or stopped and saved, else failed; `what` may not fit into memory."""
     guard_output()
     die_with_parent()
     if processes > 1:
@@ -52,8 +43,7 @@ def run_job(
 
 
 def _leave_group() -> None:
-    """Leave the process group that the Trainer has joined: a thread of it that outlives the interpreter would abort the
-    process."""
+    """Leave the Trainer's process group: a thread of it that outlives the interpreter would abort the process."""
     import torch.distributed as dist
 
     if dist.is_available() and dist.is_initialized():
@@ -61,13 +51,7 @@ def _leave_group() -> None:
 
 
 def prepare_torch(info: WorldInfo, threads: int | None, grouped: bool = False) -> None:
-    """Set what torch and the Trainer read at their start: threads, the process group, how pickles are read.
-
-    Args:
-        info: this process among all.
-        threads: CPU threads of a process; None divides the cores.
-        grouped: whether a lone process on a CPU is a group, too (DeepSpeed).
-    """
+    """Set what torch and the Trainer read at their start: threads, the group (`grouped`: of one, too), pickles."""
     os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"  # a pickle of a checkpoint gives values, and runs nothing
     import torch
 

@@ -29,13 +29,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def launch(command: list[str], processes: int, logs: Path | None = None) -> int:
     """Run the command in so many processes that find each other, and return the exit code of the first that fails.
 
-    What a process says on stderr is passed on line by line. The first one has the terminal itself, where there is one,
-    and draws its progress there.
-
-    Args:
-        command: program and arguments.
-        processes: on this machine; each gets the variables of torchrun.
-        logs: folder for a file of each process's stderr; None keeps none.
+    Each process's stderr is passed on line by line; the first one draws its progress on the terminal, if there is one.
     """
     # of all threads, and of the processes, too, until these can take them (`StopFlag`)
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)

@@ -49,13 +49,7 @@ SILENT_KIND, ABSENT_KIND, CLOSED_KIND = "silent", "absent", "closed"
 
 
 class Monitor:
-    """A process's tie to the others of its run; as a context manager it tells them the error that leaves the block.
-
-    Args:
-        rank: of this process.
-        hosts: of all processes, by rank.
-        connect: returns a connection to the run's store; None in a run of one process, whose monitor does nothing.
-    """
+    """A process's tie to the others; a context manager that tells them its error. Without `connect` it does nothing."""
 
     def __init__(self, rank: int, hosts: Sequence[str], connect: Callable[[], Any] | None = None) -> None:
         self.rank, self.hosts, self.world = rank, hosts, len(hosts)
@@ -64,10 +58,12 @@ class Monitor:
         self._progress, self._code = (lambda: 0), EXIT_FAILED
         self._failed: dict[str, Any] = {}  # of the run's failure what the file says beside its text
         self._keys = [f"sign/{rank}" for rank in range(self.world)]
-        self._signs, self._silent, self._patience = ["0 0"] * self.world, [0] * self.world, SILENT
+        self._signs = ["0 0"] * self.world
+        self._silent = [0] * self.world
+        self._patience = SILENT
         self._count = self._step = self._steps = self._still = self._unanswered = 0
         self._report, self._writer = Path(), threading.Thread()
-        self._stop, self._told = threading.Event(), threading.Event()
+        self._stop, self._failure_known = threading.Event(), threading.Event()
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._watch, self._watch_answers)]
         if connect:
             self._sign(self.store)
@@ -98,18 +94,20 @@ class Monitor:
         """
         if self.world == 1 or self._stop.is_set():
             return False
-        named, first, broken = self.rank, self.rank, isinstance(error, RuntimeError)
+        named = self.rank
+        first = self.rank
+        broken = isinstance(error, RuntimeError)
         text = str(error) if isinstance(error, HunminError) else f"{type(error).__name__}: {error}".removesuffix(": ")
         what, kind = f"failed: {text}", type(error).__name__
         self._patience = LATE if broken else SILENT
-        if self._told.wait((LATE + 2) * INTERVAL if broken else 0):
+        if self._failure_known.wait((LATE + 2) * INTERVAL if broken else 0):
             return True
         with suppress(Exception):
             steps = [int(sign.split()[1]) for sign in self.store.multi_get(self._keys)]
             if broken and steps[self.rank] > min(steps):
                 named, kind = steps.index(min(steps)), ABSENT_KIND
                 what = f"did not come, last seen at step {min(steps)} where others wait at {max(steps)}: {text}"
-            self._told.set()
+            self._failure_known.set()
             code = getattr(error, "exit_code", EXIT_FAILED)
             first, text = self._learn(self._announce(self.store, named, what, code, kind))
             self._tell(self.store, text if first != self.rank else "", text)
@@ -181,7 +179,7 @@ class Monitor:
 
     def _watch_answers(self) -> None:
         """End this process when the store does not answer: a call to a stopped process or a lost node never returns."""
-        while not self._stop.wait(INTERVAL) and not self._told.is_set():
+        while not self._stop.wait(INTERVAL) and not self._failure_known.is_set():
             self._unanswered += 1
             if self._unanswered > SILENT:
                 self._own = None
@@ -190,8 +188,8 @@ class Monitor:
 
     def _end(self, failure: str) -> None:
         """End this process because of a failure, by force if it does not end by itself."""
-        if not self._told.is_set():
-            self._told.set()
+        if not self._failure_known.is_set():
+            self._failure_known.set()
             self._tell(self._own, failure, failure)
         if not self._stop.wait(GRACE):
             os._exit(self._code)
@@ -225,8 +223,8 @@ class Monitor:
         late = report(self.hosts, self._signs, self._silent, self._progress(), self._still)
         with suppress(OSError):
             fresh = self._report.with_name(f".{self._report.name}.tmp")
-            told = masked_tree({**now, **({"failure": masked(failure), **self._failed} if failure else {}), **late})
-            fresh.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+            content = masked_tree({**now, **({"failure": masked(failure), **self._failed} if failure else {}), **late})
+            fresh.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
             fresh.replace(self._report)
 
 
@@ -234,13 +232,7 @@ def report(hosts: Sequence[str], signs: Sequence[str], silent: Sequence[int], st
     """Return the furthest step, and the processes that are late: silent, or behind in a step that does not end.
 
     Signs are up to a heartbeat old: only where rank 0 stands still does a smaller step mean that a process is behind.
-
-    Args:
-        hosts: of all processes, by rank.
-        signs: of them.
-        silent: heartbeats since each was new.
-        step: of rank 0.
-        still: heartbeats since rank 0 has come further.
+    `silent` and `still` are heartbeats since a process's sign was new, and since rank 0 has come further.
     """
     read = [[int(number) for number in sign.split()] for sign in signs]
     furthest, late = max([step, *(done for _, done in read)]), dict[str, dict[str, Any]]()

@@ -9,7 +9,7 @@ import torch
 
 
 class OwnSteps:
-    """Counts them: on a GPU by events, and the host waits for none of them."""
+    """Counts a process's own steps: on a GPU by events, and the host waits for none of them."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device

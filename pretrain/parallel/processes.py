@@ -22,15 +22,15 @@ from common.errors import UserError
 from common.process import core_numbers
 from pretrain.parallel.accelerator import GROUPS, device_of
 from pretrain.parallel.monitor import Monitor
-from pretrain.parallel.versions import STEP, refuse_together, tell_versions, told_versions, versions_of
+from pretrain.parallel.versions import STEP, publish_versions, read_versions, refuse_together, versions_of
 from pretrain.parallel.world import LOOPBACK, WorldInfo, world_info
 
 T = TypeVar("T")
 
 PATIENCE = timedelta(minutes=30)
-"""For how long processes wait for each other to begin, and in a step; work of the first one alone has no limit."""
+"""Time that processes wait for each other to begin, and in a step; work of the first one alone has no limit."""
 AGENT_PATIENCE = timedelta(minutes=1)
-"""For the store of torchrun's agent, which is there before its processes."""
+"""Patience with the store of torchrun's agent, which is there before its processes."""
 FOREVER = timedelta(days=365)
 SHARED_SECONDS = 10
 """How long a file may take to be seen on another node: network file systems cache folders."""
@@ -57,13 +57,9 @@ class Process:
         return self.rank == 0
 
     def on_first(self, name: str, work: Callable[[], T]) -> T:
-        """Return what `work` returns on the first process, on all of them; all call it, in the same order.
+        """Return what `work` returns on the first process, on all of them, as JSON; all call it, in the same order.
 
         The others wait however long it takes, and no collective runs meanwhile; a failure ends them (`Monitor`).
-
-        Args:
-            name: of the work.
-            work: returns what JSON can carry (for the others a tuple becomes a list).
         """
         key = self._key(name)
         if not self.first:
@@ -75,12 +71,7 @@ class Process:
         return result
 
     def gather(self, name: str, value: Any) -> list[Any]:
-        """Return what each process gives, by rank, on the first one, [] on the others; all call it, in the same order.
-
-        Args:
-            name: of what is gathered.
-            value: what JSON can carry.
-        """
+        """Return each process's JSON value, by rank, on the first one, [] elsewhere; all call it, in one order."""
         key = self._key(name)
         if self.world == 1:
             return [value]
@@ -89,7 +80,7 @@ class Process:
             return []
         keys = [f"{key}/{rank}" for rank in range(self.world)]
         self.monitor.store.wait(keys, FOREVER)
-        return [json.loads(held) for held in self.monitor.store.multi_get(keys)]
+        return [json.loads(text) for text in self.monitor.store.multi_get(keys)]
 
     def meet(self, name: str) -> None:
         """Wait until all processes have come here, however long it takes; all call it, in the same order."""
@@ -105,11 +96,7 @@ class Process:
 
 
 def place_process() -> WorldInfo:
-    """Return where this process stands, by its environment, and set what libraries read of it.
-
-    Raises:
-        UserError: the environment contradicts itself.
-    """
+    """Return where this process stands, and set what libraries read of it; UserError where variables contradict."""
     info = world_info(os.environ)
     os.environ.update(info.environment())
     return info
@@ -117,10 +104,6 @@ def place_process() -> WorldInfo:
 
 def join_processes(info: WorldInfo, threads: int | None = None) -> Process:
     """Meet the other processes of the run, and return this one.
-
-    Args:
-        info: what `place_process` returned.
-        threads: CPU threads of this process; None: its part of the cores that it may use.
 
     Raises:
         UserError: the store of rank 0 is not reached, a process runs other code, or see `device_of`.
@@ -137,20 +120,18 @@ def join_processes(info: WorldInfo, threads: int | None = None) -> Process:
     # An agent's store holds the keys of earlier attempts. A store of rank 0 is new at each, and there the count, which
     # is the agent's own, would part a node that comes back from those whose agents have counted a restart.
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") if agent else ""
-    told = dist.PrefixStore(f"versions/{attempt}", store)
-    code = tell_versions(told, info.rank, info.host)
+    versions_store = dist.PrefixStore(f"versions/{attempt}", store)
+    code = publish_versions(versions_store, info.rank, info.host)
     group = dist.PrefixStore(f"group/{attempt}", store)
-    dist.init_process_group(
-        GROUPS[device.type], store=group, rank=info.rank, world_size=info.world, timeout=PATIENCE
-    )  # fmt: skip
+    dist.init_process_group(GROUPS[device.type], store=group, rank=info.rank, world_size=info.world, timeout=PATIENCE)
     everywhere: list[Any] = [None] * info.world
     try:
         try:
             dist.all_gather_object(everywhere, (info.host, own, code))
         except RuntimeError:
-            refuse_together(told_versions(told, info.world, (info.host, code)), told)
+            refuse_together(read_versions(versions_store, info.world, (info.host, code)), versions_store)
             raise
-        refuse_together([(host, code[0] if code else {}) for host, _, *code in everywhere], told)
+        refuse_together([(host, code[0] if code else {}) for host, _, *code in everywhere], versions_store)
     except UserError:
         dist.destroy_process_group()  # a thread of it that outlives the interpreter would abort the process
         raise
@@ -190,11 +171,7 @@ def _agent_has_store() -> bool:
 
 
 def open_local_store(port: int) -> Any:
-    """Return a new store of this process that listens on the loopback alone.
-
-    Args:
-        port: to listen on; 0: any that is free.
-    """
+    """Return a new store of this process that listens on the loopback alone; port 0 is any that is free."""
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as torch does
         listening.bind((LOOPBACK, port))
@@ -208,21 +185,13 @@ def open_local_store(port: int) -> Any:
 def thread_count(own: frozenset[int], here: Sequence[frozenset[int]]) -> int:
     """Return the CPU threads of a process: of each core that it may use its part, at least 1 in all.
 
-    Launchers differ: torchrun lets all processes of a machine use all its cores, srun may bind each task to its own.
-
-    Args:
-        own: cores that it may use.
-        here: the same of every process on its machine, itself too.
+    Launchers differ: torchrun lets all processes of a machine use all its cores, srun may bind each task to its `own`.
     """
     return max(1, int(sum(Fraction(1, sum(core in cores for cores in here)) for core in own)))
 
 
 def require_shared_folder(folder: Path, process: Process) -> None:
     """Check that all processes see one and the same folder, rather than at the first checkpoint; all call it.
-
-    Args:
-        folder: of the run; made where it does not exist.
-        process: this one.
 
     Raises:
         UserError: this process does not see what rank 0 has written there.
@@ -260,14 +229,14 @@ def require_shared_folder(folder: Path, process: Process) -> None:
 
 
 def leave_processes() -> None:
-    """Part from the other processes in order."""
+    """Leave the process group in order."""
     if dist.is_initialized():
         dist.destroy_process_group()
 
 
 @contextmanager
 def memory_errors() -> Iterator[None]:
-    """Turn running out of memory, on the device or the host, into an error that says what to do."""
+    """Turn running out of memory, on the device or the host, into a UserError."""
     try:
         yield
     except RuntimeError as error:  # torch.OutOfMemoryError is one; a CPU's allocator has none of its own

@@ -17,14 +17,7 @@ def start_engine(
     device: torch.device,
     state: OptimizerState | None = None,
 ) -> Engine:
-    """Return the engine that trains a model; the processes of the run have met before.
-
-    Args:
-        model: holds the weights to begin with; it is moved to the device.
-        settings: the run.
-        device: of this process.
-        state: of the optimizer, whole; None begins with none.
-    """
+    """Return the engine that trains a model; the processes of the run have met before."""
     kind: type[Engine]
     if settings.chosen_engine == "deepspeed":
         from pretrain.parallel.zero import DeepSpeedEngine as kind  # a library of its own

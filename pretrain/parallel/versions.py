@@ -24,11 +24,11 @@ TRAINER = (*STEP, "tokenizers", "accelerate", "peft", "sentence-transformers")
 """The same of transformers' Trainer, whose processes encode their texts themselves."""
 GRACE = 5.0
 """Seconds that a process waits for the others to hear of a refusal."""
-UNTOLD = "an earlier version, which does not tell what it runs"
+UNKNOWN_VERSION = "an earlier version, which does not tell what it runs"
 MOST_SHOWN = 8
 """Ranks and hosts of one kind, and kinds, that a message names at most."""
 
-Told = tuple[str, Mapping[str, str]]
+HostVersions = tuple[str, Mapping[str, str]]
 """What a process tells: its host, and what it runs."""
 
 
@@ -37,67 +37,49 @@ def versions_of(packages: Sequence[str]) -> dict[str, str]:
     return {**running_code(*packages), "torch": torch.__version__}
 
 
-def tell_versions(store: Any, rank: int, host: str) -> dict[str, str]:
-    """Return what this process runs, which the others learn of the store even where no collective works.
-
-    Args:
-        store: torch's key-value store of the run, with keys of its own for each attempt.
-        rank: of this process.
-        host: its machine.
-    """
+def publish_versions(store: Any, rank: int, host: str) -> dict[str, str]:
+    """Return what this process runs, which the others learn of the store even where no collective works."""
     code = versions_of(STEP)
     store.set(str(rank), json.dumps([host, code]))
     return code
 
 
-def told_versions(store: Any, world: int, own: Told) -> list[Told]:
-    """Return what the processes have told so far, by rank; one that has told nothing, or is gone, counts as this one.
-
-    Args:
-        store: as of `tell_versions`.
-        world: number of processes.
-        own: what this one tells.
-    """
+def read_versions(store: Any, world: int, own: HostVersions) -> list[HostVersions]:
+    """Return what the processes have told so far, by rank; one that has not, or is gone, counts as this one."""
     keys = [str(rank) for rank in range(world)]
-    found = [json.loads(store.get(key)) if store.check([key]) else own for key in keys]
-    return [(host, code) for host, code in found]
+    versions = [json.loads(store.get(key)) if store.check([key]) else own for key in keys]
+    return [(host, code) for host, code in versions]
 
 
-def refuse_together(told: Sequence[Told], store: Any) -> None:
+def refuse_together(versions: Sequence[HostVersions], store: Any) -> None:
     """Raise a UserError on all processes where they run different code; all call it.
 
-    Args:
-        told: of each process, by rank.
-        store: as of `tell_versions`; it goes with rank 0's process, which therefore waits for the others.
+    The store goes with rank 0's process, which therefore waits for the others.
     """
-    if found := difference(told):
+    if fault := difference(versions):
         heard, until = store.add("heard", 1), time.monotonic() + GRACE
         with suppress(RuntimeError):  # rank 0 has left: all have heard
-            while heard < len(told) and time.monotonic() < until:
+            while heard < len(versions) and time.monotonic() < until:
                 time.sleep(0.05)
                 heard = store.add("heard", 0)
-        refuse(found)
+        refuse(fault)
 
 
-def difference(told: Sequence[Told]) -> str:
-    """Return which processes run what, a line for each kind; "" where all run the same.
-
-    Args:
-        told: of each process, by rank.
-    """
+def difference(versions: Sequence[HostVersions]) -> str:
+    """Return which processes run what, a line for each kind; "" where all run the same."""
     kinds: dict[str, list[int]] = {}
-    for rank, (_, code) in enumerate(told):
+    for rank, (_, code) in enumerate(versions):
         kinds.setdefault(json.dumps(code, sort_keys=True), []).append(rank)
     if len(kinds) == 1:
         return ""
-    known = [code for _, code in told if code]
+    known = [code for _, code in versions if code]
     differing = {line.partition(":")[0] for code in known for line in code_changes(known[0], code)}
     names = dict.fromkeys(["hunmin", *sorted(differing)])
     lines = []
     for ranks in list(kinds.values())[:MOST_SHOWN]:
-        hosts, code = [*dict.fromkeys(told[rank][0] for rank in ranks)], told[ranks[0]][1]
-        versions = ", ".join(f"{name} {code.get(name, 'none')}" for name in names) if code else UNTOLD
-        lines.append(f"  {few('rank', ranks)} on {few('', hosts)}: {versions}")
+        hosts, code = [*dict.fromkeys(versions[rank][0] for rank in ranks)], versions[ranks[0]][1]
+        shown = ", ".join(f"{name} {code.get(name, 'none')}" for name in names) if code else UNKNOWN_VERSION
+        lines.append(f"  {few('rank', ranks)} on {few('', hosts)}: {shown}")
     more = [f"  {len(kinds) - MOST_SHOWN} more"] if len(kinds) > MOST_SHOWN else []
     return "\n".join(["the processes of this run run different code:", *lines, *more])
 
@@ -118,10 +100,6 @@ def few(what: str, items: Iterable[Any]) -> str:
 
     >>> few("rank", [3, 5]), few("", range(10))
     ('ranks 3, 5', '0, 1, 2, 3, 4, 5, 6, 7 and 2 more')
-
-    Args:
-        what: their name in the singular, before them; "" names nothing.
-        items: at least one.
     """
     items = list(items)
     shown = ", ".join(map(str, items[:MOST_SHOWN]))

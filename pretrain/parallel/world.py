@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from common.errors import UserError
 
 Names = tuple[str, str, str, str]
-"""Of a launcher's variables: rank, number of processes, and the same two on this machine."""
+"""A launcher's variables: rank, number of processes, and the same two on this machine."""
 TORCHRUN: Names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 SLURM: Names = ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE")
 KUBERNETES: Names = ("JOB_COMPLETION_INDEX", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
@@ -29,14 +29,14 @@ SIZES = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PET_NNODES")
 PORTS = range(20_000, 30_000)
 """Out of which a Slurm step takes one by its number: below those that systems hand out."""
 PORT = 29_500
-"""Of mpirun and of pods, where none is given."""
+"""Port of mpirun and of pods, where none is given."""
 LOOPBACK = "127.0.0.1"
 START = "start the processes by torchrun, srun or mpirun, and set none of this by hand"
 
 
 @dataclass(frozen=True)
 class WorldInfo:
-    """Where a process is."""
+    """Place of a process in its run."""
 
     rank: int
     world: int
@@ -44,21 +44,14 @@ class WorldInfo:
     local_world: int
     """Processes on this machine."""
     address: str
-    """Of the machine of rank 0."""
+    """Address of the machine of rank 0."""
     port: int
     host: str
     visible: str | None = None
     """CUDA_VISIBLE_DEVICES."""
 
     def device_index(self, devices: int) -> int:
-        """Return which of the GPUs that this process sees is its own.
-
-        Args:
-            devices: how many it sees, at least 1.
-
-        Raises:
-            UserError: there are fewer than processes on this machine, and nothing shows that each has one of its own.
-        """
+        """Return which of the GPUs that this process sees is its own; UserError where there are too few of them."""
         own = devices == 1 and len([name for name in (self.visible or "").split(",") if name.strip()]) == 1
         if self.local_world > devices and not own:
             raise UserError(
@@ -78,11 +71,7 @@ class WorldInfo:
 
 
 def world_info(environment: Mapping[str, str], free_port: Callable[[], int] | None = None) -> WorldInfo:
-    """Return where a process is, by its environment.
-
-    Args:
-        environment: of the process.
-        free_port: returns a port that nobody listens on, for a process by itself; None: asks the system.
+    """Return where a process is, by its environment; `free_port` gives a process by itself its port.
 
     Raises:
         UserError: variables are missing, no numbers, or contradict each other.
@@ -124,7 +113,9 @@ def world_info(environment: Mapping[str, str], free_port: Callable[[], int] | No
 def _by_torchrun(e: Mapping[str, str]) -> tuple[int, ...]:
     """Return the numbers that torchrun, DeepSpeed's launcher, or a script before `srun` has set."""
     _require(e, ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"), "RANK")
-    rank, world, alone = _number(e, "RANK"), _number(e, "WORLD_SIZE"), e.get("PET_NNODES") == e["WORLD_SIZE"]
+    rank = _number(e, "RANK")
+    world = _number(e, "WORLD_SIZE")
+    alone = e.get("PET_NNODES") == e["WORLD_SIZE"]
     mpi, step = _mpi(e), _is_task(e) and "GROUP_RANK" not in e and _task(e)[1] == world
     # DeepSpeed counts by LOCAL_SIZE; a pod of a PyTorchJob has one process, and a step says it for its tasks
     guess = 1 if world == 1 or alone else _tasks_here(e) if step else _number(e, mpi[3]) if mpi else None
@@ -166,12 +157,11 @@ def _task(e: Mapping[str, str]) -> tuple[int, int]:
 
 
 def _tasks_here(e: Mapping[str, str]) -> int:
-    """Return the tasks of a Slurm step on this machine."""
     text = e.get(SLURM[3]) or e.get("SLURM_TASKS_PER_NODE", "")
     counts: list[int] = []  # of "4(x2),3": 4, 4, 3
     for part in text.split(","):
-        if found := re.fullmatch(r"([0-9]+)(?:\(x([0-9]+)\))?", part):
-            counts += [int(found[1])] * int(found[2] or 1)
+        if match := re.fullmatch(r"([0-9]+)(?:\(x([0-9]+)\))?", part):
+            counts += [int(match[1])] * int(match[2] or 1)
     node = _number(e, "SLURM_NODEID")
     if sum(counts) != _task(e)[1] or node >= len(counts):
         names = (SLURM[1], "SLURM_NTASKS", SLURM[3], "SLURM_TASKS_PER_NODE", "SLURM_NODEID")

@@ -44,9 +44,7 @@ OVERRIDES = {
 
 def deepspeed_config(settings: PretrainSettings, world: int, parameters: int) -> dict[str, Any]:
     """Return the DeepSpeed configuration of a run on `world` processes, of a model of so many parameters."""
-    zero: dict[str, Any] = {
-        "stage": settings.zero_stage, "reduce_bucket_size": bucket_elements(settings, parameters)
-    }  # fmt: skip
+    zero: dict[str, Any] = {"stage": settings.zero_stage, "reduce_bucket_size": bucket_elements(settings, parameters)}
     if settings.zero_stage:
         zero["overlap_comm"] = True  # at stages 1 and 2 by default gradients would be sent and waited for in turn
     if settings.zero_stage in (1, 2):
@@ -90,7 +88,9 @@ class DeepSpeedEngine(Engine):
         self, model: MaskedRowsModel, settings: PretrainSettings, device: torch.device, state: OptimizerState | None
     ) -> None:
         deepspeed = import_deepspeed(device)
-        self.model, self.device, self._stage = model.to(device).train(), device, settings.zero_stage
+        self.model = model.to(device).train()
+        self.device = device
+        self._stage = settings.zero_stage
         self._first = True  # whether the next micro-batch is the first of its step
         backend = "nccl" if device.type == "cuda" else "gloo"
         deepspeed.init_distributed(dist_backend=backend, auto_mpi_discovery=False, verbose=False)
@@ -133,7 +133,6 @@ class DeepSpeedEngine(Engine):
             self.apply(0.0, one, skip=one)
 
     def gradient_norm(self) -> Tensor:
-        """Return the norm of the averaged gradient, from the parts that the processes hold."""
         if self._stage == 0:
             return torch.nn.utils.get_total_norm([w.grad for _, w in self.named_weights() if w.grad is not None])
         if self._stage < 3:
@@ -144,12 +143,10 @@ class DeepSpeedEngine(Engine):
         return self.sum(norm.square()).sqrt()
 
     def apply(self, lr: float, divisor: Tensor, skip: Tensor) -> None:
-        """Update the weights, each process its part, and have them all everywhere again."""
         self._kind.prepare(self._optimizer, lr, divisor, skip)
         self._engine.step()
 
     def weights(self) -> dict[str, Tensor]:
-        """Return the weights, at stage 3 from the parts that the processes hold."""
         if self._stage < 3:
             return self.gathered(lambda weight: weight)
         from deepspeed.utils import safe_get_full_fp32_param
@@ -157,7 +154,6 @@ class DeepSpeedEngine(Engine):
         return self.gathered(safe_get_full_fp32_param)
 
     def optimizer_state(self) -> OptimizerState:
-        """Return the state, from the parts that the processes hold."""
         from deepspeed.utils import safe_get_full_optimizer_state
 
         def whole(weight: torch.nn.Parameter, moment: str) -> Tensor:
@@ -186,7 +182,6 @@ class DeepSpeedEngine(Engine):
             self._load(state)
 
     def _load(self, state: OptimizerState) -> None:
-        """Give each process its part of the moments."""
         from deepspeed.utils import safe_set_full_optimizer_state, safe_set_local_optimizer_state
 
         for name, weight in self.named_weights():

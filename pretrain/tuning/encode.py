@@ -28,10 +28,10 @@ class Example(NamedTuple):
 
 
 class Examples:
-    """The examples of a JSON Lines file of data/instruct: `kept`, `rejects`, and counts by (data set, licence)."""
+    """The examples of a JSON Lines file of data/instruct: `accepted`, `rejects`, and counts by (data set, licence)."""
 
     def __init__(self, path: Path, tokenizer: PreTrainedTokenizerBase, length: int) -> None:
-        self.kept: list[Example] = []
+        self.accepted: list[Example] = []
         self.rejects: list[dict[str, Any]] = []
         self.sets: Counter[tuple[str, str]] = Counter()
         if not path.is_file():
@@ -42,9 +42,9 @@ class Examples:
             try:
                 row = json.loads(line)
                 prompt = prompt_of(tokenizer, user_message(row["instruction"], row["input"]))
-                start, rest = encode_pair(tokenizer, prompt, blank + row["output"])
+                prompt_ids, answer_ids = encode_pair(tokenizer, prompt, blank + row["output"])
                 use, origin = row["task"], (row["dataset"], row["licence"])
-                reason = f"more than {length} tokens" if len(start) + len(rest) >= length else ""
+                reason = f"more than {length} tokens" if len(prompt_ids) + len(answer_ids) >= length else ""
             except UserError as error:
                 reason = error.problem
             except (ValueError, KeyError, TypeError) as error:
@@ -53,15 +53,16 @@ class Examples:
                 identity = row.get("id") if isinstance(row, dict) else None
                 self.rejects.append({"file": path.name, "line": number, "id": identity, "reason": reason})
                 continue
-            self.kept.append(Example(np.array([*start, *rest, tokenizer.eos_token_id], np.int32), len(start), use))
+            ids = np.array([*prompt_ids, *answer_ids, tokenizer.eos_token_id], np.int32)
+            self.accepted.append(Example(ids, len(prompt_ids), use))
             self.sets[origin] += 1
 
 
 class MicroBatches(Dataset[dict[str, Tensor]]):
     """Micro-batches, an item each, drawn once by a seed; their order is the Trainer's, anew each epoch.
 
-    Each example is in one. There are as many as fill whole steps, of sizes that differ by one at most: none is short,
-    and any number of processes shares an epoch evenly. Some are empty where examples are few, but never all of a step.
+    As many as fill whole steps, of sizes that differ by one at most, so any number of processes shares an epoch evenly.
+    Some are empty where examples are few, but never all of a step.
     """
 
     def __init__(self, examples: Sequence[Example], size: int, per_step: int, seed: int) -> None:

@@ -54,15 +54,15 @@ class Inputs:
         self.config, self.tokenizer = read_base(self.base, s.max_seq_len), read_tokenizer(self.base)
         self.train = Examples(instructions / "train.jsonl", self.tokenizer, s.max_seq_len)
         self.held_out = Examples(instructions / "held_out.jsonl", self.tokenizer, s.max_seq_len)
-        kept, self.rejects = self.train.kept, self.train.rejects + self.held_out.rejects
-        if not kept:
+        accepted, self.rejects = self.train.accepted, self.train.rejects + self.held_out.rejects
+        if not accepted:
             raise UserError(f"none of {len(self.train.rejects)} examples is left to train on", "see tune.max_seq_len")
-        self.batches = MicroBatches(kept, s.micro_batch, s.global_batch // s.micro_batch, s.seed)
-        held_out = sorted(self.held_out.kept, key=lambda x: (x.use, len(x.ids)))
+        self.batches = MicroBatches(accepted, s.micro_batch, s.global_batch // s.micro_batch, s.seed)
+        held_out = sorted(self.held_out.accepted, key=lambda x: (x.use, len(x.ids)))
         groups = [list(group) for _, group in groupby(held_out, key=lambda x: x.use)]
         self.held_out_batches = [of[n : n + s.micro_batch] for of in groups for n in range(0, len(of), s.micro_batch)]
         self.counts: dict[str, Any] = {
-            "examples": len(kept), "held_out": len(self.held_out.kept), "set_aside": len(self.rejects),
-            "tokens": sum(len(one.ids) for one in kept), "learned_tokens": sum(len(x.ids) - x.prompt for x in kept),
+            "examples": len(accepted), "held_out": len(self.held_out.accepted), "set_aside": len(self.rejects),
+            "tokens": sum(len(x.ids) for x in accepted), "learned_tokens": sum(len(x.ids) - x.prompt for x in accepted),
             "epochs": s.epochs, "steps": self.batches.steps * s.epochs, **parameter_counts(self.config, s),
         }  # fmt: skip

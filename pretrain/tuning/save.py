@@ -14,7 +14,7 @@ from common.names import pinned_name, shown_name
 from common.settings import dump_settings, load_yaml
 from pretrain.callbacks.hf_trainer import publish_tuned
 from pretrain.decoders.load import load_model
-from pretrain.export.old_names import save_beside
+from pretrain.export.old_names import save_tokenizer
 from pretrain.kernels.precision import half_type
 from pretrain.tuning.inputs import Inputs, with_lora
 from pretrain.tuning.settings import TuneSettings
@@ -28,7 +28,9 @@ def save_model(s: TuneSettings, inputs: Inputs, checkpoint: Path, out: Path) -> 
     for row in json.loads((checkpoint / "trainer_state.json").read_bytes())["log_history"]:
         for name in (name for name in sorted(row) if name.startswith("eval_loss")):
             losses.setdefault(name[10:] or "all", []).append(round(row[name], 6))
-    name, pinned, partial = shown_name(inputs.base), pinned_name(inputs.base), out / ".partial"
+    name = shown_name(inputs.base)
+    pinned = pinned_name(inputs.base)
+    partial = out / ".partial"
     shutil.rmtree(partial, ignore_errors=True)
     model = load_model(inputs.base if s.lora else checkpoint, None)
     if s.lora:
@@ -44,13 +46,15 @@ def save_model(s: TuneSettings, inputs: Inputs, checkpoint: Path, out: Path) -> 
         model = model.merge_and_unload()
     model.config.use_cache = True  # the Trainer has turned it off
     model.to(half_type(s.dtype)).save_pretrained(partial)
-    save_beside(inputs.tokenizer, partial)
+    save_tokenizer(inputs.tokenizer, partial)
     card = load_yaml(Path(__file__).with_name("card.yaml"))["card"].format(
-        name=name, base_model=f"base_model: {name}\n" if pinned else "", counts=inputs.counts,
+        name=name,
+        base_model=f"base_model: {name}\n" if pinned else "",
+        counts=inputs.counts,
         sets="\n".join(f"| {of} | {licence} | {n:,} |" for (of, licence), n in sorted(inputs.train.sets.items())),
         losses="\n".join(f"| {use} | {' → '.join(map(str, by_epoch))} |" for use, by_epoch in losses.items()),
         settings=yaml.safe_dump({**dump_settings(s), "base": pinned or name}, allow_unicode=True, sort_keys=False),
-    )  # fmt: skip
+    )
     write_text(partial / "README.md", card)
     with atomic_write(out / "rejects" / "examples.jsonl") as stream:
         stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in inputs.rejects)

@@ -21,12 +21,6 @@ def tune(settings: TuneSettings, instructions: Path, out: Path, says: bool = Fal
     Writes `out/model`, `out/adapter` (LoRA), `out/counts.json`, `out/rejects`, `out/logs`. Returns None when a stop was
     asked for and the state is saved.
 
-    Args:
-        settings: the run.
-        instructions: finished folder of the stage `instruct`.
-        out: the run's folder.
-        says: whether a stop signal is answered here; see `StopFlag`.
-
     Raises:
         UserError: the base, its tokenizer or the processes do not fit, or a checkpoint is of another run.
     """

@@ -32,7 +32,9 @@ class Tuner(WholeCheckpoints):
     @torch.no_grad()
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Return the loss of a held-out token, of all and of each use; no random number is drawn."""
-        batches, world, model = self.eval_dataset, self.args.world_size, self.model_wrapped
+        batches = self.eval_dataset
+        world = self.args.world_size
+        model = self.model_wrapped
         uses = sorted({batch[0].use for batch in batches})
         sums = torch.zeros(len(uses), 2, device=self.args.device)
         model.eval()
@@ -53,7 +55,10 @@ class Tuner(WholeCheckpoints):
 def train_to_end(s: TuneSettings, instructions: Path, out: Path, stop: StopFlag, world: int) -> dict[str, Any] | None:
     """Return what `pretrain.tuning.train.tune` does, in one of `world` processes."""
     disable_progress_bar()
-    inputs, folder, o, dtype = Inputs(s, instructions), out / "checkpoints", s.optimizer, resolve_dtype(s.dtype)
+    inputs = Inputs(s, instructions)
+    folder = out / "checkpoints"
+    o = s.optimizer
+    dtype = resolve_dtype(s.dtype)
     steps, fixed = inputs.counts["steps"], load_yaml(Path(__file__).with_name("trainer.yaml"))
     stage = {"stage": s.zero_stage, "stage3_gather_16bit_weights_on_model_save": True}
     arguments = TrainingArguments(  # it meets the other processes

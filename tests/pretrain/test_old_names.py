@@ -17,7 +17,7 @@ from transformers import (
     RobertaConfig,
 )
 
-from pretrain.export.old_names import add_old_names, save_beside
+from pretrain.export.old_names import add_old_names, save_tokenizer
 from tests.embed.tiny_encoders import write_encoder
 
 SIZE = {"hidden_size": 16, "num_hidden_layers": 4, "num_attention_heads": 2, "intermediate_size": 16}
@@ -66,7 +66,7 @@ def test_a_tokenizer_has_the_class_that_transformers_4_knows(tmp_path: Path) -> 
         folder, additional_special_tokens=["[문단]"], local_files_only=True, trust_remote_code=False
     )
     (tmp_path / "out").mkdir()
-    save_beside(tokenizer, tmp_path / "out")
+    save_tokenizer(tokenizer, tmp_path / "out")
     config = json.loads((tmp_path / "out" / "tokenizer_config.json").read_bytes())
     assert config["tokenizer_class"] == "PreTrainedTokenizerFast" and "local_files_only" not in config
     assert config["additional_special_tokens"] == ["[문단]"] and "extra_special_tokens" not in config

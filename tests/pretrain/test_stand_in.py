@@ -81,7 +81,7 @@ def test_between_lines_of_the_log_the_loop_reads_nothing(tokens: Path, tokenizer
     trainer.engine.later = lambda value: lambda: votes.append(value) or 0.0  # type: ignore[method-assign, func-returns-value]
     process = SimpleNamespace(world=2, first=False, monitor=SimpleNamespace(follow=lambda progress: None))
     Trainer.__init__(loop, trainer.engine, trainer.loader, trainer.guard)
-    loop._run, loop._journal = SimpleNamespace(process=process), None
+    loop._run, loop._training_log = SimpleNamespace(process=process), None
     loop._window, loop._done, loop._saved, loop._votes = LogWindow(META, loop.names, {}), 1, 0, deque()
     trainer.settings.__dict__.update(log_every=100, validate_every=100, checkpoint_every=100)
 
@@ -188,7 +188,7 @@ sent = []
 inner = dist.all_reduce
 dist.all_reduce = lambda tensor, *a, **k: (sent.append(tensor.device.type), inner(tensor, *a, **k))[1]
 for step in range(2):
-    trainer.step(step, 1e-3, trainer.loader.micro_batches(step), asked=True)
+    trainer.step(step, 1e-3, trainer.loader.micro_batches(step), stop_requested=True)
 trainer.validate(0)
 assert sent == ["meta"] * 3, sent  # a step's sums, in one; the validation's
 print("ok")

@@ -122,7 +122,7 @@ def test_held_out_samples_count_once_whatever_the_number_of_processes(
     # all at once
     batch = whole._held_out.batch(ids)
     masked = mask_batch(
-        batch.ids_BS, batch.barred_BS, ids, np.full(len(ids), VALIDATION_EPOCH), whole.table, run.seed, 0.15
+        batch.ids_BS, batch.unmaskable_BS, ids, np.full(len(ids), VALIDATION_EPOCH), whole.table, run.seed, 0.15
     )
     wanted = sorted(
         (ids_S.tobytes(), rows_M.tolist(), labels_M.tolist(), bool(follows))

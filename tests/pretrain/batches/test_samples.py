@@ -45,10 +45,13 @@ def test_contiguous_samples_have_no_padding_but_at_shard_ends(tokens: Path) -> N
 def test_cut_words_are_told(tokens: Path) -> None:
     samples = make(TokenShards(tokens), "contiguous", 16)
     batch = samples.batch(np.arange(len(samples)))
-    assert np.array_equal(batch.barred_BS[:, 1], CONTINUES[batch.ids_BS[:, 1]])
+    assert np.array_equal(batch.unmaskable_BS[:, 1], CONTINUES[batch.ids_BS[:, 1]])
     # the next sample of the same shard starts with the rest of the word
     full = batch.lengths_B[:-1] == 16
-    assert np.array_equal(batch.barred_BS[:-1, 14][full], batch.barred_BS[1:, 1][full]) and batch.barred_BS.any()
+    assert (
+        np.array_equal(batch.unmaskable_BS[:-1, 14][full], batch.unmaskable_BS[1:, 1][full])
+        and batch.unmaskable_BS.any()
+    )
 
 
 def test_full_sentences_end_at_sentence_ends(tokens: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pretrain.callbacks.training_log import Journal
+from pretrain.callbacks.training_log import TrainingLog
 from pretrain.objectives.registry import OBJECTIVES
 from pretrain.settings import PretrainSettings
 
@@ -18,7 +18,7 @@ def test_no_share_above_the_whole_is_told(rate: float, share: float | None) -> N
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
     objective = OBJECTIVES["mlm"]
-    journal: Any = Journal.__new__(Journal)
+    journal: Any = TrainingLog.__new__(TrainingLog)
     journal._settings, journal._scaled, journal._peak = PretrainSettings(), False, 1e9
     journal._flops = lambda objective, rate: 1e6
     journal._loader = SimpleNamespace(objective=lambda step: objective)

@@ -32,7 +32,7 @@ def stepping(self, number, *a, **k):
     with Spy() as spy:
         found = inner(self, number, *a, **k)
         if number == 0:
-            float(found.asked)  # what the test rests on: such a read is seen
+            float(found.stop_votes)  # what the test rests on: such a read is seen
     seen.append(spy.reads)
     if number == 5 and self.loader.rank == 0:
         json.dump(seen, open(PATH, "w"))

@@ -130,7 +130,7 @@ def test_a_collective_that_breaks_is_no_news_once_the_lost_process_is_named(monk
                 return True
         return False
 
-    monkeypatch.setattr(first._told, "wait", wait)
+    monkeypatch.setattr(first._failure_known, "wait", wait)
     with pytest.raises(SystemExit) as raised, first:
         raise RuntimeError("Connection closed by peer")
     assert waited.is_set() and raised.value.code == 1

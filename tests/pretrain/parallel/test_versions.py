@@ -16,7 +16,7 @@ from torch.distributed import HashStore
 from common.code import ROOMS, code_changes, running_code, source_hash
 from common.errors import UserError
 from pretrain.callbacks.metrics import STARTS, note_start
-from pretrain.parallel.versions import UNTOLD, difference, refuse, told_versions, versions_of
+from pretrain.parallel.versions import UNKNOWN_VERSION, difference, read_versions, refuse, versions_of
 
 ROOT = Path(__file__).parents[3]
 OWN = {"hunmin": "0.1", "source": "aa", "python": "3.11", "torch": "2.13.0", "numpy": "2.4"}
@@ -85,15 +85,15 @@ def test_an_earlier_version_that_tells_nothing_is_refused(tmp_path: Path) -> Non
         source.replace("    refuse_together([(host,", "    [(host, own) for host, own in everywhere]; ([(host,")
     )
     codes, said = meet(tmp_path, [ROOT, other])
-    assert codes[0] == 2 and codes[1] != 0 and f"rank 1 on {socket.gethostname()}: {UNTOLD}" in said[0]
+    assert codes[0] == 2 and codes[1] != 0 and f"rank 1 on {socket.gethostname()}: {UNKNOWN_VERSION}" in said[0]
 
 
 def test_what_was_told_is_known_where_collectives_fail() -> None:
     store = HashStore()
     store.set("0", json.dumps(["n0", OWN]))
-    assert difference(told_versions(store, 3, ("n0", OWN))) == ""  # a process that has not come is no other version
+    assert difference(read_versions(store, 3, ("n0", OWN))) == ""  # a process that has not come is no other version
     store.set("2", json.dumps(["n2", {**OWN, "torch": "2.12.0"}]))
-    assert "rank 2 on n2: hunmin 0.1, torch 2.12.0" in difference(told_versions(store, 3, ("n0", OWN)))
+    assert "rank 2 on n2: hunmin 0.1, torch 2.12.0" in difference(read_versions(store, 3, ("n0", OWN)))
 
 
 def test_the_same_code_in_two_places_is_the_same(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_what_differs_is_named_with_ranks_and_hosts() -> None:
         "  rank 4 on n3: hunmin 0.1, numpy none, torch 2.13.0",
     ]
     untold = difference([("n0", OWN), ("n1", {})]).splitlines()
-    assert untold[1:] == ["  rank 0 on n0: hunmin 0.1", f"  rank 1 on n1: {UNTOLD}"]
+    assert untold[1:] == ["  rank 0 on n0: hunmin 0.1", f"  rank 1 on n1: {UNKNOWN_VERSION}"]
     large = [("n0", OWN)] * 2000 + [(f"m{rank}", {**OWN, "source": str(rank)}) for rank in range(100)]
     assert len(difference(large)) < 2000 and "and 1992 more on n0:" in difference(large)
     with pytest.raises(UserError, match=r"ranks 0, 1 on n0(.|\n)*fix: .*install the same"):

@@ -48,7 +48,7 @@ def test_an_empty_micro_batch_learns_nothing() -> None:
 def test_the_loss_is_that_of_single_examples(kind: str, bases: dict[str, Path], build: Path) -> None:
     """gpt_neox pads with its end mark, whose label must stay."""
     tokenizer = read_tokenizer(bases[kind])
-    examples = Examples(build / "train.jsonl", tokenizer, 96).kept[:7]
+    examples = Examples(build / "train.jsonl", tokenizer, 96).accepted[:7]
     batch = MicroBatches(examples, 7, 1, 0)[0]
     assert batch["labels"].shape[1] > min(len(example.ids) for example in examples)
     model = AutoModelForCausalLM.from_pretrained(bases[kind]).eval()

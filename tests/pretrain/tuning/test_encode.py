@@ -40,7 +40,7 @@ def test_ids_are_those_of_lm_eval_and_of_the_chat_template(kind: str, template: 
     tokenizer.save_pretrained(base)  # as it is saved with the tuned model
     scorer = HFLM(pretrained=str(base), device="cpu", batch_size=1)
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(40)))
-    examples = Examples(tmp_path / "train.jsonl", tokenizer, 1000).kept
+    examples = Examples(tmp_path / "train.jsonl", tokenizer, 1000).accepted
     assert len(examples) == 40
     for row, example in zip(rows(40), examples, strict=True):
         user = {"role": "user", "content": user_message(row["instruction"], row["input"])}
@@ -82,12 +82,12 @@ def test_what_is_no_example_is_set_aside_with_line_and_reason(tmp_path: Path, ba
     lines = [json.dumps(good[0]), json.dumps(long), "{", json.dumps({"task": "a"}), "[]", json.dumps(good[2])]
     (tmp_path / "train.jsonl").write_text("\n".join(lines) + "\n")
     found = Examples(tmp_path / "train.jsonl", tokenizer, 250)
-    assert len(found.kept) == 2 and [one["line"] for one in found.rejects] == [2, 3, 4, 5]
+    assert len(found.accepted) == 2 and [one["line"] for one in found.rejects] == [2, 3, 4, 5]
     assert found.rejects[0]["id"] == good[1]["id"] and "more than" in found.rejects[0]["reason"]
     assert not any("사과 사과" in one["reason"] for one in found.rejects)
-    lengths = [len(example.ids) for example in found.kept]
-    assert len(Examples(tmp_path / "train.jsonl", tokenizer, max(lengths)).kept) == 2
-    assert len(Examples(tmp_path / "train.jsonl", tokenizer, max(lengths) - 1).kept) < 2
+    lengths = [len(example.ids) for example in found.accepted]
+    assert len(Examples(tmp_path / "train.jsonl", tokenizer, max(lengths)).accepted) == 2
+    assert len(Examples(tmp_path / "train.jsonl", tokenizer, max(lengths) - 1).accepted) < 2
     with pytest.raises(UserError, match="hunmin instruct build"):
         Examples(tmp_path / "none.jsonl", tokenizer, 9)
 

@@ -90,7 +90,7 @@ def test_an_example_begins_with_the_prompt_in_use(template: str, tokenizer_file:
     examples = Examples(tmp_path / "train.jsonl", tokenizer, 1000)
     assert not examples.rejects
     blank = " " if template == "layout" else ""
-    for row, example in zip(made, examples.kept, strict=True):
+    for row, example in zip(made, examples.accepted, strict=True):
         message = user_message(row["instruction"], row["input"])
         prompt = asked(tokenizer, message)
         *ids, end = example.ids.tolist()

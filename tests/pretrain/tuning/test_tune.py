@@ -158,7 +158,7 @@ def test_held_out_losses_are_those_of_single_examples(build: Path, whole: Any) -
     out = whole("gpt_neox", False)
     tokenizer, model = read_tokenizer(out / "model"), AutoModelForCausalLM.from_pretrained(out / "model").eval()
     sums: dict[str, list[float]] = {}
-    for example in Examples(build / "held_out.jsonl", tokenizer, 96).kept:
+    for example in Examples(build / "held_out.jsonl", tokenizer, 96).accepted:
         ids = torch.from_numpy(example.ids)[None].long()
         labels = ids.clone()
         labels[0, : example.prompt] = -100
@@ -195,7 +195,7 @@ def test_what_is_written(bases: dict[str, Path], whole: Any) -> None:
 
 def test_set_aside_examples_are_counted_and_named(bases: dict[str, Path], run: Any, tmp_path: Path) -> None:
     build = write_build(tmp_path / "build", train=9, held_out=0)
-    found = Examples(build / "train.jsonl", read_tokenizer(bases["llama"]), 128).kept
+    found = Examples(build / "train.jsonl", read_tokenizer(bases["llama"]), 128).accepted
     middle = sorted(len(example.ids) for example in found)[4]
     out = run(bases["llama"], tmp_path / "run", instructions=build, max_seq_len=middle, epochs=1)
     counts = json.loads((out / "counts.json").read_text())
