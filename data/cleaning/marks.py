@@ -71,7 +71,7 @@ def _without_hashtags(match: re.Match[str]) -> str:
 
 
 def has_bracket_end(text: str) -> bool:
-    """Return whether a text holds the end of a bracket."""
+    """Return whether a text holds the end of a bracket, without which `remove_empty_brackets` has nothing to do."""
     return any(end in text for end in _BRACKET_ENDS)
 
 

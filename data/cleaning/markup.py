@@ -133,7 +133,6 @@ def raised(text: str, way: str, before: str = "0") -> str:
     """Return a number as the characters for an exponent or an index, a decimal exponent as ^1.5, other text unchanged.
 
     Args:
-        text: what is raised or lowered.
         way: "sup" or "sub", in any case.
         before: the character before it: a decimal behind a word is no exponent.
     """
@@ -200,10 +199,7 @@ def _mentions(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _remove_hidden(text: str) -> str:
-    """Return `text` without comments, scripts and styles that are closed; an opening without its end stays.
-
-    So does what a text about pages says between the names of two tags.
-    """
+    """Return `text` without closed comments, scripts and styles; those between the names of two tags stay."""
     kept: list[str] = []
     position = 0
     opened: re.Match[str] | None = None
@@ -232,7 +228,6 @@ def _is_opened_again(opened: re.Match[str], match: re.Match[str]) -> bool:
 
 
 def _is_prose(content: str) -> bool:
-    """Return whether what stands between tags of a script or a style is Korean prose and no code."""
     hangul = len(_SYLLABLE.findall(content))
     return hangul > 4 and hangul > len(_LATIN.findall(content)) and hangul > 10 * len(_CODE.findall(content))
 

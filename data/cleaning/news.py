@@ -133,7 +133,6 @@ def remove_news(text: str, rules: tuple[Rule, ...] = RULES) -> tuple[str, dict[s
 
 
 def _clean_line(line: str, rules: tuple[Rule, ...], taken: dict[str, int]) -> str:
-    """Return one line after the rules, adding what each took away to `taken`."""
     for name, signs, patterns in rules:
         begun = "\n" + line
         if not any(sign in begun for sign in signs):

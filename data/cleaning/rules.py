@@ -1,6 +1,5 @@
 """Cleaning: the noise rules of KLUE section 2.3, each named, switchable and counted.
 
-`clean` applies the rules that change a document, `keep_sentences` those that drop whole sentences after splitting.
 Every rule looks for a cheap sign of its noise (`in`) before a pattern runs, and every pattern is linear in the text.
 """
 
