@@ -64,7 +64,6 @@ def build_containment_index(
         eligible_D: for each sentence whether it may be found at all.
         short_D: for each whether it must make up the corpus sentence.
         threshold: τ, above 0, at most 1.
-        floor: fewest distinct terms.
         spread: length of a window by that of the benchmark sentence, at least 1.
     """
     sentence_E, hash_E, weight_E, frequency_E = _weigh(terms)

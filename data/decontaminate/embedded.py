@@ -39,12 +39,7 @@ class EmbeddedIndex(NamedTuple):
 
 
 def build_embedded_index(text: FoldedText, min_characters: NDArray[np.integer]) -> EmbeddedIndex:
-    """Return the index of the sentences with MIN_WORDS words or more and at least their own `min_characters` letters.
-
-    Args:
-        text: the benchmark's sentences.
-        min_characters: for each of them, the fewest letters with which it is looked for.
-    """
+    """Return the index of the sentences with MIN_WORDS words and at least their own `min_characters` letters."""
     words = hash_words(text)
     long_enough = np.diff(text.first_letter_N) >= min_characters
     filed = np.flatnonzero(long_enough & (np.diff(words.first_term_N) >= MIN_WORDS))
@@ -62,7 +57,6 @@ def build_embedded_index(text: FoldedText, min_characters: NDArray[np.integer]) 
 
 @njit(cache=True, inline="always")
 def _extend(head, word):  # type: ignore[no-untyped-def]
-    """Return the hash of a run of words and one more."""
     return mix((head ^ word) * MULTIPLIER)
 
 

@@ -36,7 +36,7 @@ Names = list[tuple[str, str, str]]
 
 
 class Hit(NamedTuple):
-    """What a corpus sentence was found to hold."""
+    """The benchmark text that a corpus sentence holds."""
 
     task: str
     guid: str
@@ -91,13 +91,7 @@ class Decontaminator:
     def build(
         cls, benchmark: list[BenchmarkSentence], criteria: Criteria = Criteria(), threads: int = 1
     ) -> Decontaminator:
-        """Return a decontaminator for the benchmark's sentences; rules that are not in the criteria are not indexed.
-
-        Args:
-            benchmark: its sentences, those of a passage in a row.
-            criteria: rules and thresholds.
-            threads: rules that are indexed at once; it makes no difference to the result.
-        """
+        """Return a decontaminator for sentences, those of a passage in a row, by the rules of the criteria alone."""
         sources, text = distinct_sentences(benchmark)
         passage = np.array([source.passage for source in sources], bool)
         phrase, every = np.diff(text.first_word_N) >= MIN_WORDS, np.ones(len(sources), bool)
