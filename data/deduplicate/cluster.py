@@ -37,11 +37,7 @@ Compare = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def least_equal(threshold: float) -> int:
-    """Return how many numbers of two signatures are equal at least, of documents that are like each other.
-
-    Args:
-        threshold: least similarity of copies, 0 to 1.
-    """
+    """Return the least number of equal entries in two signatures of documents of similarity `threshold` (0 to 1)."""
     return int(np.ceil(threshold * PERMUTATIONS - 1e-9))
 
 
@@ -51,8 +47,6 @@ def like_pairs(keys: np.ndarray, places: np.ndarray, compare: Compare, least: in
     Args:
         keys: of the band; with a key come all documents that have it.
         places: of the documents; ascending among equal keys.
-        compare: counts the equal numbers of signatures.
-        least: of like documents.
     """
     order = np.argsort(keys, kind="stable")
     keys, places = keys[order], places[order]
@@ -67,11 +61,7 @@ def like_pairs(keys: np.ndarray, places: np.ndarray, compare: Compare, least: in
 def clusters(load: Callable[[], Iterable[np.ndarray]], documents: int) -> np.ndarray:
     """Return the documents that pairs join, directly or by a chain, as `CLUSTERED`, clusters by their first document.
 
-    Memory: a byte a document, and some 70 for each that is in a pair.
-
-    Args:
-        load: gives the pairs, in any pieces; called twice.
-        documents: how many there are.
+    Memory: a byte a document, and some 70 for each that is in a pair. `load` is called twice.
     """
     joined = np.zeros(documents, bool)
     for pairs in load():
@@ -89,13 +79,7 @@ def clusters(load: Callable[[], Iterable[np.ndarray]], documents: int) -> np.nda
 
 
 def copies(clustered: np.ndarray, compare: Compare, least: int) -> np.ndarray:
-    """Return which documents of some whole clusters go, as `COPY`, `dropped` ascending.
-
-    Args:
-        clustered: `CLUSTERED`, a cluster in a row, places ascending in each.
-        compare: counts the equal numbers of signatures.
-        least: of like documents.
-    """
+    """Return what goes of whole clusters (`CLUSTERED`, places ascending in each), as `COPY`, `dropped` ascending."""
     found = _like(clustered["place"], clustered["root"], compare, least)
     return found[np.argsort(found["dropped"])]
 
@@ -106,7 +90,6 @@ def _like(places: np.ndarray, group: np.ndarray, compare: Compare, least: int) -
     Args:
         places: documents, ascending within a group.
         group: the group of each; a group is a run.
-        compare: counts equal numbers.
         least: of like documents; with fewer equal numbers a member is left for the next leader.
     """
     found = [np.empty(0, COPY)]
@@ -143,6 +126,5 @@ def _join(root: np.ndarray, ones: np.ndarray, others: np.ndarray) -> None:
 
 @njit(cache=True)
 def _flatten(root: np.ndarray) -> None:
-    """Point every document at its root."""
     for place in range(len(root)):
         root[place] = root[root[place]]

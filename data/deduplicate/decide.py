@@ -45,13 +45,6 @@ def decide(parts: list[Path], settings: DeduplicateSettings, report: Path, work:
 
     Of a kind the first in input order stays. Documents go before paragraphs, paragraphs before sentences, so what is
     compared is what is still there.
-
-    Args:
-        parts: part files in input order, with the files of keys that the settings need.
-        settings: which duplicates go.
-        report: a JSON Lines file, ids only.
-        work: folder for what is half done.
-        execute: runs the tasks that find repeated documents.
     """
     borders, keep, counts = _documents(parts, settings, report, work, execute)
     masks = [keep[first:last] for first, last in pairwise(borders)]
@@ -72,7 +65,6 @@ def decide(parts: list[Path], settings: DeduplicateSettings, report: Path, work:
 def _documents(
     parts: list[Path], settings: DeduplicateSettings, report: Path, work: Path, execute: Executor
 ) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
-    """Return where each part's documents begin, which documents stay and the counts, and write the report."""
     twins = near = None
     if settings.documents:
         with ProgressBar("equal documents", None, "tasks") as bar:

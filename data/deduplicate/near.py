@@ -86,13 +86,7 @@ def choose_bands(threshold: float) -> tuple[int, int]:
 
 
 def band_keys(found: np.ndarray, threshold: float, chosen: range | None = None) -> np.ndarray:
-    """Return the 64-bit keys of bands of signatures, uint64 [bands, documents], for a threshold.
-
-    Args:
-        found: signatures, uint32 [documents, 128].
-        threshold: see `choose_bands`.
-        chosen: some bands in a row; None = all.
-    """
+    """Return the keys, uint64 [bands, documents], of signatures, uint32 [documents, 128]; `chosen`: bands, None all."""
     bands, rows = choose_bands(threshold)
     chosen = chosen or range(bands)
     parts = found[:, chosen.start * rows : chosen.stop * rows].reshape(len(found), len(chosen), rows)

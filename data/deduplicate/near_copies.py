@@ -52,13 +52,8 @@ def find_near_copies(
     """Return which documents are near copies of an earlier one that stays.
 
     Args:
-        parts: part files in input order, with the files of signatures.
-        rows: documents of each part.
         threshold: least similarity of copies, 0 to 1.
         twins: documents that are gone already; None where none are.
-        work: folder for what is half done; it is taken up again when it is of the same parts.
-        execute: runs the tasks.
-        progress: called after each task.
     """
     folder, firsts = work_folder(work, "near", parts, threshold, bool(twins), PARTITION, CLUSTERS), firsts_of(rows)
     ranges, least = ranges_of(int(rows.sum())), least_equal(threshold)
@@ -82,17 +77,7 @@ def gather_bands(
     group: Group,
     stream: IO[bytes],
 ) -> None:
-    """Write the signatures of a group, its band keys by partition and, last of all, where each partition begins.
-
-    Args:
-        folder: for the files.
-        threshold: least similarity of copies.
-        ranges: partitions of each band.
-        twins: documents that are gone already; None where none are.
-        firsts: place of each group's first document, and of the end, int64 [groups + 1].
-        group: the parts.
-        stream: of the last file.
-    """
+    """Write a group's signatures, its band keys (`ranges` partitions a band) and, last, where each partition begins."""
     loaded = [load_side(part, SIGNATURES) for part in group.parts]
     with atomic_write(numbered("signatures", folder, group.number), "wb") as other:
         for signatures in loaded:
@@ -120,15 +105,7 @@ def gather_bands(
 
 
 def find_like(folder: Path, firsts: np.ndarray, least: int, partition: Range, stream: IO[bytes]) -> None:
-    """Write the pairs of like documents that share a key of a partition.
-
-    Args:
-        folder: of the groups' files.
-        firsts: place of each group's first document, and of the end, int64 [groups + 1].
-        least: equal numbers in the signatures of like documents.
-        partition: a range of the keys of one band.
-        stream: of the file.
-    """
+    """Write the pairs of like documents (`least` equal numbers) that share a key of a partition."""
     keys, places = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
     for group, first in enumerate(firsts[:-1]):
         begin, end = map_array(numbered("borders", folder, group))[partition.number :][:2].tolist()
@@ -150,7 +127,7 @@ def write_clusters(folder: Path, partitions: int, documents: int, stream: IO[byt
 
 
 def find_copies(folder: Path, firsts: np.ndarray, least: int, chosen: Range, stream: IO[bytes]) -> None:
-    """Write which documents of a range of clusters go. Arguments as for `find_like`."""
+    """Write which documents of a range of clusters go."""
     span = map_array(folder / "clusters")[chosen.number :][:2].tolist()
     clustered = read_slice(folder / "clusters", CLUSTERED, *span)
     np.save(stream, copies(clustered, comparer(folder, firsts), least))
@@ -163,12 +140,7 @@ def join_copies(folder: Path, files: int, firsts: np.ndarray, stream: IO[bytes])
 
 
 def comparer(folder: Path, firsts: np.ndarray) -> Compare:
-    """Return a function that counts the equal numbers of the signatures of two columns of documents, by their places.
-
-    Args:
-        folder: of the groups' signatures.
-        firsts: place of each group's first document, and of the end, int64 [groups + 1].
-    """
+    """Return a function that counts the equal numbers in the signatures of two columns of documents, by places."""
 
     def compare(ones: np.ndarray, others: np.ndarray) -> np.ndarray:
         wanted, numbers = np.unique(np.concatenate((ones, others)), return_inverse=True)

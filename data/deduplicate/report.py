@@ -1,8 +1,4 @@
-"""Which document was dropped for which, of a corpus of any size: pairs of places written as pairs of ids, by groups.
-
-groups: the ids of documents that others are copies of      (a task a group)
-groups: a line for each of their documents that go          (a task a group)
-"""
+"""Which document was dropped for which, in a corpus of any size: a task a group notes ids, then one writes lines."""
 
 from __future__ import annotations
 
@@ -35,18 +31,7 @@ def write_report(
     execute: Executor,
     progress: Callable[[object], None] | None = None,
 ) -> None:
-    """Write a line {"id", "kept", "rule", "similarity"} a document that goes, in input order.
-
-    Args:
-        path: gets JSON Lines.
-        parts: part files in input order.
-        rows: documents of each part.
-        twins: documents that go as equal to an earlier one; None where those stay.
-        near: documents that go as near copies; None where those stay.
-        work: folder for what is half done; it is taken up again when it is of the same parts and duplicates.
-        execute: runs the tasks.
-        progress: called after each task.
-    """
+    """Write a line {"id", "kept", "rule", "similarity"} a document that goes, in input order; kinds of None stay."""
     found = [one.folder.name for one in (twins, near) if one]
     folder, groups, firsts = work_folder(work, "report", parts, *found), groups_of(parts), firsts_of(rows)
     execute(FileOfTask("names", folder, partial(write_names, firsts, twins, near)), groups, progress)
@@ -58,15 +43,7 @@ def write_report(
 
 
 def write_names(firsts: np.ndarray, twins: Copies | None, near: Copies | None, group: Group, stream: IO[bytes]) -> None:
-    """Write places and ids of the documents of a group that others are copies of.
-
-    Args:
-        firsts: place of each group's first document, and of the end, int64 [groups + 1].
-        twins: documents that go as equal to an earlier one; None where those stay.
-        near: documents that go as near copies; None where those stay.
-        group: the parts.
-        stream: of the file.
-    """
+    """Write places and ids of the documents of a group that others are copies of."""
     wanted = [found.wanted_of_group(group.number) for found in (twins, near) if found]
     places = np.unique(np.concatenate([np.empty(0, np.int64), *wanted]))
     table = pa.table({"place": pa.array(places), "id": ids_of(group, places - firsts[group.number])})
@@ -77,10 +54,7 @@ def write_names(firsts: np.ndarray, twins: Copies | None, near: Copies | None, g
 def write_lines(
     folder: Path, firsts: np.ndarray, twins: Copies | None, near: Copies | None, group: Group, stream: IO[bytes]
 ) -> None:
-    """Write a line for each document of a group that goes, in order; the files of names are in the folder.
-
-    Arguments as for `write_names`.
-    """
+    """Write a line for each document of a group that goes, in order; the files of names are in the folder."""
     gone, is_near = _gone(firsts, twins, near, group.number)
     kept = np.empty(len(gone), object)
     for other, here in _by_group(firsts, gone["kept"]):
@@ -112,7 +86,6 @@ def _gone(firsts: np.ndarray, twins: Copies | None, near: Copies | None, group: 
 
 
 def _by_group(firsts: np.ndarray, places: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield (group, mask of the places in it) for the groups that some places are in."""
     owner = np.searchsorted(firsts, places, side="right") - 1
     for group in np.unique(owner).tolist():
         yield group, owner == group
@@ -122,7 +95,6 @@ def follow(exact: np.ndarray, near: np.ndarray) -> np.ndarray:
     """Return equal documents (`COPY`), with those whose `kept` goes as a near copy pointing to what stays.
 
     Args:
-        exact: `COPY`s of equal documents.
         near: `COPY`s of near copies, `dropped` ascending; no `kept` is dropped by another.
     """
     exact = exact.copy()

@@ -35,13 +35,7 @@ class Sides:
             self._gathered[SIGNATURES] = [np.empty((0, PERMUTATIONS), np.uint32)]
 
     def add(self, texts: list[str], split: list[list[str]], kept: np.ndarray) -> None:
-        """Take up a batch of documents.
-
-        Args:
-            texts: the cleaned documents.
-            split: the sentences of each.
-            kept: the sentences that stay, ascending, by their number among all sentences of the batch.
-        """
+        """Take up a batch of documents; `kept`: numbers, among all its sentences, of those that stay, ascending."""
         if not self._gathered:
             return
         flat = [sentence for sentences in split for sentence in sentences]
@@ -69,7 +63,6 @@ def paragraph_numbers(text: str, sentences: list[str]) -> tuple[list[str], np.nd
     """Return the lines of a text that are not blank, and for each sentence the number of the line it begins in.
 
     Args:
-        text: a document.
         sentences: its sentences, which give back every character of it that is not white space, in order.
     """
     lines = [line for line in text.splitlines() if line.strip()]
