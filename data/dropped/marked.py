@@ -12,12 +12,7 @@ LONGEST, END = 100, 20
 
 
 def marked(before: str, after: str) -> str:
-    """Return the beginning of a change: removed text as [-…-], added text as {+…+}, with what stands around it.
-
-    Args:
-        before: a text.
-        after: what a rule made of it, mostly by taking text away.
-    """
+    """Return the beginning of a change: removed text as [-…-], added text as {+…+}, with what stands around it."""
     at, other = (_shared(before, 0, after, 0),) * 2
     start = max(at - CONTEXT, 0)
     shown = ["… " if start else "", before[start:at]]
@@ -36,7 +31,6 @@ def marked(before: str, after: str) -> str:
 
 
 def _shared(before: str, at: int, after: str, other: int) -> int:
-    """Return how many characters are the same from these places on."""
     count = 0
     while at + count < len(before) and other + count < len(after) and before[at + count] == after[other + count]:
         count += 1
@@ -52,7 +46,6 @@ def _change(before: str, at: int, after: str, other: int) -> tuple[int, int]:
 
 
 def _fewest(before: str, at: int, after: str, other: int, length: int) -> tuple[int, int] | None:
-    """Return the smallest change behind which `length` characters are the same."""
     found = []
     for added in range(min(MOST_ADDED, len(after) - other - length) + 1):
         place = before.find(after[other + added : other + added + length], at)

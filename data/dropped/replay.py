@@ -45,12 +45,6 @@ def with_texts(rows: list[Row], settings: CorpusSettings, statistics: Counters, 
     document that stays as "kept_text". A text that is not in the inputs any more is None; where several documents have
     its id and nothing tells them apart, a note in brackets says so in its place.
 
-    Args:
-        rows: from `listed_examples`.
-        settings: those that the corpus was built by.
-        statistics: of the corpus; they tell which rules took something.
-        most: examples of each rule.
-
     Raises:
         UserError: the inputs are not there any more.
     """
@@ -65,8 +59,6 @@ def with_texts(rows: list[Row], settings: CorpusSettings, statistics: Counters, 
 
 
 class _Replay:
-    """Gathers texts, file by file."""
-
     def __init__(self, rows: list[Row], settings: CorpusSettings, statistics: Counters, most: int) -> None:
         self._most, self._clean = most, settings.clean
         key = _key(settings.pii, statistics.get("pii_key_fingerprint")) if settings.pii.enabled else None
@@ -84,7 +76,6 @@ class _Replay:
 
     @property
     def done(self) -> bool:
-        """Return whether nothing more is looked for."""
         return not (self._wanted or self._looks)
 
     @property
@@ -92,7 +83,6 @@ class _Replay:
         return any(self._open.values()) or self._emptied > 0
 
     def read(self, file: InputFile) -> None:
-        """Look through a file."""
         with suppress(DamagedInputError):  # the corpus has what stands before the damage
             rules = file.settings.clean or self._clean
             for documents in self._state.batches(read_documents(file, BLOCK_BYTES), file):
@@ -184,7 +174,6 @@ class _Replay:
 
 
 def _key(settings: PiiSettings, fingerprint: str | None) -> bytes:
-    """Return the key of the corpus, or a random one where that is not given."""
     with suppress(UserError):
         key = resolve_key(settings)
         if fingerprint in (None, key_fingerprint(key)):
