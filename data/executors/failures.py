@@ -28,13 +28,7 @@ T = TypeVar("T", bound=Task)
 
 @dataclass(frozen=True)
 class Failure:
-    """One unit or input that could not be done.
-
-    Args:
-        name: the unit, as a person finds it.
-        reason: what happened; never a text of the corpus.
-        error: the error itself when it is one that speaks for itself.
-    """
+    """One unit or input that could not be done; `reason` never quotes a text of the corpus."""
 
     name: str
     reason: str
@@ -46,7 +40,6 @@ class Failure:
         return self.error.problem if self.error else self.reason
 
     def __str__(self) -> str:
-        """Return one line, or a few, for a person."""
         return self.why if self.name in self.why else f"{self.name}: {self.why}"
 
 
