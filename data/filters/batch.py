@@ -68,12 +68,10 @@ class Batch:
 
     @cached_property
     def words(self) -> Words:
-        """The words of all texts."""
         return Words(*_find_words(self.codes, self.borders, CLASSES))
 
     @cached_property
     def lines(self) -> Lines:
-        """The lines of all texts."""
         return Lines(*_find_lines(self.codes, self.borders, CLASSES))
 
 

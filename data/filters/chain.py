@@ -18,7 +18,7 @@ from data.statistics.counts import Counters, merge
 
 
 class Filtered(NamedTuple):
-    """What the filters left of a batch."""
+    """The documents of a batch that the filters keep, and a record of each that they drop."""
 
     documents: list[Document]
     texts: list[str]
@@ -31,7 +31,7 @@ class Filtered(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One filter of a chain."""
+    """A filter of a chain, and whether it drops documents or only scores them."""
 
     title: str
     drop: bool

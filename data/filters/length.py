@@ -33,7 +33,7 @@ class LengthSettings(Settings):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures, in the order in which they drop documents; that of sentences only where asked for."""
+        """Return the measures; that of sentences only where asked for."""
         found = (
             Measure("characters", self.min_chars, self.max_chars),
             Measure("characters_per_word", MIN_WORD_CHARS, MAX_WORD_CHARS),
@@ -46,7 +46,6 @@ class LengthSettings(Settings):
         return self.min_sentence_chars is not None or self.max_sentence_chars is not None
 
     def scores(self, batch: Batch) -> NDArray[np.float64]:
-        """Return the value of each measure for each document [D, measures]."""
         words = batch.words
         solid = np.diff(np.concatenate(([0], np.cumsum(words.characters)))[words.borders])
         columns = [np.diff(batch.borders).astype(np.float64), share(solid, np.diff(words.borders))]

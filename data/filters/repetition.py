@@ -36,7 +36,6 @@ class RepetitionSettings(Settings):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures, in the order in which they drop documents."""
         return (
             Measure("duplicate_lines", None, MAX_DUPLICATE_LINES),
             Measure("duplicate_line_characters", None, MAX_DUPLICATE_LINE_CHARACTERS),
@@ -46,7 +45,6 @@ class RepetitionSettings(Settings):
         )
 
     def scores(self, batch: Batch) -> NDArray[np.float64]:
-        """Return the value of each measure for each document [D, measures]."""
         words = batch.words
         tops, repeats = (np.array(sorted(chosen), np.int64) for chosen in (MAX_TOP_NGRAMS, MAX_DUPLICATE_NGRAMS))
         lines = _duplicate_lines(batch.codes, *batch.lines)
@@ -83,7 +81,6 @@ def _duplicate_lines(codes, starts, stops, borders):  # type: ignore[no-untyped-
 
 @njit(cache=True, nogil=True, inline="always")
 def _table_size(entries: int) -> int:
-    """Return a power of two that is at least twice as many."""
     size = 8
     while size < 2 * entries:
         size *= 2

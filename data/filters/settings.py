@@ -56,10 +56,10 @@ class FilterSettings(Settings):
 
     @property
     def kind(self) -> str:
-        """Return which kind of filter it is."""
+        """Return the name of the one kind that is set."""
         return next(kind for kind in KINDS if getattr(self, kind) is not None)
 
     @property
     def title(self) -> str:
-        """Return its name in the statistics."""
+        """Return the filter's name in the statistics."""
         return self.name or self.kind
