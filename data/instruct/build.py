@@ -78,8 +78,6 @@ def build_instructions(
     """Return the counts of a build, with a line a use under "uses"; rows, table and rejects are written to `out`.
 
     Args:
-        settings: of the stage.
-        out: folder to write to.
         tests: suite → the sentences that no row may hold.
 
     Raises:
@@ -210,7 +208,6 @@ def _sentences(items: Sequence[Item]) -> list[tuple[int, str]]:
 
 
 def _hits(searcher: Decontaminator, sentences: list[tuple[int, str]]) -> dict[int, Hit]:
-    """Return the best hit of each item (its place) that has one."""
     found: dict[int, Hit] = {}
     for (n, _), hit in zip(sentences, searcher.match([one for _, one in sentences]), strict=True):
         if hit:

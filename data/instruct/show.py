@@ -16,11 +16,6 @@ REMEDY = "build it again: hunmin instruct build RECIPE"
 def describe(folder: Path, task: str | None = None, n: int = 3) -> dict[str, Any]:
     """Return the counts of a build ("uses" is the table), and `n` rows a task as "examples" and "held_out_examples".
 
-    Args:
-        folder: what `hunmin instruct build` wrote.
-        task: the only task whose rows are shown; None shows all.
-        n: rows a task.
-
     Raises:
         UserError: the folder holds no build, or no row of the task.
         DamagedError: the build was edited.
