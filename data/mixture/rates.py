@@ -21,7 +21,6 @@ def rates_of(sizes: Mapping[str, int], settings: MixtureSettings) -> dict[str, f
 
     Args:
         sizes: bytes of each source, what is held out or over a cap not counted.
-        settings: of the mixture.
 
     >>> rates_of({"news": 900, "talk": 100}, MixtureSettings(alpha=0.5))
     {'news': 0.833333333, 'talk': 2.5}

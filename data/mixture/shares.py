@@ -40,8 +40,6 @@ class Mixed(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Documents of a part that stay after duplicates went."""
-
     places: NDArray[np.int64]
     sources: NDArray[np.str_]
     ids: list[str]
@@ -58,9 +56,7 @@ def mix(parts: list[Path], keep: list[NDArray[np.bool_]], settings: MixtureSetti
     the last depend on a document alone but for the rates.
 
     Args:
-        parts: part files in input order.
         keep: masks of their documents that are no duplicates.
-        settings: of the mixture.
 
     Raises:
         UserError: a source is named that the corpus does not have, or a cap keeps nothing of one.
