@@ -29,7 +29,6 @@ class Pseudonymizer:
     it detects (telephone numbers, mail and network addresses, addresses, handles), giving pseudonyms of pseudonyms.
 
     Args:
-        key: see `resolve_key`.
         types: names of the types to replace. The 16 are recognised whatever this says, those on request where named.
     """
 

@@ -103,20 +103,17 @@ def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
 
 
 def _number_before(text: str, start: int, at: int) -> tuple[int, int] | None:
-    """Return where the signs of numbers begin that end at a break, and where the break is; None where none do."""
     tail = _TAIL.search(text, max(start, at - 30), at)
     return (tail.start(), at) if tail else None
 
 
 def _mail(text: str, start: int, end: int) -> Iterator[Found]:
-    """Yield the mail address that breaks after its at sign."""
     match = _MAIL.search(text, max(start, end - _NEXT - 2), min(len(text), end + _NEXT))
     if match is not None:
         yield Found(*match.span(), "EMAIL", _BREAKS.sub("", match[0]))
 
 
 def _address(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
-    """Yield the addresses whose heads break at the end of the line text[start:end], or at a <br> in it."""
     begin = max(0, start - _NEXT, end - 2 * _NEXT) if _BREAK_TAG.search(text, start, end) is None else start
     stop = min(len(text), end + 1 + 2 * _NEXT)
     line = on_one_line(text[begin:stop])
@@ -128,7 +125,6 @@ def _address(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
 
 
 def _code(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
-    """Yield the plates and passport numbers that begin in the line text[start:end] and continue in the next."""
     begin, stop = max(start, end - _NEXT), min(len(text), end + 1 + _NEXT)
     first = text[begin:end].rstrip("\r")
     view = View(f"{first}{text[end + 1 : stop]}", [*range(begin, begin + len(first)), *range(end + 1, stop)])

@@ -57,7 +57,7 @@ def find_many(texts: list[str], on_request: bool = False) -> list[list[Span]]:
 
 
 def find_values(texts: list[str], on_request: bool = False) -> dict[int, list[Found]]:
-    """Return the same with the values in plain characters: index of a text → what it holds, if anything."""
+    """Return index of a text → its personal data with the values in plain characters, for the texts that hold any."""
     used = gate(on_request)
     located: dict[int, list[Found]] = {}
     for window in used.windows(texts):
@@ -93,7 +93,6 @@ def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
 
 
 def _stands_alone(text: str, found: Found) -> bool:
-    """Return whether no folded letter or digit continues where a value begins or ends."""
     return not (
         is_folded_sign(text[max(0, found.start - 1) : found.start]) or is_folded_sign(text[found.end : found.end + 1])
     )
@@ -125,7 +124,6 @@ def _parts(name: str, start: int, end: int, parts: Parts | None) -> Parts:
 
 
 def _hidden(name: str, text: str, start: int, end: int, parts: Parts | None) -> Iterator[Found]:
-    """Yield what a finder of hidden.py finds in the parts of a line."""
     for begin, stop in _parts(name, start, end, parts):
         for found in FINDERS[name][1](text, begin, stop):
             if stop == end or found.start <= stop - _LONGEST:

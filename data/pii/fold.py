@@ -82,7 +82,6 @@ _WRITTEN = re.compile(
 
 
 def _class(characters: str) -> str:
-    """Return the inside of a character class in RE2 syntax."""
     return "".join(f"\\x{{{ord(c):X}}}" if c != "-" else "-" for c in characters)
 
 
@@ -132,7 +131,6 @@ def fold(text: str, start: int, end: int) -> View:
 
 
 def _spelled_out(piece: str, start: int) -> View:
-    """Return the view of a piece in which signs are spelled out in several characters."""
     characters: list[str] = []
     places: list[int] = []
     ends: list[int] = []

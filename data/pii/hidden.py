@@ -99,14 +99,12 @@ def _stops(text: str, first: int, last: int) -> list[int]:
 
 
 def _is_number(text: str, first: int, stop: int) -> bool:
-    """Return whether the digits of text[first:stop] are a whole telephone number, whose last four stand together."""
     digits = _PAUSE_WORDS.sub(" ", text[first:stop]).translate(_AS_DIGITS)
     last = re.split("[^0-9]+", digits)[-1]
     return WHOLE_NUMBER.fullmatch(digits_of(digits)) is not None and (len(last) == 4 or last == digits)
 
 
 def _whole(digits: str) -> tuple[str, str] | None:
-    """Return type and value of digits that are a whole telephone or registration number."""
     number = WHOLE_NUMBER.fullmatch(digits)
     if number and not (digits.startswith("010") and len(digits) != 11) and len(set(digits[3:])) > 1:
         if number["service"]:
@@ -118,7 +116,6 @@ def _whole(digits: str) -> tuple[str, str] | None:
 
 
 def _of_money(value: str, text: str, start: int, end: int, told: str | None) -> tuple[str, str] | None:
-    """Return type and value of the digits of a card, a business or an account, beside the word for it."""
     digits = digits_of(value)
     if told is None and _RUN_BEFORE.search(text, max(0, start - 8), start):
         return None  # a part of a longer number
@@ -136,7 +133,6 @@ def _of_money(value: str, text: str, start: int, end: int, told: str | None) -> 
 
 
 def _distance(kind: PiiType, text: str, start: int) -> int:
-    """Return how many characters before `start` the nearest label of a type ends."""
     ends = [match.end() for match in kind.label.finditer(text, max(0, start - BEFORE), start)] if kind.label else []
     return start - max(ends, default=start - BEFORE)
 

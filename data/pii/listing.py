@@ -41,10 +41,6 @@ class Listed:
 def personal_data(files: Iterable[InputFile], examples: int) -> dict[str, Listed]:
     """Return type → what is found of it in the documents of files; types of which nothing is found are left out.
 
-    Args:
-        files: inputs of any format that is read.
-        examples: of each type, at most.
-
     Raises:
         HunminError: as `data.readers.read_documents`.
     """

@@ -22,7 +22,6 @@ def refuse_personal_names(paths: Sequence[str], inputs: Sequence[str] | None = N
     the recipe itself names as the input is its writer's choice, but for the folder of a file named there.
 
     Args:
-        paths: files.
         inputs: for each file the input (a path, a folder, a glob or a URL) that stands for it; none: the file itself.
 
     Raises:
@@ -61,7 +60,6 @@ def refuse_personal_labels(labels: Sequence[str]) -> None:
 
 
 def _names(path: str, given: str) -> list[str]:
-    """Return the names of the folders of a file that count, and its own."""
     if path.startswith(HUB):
         path = given = path.partition("@")[0]  # the digits of a commit name nobody
     wild = _WILD.search(given)

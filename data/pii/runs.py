@@ -120,12 +120,10 @@ def _listed(joint: str) -> str | None:
 
 @functools.lru_cache(4096)
 def _core(joint: str) -> str:
-    """Return a joint without brackets and blanks."""
     return _BRACKET.sub("", joint).strip()
 
 
 def _read(text: str, groups: list[Group], alone: bool, previous: Found | None) -> Found | None:
-    """Return the value that a few groups are, with the brackets that begin and end it."""
     if DATE.match(text, groups[0][0]):
         return None
     written = [text[first:last] for first, last in groups]
@@ -199,7 +197,6 @@ def _joined(digits: list[str], marked: list[bool]) -> str:
 
 
 def _own(kind: PiiType, signs: str, plain: str, joints: list[str]) -> bool:
-    """Return whether a number is told by its form alone."""
     number = signs.translate(_AS_DIGITS)
     apart = len(joints) > 8
     if kind is TEL and _MOBILE.fullmatch(number):

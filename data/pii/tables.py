@@ -65,7 +65,6 @@ def cells_below(text: str, start: int, end: int, header: re.Pattern[str]) -> Ite
 def _cells(
     text: str, start: int, end: int, delimiter: re.Pattern[str] | None = None
 ) -> tuple[list[Cell], re.Pattern[str] | None]:
-    """Return the cells of a line without the blanks around them, and what divides them; none of an empty line."""
     first, last = start, end
     while first < last and text[first] in " \t|\r":
         first += 1

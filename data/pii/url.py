@@ -75,13 +75,11 @@ def url_end(text: str, start: int) -> int:
 
 
 def _open_bracket(text: str, start: int, at: int) -> int:
-    """Return where the bracket opens in which `at` stands, or -1."""
     opened = max(text.rfind("(", start, at), text.rfind("[", start, at))
     return opened if opened >= 0 and max(text.rfind(")", start, at), text.rfind("]", start, at)) < opened else -1
 
 
 def _particle(text: str, at: int) -> int:
-    """Return where the particle behind the word in Hangul begins, or -1."""
     if match := _LAST.match(text, at):
         return match.start("particle")
     match = _LAST_OTHER.match(text, at)
@@ -91,7 +89,6 @@ def _particle(text: str, at: int) -> int:
 
 
 def _strip(text: str, start: int, end: int) -> int:
-    """Return `end` moved back over punctuation that closes the sentence and not the URL."""
     whole, surplus = end, dict[str, int]()
     while end > start:
         last = text[end - 1]

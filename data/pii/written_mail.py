@@ -62,7 +62,6 @@ _WORD_BEFORE = re.compile(r"[A-Za-z][,;:]? $")
 
 
 def _is_english(text: str, match: re.Match[str]) -> bool:
-    """Return whether `… at naver.com` is prose and names a site."""
     before = text[max(0, match.start() - 3) : match.start()]
     return match["local"].lower() in _ENGLISH or _WORD_BEFORE.search(before) is not None
 
@@ -76,7 +75,7 @@ _BRACKETED = re.compile(r"[\[({<]|골뱅이|앳|에이티")
 
 
 def written_mail(text: str, start: int, end: int) -> Iterator[Found]:
-    """Yield mail addresses hidden from harvesters: hong[at]naver[dot]com, hong 골뱅이 네이버 닷컴, hong @ naver.com."""
+    """Yield mail addresses hidden from harvesters."""
     for match in _MAIL.finditer(text, start, end):
         tail = match["tail"]
         at = match["sure"] or match["at"]

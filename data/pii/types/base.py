@@ -59,8 +59,6 @@ class PiiType:
     """One type of personal data.
 
     Args:
-        name: as it stands in settings, counts and spans.
-        pattern: what a value looks like.
         gate: a relaxation of the pattern in RE2 syntax.
         make: the pseudonym, from the value, its normal form and keyed choices; of the value's form, and invented.
         label: words beside a value that say what it is; None where a value needs none.

@@ -180,7 +180,6 @@ def health_insurance(text: str, match: re.Match[str]) -> Extent | None:
 
 
 def _plain_licence(value: str) -> str:
-    """Return the digits, with the number of a region that is named."""
     return _REGION_NUMBERS.get(value[:2], value[:2]) + re.sub("[^0-9]", "", value[2:])
 
 
@@ -218,7 +217,6 @@ _REGISTRATION_GATE = (
 
 
 def _of_people(name: str, centuries: str, label: re.Pattern[str]) -> PiiType:
-    """Return the type of registration numbers whose seventh digit is one of `centuries`, a character class."""
     return PiiType(
         name,
         _registration(centuries),
