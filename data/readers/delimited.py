@@ -36,9 +36,7 @@ SEPARATOR_LINE = re.compile(rb"\"?sep=(?P<separator>\\t|[^\w\s\"\x80-\xff]|\t)\"
 
 
 def cut_csv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
-    """Yield the rows of a CSV file in blocks; what its first line names cuts them, or what stands most often between
-    the names of the columns.
-    """
+    """Yield the rows of a CSV file in blocks; the first line or the names of the columns tell the separator."""
     told = _pass_separator(stream)
     names = re.sub(rb'"[^"]*"', b"", stream.head.lstrip().partition(b"\n")[0])
     delimiter = told or max(DELIMITERS, key=lambda one: names.count(one.encode()))
@@ -54,7 +52,6 @@ def cut_tsv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[B
 
 
 def _pass_separator(stream: TextStream) -> str:
-    """Take the line that names the separator off a stream, and return the separator; "" where there is none."""
     line = SEPARATOR_LINE.match(stream.head)
     if line is None:
         return ""
@@ -65,7 +62,6 @@ def _pass_separator(stream: TextStream) -> str:
 def _cut(
     file: InputFile, stream: TextStream, block_bytes: int, delimiter: str, quoted: bool, header: int
 ) -> Iterator[Block]:
-    """Yield the rows in blocks; `header` is the number of the line that names the columns."""
     borders = quoted_borders(delimiter) if quoted else LINES
     head = stream.head
     if not head.strip():
@@ -126,7 +122,6 @@ def _fields(data: bytes, delimiter: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def _unclosed_line(row: bytes, delimiter: str) -> int | None:
-    """Return the line (from 0) of a row where a quote that is not closed begins, None where there is none."""
     for start, _, closed in _fields(row, delimiter):
         if not closed:
             return row.count(b"\n", 0, start)
@@ -179,7 +174,6 @@ def is_quoted_tsv(head: bytes) -> bool:
 
 
 def _misfits(rows: Iterator[tuple[int, list[str] | str]]) -> int:
-    """Return how many rows, up to one that is not closed, have another number of columns than the first."""
     counts: list[int] = []
     for _, row in rows:
         if row == UNCLOSED:

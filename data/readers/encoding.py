@@ -135,7 +135,6 @@ def shifted_encoding(data: bytes) -> str | None:
 
 
 def _johab(head: bytes) -> str | None:
-    """Return johab where a beginning is Korean in it, and hardly a line is anything in UTF-8 or CP949."""
     if head.isascii():
         return None
     lines = [line for line in head.split(b"\n", SAMPLED_LINES)[:SAMPLED_LINES] if not line.isascii()]

@@ -94,7 +94,6 @@ class FieldMap:
         )
 
     def _beyond(self, record: Mapping[str, Any], number: int) -> Reject | Skipped | None:
-        """Return why a record's numbers are not those asked for, None where they are."""
         for name, bounds in self._bounds.items():
             try:
                 value = float(value_at(record, name))  # tables of text hold it as text
@@ -108,7 +107,6 @@ class FieldMap:
 
     @staticmethod
     def _of(record: Mapping[str, Any], name: str) -> Any:
-        """Return the value of a field by its whole name, None where there is none."""
         if name.isascii() or name in record:
             return record.get(name)
         value = value_at(record, name)
@@ -148,7 +146,6 @@ def value_at(record: Mapping[str, Any], name: str) -> Any:
 
 
 def _value_in(inner: Any, name: str, depth: int = 0) -> Any:
-    """Return the value of a field of an object, or the list of those in an array, or in arrays of arrays."""
     if isinstance(inner, Mapping):
         return value_at(inner, name)
     if isinstance(inner, list) and depth < MAX_DEPTH:
@@ -158,7 +155,6 @@ def _value_in(inner: Any, name: str, depth: int = 0) -> Any:
 
 
 def _no_text(name: str, value: Any) -> str:
-    """Return why a value is no text."""
     while isinstance(value, list) and value:
         value = value[0]
     if isinstance(value, Mapping):

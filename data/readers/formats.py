@@ -105,7 +105,6 @@ def sought(file: InputFile, block_bytes: int) -> Sought | None:
 
 @contextmanager
 def _reading_errors(path: str) -> Iterator[None]:
-    """Turn what goes wrong while a file is read into one clear error."""
     try:
         yield
     except OSError as error:
@@ -140,11 +139,6 @@ def parse_block(file: InputFile, format: Format, block: Block) -> Iterator[Item]
 
 def read_documents(file: InputFile, block_bytes: int, blocks: int | None = None) -> Iterator[Document]:
     """Yield the documents of a file, or of so many first blocks of it, without its rejects and skipped records.
-
-    Args:
-        file: an input.
-        block_bytes: size of a block, about.
-        blocks: how many of them are read; None reads all.
 
     Raises:
         HunminError: as `read_blocks` and `parse_block`.

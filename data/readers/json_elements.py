@@ -185,7 +185,6 @@ def _from(stream: TextStream, start: int) -> Iterator[bytes]:
 
 
 def _is_more(chunks: Iterator[bytes]) -> bool:
-    """Return whether anything but blanks comes after the object that the chunks begin in."""
     scanner, fed = Scanner(), 0
     for chunk in chunks:
         if not scanner.ended:

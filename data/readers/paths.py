@@ -41,10 +41,7 @@ def list_files(inputs: list[str | SourceSettings]) -> list[InputFile]:
 
 
 def _labels(files: list[tuple[str, SourceSettings, str]]) -> list[str]:
-    """Return a unique label for each (path, source, beginning of its label).
-
-    It is made of the file, not of its place among the others, so that ids stay when files come or go.
-    """
+    """Return a unique label for each (path, source, beginning) by the file alone: ids stay when files come or go."""
     alike: dict[str, dict[str, str]] = {}
     bases = [begin if begin and not begin.endswith("/") else begin + stem(path) for path, _, begin in files]
     for base, (path, _, begin) in zip(bases, files, strict=True):
@@ -59,7 +56,6 @@ def _labels(files: list[tuple[str, SourceSettings, str]]) -> list[str]:
 
 
 def _told_apart(paths: dict[str, str]) -> dict[str, str]:
-    """Return labels for files (and how they begin) of one name by the nearest folders, or file names, that differ."""
     if len(paths) == 1:
         return {}
     deepest = max(path.count("/") for path in paths)
@@ -75,5 +71,4 @@ def _told_apart(paths: dict[str, str]) -> dict[str, str]:
 
 
 def _folders(path: str, depth: int) -> list[str]:
-    """Return the names of the last `depth` folders of a path."""
     return [part for part in path.split("/")[:-1] if part][-depth:] if depth else []

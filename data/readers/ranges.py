@@ -33,8 +33,6 @@ class Sought:
     """How a file can be read by ranges.
 
     Args:
-        format: of lines.
-        size: bytes of the file.
         begin: where its text begins, after a mark.
         encoding: utf-8 or cp949; None where its beginning, all ASCII, does not tell.
     """
@@ -85,7 +83,6 @@ def look_through(path: str, sought: Sought, block_bytes: int, first: int, last: 
 
 
 def _border(stream: IO[bytes], at: int, sought: Sought) -> int:
-    """Return the place after the first line end at a place or after it, the file's end where there is none."""
     stream.seek(at)
     while piece := stream.read(BORDER_BYTES):
         found = piece.find(b"\n")
@@ -125,8 +122,6 @@ def range_blocks(sought: Sought, found: list[Lines]) -> list[Block]:
 
 
 class _RangeStream:
-    """The bytes of a range in chunks, hashed on their way."""
-
     damaged = False
 
     def __init__(self, stream: IO[bytes], size: int, encoding: str) -> None:

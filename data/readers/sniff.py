@@ -89,7 +89,6 @@ def _told(file: InputFile, head: bytes) -> Format:
 
 
 def _refuse_no_dump(file: InputFile, magic: Format | None, head: bytes) -> None:
-    """Refuse a file that is none of the text, or the dump, that the settings say it is."""
     given = file.settings.format
     is_dump = _DUMPS[given].search(head) if given in _DUMPS and head.strip() else True
     if magic is None and is_dump:

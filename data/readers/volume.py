@@ -55,7 +55,6 @@ def file_version(path: str) -> FileVersion:
 
 
 def _web_version(said: dict[str, Any]) -> FileVersion:
-    """Return the version that a web server's headers tell: by a hash or tag of the content, else by its time."""
     for header in ("ETag", "Content-MD5", "Digest"):
         if said.get(header):
             return FileVersion([said[header], said.get("size")], True)
@@ -166,12 +165,9 @@ def fingerprint(path: str) -> str:
 
 
 def refuse_changed(path: str, before: str | FileVersion) -> None:
-    """Refuse what was read of a file that is another one now.
+    """Raise HunminError where a file is not the one that reading began with.
 
-    `before` is its `fingerprint` or `file_version` when reading began; a version without facts tells nothing.
-
-    Raises:
-        HunminError: it has changed.
+    `before` is its `fingerprint` or `file_version` then; a version without facts tells nothing.
     """
     if isinstance(before, FileVersion):
         same = before.facts is None or file_version(path).facts == before.facts

@@ -41,8 +41,6 @@ class Record(NamedTuple):
 
 
 class _Window:
-    """What is held of a stream: `data`, from the place `at` on."""
-
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
         self._ended = False
@@ -50,7 +48,6 @@ class _Window:
 
     @property
     def size(self) -> int:
-        """Return how many bytes are held."""
         return len(self.data) - self.at
 
     def hold(self, count: int) -> bool:
@@ -67,7 +64,6 @@ class _Window:
         return size >= count
 
     def pass_blank_lines(self) -> bool:
-        """Move behind line ends and return whether anything follows."""
         while self.hold(1):
             rest = self.data[self.at : self.at + BEHIND_BYTES].lstrip(b"\r\n")
             self.at += min(self.size, BEHIND_BYTES) - len(rest)
@@ -76,7 +72,6 @@ class _Window:
         return False
 
     def to_next(self) -> None:
-        """Move to the next line behind this place that begins a record, or to the end."""
         self.at += 1
         while True:
             found = _START.search(self.data, self.at)
@@ -94,9 +89,6 @@ class _Window:
 
 def records_of(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, Record | str]]:
     """Yield the records of an archive, or the reason why one cannot be read.
-
-    Args:
-        chunks: the archive's bytes in pieces.
 
     Yields:
         Bytes of which, put together, this function yields the same records, and the record or the reason.
