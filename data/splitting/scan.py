@@ -99,7 +99,6 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _split_decomposed(text: str) -> list[str]:
-    """Return the sentences of a text that is not in NFC, as they stand in it."""
     whole = nfc_places(text)
     sentences, place = [], 0
     for sentence in split_sentences(whole.text):
