@@ -1,7 +1,4 @@
-"""Statistics of a corpus, as Table 28 of the paper and more: what is in the shards, and where the rest went.
-
-Counted here, shown by `data.statistics.table` and drawn by `data.statistics.plots`.
-"""
+"""Statistics of a corpus, as Table 28 of the paper and more: what is in the shards, and where the rest went."""
 
 from __future__ import annotations
 
@@ -78,10 +75,6 @@ def shard_statistics(path: Path) -> Counters:
 def count_documents(sources: pa.StringArray, sentences: pa.ListArray) -> Counters:
     """Return the counts of some documents.
 
-    Args:
-        sources: the source of each document.
-        sentences: the list of sentences of each document.
-
     Returns:
         {"sources": source → documents, sentences, words, characters, bytes;
         "lengths": "sentences" and "documents" → lower border of a bin of `BORDERS` (a string) → how many, if any}.
@@ -114,7 +107,6 @@ def count_documents(sources: pa.StringArray, sentences: pa.ListArray) -> Counter
 
 
 def _sums(values: NDArray[np.int64], borders: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the sum of values[borders[n]:borders[n + 1]] for each n."""
     return np.diff(np.concatenate(([0], np.cumsum(values, dtype=np.int64)))[borders])
 
 
@@ -125,9 +117,6 @@ def _binned(lengths: NDArray[np.int64]) -> dict[str, int]:
 
 def histograms(lengths: Counters) -> dict[str, list[dict[str, int | None]]]:
     """Return the length counts as lists of bins {"from", "to", "count"} of one width, in order.
-
-    Args:
-        lengths: what `count_documents` gives under "lengths", merged over any number of shards.
 
     Returns:
         "sentences" and "documents" → bins, in characters, at most `MOST_BINS` of one width (1, 2 or 5 times a power of

@@ -15,11 +15,7 @@ NO_RECORD = "no record in it"
 
 
 class Inputs:
-    """What was read of each entry of the recipe's inputs; those of one name are one.
-
-    Args:
-        files: all inputs, in order.
-    """
+    """What was read of each entry of the recipe's inputs; those of one name are one."""
 
     def __init__(self, files: list[InputFile]) -> None:
         self._names = [_name(file.settings) for file in files]
@@ -27,13 +23,7 @@ class Inputs:
         self._reasons: dict[str, Counters] = {}
 
     def add(self, number: int, documents: int, *reasons: Counters) -> None:
-        """Note what a part of a file holds.
-
-        Args:
-            number: of the file.
-            documents: how many documents were read.
-            reasons: why there were no more → how often.
-        """
+        """Note the documents that a part of a file holds, and why there were no more (reason → how often)."""
         name = self._names[number]
         self._read[name] = self._read.get(name, 0) + documents
         for one in reasons:
@@ -51,13 +41,7 @@ def _name(entry: SourceSettings) -> str:
 
 
 def sources_without_document(counts: Counters, kept: Counters, mixture: Counters | None) -> Counters:
-    """Return each source of which documents were read and none is left → rule → documents that it took.
-
-    Args:
-        counts: of all units.
-        kept: source → counts of what is in the shards.
-        mixture: source → what the mixture made of it, where there is one.
-    """
+    """Return each source of which documents were read and none is left → rule → documents that it took."""
     found: Counters = {}
     for source, read in counts["read"].items():
         if kept.get(source, {}).get("documents"):

@@ -42,10 +42,6 @@ def draw_statistics(statistics: Counters, files: Mapping[str, OutputFile]) -> li
     """Draw what `statistics.json` holds and return the files: one for each part that is not empty.
 
     The same statistics and fonts give the same bytes.
-
-    Args:
-        statistics: content of `statistics.json`.
-        files: part → file of those to draw.
     """
     drawn: list[Path] = []
     for name, file in files.items():
@@ -75,7 +71,6 @@ def _label(name: str, longest: int = 34) -> str:
 
 
 def _bars(title: str, unit: str, labels: list[str], series: dict[str, list[float]], notes: list[str]) -> Any:
-    """Return a figure of horizontal bars, the first label on top; series are stacked; notes stand at the bars' ends."""
     figure = _figure(8, 1.3 + 0.26 * len(labels))
     axes = figure.add_subplot()
     places = range(len(labels))

@@ -21,17 +21,7 @@ STATISTICS = "statistics.json"
 
 
 def check_counts(counts: Counters, max_reject_share: float, listed: Path) -> None:
-    """Refuse a corpus of which too many lines hold no document, or none does.
-
-    Args:
-        counts: of all units.
-        max_reject_share: of the lines, 0 … 1.
-        listed: file of the rejects.
-
-    Raises:
-        HunminError: too many hold none.
-        UserError: no document was read.
-    """
+    """Raise HunminError where too many lines (share 0 … 1) hold no document, UserError where no document was read."""
     rejects = sum(counts.get("rejects", {}).values())
     documents = total(counts.get("read", {})).get("documents", 0)
     reasons = _told(counts.get("rejects", {}))

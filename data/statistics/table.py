@@ -208,10 +208,7 @@ def bin_name(one: Counters) -> str:
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], summed: bool = False) -> Table:
-    """Return a table of names and numbers, with a line before the last row where that sums up the others.
-
-    A name is cut, not wrapped, where the terminal is too narrow; numbers never are.
-    """
+    """Return a table; names, never numbers, are cut on a narrow terminal; `summed` draws a line before the last row."""
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column(columns[0], justify="left", max_width=48)
     for name in columns[1:]:

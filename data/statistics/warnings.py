@@ -10,11 +10,7 @@ wiki markup."""
 
 
 def warnings_of(statistics: Counters) -> list[str]:
-    """Return a sentence for each source that left no document, and each most of whose documents hold wiki markup.
-
-    Args:
-        statistics: the content of `statistics.json`.
-    """
+    """Return a sentence for each source that left no document, and each most of whose documents hold wiki markup."""
     lines = []
     for source, rules in sorted(statistics.get(EMPTIED, {}).items()):
         told = ", ".join(
