@@ -37,8 +37,6 @@ class Catalog:
 
     Args:
         folder: where parts and indices are; one folder for one set of settings.
-        files: the inputs, in order.
-        unit_bytes: size of a unit.
         set_aside: gets the files that are damaged.
         element: whose units these are; None: all are this process's.
     """
@@ -77,11 +75,7 @@ class Catalog:
         return text
 
     def look_at(self, execute: Executor) -> None:
-        """Look through the files that are read by range, but for those known to be done, or read by other elements.
-
-        Args:
-            execute: runs the tasks.
-        """
+        """Look through the files that are read by range, but for those known to be done, or read by other elements."""
         asked = [n for n, file in enumerate(self.files) if self._reads(n) and not self._is_done(n, file)]
         self._ranged = look_at(self.files, asked, self._unit_bytes, execute, self.folder, self._element)
         streamed = [n for n in asked if n not in self._ranged and not is_referred(self.files[n])]
@@ -89,25 +83,21 @@ class Catalog:
         self._whole = {streamed[place]: None for place in places}
 
     def _is_sought(self, number: int) -> bool:
-        """Return whether a file can be read in parts: by range, or by references to parts of it."""
         if number not in self._sought:
             file = self.files[number]
             self._sought[number] = is_referred(file) or sought(file, self._unit_bytes) is not None
         return self._sought[number]
 
     def _has(self, number: int, block: int) -> bool:
-        """Return whether a block of a file is this process's."""
         if self._element is None:
             return True
         unit = number + block if self._is_sought(number) else number
         return unit % self._element.count == self._element.rank
 
     def _reads(self, number: int) -> bool:
-        """Return whether any block of a file may be this process's."""
         return self._element is None or self._is_sought(number) or self._has(number, 0)
 
     def _is_done(self, number: int, file: InputFile) -> bool:
-        """Return whether all units of a file that are this process's are known to be done, without reading it."""
         index, version = self._index(file), file_version(file.path)
         if not (index and version.facts is not None and index["version"] == version.facts and index["settled"]):
             return False
@@ -220,11 +210,7 @@ class Catalog:
         self._damaged_at(number, error.reason, unfit)
 
     def refuse_unfit_inputs(self) -> None:
-        """Refuse an input none of whose files fits its settings; all files must have been read.
-
-        Raises:
-            UserError: there is one.
-        """
+        """Raise UserError for an input none of whose files, all read by now, fits its settings."""
         unfit = Counter(id(self.files[number].settings) for number in self._unfit)
         for number in sorted(self._unfit):
             settings = self.files[number].settings

@@ -12,11 +12,6 @@ from data.units.work import UnitDone, UnitWork
 def do_units(catalog: Catalog, function: UnitWork, execute: Executor) -> None:
     """Do every unit of the catalogue that is not finished.
 
-    Args:
-        catalog: the units.
-        function: what is done with one.
-        execute: does them.
-
     Raises:
         HunminError: units failed; all others are done.
     """

@@ -72,7 +72,6 @@ class UnitTask:
 
     @property
     def name(self) -> str:
-        """Return what a person needs to find the unit: the file and the lines."""
         return f"{self.file.path} from line {self.block.first_line} ({self.block.size} bytes)"
 
 
@@ -94,8 +93,6 @@ def unit_key(file: InputFile, format: Format, block: Block) -> str:
     the source's settings; the place of the file among the inputs and its folder make no difference.
 
     Args:
-        file: the input.
-        format: its format.
         block: records of it; one that refers to records must hold a hash of the file in its reference.
     """
     facts = {
@@ -134,9 +131,6 @@ def check_unnamed(files: list[InputFile]) -> None:
     """Raise a UserError when more files than there may be sources would each be a source of its own, before any work.
 
     A file without `name` is one unless its records name their source; a sample of the files tells.
-
-    Args:
-        files: all inputs.
     """
     unnamed = [file for file in files if not file.settings.name]
     if len(unnamed) <= MOST_SOURCES:
@@ -302,7 +296,6 @@ class UnitState:
     def _count_uncleaned(
         self, documents: list[Document], split: list[list[str]], owner: np.ndarray, rules: CleanSettings
     ) -> None:
-        """Count the documents that keep no sentence, by source, under the rule that took most of these."""
         lost: dict[str, list[int]] = {}
         for place in np.setdiff1d(np.arange(len(documents)), owner).tolist():
             lost.setdefault(documents[place].source, []).append(place)
