@@ -49,7 +49,7 @@ REMEDY = "move the file out of the benchmark folder, or convert it to JSON Lines
 
 
 class BenchmarkSentence(NamedTuple):
-    """One sentence of a benchmark."""
+    """A sentence of a benchmark, with the task and the record it stands in."""
 
     task: str
     """Name of the task ("klue-nli"); for a JSON Lines benchmark its "task" field or the file's stem."""
@@ -69,9 +69,6 @@ class _NotRecognisedError(ValueError):
 
 def benchmark_files(path: str) -> list[str]:
     """Return the files at `path` that `load_benchmark` reads, sorted: licences and read-me files are passed over.
-
-    Args:
-        path: a file, a folder or a glob.
 
     Raises:
         UserError: nothing is there.
@@ -182,7 +179,6 @@ def _is_auxiliary_object(loaded: Any) -> bool:
 
 
 def _squad_records(articles: list[Any]) -> Iterator[Any]:
-    """Yield a flat MRC record for each question of a SQuAD-style file (the benchmark's own MRC layout)."""
     for article in articles:
         if not isinstance(article, dict) or not isinstance(article.get("paragraphs"), list):
             yield article
@@ -212,7 +208,6 @@ def _tsv_sentences(text: str) -> Iterator[BenchmarkSentence]:
 
 
 def _table_sentences(text: str, layout: Layout, stem: str, contexts: set[str]) -> Iterator[BenchmarkSentence]:
-    """Yield the sentences of a table of another suite; `contexts` holds the passages already given."""
     try:
         rows = table_rows(text, layout)
     except ValueError as error:
@@ -280,10 +275,7 @@ def _texts(record: dict[str, Any], stem: str, contexts: set[str]) -> tuple[str, 
 
 
 def _question(record: dict[str, Any], stem: str, contexts: set[str]) -> tuple[str, list[Any], list[Any]]:
-    """Return the same of a record with a question: MRC, or a question with choices, a passage or both.
-
-    A field that is not known and holds a phrase may be a passage or a choice: such a record is refused.
-    """
+    """Return `_texts` of a record with a question; a record with an unknown field that holds a phrase is refused."""
     fields = {name.lower(): value for name, value in record.items()}
     choices = [one for name in fields if _CHOICE.fullmatch(name) for one in _strings(fields[name]) if _is_long(one)]
     known = ("question", *(name for name in fields if any(p.fullmatch(name) for p in (_PASSAGE, _CHOICE, _NO_TEXT))))
@@ -323,7 +315,6 @@ def _strings(value: Any) -> list[str]:
 
 
 def _text_at(record: dict[str, Any], name: str) -> str:
-    """Return a text that may be missing or null: then it is empty."""
     text = record.get(name)
     if text is not None and not isinstance(text, str):
         raise _NotRecognisedError(f"a {type(text).__name__} where {name} should be text")

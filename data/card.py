@@ -20,11 +20,7 @@ _TEXT = """\
 
 
 def write_card(folder: Path) -> None:
-    """Write the card of a corpus into its folder.
-
-    Args:
-        folder: with all its shards; documents held out for validation become a split of their own.
-    """
+    """Write the card of a corpus with all its shards; held-out documents become a split of their own."""
     shards = shard_paths(folder)
     manifests = [read_shard_manifest(shard) for shard in shards]
     copies = [manifest.get(COPIES, 1) for manifest in manifests]

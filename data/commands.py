@@ -1,8 +1,4 @@
-"""Steps of the corpus stage as filters over JSON Lines streams, for shell pipes (`hunmin corpus …`).
-
-Each takes and gives binary streams, one JSON object a line. A line that cannot be read is left out, counted by
-reason, and never fatal; the counts come back to be reported at the end.
-"""
+"""Steps of the corpus stage as filters over JSON Lines streams (`hunmin corpus …`): bad lines are only counted."""
 
 from __future__ import annotations
 
@@ -30,8 +26,6 @@ BATCH_BYTES = 1 << 20
 
 
 class _Record(NamedTuple):
-    """A readable line and the object in it."""
-
     line: bytes
     value: dict[str, Any]
 
@@ -43,7 +37,6 @@ def pseudonymize_stream(input: IO[bytes], output: IO[bytes], key: bytes) -> Coun
         input: lines {"text": …, optional "sentences": […], …}.
         output: gets the same objects; spans are [{"start", "end", "type", "surrogate"}], in characters of the input
             text. Sentences, which repeat the text, are pseudonymised too.
-        key: see `data.pii.resolve_key`.
 
     Returns:
         {"read", "written", "rejects": reason → lines, "pii": type → replacements in the texts}.
@@ -71,7 +64,6 @@ def pseudonymize_stream(input: IO[bytes], output: IO[bytes], key: bytes) -> Coun
 
 
 def _pseudonymized_sentences(pseudonymizer: Pseudonymizer, values: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what takes the place of each object's "sentences": nothing where it has none."""
     given = [value["sentences"] if isinstance(value.get("sentences"), list) else None for value in values]
     texts = [one for sentences in given for one in sentences or () if isinstance(one, str)]
     replaced = iter(pseudonymize(pseudonymizer, texts))
@@ -87,9 +79,7 @@ def decontaminate_stream(benchmark: Path, input: IO[bytes], output: IO[bytes], h
     """Write the lines that hold no benchmark sentence, unchanged and in order, and return the counts.
 
     Args:
-        benchmark: folder or file with the benchmark.
         input: lines {"id", "text"}, a sentence each.
-        output: gets the lines kept.
         hits: gets {"id", "text", "task", "benchmark_guid", "score", "rule"} of each line left out.
 
     Returns:
@@ -197,11 +187,7 @@ def _sentences(record: dict[str, Any]) -> list[str]:
 
 
 def _batches(input: IO[bytes], counts: Counters) -> Iterator[list[_Record]]:
-    """Yield the readable records in batches; blank lines are passed over, others counted as rejects by reason.
-
-    Raises:
-        HunminError: there are lines, and none of them could be read.
-    """
+    """Yield readable records in batches; blank lines are skipped, others counted; HunminError if all are unreadable."""
     for lines in line_batches(input, BATCH_BYTES):
         batch: list[_Record] = []
         for line in lines:
@@ -253,7 +239,6 @@ def _dumps(value: dict[str, Any], counts: Counters) -> bytes | None:
 
 
 def _levels(value: Any) -> int:
-    """Return how many lists and objects stand within each other."""
     levels, layer = 0, [value]
     while layer := [item for item in layer if isinstance(item, (dict, list))]:
         levels += 1

@@ -87,7 +87,6 @@ def build_corpus(settings: CorpusSettings, out: Path, units: Path | None = None)
     """Write shards/, the card, the statistics and the lists of what was left out into `out` and return the main counts.
 
     Args:
-        settings: what to read and how to treat it.
         out: a folder, empty or with what a killed run with the same settings and inputs left; it resumes.
         units: folder below which the parts are, in a folder for all settings that parts depend on; it goes when the
             corpus is whole, others stay. None: below `out`.
@@ -128,7 +127,6 @@ def build_units(settings: CorpusSettings, units: Path) -> NoReturn:
     """Do the units of a corpus, or those of this element of an array; inputs may come and grow meanwhile.
 
     Args:
-        settings: what to read and how to treat it.
         units: folder below which the parts are; nothing else is written.
 
     Raises:
@@ -149,8 +147,7 @@ def _element(settings: CorpusSettings) -> ArrayElement | None:
 def _finished_units(
     settings: CorpusSettings, units: Path, element: ArrayElement | None = None
 ) -> Iterator[tuple[Catalog, UnitWork, Executor]]:
-    """Do the units that are missing, of all or of an element's; yield their catalogue, their function, and what does
-    tasks."""
+    """Do the missing units, of all or of an element; yield their catalogue, their function and the executor."""
     files = corpus_files(settings)
     check_fields(files)
     check_unnamed(files)
@@ -173,7 +170,6 @@ def _finished_units(
 
 
 def _what_follows(element: ArrayElement | None) -> str:
-    """Return what is said when the units are done, and a later command ends the stage."""
     if element is None:
         return "all units are done; run the same command without --units-only to finish the stage"
     return (
@@ -183,11 +179,7 @@ def _what_follows(element: ArrayElement | None) -> str:
 
 
 def _refuse_beyond(settings: DeduplicateSettings, files: list[InputFile]) -> None:
-    """Refuse duplicates to look for that this machine cannot: now, and not after days.
-
-    Raises:
-        UserError: they take more memory than there is, or are too many for one process.
-    """
+    """Raise UserError now, not after days, where duplicates need more memory than there is or one process can use."""
     if settings.near or settings.sentences or settings.paragraphs:
         text, mean = estimated_text(files), document_bytes(files)
         refuse_beyond(settings, text / mean if mean else None, text, memory_here())
@@ -303,7 +295,6 @@ def _gather(catalog: Catalog, out: Path, filtered: bool) -> tuple[Counters, Coun
 
 
 def _finish(out: Path, units: Path) -> Counters:
-    """Remove what only a running stage needs and return the main counts of a whole folder."""
     with suppress(FileNotFoundError):  # else a command was killed after these lines
         _remove_units(units / (out / WORK / PLAN).read_text(encoding="utf-8").split()[0])
     shutil.rmtree(out / WORK, ignore_errors=True)

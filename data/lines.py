@@ -16,10 +16,6 @@ def line_batches(stream: IO[bytes], batch_bytes: int) -> Iterator[list[bytes | N
 
     A batch ends at about `batch_bytes`, at the end of the stream, or when a pipe is empty: what came in is handed on at
     once, however slowly the rest comes.
-
-    Args:
-        stream: a file, pipe or buffer.
-        batch_bytes: about how much to hand on at once, >= 1.
     """
     read = getattr(stream, "read1", stream.read)
     batch: list[bytes | None] = []

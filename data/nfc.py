@@ -126,13 +126,7 @@ def origins(text: str) -> list[int]:
 
 
 def composed_span(start: int, end: int, text: str) -> tuple[int, int]:
-    """Return where a span of characters stands in the composed text, a character that it cuts being whole.
-
-    Args:
-        start: first character in the text as given.
-        end: behind the last one.
-        text: as given.
-    """
+    """Return where characters start..end of a text stand in the composed text; a character that is cut counts whole."""
     if _DECOMPOSED.search(text) is None:
         return start, end
     at = origins(text)

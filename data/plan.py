@@ -1,8 +1,4 @@
-"""What a corpus takes, step by step: hours against cores, memory, disk. Arithmetic of measured rates.
-
-Every step is so many seconds of a core for what it has to do, shared by the cores as far as it can be: a file that can
-only be read from its beginning is decompressed by one of them, and what one process does alone is shared by none.
-"""
+"""What a corpus takes, step by step: hours against cores, memory, disk. Arithmetic of measured rates."""
 
 from __future__ import annotations
 
@@ -96,10 +92,6 @@ class Volume:
 def corpus_plan(settings: CorpusSettings, cores: Sequence[int] = CORES) -> dict[str, Any]:
     """Return what `estimate` does of a corpus's inputs, and the inputs: files, bytes, ways to read them, units.
 
-    Args:
-        settings: of the corpus.
-        cores: numbers of cores to give hours for.
-
     Raises:
         UserError: an input is not there or not read; or duplicates are to be looked for that this machine cannot.
     """
@@ -142,7 +134,6 @@ def corpus_plan(settings: CorpusSettings, cores: Sequence[int] = CORES) -> dict[
 
 
 def _advice(volume: Volume, unit_bytes: int, cores: int) -> list[str]:
-    """Return what would make the stage faster, in sentences."""
     found = []
     if hard := [one for one in _fed_by_one(volume, cores) if one.text > unit_bytes]:
         found.append(
@@ -165,11 +156,8 @@ def estimate(
     """Return {"steps": [{"step", "core_hours", "hours": {cores: hours}}], "hours" of all, partitions, memory, disk}.
 
     Args:
-        volume: what the inputs hold.
-        cores: numbers of cores to give hours for.
         exact: whether equal documents go.
         near: the threshold of near copies, where they go.
-        rates: of a core, as `RATES`.
     """
     documents, text = volume.documents, volume.text
     partitions = partitions_of(documents)
