@@ -1,7 +1,4 @@
-"""Figures by which tokenizers are told apart (KLUE paper, Table 35), measured on one text.
-
-A word here is an eojeol: what stands between whitespace, punctuation included.
-"""
+"""Figures by which tokenizers are told apart (KLUE paper, Table 35), on one text; words are eojeol with marks."""
 
 from __future__ import annotations
 
@@ -68,7 +65,6 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
       an entry.
 
     Args:
-        dirs: tokenizer folders (ours, or any with a tokenizer.json), run folders, or names on the hub.
         text_path: UTF-8 text, maybe compressed, or a file in one of the corpus's formats; of a few broken lines the
             bytes are replaced. Read twice.
 
@@ -97,7 +93,6 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
 
 
 def _lines(path: str | Path) -> Iterator[list[str]]:
-    """Yield the eojeol of each line of a text."""
     normalize = normalizers.NFC()
     if is_formatted(str(path)):
         for text in formatted_texts(str(path)):
@@ -168,7 +163,6 @@ def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -
 
 
 def _boundary_scores(starts: dict[str, set[int]], gold: Counter[_Cut]) -> dict[str, float]:
-    """Return precision, recall and F1 of token starts inside words against the morpheme boundaries there."""
     right = given = true = 0
     for cut, count in gold.items():
         found = starts[cut.eojeol] & _inner_places(cut.eojeol)
@@ -187,7 +181,6 @@ def _coverage(
     gold: Counter[_Cut],
     morphemes: Callable[[_Cut], tuple[tuple[int, int], ...]],
 ) -> float:
-    """Return the share of some morphemes that are exactly one token; 0.0 when there are none."""
     there = sum(count * len(morphemes(cut)) for cut, count in gold.items())
     whole = sum(count * sum(one in spans[cut.eojeol] for one in morphemes(cut)) for cut, count in gold.items())
     return whole / there if there else 0.0

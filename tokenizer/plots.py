@@ -24,12 +24,7 @@ COLUMNS = 2
 
 
 def draw_comparison(rows: list[dict[str, Any]], to: Path | OutputFile) -> None:
-    """Draw the rows of `compare`; the same rows give the same bytes.
-
-    Args:
-        rows: one for each tokenizer, at least one.
-        to: the file; its folder is made when it is not there.
-    """
+    """Draw the rows of `compare`; the same rows give the same bytes."""
     names = _short_names([row["tokenizer"] for row in rows])
     lines = -(-len(FIGURES) // COLUMNS)
     figure = new_figure(9, lines * (0.8 + 0.28 * len(rows)), dpi=130, layout="constrained")
@@ -50,7 +45,6 @@ def draw_comparison(rows: list[dict[str, Any]], to: Path | OutputFile) -> None:
 
 
 def _short_names(folders: list[str]) -> list[str]:
-    """Return as few of the last parts of each folder's path as tell all of them apart."""
     parts = [Path(folder).parts for folder in folders]
     longest = max(map(len, parts))
     for count in range(1, longest + 1):

@@ -25,9 +25,7 @@ class WordPieceTrie:
     """A WordPiece model's entries, for words of Hangul syllables and printable ASCII.
 
     Args:
-        vocabulary: entry → id.
         prefix: what marks entries that continue a word, "##".
-        unk: id of a word that its entries do not cover.
         longest: most characters of a word; a longer one is unknown.
     """
 
@@ -48,7 +46,6 @@ class WordPieceTrie:
         Args:
             text_B: UTF-8 of the words, of one- and three-byte characters.
             ends: (R + 1,) offsets of the words.
-            wanted_R: which words; the others have no id.
         """
         return _encode(
             text_B, ends, wanted_R, self._keys_S, self._nodes_S, self._ids_N, np.int32(self._unk), self._longest

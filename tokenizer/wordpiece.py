@@ -35,14 +35,6 @@ def train_vocabulary(
 ) -> list[str]:
     """Return entries that with `taken` are `size`: both forms of all characters, then the merges in the order learnt.
 
-    Args:
-        pieces: as for `learn_entries`.
-        alphabet: characters to cover, sorted; pieces with another are left out.
-        size: entries of the whole vocabulary.
-        min_pair_count: a pair that stands side by side less often is not merged.
-        seed: of the rounding when counts must be scaled down.
-        taken: entries that there are already (special tokens, slots, user tokens).
-
     Raises:
         UserError: the alphabet alone is larger than the room, or the pieces yield fewer entries than that.
     """
@@ -76,7 +68,6 @@ def learn_entries(
         pieces: marked morphemes or words (## in front of what continues a word) and how often each occurs, in parts
             that have no piece in common; gone through twice.
         alphabet: characters to cover, sorted; pieces with another are left out.
-        size: entries wanted.
         min_pair_count: a pair that stands side by side less often is not merged.
         seed: of the rounding when counts must be scaled down.
     """
