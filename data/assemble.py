@@ -124,8 +124,8 @@ def assemble(
     _keep_to(f"{work.name} {_hash(tasks, schema)}", out)
     statistics: Counters = {"sources": {}, "lengths": {}}
     with ProgressBar("shards", len(tasks), "shards") as bar:
-        for one in execute(ShardWork(out, schema), tasks, lambda _: bar.advance()):
-            merge(statistics, one)
+        for shard_counts in execute(ShardWork(out, schema), tasks, lambda _: bar.advance()):
+            merge(statistics, shard_counts)
     return Assembly(len(tasks), decision.counts, sort_counters(statistics), mixed and mixed.counts)
 
 

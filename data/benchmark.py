@@ -88,16 +88,16 @@ def load_benchmark(path: str | Path | Sequence[str | Path]) -> list[BenchmarkSen
             are passed over), is damaged, or no sentence is found at all.
     """
     contexts: set[str] = set()
-    found: list[BenchmarkSentence] = []
-    for one in [path] if isinstance(path, (str, Path)) else path:
-        before = len(found)
-        for name in benchmark_files(str(one)):
-            found += _read_file(name, contexts)
-        if len(found) == before:
+    sentences: list[BenchmarkSentence] = []
+    for place in [path] if isinstance(path, (str, Path)) else path:
+        before = len(sentences)
+        for name in benchmark_files(str(place)):
+            sentences += _read_file(name, contexts)
+        if len(sentences) == before:
             raise UserError(
-                f"no benchmark sentence found at {one}", LAYOUTS, "name the folder that holds the task files"
+                f"no benchmark sentence found at {place}", LAYOUTS, "name the folder that holds the task files"
             )
-    return found
+    return sentences
 
 
 def strip_entity_marks(marked: str) -> str:
@@ -129,14 +129,14 @@ def _read_file(name: str, contexts: set[str]) -> list[BenchmarkSentence]:
             if layout := layout_of(text):
                 return list(_table_sentences(text, layout, stem(name), contexts))
             records = _json_records(text)
-        found: list[BenchmarkSentence] = []
+        sentences: list[BenchmarkSentence] = []
         label = stem(name)
         for number, (place, record) in enumerate(records):
             try:
-                found += _record_sentences(record, f"{label}:{number}", label, contexts)
+                sentences += _record_sentences(record, f"{label}:{number}", label, contexts)
             except _NotRecognisedError as error:
                 raise _NotRecognisedError(f"{place}: {error}") from None
-        return found
+        return sentences
     except (_NotRecognisedError, UnreadableError) as error:
         raise UserError(f"{name} is not recognised as benchmark data: {error}", LAYOUTS, REMEDY) from None
 
@@ -279,9 +279,9 @@ def _question(record: dict[str, Any], stem: str, contexts: set[str]) -> tuple[st
     fields = {name.lower(): value for name, value in record.items()}
     choices = [one for name in fields if _CHOICE.fullmatch(name) for one in _strings(fields[name]) if _is_long(one)]
     known = ("question", *(name for name in fields if any(p.fullmatch(name) for p in (_PASSAGE, _CHOICE, _NO_TEXT))))
-    if others := sorted(name[:40] for name, value in fields.items() if name not in known and _phrase_in(value)):
+    if unknown := sorted(name[:40] for name, value in fields.items() if name not in known and _phrase_in(value)):
         raise _NotRecognisedError(
-            f"a question beside fields that are not known: {', '.join(others[:8])}; "
+            f"a question beside fields that are not known: {', '.join(unknown[:8])}; "
             "call choices `choices` and running text `passage`"
         )
     texts = {name: text for name in fields if _PASSAGE.fullmatch(name) and (text := _text_at(fields, name))}

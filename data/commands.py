@@ -64,14 +64,14 @@ def pseudonymize_stream(input: IO[bytes], output: IO[bytes], key: bytes) -> Coun
 
 
 def _pseudonymized_sentences(pseudonymizer: Pseudonymizer, values: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    given = [value["sentences"] if isinstance(value.get("sentences"), list) else None for value in values]
-    texts = [one for sentences in given for one in sentences or () if isinstance(one, str)]
+    sentence_lists = [value["sentences"] if isinstance(value.get("sentences"), list) else None for value in values]
+    texts = [one for sentences in sentence_lists for one in sentences or () if isinstance(one, str)]
     replaced = iter(pseudonymize(pseudonymizer, texts))
     return [
         {}
         if sentences is None
         else {"sentences": [next(replaced)[0] if isinstance(one, str) else one for one in sentences]}
-        for sentences in given
+        for sentences in sentence_lists
     ]
 
 
@@ -93,10 +93,10 @@ def decontaminate_stream(benchmark: Path, input: IO[bytes], output: IO[bytes], h
     decontaminator = Decontaminator.build(load_benchmark(benchmark))
     for batch in _batches(input, counts):
         matched = decontaminator.match([record.value["text"] for record in batch])
-        kept, found = [], []
+        clean_lines, hit_lines = [], []
         for record, hit in zip(batch, matched, strict=True):
             if hit is None:
-                kept.append(record.line)
+                clean_lines.append(record.line)
                 continue
             facts = {
                 "id": record.value.get("id"),
@@ -111,10 +111,10 @@ def decontaminate_stream(benchmark: Path, input: IO[bytes], output: IO[bytes], h
                 continue
             rules = counts["hits"].setdefault(hit.task, {})
             rules[hit.rule] = rules.get(hit.rule, 0) + 1
-            found.append(line)
-        _write(output, kept)
-        _write(hits, found)
-        counts["written"] += len(kept)
+            hit_lines.append(line)
+        _write(output, clean_lines)
+        _write(hits, hit_lines)
+        counts["written"] += len(clean_lines)
     return counts
 
 
@@ -156,11 +156,11 @@ def stats_stream(input: IO[bytes]) -> Counters:
     """
     counts: Counters = {"read": 0, "rejects": {}}
     read: Counters = {}
-    kept: Counters = {"sources": {}, "lengths": {}}
+    kept_counts: Counters = {"sources": {}, "lengths": {}}
     for batch in _batches(input, counts):
         names = [str(record.value.get("source") or "-") for record in batch]
         sentences = [_sentences(record.value) for record in batch]
-        merge(kept, count_documents(pa.array(names, pa.string()), pa.array(sentences, pa.list_(pa.string()))))
+        merge(kept_counts, count_documents(pa.array(names, pa.string()), pa.array(sentences, pa.list_(pa.string()))))
         texts: dict[str, list[str]] = {}
         for name, record in zip(names, batch, strict=True):
             texts.setdefault(name, []).append(record.value["text"])
@@ -170,19 +170,19 @@ def stats_stream(input: IO[bytes]) -> Counters:
         name: {} for name in ("cleaning", "dropped", "pii", "decontamination", "duplicates", "skipped", "damaged")
     }
     return {
-        "total": {"read": total(read), "kept": total(kept["sources"])},
-        "sources": {name: {"read": size, "kept": kept["sources"][name]} for name, size in sorted(read.items())},
-        "lengths": histograms(kept["lengths"]),
-        "split": total(kept["sources"]).get("sentences", 0),
+        "total": {"read": total(read), "kept": total(kept_counts["sources"])},
+        "sources": {name: {"read": size, "kept": kept_counts["sources"][name]} for name, size in sorted(read.items())},
+        "lengths": histograms(kept_counts["lengths"]),
+        "split": total(kept_counts["sources"]).get("sentences", 0),
         **nothing,
         "rejects": counts["rejects"],
     }
 
 
 def _sentences(record: dict[str, Any]) -> list[str]:
-    found = record.get("sentences")
-    if isinstance(found, list) and all(isinstance(sentence, str) for sentence in found):
-        return found
+    sentences = record.get("sentences")
+    if isinstance(sentences, list) and all(isinstance(sentence, str) for sentence in sentences):
+        return sentences
     return split_sentences(record["text"])
 
 

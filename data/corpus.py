@@ -55,8 +55,8 @@ from data.statistics.emptied import Inputs
 from data.statistics.report import STATISTICS, check_counts, whereabouts, write_reports
 from data.units.catalog import Catalog
 from data.units.fields import check_fields
+from data.units.quarantine import Quarantine
 from data.units.runs import do_units
-from data.units.set_aside import SetAside
 from data.units.survey import document_bytes, estimated_text
 from data.units.work import UnitWork, check_sources, check_unnamed, named
 
@@ -163,8 +163,8 @@ def _finished_units(
     executor = settings.executor, settings.workers, settings.ray_address, units
     with open_executor(*executor, ["data.units.warm"]) as execute:
         function = _unit_work(settings, key, units)
-        set_aside = SetAside(len(files), settings.max_bad_file_share)
-        catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6), set_aside, element)
+        quarantine = Quarantine(len(files), settings.max_bad_file_share)
+        catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6), quarantine, element)
         do_units(catalog, function, execute)
         yield catalog, function, execute
 
@@ -290,7 +290,7 @@ def _gather(catalog: Catalog, out: Path, filtered: bool) -> tuple[Counters, Coun
     with atomic_write(out / DAMAGED, "wb") as files:
         files.writelines(orjson.dumps(item) + b"\n" for item in damaged)
     for item in damaged:
-        catalog.set_aside.add(catalog.files[numbers[item["source"]]].path, item["reason"])
+        catalog.quarantine.add(catalog.files[numbers[item["source"]]].path, item["reason"])
     return counts, dict(Counter(item["reason"] for item in damaged))
 
 

@@ -48,12 +48,12 @@ def shard_paths(folder: str | Path) -> list[Path]:
     Raises:
         UserError: the folder holds none.
     """
-    found = sorted((Path(folder) / SHARDS).glob("shard-*.parquet"))
-    if not found:
+    paths = sorted((Path(folder) / SHARDS).glob("shard-*.parquet"))
+    if not paths:
         raise UserError(
             f"{folder} holds no text shards", f"a corpus folder has {SHARDS}/shard-*.parquet", "run the corpus stage"
         )
-    return found
+    return paths
 
 
 def read_shards(folder: str | Path, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -185,12 +185,12 @@ def read_shard_manifest(shard: Path) -> dict[str, Any]:
     """
     path = manifest_path(shard)
     try:
-        found: dict[str, Any] = orjson.loads(path.read_bytes())
+        manifest: dict[str, Any] = orjson.loads(path.read_bytes())
     except (OSError, orjson.JSONDecodeError) as error:
         raise HunminError(
             f"cannot read {path}: {error}", "a manifest lies beside each shard", "delete the corpus folder, run again"
         ) from None
-    return found
+    return manifest
 
 
 def copies_of(shard: Path) -> int:
@@ -206,8 +206,8 @@ def drop_sentences(table: pa.Table, keep: np.ndarray) -> pa.Table:
     """Return `table` without the sentences that `keep` (bool [sentences]) denies and the documents that lose all."""
     lists = table.column("sentences").combine_chunks()
     offsets = lists.offsets.to_numpy()
-    kept = np.concatenate(([0], np.cumsum(keep)))[offsets - offsets[0]]
+    kept_offsets = np.concatenate(([0], np.cumsum(keep)))[offsets - offsets[0]]
     values = lists.flatten().filter(pa.array(keep))
-    column = pa.ListArray.from_arrays(pa.array(kept.astype(np.int32)), values)
+    column = pa.ListArray.from_arrays(pa.array(kept_offsets.astype(np.int32)), values)
     table = table.set_column(table.schema.get_field_index("sentences"), "sentences", column)
-    return table.filter(pa.array(np.diff(kept) > 0))
+    return table.filter(pa.array(np.diff(kept_offsets) > 0))

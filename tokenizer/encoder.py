@@ -147,17 +147,17 @@ class Encoder:
         """Return the ids (T,) of units in any order, each encoded by itself, and start and end (R, 2) of each."""
         lengths_R = np.zeros(len(plain_R), np.int64)
         order, flats = np.arange(len(plain_R)), []
-        rest = order
+        not_plain = order
         if self._trie:
             ids_T, lengths_R = self._trie.encode(text_B, ends, plain_R)
             flats.append(ids_T.astype(self.dtype))
-            rest = np.flatnonzero(~plain_R)
-            order = np.concatenate((np.flatnonzero(plain_R), rest))
+            not_plain = np.flatnonzero(~plain_R)
+            order = np.concatenate((np.flatnonzero(plain_R), not_plain))
         text = text_B.tobytes()
-        groups = [rest[start : start + FILL_GROUP] for start in range(0, len(rest), FILL_GROUP)]
+        groups = [not_plain[start : start + FILL_GROUP] for start in range(0, len(not_plain), FILL_GROUP)]
         texts = [[text[ends[row] : ends[row + 1]].decode() for row in group.tolist()] for group in groups]
-        found = self.tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
-        for group, encoding in zip(groups, found, strict=True):
+        encodings = self.tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
+        for group, encoding in zip(groups, encodings, strict=True):
             lengths_R[group] = np.bincount(np.array(encoding.word_ids, np.int64), minlength=len(group))
             flats.append(np.array(encoding.ids, self.dtype))
         ends_R = np.empty(len(plain_R), np.int64)

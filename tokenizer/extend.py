@@ -195,11 +195,11 @@ def _learn(counted: Counted, known: set[str], room: int, settings: TokenizerSett
         )
     size = max(len(known) + room, 2 * len(alphabet))
     while True:
-        found = learn_entries(counted.pieces, alphabet, size, settings.min_pair_count, settings.seed)
-        new = [entry for entry in found if entry not in known]
+        learnt = learn_entries(counted.pieces, alphabet, size, settings.min_pair_count, settings.seed)
+        new = [entry for entry in learnt if entry not in known]
         if len(new) >= room:
             return new[:room]
-        if len(found) < size:
+        if len(learnt) < size:
             reachable = len(known) + len(new)
             raise UserError(
                 f"the corpus is too small for a vocabulary of {settings.vocab_size}: it reaches {reachable} entries",

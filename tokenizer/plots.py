@@ -30,10 +30,10 @@ def draw_comparison(rows: list[dict[str, Any]], to: Path | OutputFile) -> None:
     figure = new_figure(9, lines * (0.8 + 0.28 * len(rows)), dpi=130, layout="constrained")
     axes = figure.subplots(lines, COLUMNS).flatten()
     for axis, (name, meaning) in zip(axes, FIGURES.items(), strict=True):
-        found = [row[name] for row in rows]
-        values = [value or 0.0 for value in found]
+        figures = [row[name] for row in rows]
+        values = [value or 0.0 for value in figures]
         bars = axis.barh(range(len(rows)), values, color=COLOUR, height=0.65)
-        texts = ["text too short" if value is None else f"{value:.4g}" for value in found]
+        texts = ["text too short" if value is None else f"{value:.4g}" for value in figures]
         axis.bar_label(bars, texts, padding=3, fontsize=8, color=GREY)
         axis.set_yticks(range(len(rows)), names, fontsize=8)
         axis.invert_yaxis()

@@ -177,8 +177,8 @@ def special_ids(loaded: Tokenizer, folder: str | Path) -> dict[str, int]:
     Raises:
         UserError: the vocabulary lacks one of them.
     """
-    found = {role: loaded.token_to_id(token) for role, token in _ROLES.items()}
-    ids = {role: index for role, index in found.items() if index is not None}
+    by_role = {role: loaded.token_to_id(token) for role, token in _ROLES.items()}
+    ids = {role: index for role, index in by_role.items() if index is not None}
     lacking = [token for role, token in _ROLES.items() if role not in ids]
     if lacking:
         raise UserError(

@@ -139,9 +139,9 @@ class TokenShards:
         expected = shard["tokens"] * self.dtype.itemsize
         size = path.stat().st_size if path.is_file() else None
         if size != expected:
-            found = "is gone" if size is None else f"has {size} bytes"
+            state = "is gone" if size is None else f"has {size} bytes"
             raise DamagedError(
-                f"{path} {found}", f"tokens.json says {expected} bytes", "delete the folder, encode again"
+                f"{path} {state}", f"tokens.json says {expected} bytes", "delete the folder, encode again"
             )
 
     def tokens(self, index: int) -> np.ndarray:

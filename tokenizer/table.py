@@ -198,13 +198,13 @@ def _look_up(  # type: ignore[no-untyped-def]
         most = starts[last] - starts[first] + last - first
         if most > len(keys_U2):
             keys_U2, places_U2 = np.empty((most, 2), np.uint64), np.empty((most, 2), np.int64)
-        found = _scan(
+        unit_count = _scan(
             data, sentences, documents, first, last, cut_plain, keys_U2, places_U2, count, sentence_units, end_units
         )
         slots, texts, text_ends, rows = _find(
-            data, keys_U2[:found], places_U2[:found], rows_W[count:], slots, texts, text_ends, rows
+            data, keys_U2[:unit_count], places_U2[:unit_count], rows_W[count:], slots, texts, text_ends, rows
         )
-        count += found
+        count += unit_count
         first = last
     return count, slots, texts, text_ends, rows
 
@@ -265,9 +265,9 @@ def _find(data, keys_U2, places_U2, rows_U, slots, texts, text_ends, rows):  # t
         start, end = places_U2[unit, 0], places_U2[unit, 1]
         slot, row = homes[unit], np.int64(-1)
         while slots[2 * slot + _ONE] != 0:
-            held = slots[2 * slot + _ONE]
-            if held & _KEY_MASK == second and slots[2 * slot] == first:
-                candidate = np.int64(held >> _KEY_BITS)
+            packed = slots[2 * slot + _ONE]
+            if packed & _KEY_MASK == second and slots[2 * slot] == first:
+                candidate = np.int64(packed >> _KEY_BITS)
                 begin = text_ends[candidate - 1] if end - start > _INLINE else np.int64(0)
                 if end - start <= _INLINE or (
                     text_ends[candidate] - begin == end - start and _same_bytes(data, start, end, texts, begin)

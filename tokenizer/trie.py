@@ -112,7 +112,7 @@ def _encode(text_B, ends, wanted_R, keys_S, nodes_S, ids_N, unk, longest):  # ty
             characters += (text_B[at] & 0xC0) != 0x80
         covered = characters <= longest
         while covered and start < end:
-            found, reached = np.int32(_NONE), start
+            entry, reached = np.int32(_NONE), start
             node, at = root, start
             while at < end:
                 code, width = _code(text_B, at)
@@ -122,10 +122,10 @@ def _encode(text_B, ends, wanted_R, keys_S, nodes_S, ids_N, unk, longest):  # ty
                 node = nodes_S[slot]
                 at += width
                 if ids_N[node] != _NONE:
-                    found, reached = ids_N[node], at
-            covered = found != _NONE
+                    entry, reached = ids_N[node], at
+            covered = entry != _NONE
             if covered:
-                ids_T[used] = found
+                ids_T[used] = entry
                 used += 1
                 start, root = reached, _CONTINUED
         if not covered:

@@ -93,8 +93,8 @@ def _to_symbols(piece: str, numbers: Mapping[str, int]) -> str | None:
     """Return a piece as symbols (even: first form, odd: continuing form), or None if a character is not covered."""
     continuing = piece.startswith(CONTINUATION)
     text = piece.removeprefix(CONTINUATION)
-    found = [numbers.get(character) for character in text]
-    codes = [SYMBOLS_FROM + 2 * n + (continuing or place > 0) for place, n in enumerate(found) if n is not None]
+    indices = [numbers.get(character) for character in text]
+    codes = [SYMBOLS_FROM + 2 * n + (continuing or place > 0) for place, n in enumerate(indices) if n is not None]
     return "".join(map(chr, codes)) if len(codes) == len(text) else None
 
 

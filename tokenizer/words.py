@@ -157,10 +157,10 @@ def _documents(piece: Piece, seen: Seen) -> Iterator[tuple[str, str, list[str]]]
         return
     file = os.path.basename(piece.path)  # noqa: PTH119 - also for URLs
     if is_formatted(piece.path):
-        for number, found in enumerate(formatted_texts(piece.path)):
+        for number, document in enumerate(formatted_texts(piece.path)):
             seen.lines += 1
-            if found is not None:
-                yield piece.path, f"{file}:{number}", [found]
+            if document is not None:
+                yield piece.path, f"{file}:{number}", [document]
         return
     for offset, line in _lines(piece):
         text, whole = decode_line(line)

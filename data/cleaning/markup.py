@@ -156,12 +156,12 @@ def _is_written_in_markup(text: str) -> bool:
 
 
 def _without_tags(text: str) -> str:
-    kept: list[str] = []
+    pieces: list[str] = []
     position = 0
     for start, end in _mentions(text):
-        kept += [_strip_tags(text[position:start]), text[start:end]]
+        pieces += [_strip_tags(text[position:start]), text[start:end]]
         position = end
-    return "".join([*kept, _strip_tags(text[position:])]) if kept else _strip_tags(text)
+    return "".join([*pieces, _strip_tags(text[position:])]) if pieces else _strip_tags(text)
 
 
 def _strip_tags(text: str) -> str:
@@ -191,8 +191,8 @@ def _mentions(text: str) -> Iterator[tuple[int, int]]:
         if bare and _BLOCK_NAME.fullmatch(lower) and lower != "br" and _SAID_OF.match(text, match.end()):
             yield match.span()  # no paragraph begins with a particle
             continue
-        goes_on = lower in _IN_SENTENCES or (lower == "img" and not bare)
-        if not goes_on and (lower not in closed or match[0].endswith("/>")):
+        in_sentence = lower in _IN_SENTENCES or (lower == "img" and not bare)
+        if not in_sentence and (lower not in closed or match[0].endswith("/>")):
             marks_up = bare and lower in _STANDS_ALONE and not arguments
             if not marks_up or _SPOKEN.match(text, match.end()):
                 yield match.span()
@@ -200,7 +200,7 @@ def _mentions(text: str) -> Iterator[tuple[int, int]]:
 
 def _remove_hidden(text: str) -> str:
     """Return `text` without closed comments, scripts and styles; those between the names of two tags stay."""
-    kept: list[str] = []
+    pieces: list[str] = []
     position = 0
     opened: re.Match[str] | None = None
     for match in _HIDDEN.finditer(text):
@@ -212,11 +212,11 @@ def _remove_hidden(text: str) -> str:
             if _is_prose(content) and (mark != "-->" or (len(content) > COMMENT_CHARS and "<" not in content)):
                 opened = None
                 continue
-            kept.append(text[position : opened.start()])
+            pieces.append(text[position : opened.start()])
             position, opened = match.end(), None
-            if run_together(kept[-1], text[position : position + 1]):
-                kept.append(" ")
-    return "".join([*kept, text[position:]]) if kept else text
+            if run_together(pieces[-1], text[position : position + 1]):
+                pieces.append(" ")
+    return "".join([*pieces, text[position:]]) if pieces else text
 
 
 def _is_opened_again(opened: re.Match[str], match: re.Match[str]) -> bool:

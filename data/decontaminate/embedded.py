@@ -73,8 +73,8 @@ def _heads(hashes, first_word, filed):  # type: ignore[no-untyped-def]
 
 def search_embedded(index: EmbeddedIndex, words: Terms) -> NDArray[np.int32]:
     """Return the first benchmark sentence that stands word for word in each corpus sentence, or -1."""
-    found: NDArray[np.int32] = _search(index, words.hash_T, words.first_term_N)
-    return found
+    hits: NDArray[np.int32] = _search(index, words.hash_T, words.first_term_N)
+    return hits
 
 
 @njit(cache=True)
@@ -95,13 +95,13 @@ def _search(index, hashes, first_word):  # type: ignore[no-untyped-def]
                     d = index.sentence_P[p]
                     if best_N[n] >= 0 and best_N[n] <= d:
                         break
-                    if _goes_on(index, d, length, hashes, start, end):
+                    if _words_follow(index, d, length, hashes, start, end):
                         best_N[n] = d
     return best_N
 
 
 @njit(cache=True)
-def _goes_on(index, d, length, hashes, start, end):  # type: ignore[no-untyped-def]
+def _words_follow(index, d, length, hashes, start, end):  # type: ignore[no-untyped-def]
     """Return whether the words of d after its first `length` follow in the corpus sentence too."""
     first, count = index.first_word_D[d], index.first_word_D[d + 1] - index.first_word_D[d]
     if count > end - start or (length < HEAD and count != length):

@@ -61,8 +61,8 @@ def distinct_sentences(benchmark: list[BenchmarkSentence]) -> tuple[list[Benchma
     chosen[np.unique(lines, return_index=True)[1]] = True
     chosen &= np.diff(text.first_letter_N) > 0
     single = chosen & passage & np.isin(lines, lines[~passage])
-    found = [ordered[n]._replace(passage=False) if single[n] else ordered[n] for n in np.flatnonzero(chosen).tolist()]
-    return found, take_sentences(text, chosen)
+    unique = [ordered[n]._replace(passage=False) if single[n] else ordered[n] for n in np.flatnonzero(chosen).tolist()]
+    return unique, take_sentences(text, chosen)
 
 
 def fragment_sources(benchmark: list[BenchmarkSentence], scope: Scope) -> tuple[list[BenchmarkSentence], FoldedText]:
@@ -155,15 +155,15 @@ class Decontaminator:
         for rule, (names, index) in self._indices.items():
             best, score = searches[rule](index)
             for n in np.flatnonzero(best >= 0):
-                task, guid, held = names[best[n]]
-                hit = Hit(task, guid, 1.0 if score is None else float(score[n]), rule, held)
+                task, guid, listed = names[best[n]]
+                hit = Hit(task, guid, 1.0 if score is None else float(score[n]), rule, listed)
                 hits[n] = better(hits[n], hit)
         return hits
 
 
-def better(one: Hit | None, other: Hit) -> Hit:
+def better(best: Hit | None, hit: Hit) -> Hit:
     """Return the hit that is reported of two: exact first, then highest score, then lowest task, guid and rule."""
-    return min(one, other, key=_rank) if one is not None else other
+    return min(best, hit, key=_rank) if best is not None else hit
 
 
 def _rank(hit: Hit) -> tuple[bool, float, str, str, int]:

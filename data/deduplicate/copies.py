@@ -27,16 +27,16 @@ class Copies:
         copies = self._gather(group, "copies", COPY)
         return copies[np.argsort(copies["dropped"])]
 
-    def wanted_of_group(self, group: int) -> np.ndarray:
+    def originals_of_group(self, group: int) -> np.ndarray:
         """Return the places of the documents of a group that others are copies of, ascending."""
         return np.sort(self._gather(group, "wanted", np.dtype("<i8")))
 
     def _gather(self, group: int, name: str, kind: np.dtype) -> np.ndarray:
-        found = [np.empty(0, kind)]
+        slices = [np.empty(0, kind)]
         for number in range(self.files):
             path = numbered(name, self.folder, number)
-            found.append(read_slice(path, kind, *map_array(path)[group : group + 2].tolist()))
-        return np.concatenate(found)
+            slices.append(read_slice(path, kind, *map_array(path)[group : group + 2].tolist()))
+        return np.concatenate(slices)
 
     def __iter__(self) -> Iterator[np.ndarray]:
         """Yield the copies of each file as `COPY`, `dropped` ascending in each."""
@@ -48,7 +48,7 @@ class Copies:
 def write_copies(stream: IO[bytes], folder: Path, number: int, copies: np.ndarray, firsts: np.ndarray) -> None:
     """Write a file of copies (`COPY`); and before it is whole, one of the places of what they are copies of."""
     copies = copies[np.argsort(copies["dropped"])]
-    wanted = np.unique(copies["kept"])
-    with atomic_write(numbered("wanted", folder, number), "wb") as other:
-        write_table_of(other, np.searchsorted(wanted, firsts), wanted)
+    originals = np.unique(copies["kept"])
+    with atomic_write(numbered("wanted", folder, number), "wb") as file:
+        write_table_of(file, np.searchsorted(originals, firsts), originals)
     write_table_of(stream, np.searchsorted(copies["dropped"], firsts), copies)

@@ -64,18 +64,18 @@ def gather_keys(group: Group, stream: IO[bytes]) -> None:
 def find_twins(folder: Path, firsts: np.ndarray, count: int, partition: Range, stream: IO[bytes]) -> None:
     """Write which keys of one of `count` partitions repeat; `folder` holds the groups' keys."""
     slices = [number * SLICES // count for number in (partition.number, partition.number + 1)]
-    found, places = [np.empty(0, KEY)], [np.empty(0, np.int64)]
+    gathered, places = [np.empty(0, KEY)], [np.empty(0, np.int64)]
     for group, first in enumerate(firsts[:-1]):
         path = numbered("keys", folder, group)
         keys = read_slice(path, PLACED, *map_array(path)[slices].tolist())
-        found.append(np.empty(len(keys), KEY))
+        gathered.append(np.empty(len(keys), KEY))
         for half in ("high", "low"):
-            found[-1][half] = keys[half]
+            gathered[-1][half] = keys[half]
         places.append(keys["row"].astype(np.int64) + first)
     # within a slice of a group rows ascend, and groups do: equal keys come in input order
-    dropped, kept = repeated(np.concatenate(found), np.concatenate(places))
+    dropped, originals = repeated(np.concatenate(gathered), np.concatenate(places))
     twins = np.empty(len(dropped), COPY)
-    twins["dropped"], twins["kept"], twins["equal"] = dropped, kept, PERMUTATIONS
+    twins["dropped"], twins["kept"], twins["equal"] = dropped, originals, PERMUTATIONS
     write_copies(stream, folder, partition.number, twins, firsts)
 
 

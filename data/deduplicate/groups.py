@@ -67,11 +67,11 @@ def work_folder(work: Path, name: str, parts: list[Path], *facts: object) -> Pat
 
 def ids_of(group: Group, rows: np.ndarray) -> pa.Array:
     """Return the ids of documents of a group, by their rows in it, ascending; parts without one are not read."""
-    found, first = [pa.array([], pa.string())], 0
+    ids, first = [pa.array([], pa.string())], 0
     for part in group.parts:
         count = pq.read_metadata(part).num_rows
         here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, first + count)] - first
         if len(here):
-            found.append(read_columns(part, ["id"]).column("id").combine_chunks().take(pa.array(here)))
+            ids.append(read_columns(part, ["id"]).column("id").combine_chunks().take(pa.array(here)))
         first += count
-    return pa.concat_arrays(found)
+    return pa.concat_arrays(ids)

@@ -32,8 +32,8 @@ def write_report(
     progress: Callable[[object], None] | None = None,
 ) -> None:
     """Write a line {"id", "kept", "rule", "similarity"} a document that goes, in input order; kinds of None stay."""
-    found = [one.folder.name for one in (twins, near) if one]
-    folder, groups, firsts = work_folder(work, "report", parts, *found), groups_of(parts), firsts_of(rows)
+    names = [one.folder.name for one in (twins, near) if one]
+    folder, groups, firsts = work_folder(work, "report", parts, *names), groups_of(parts), firsts_of(rows)
     execute(FileOfTask("names", folder, partial(write_names, firsts, twins, near)), groups, progress)
     execute(FileOfTask("lines", folder, partial(write_lines, folder, firsts, twins, near)), groups, progress)
     with atomic_write(path, "wb") as stream:
@@ -44,8 +44,8 @@ def write_report(
 
 def write_names(firsts: np.ndarray, twins: Copies | None, near: Copies | None, group: Group, stream: IO[bytes]) -> None:
     """Write places and ids of the documents of a group that others are copies of."""
-    wanted = [found.wanted_of_group(group.number) for found in (twins, near) if found]
-    places = np.unique(np.concatenate([np.empty(0, np.int64), *wanted]))
+    originals = [copies.originals_of_group(group.number) for copies in (twins, near) if copies]
+    places = np.unique(np.concatenate([np.empty(0, np.int64), *originals]))
     table = pa.table({"place": pa.array(places), "id": ids_of(group, places - firsts[group.number])})
     with pa.ipc.new_file(stream, table.schema) as writer:
         writer.write_table(table)
@@ -56,15 +56,15 @@ def write_lines(
 ) -> None:
     """Write a line for each document of a group that goes, in order; the files of names are in the folder."""
     gone, is_near = _gone(firsts, twins, near, group.number)
-    kept = np.empty(len(gone), object)
-    for other, here in _by_group(firsts, gone["kept"]):
-        with pa.memory_map(str(numbered("names", folder, other))) as source:
+    kept_ids = np.empty(len(gone), object)
+    for other_group, here in _by_group(firsts, gone["kept"]):
+        with pa.memory_map(str(numbered("names", folder, other_group))) as source:
             names = pa.ipc.open_file(source).read_all()
             at = np.searchsorted(names.column("place").to_numpy(), gone["kept"][here])
-            kept[here] = names.column("id").take(pa.array(at)).to_pylist()
+            kept_ids[here] = names.column("id").take(pa.array(at)).to_pylist()
     dropped = ids_of(group, gone["dropped"] - firsts[group.number]).to_pylist()
     rules = np.where(is_near, "near", "documents").tolist()
-    for id, other_id, rule, equal in zip(dropped, kept, rules, gone["equal"].tolist(), strict=True):
+    for id, other_id, rule, equal in zip(dropped, kept_ids, rules, gone["equal"].tolist(), strict=True):
         line = {"id": id, "kept": other_id, "rule": rule, "similarity": round(equal / PERMUTATIONS, 4)}
         stream.write(orjson.dumps(line) + b"\n")
 
@@ -78,8 +78,8 @@ def _gone(firsts: np.ndarray, twins: Copies | None, near: Copies | None, group: 
     like = np.empty(0, COPY)
     if near:
         like = near.of_group(group)
-        for other, here in _by_group(firsts, exact["kept"]):
-            exact[here] = follow(exact[here], near.of_group(other))
+        for other_group, here in _by_group(firsts, exact["kept"]):
+            exact[here] = follow(exact[here], near.of_group(other_group))
     gone = np.concatenate((exact, like))
     order = np.argsort(gone["dropped"])
     return gone[order], order >= len(exact)

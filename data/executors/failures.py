@@ -83,11 +83,11 @@ class Failures(list[Failure]):
         """
         if isinstance(failure.error, DiskFullError):
             raise failure.error
-        told = any(failure.why == other.why for other in self)
+        reported = any(failure.why == other.why for other in self)
         self.append(failure)
         if len(self) == 1:
             say("a work unit failed; the others continue:", style="yellow")
-        say(f"  {failure.name}: likewise" if told else f"  {failure}", style="yellow")
+        say(f"  {failure.name}: likewise" if reported else f"  {failure}", style="yellow")
         if len(self) >= MOST_FAILURES:
             raise_failures(self)
 
@@ -107,10 +107,10 @@ def raise_failures(failures: Sequence[Failure]) -> None:
     for failure in failures:
         groups.setdefault(failure.why, []).append(failure)
     lines = []
-    for first, *others in groups.values():
+    for first, *alike in groups.values():
         lines.append(f"  - {first}")
-        if others:
-            lines.append("    likewise: " + ", ".join(failure.name for failure in others))
+        if alike:
+            lines.append("    likewise: " + ", ".join(failure.name for failure in alike))
     mistakes: Any = all(isinstance(failure.error, UserError) for failure in failures)
     raise WorkFailed(
         f"{len(failures)} work unit{'s' if len(failures) > 1 else ''} failed; what the others did is kept\n"

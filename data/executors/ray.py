@@ -204,7 +204,7 @@ def _reason(error: Exception) -> str:
 def _courier() -> Callable[..., Any]:
     """Return the function that Ray runs: it goes to the worker by value, and makes this package importable there."""
 
-    def run(task: bytes, folder: str, paths: list[str], *rest: Any) -> Any:
+    def run(task: bytes, folder: str, paths: list[str], *arguments: Any) -> Any:
         import os
         import sys
         from contextlib import suppress
@@ -214,7 +214,7 @@ def _courier() -> Callable[..., Any]:
         sys.path[:0] = [path for path in paths if path not in sys.path]
         from data.executors.ray import work
 
-        return work(task, *rest)
+        return work(task, *arguments)
 
     return run
 

@@ -34,12 +34,12 @@ class LengthSettings(Settings):
     @property
     def measures(self) -> tuple[Measure, ...]:
         """Return the measures; that of sentences only where asked for."""
-        found = (
+        measures = (
             Measure("characters", self.min_chars, self.max_chars),
             Measure("characters_per_word", MIN_WORD_CHARS, MAX_WORD_CHARS),
             Measure("characters_per_sentence", self.min_sentence_chars, self.max_sentence_chars),
         )
-        return found if self._splits else found[:2]
+        return measures if self._splits else measures[:2]
 
     @property
     def _splits(self) -> bool:

@@ -16,8 +16,8 @@ Purpose = Literal["held out", "cap", "copies"]
 def draws(sources: Sequence[str], ids: Sequence[str], seed: int, purpose: Purpose) -> NDArray[np.float64]:
     """Return a number in [0, 1) for each document, as if drawn evenly: xxh3_64 of purpose, source and id, / 2^64."""
     hash_of = xxhash.xxh3_64_intdigest
-    found = [hash_of(f"{purpose}\0{source}\0{id}".encode(), seed) for source, id in zip(sources, ids, strict=True)]
-    return (np.array(found, np.uint64) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    hashes = [hash_of(f"{purpose}\0{source}\0{id}".encode(), seed) for source, id in zip(sources, ids, strict=True)]
+    return (np.array(hashes, np.uint64) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def copies(rates: NDArray[np.float64], drawn: NDArray[np.float64]) -> NDArray[np.int16]:

@@ -32,12 +32,12 @@ def rates_of(sizes: Mapping[str, int], settings: MixtureSettings) -> dict[str, f
     rates |= {name: 1.0 for name in sizes if name not in rates and not sizes[name]}
     left = float(sum(sizes[name] for name in open_))
     while open_:
-        wanted = {name: chosen[name].weight * float(sizes[name]) ** settings.alpha for name in open_}
-        whole = math.fsum(wanted.values())
-        found = {name: round(left * wanted[name] / whole / sizes[name], DIGITS) for name in open_}
-        full = [name for name in open_ if found[name] > settings.max_epochs]
+        weighted = {name: chosen[name].weight * float(sizes[name]) ** settings.alpha for name in open_}
+        whole = math.fsum(weighted.values())
+        open_rates = {name: round(left * weighted[name] / whole / sizes[name], DIGITS) for name in open_}
+        full = [name for name in open_ if open_rates[name] > settings.max_epochs]
         if not full:
-            rates |= found
+            rates |= open_rates
             break
         rates |= dict.fromkeys(full, float(settings.max_epochs))
         left -= settings.max_epochs * sum(sizes[name] for name in full)

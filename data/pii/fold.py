@@ -125,9 +125,9 @@ def fold(text: str, start: int, end: int) -> View:
         return _spelled_out(piece, start)
     if _DROPPED.search(piece) is None:
         return View(piece, range(start, end))
-    kept = [index for index, character in enumerate(piece) if _DROPPED.match(character) is None]
-    ends = [start + index + len(_KEYCAP.match(piece, index + 1)[0]) + 1 for index in kept]  # type: ignore[index]
-    return View("".join(piece[index] for index in kept), [start + index for index in kept], ends)
+    indices = [index for index, character in enumerate(piece) if _DROPPED.match(character) is None]
+    ends = [start + index + len(_KEYCAP.match(piece, index + 1)[0]) + 1 for index in indices]  # type: ignore[index]
+    return View("".join(piece[index] for index in indices), [start + index for index in indices], ends)
 
 
 def _spelled_out(piece: str, start: int) -> View:

@@ -180,12 +180,12 @@ class Gate:
         matched: list[dict[tuple[int, int], Types]] = [{} for _ in batches]
         for number, automaton in enumerate(self._automata):  # over all batches: its states stay in the cache
             lines = [list(automaton.lines(data[number])) for data in encoded]
-            for buffer, some, found in zip(buffers, lines, matched, strict=True):
+            for buffer, some, by_line in zip(buffers, lines, matched, strict=True):
                 for begin, end, parts in some:
-                    found.setdefault((begin, end), {}).update(automaton.types(buffer, begin, end, parts))
-        for (first, last), buffer, found in zip(batches, buffers, matched, strict=True):
+                    by_line.setdefault((begin, end), {}).update(automaton.types(buffer, begin, end, parts))
+        for (first, last), buffer, by_line in zip(batches, buffers, matched, strict=True):
             starts = [0, *accumulate(len(text) + 1 for text in texts[first:last])]
-            for (begin, end), types in sorted(found.items()):
+            for (begin, end), types in sorted(by_line.items()):
                 index = bisect_right(starts, begin) - 1
                 if types or self._broken.search(encode(buffer[begin : end + _LOOK_AHEAD])) is not None:
                     offset = starts[index]

@@ -166,10 +166,10 @@ def _read(text: str, groups: list[Group], alone: bool, previous: Found | None) -
             listed = previous is not None and previous.type == kind.name and _NEXT.fullmatch(text, previous.end, start)
             if not listed and accepted(kind, view, match) != (at, at + len(plain)):
                 continue
-            told = listed or (kind.label is not None and labelled(kind.label, view, at, at + len(plain)))
+            has_label = listed or (kind.label is not None and labelled(kind.label, view, at, at + len(plain)))
             grouped = kind is TEL and (len(joints) > 8 or (digits[0] == "010" and sizes == (3, 4, 4)))
             born = kind in (RRN, FRN) and len(joints) == 1 and joints[0] in _DASHES
-            if told or (
+            if has_label or (
                 (born or not zeros)
                 and (alone or cores or grouped)
                 and not mixed

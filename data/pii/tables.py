@@ -47,13 +47,13 @@ def cells_below(text: str, start: int, end: int, header: re.Pattern[str]) -> Ite
     for _ in range(_ROWS):
         stop = text.find("\n", begin)
         stop = len(text) if stop < 0 else stop
-        row, other = _cells(text, begin, stop, delimiter)
+        row, row_delimiter = _cells(text, begin, stop, delimiter)
         if not row:
             return
         if _RULE.fullmatch(text, begin, stop) is None:
             if any(header.fullmatch(text, first, last) for first, last in row):
                 return
-            if delimiter is not None and other is delimiter and len(row) == len(cells):
+            if delimiter is not None and row_delimiter is delimiter and len(row) == len(cells):
                 yield from (Below(*row[column], True) for column in columns)
             else:
                 yield from (Below(first, last, False) for first, last in row)

@@ -37,18 +37,18 @@ SEPARATOR_LINE = re.compile(rb"\"?sep=(?P<separator>\\t|[^\w\s\"\x80-\xff]|\t)\"
 
 def cut_csv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
     """Yield the rows of a CSV file in blocks; the first line or the names of the columns tell the separator."""
-    told = _pass_separator(stream)
+    separator = _pass_separator(stream)
     names = re.sub(rb'"[^"]*"', b"", stream.head.lstrip().partition(b"\n")[0])
-    delimiter = told or max(DELIMITERS, key=lambda one: names.count(one.encode()))
-    return _cut(file, stream, block_bytes, delimiter, True, 2 if told else 1)
+    delimiter = separator or max(DELIMITERS, key=lambda one: names.count(one.encode()))
+    return _cut(file, stream, block_bytes, delimiter, True, 2 if separator else 1)
 
 
 def cut_tsv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
     """Yield the rows of a TSV file in blocks."""
-    told = _pass_separator(stream)
+    separator = _pass_separator(stream)
     quoting = file.settings.quoting
     quoted = is_quoted_tsv(stream.head) if quoting is None else quoting
-    return _cut(file, stream, block_bytes, told or "\t", quoted, 2 if told else 1)
+    return _cut(file, stream, block_bytes, separator or "\t", quoted, 2 if separator else 1)
 
 
 def _pass_separator(stream: TextStream) -> str:
@@ -143,8 +143,8 @@ def quoted_borders(delimiter: str) -> Borders:
     def first(data: bytes) -> int:
         place = 0
         for start, finish, _ in _fields(data, delimiter):
-            if (found := data.find(b"\n", place, start) + 1) > 0:
-                return found
+            if (border := data.find(b"\n", place, start) + 1) > 0:
+                return border
             place = finish
         return data.find(b"\n", place) + 1
 

@@ -80,7 +80,7 @@ class TextStream:
         """The first chunk, in the encoding `encoding`."""
 
     @property
-    def told(self) -> str | None:
+    def known_encoding(self) -> str | None:
         """Return the encoding of the file where it is known by now, such as utf-8, cp949 or utf-16-le."""
         return self._origin
 

@@ -50,8 +50,8 @@ class FieldMap:
         """Return the columns of a table that are needed, and the text fields and bounded columns that it lacks."""
         known = list(present)
         needed = {name: _column_of(name, known) for name in (*self._texts, *self._bounds)}
-        others = [_column_of(name, known) for name in (self._id, self._source, self._own_licence)]
-        columns = dict.fromkeys([*needed.values(), *others])
+        optional = [_column_of(name, known) for name in (self._id, self._source, self._own_licence)]
+        columns = dict.fromkeys([*needed.values(), *optional])
         return [name for name in columns if name is not None], [name for name, column in needed.items() if not column]
 
     def items(self, record: Mapping[str, Any], number: int) -> Sequence[Item]:
@@ -139,18 +139,18 @@ def value_at(record: Mapping[str, Any], name: str) -> Any:
         return record[name]
     if not name.isascii():  # names may be decomposed, in the settings or in the records
         for form in ("NFC", "NFD"):
-            if (other := normalize(form, name)) in record:
-                return record[other]
-    first, dot, rest = name.partition(".")
-    return _value_in(record[first], rest) if dot and first in record else MISSING
+            if (normalized := normalize(form, name)) in record:
+                return record[normalized]
+    first, dot, inner_name = name.partition(".")
+    return _value_in(record[first], inner_name) if dot and first in record else MISSING
 
 
 def _value_in(inner: Any, name: str, depth: int = 0) -> Any:
     if isinstance(inner, Mapping):
         return value_at(inner, name)
     if isinstance(inner, list) and depth < MAX_DEPTH:
-        found = [_value_in(element, name, depth + 1) for element in inner]
-        return [value for value in found if value is not MISSING] or MISSING
+        values = [_value_in(element, name, depth + 1) for element in inner]
+        return [value for value in values if value is not MISSING] or MISSING
     return MISSING
 
 

@@ -62,9 +62,9 @@ def _records(file: InputFile, format: Format, stream: TextStream) -> Iterator[Ma
     if format == "json":
         blocks = cut_json(file, TextStream(whole.data, io.BytesIO(), "utf-8"), READ_BYTES)
     for block in blocks:
-        for found in lines_of(block) if format == "jsonl" else elements_of(replace(block, rejects=())):
+        for element in lines_of(block) if format == "jsonl" else elements_of(replace(block, rejects=())):
             try:
-                record = None if isinstance(found, Reject) else load_json(found[1])
+                record = None if isinstance(element, Reject) else load_json(element[1])
             except UnreadableError:
                 continue
             if isinstance(record, dict):

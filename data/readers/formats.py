@@ -70,8 +70,8 @@ def read_blocks(file: InputFile, block_bytes: int) -> Iterator[tuple[Format, Blo
 
 def is_referred(file: InputFile) -> bool:
     """Return whether a file's blocks are references that each worker reads itself, as its name or settings say."""
-    given = file.settings.format
-    format = "hf" if file.path.startswith(HUB) else BY_SUFFIX.get(suffix_of(file.path)) if given == "auto" else given
+    stated = file.settings.format
+    format = "hf" if file.path.startswith(HUB) else BY_SUFFIX.get(suffix_of(file.path)) if stated == "auto" else stated
     return format is not None and READERS[format].refer is not None
 
 
@@ -100,7 +100,7 @@ def sought(file: InputFile, block_bytes: int) -> Sought | None:
     except UserError:
         return None
     mark = len(head) - len(text.head)
-    return Sought(format, size, mark, text.told)
+    return Sought(format, size, mark, text.known_encoding)
 
 
 @contextmanager

@@ -154,12 +154,12 @@ def _link(text: str) -> str:
 
 
 def _macro(text: str) -> str:
-    name, _, rest = text.partition("(")
+    name, _, arguments = text.partition("(")
     if name.lower() == "br":
         return "\n"
     if name.lower() in _VALUE_MACROS:
         return HOLE
-    return rest.partition(",")[0].removesuffix(")") if name.lower() == "ruby" else ""
+    return arguments.partition(",")[0].removesuffix(")") if name.lower() == "ruby" else ""
 
 
 def _line(line: str) -> str:

@@ -124,8 +124,8 @@ def _with_text(file: InputFile, error: UnfitInputError) -> SourceSettings | None
         try:
             list(islice(read_blocks(inner, SAMPLE_BYTES), 1))
         except UnfitInputError as other:
-            if found := _with_text(inner, other):
-                return found
+            if inner_settings := _with_text(inner, other):
+                return inner_settings
         except (HunminError, OSError):
             continue
         else:

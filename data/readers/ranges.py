@@ -65,7 +65,7 @@ def look_through(path: str, sought: Sought, block_bytes: int, first: int, last: 
 
     `block_bytes` is the length of a range, `last` at most `sought.ranges(block_bytes)`.
     """
-    found = []
+    contents = []
     with Path(path).open("rb", buffering=0) as stream:
         start = _border(stream, first * block_bytes, sought) if first else sought.begin
         for number in range(first, last):
@@ -76,18 +76,20 @@ def look_through(path: str, sought: Sought, block_bytes: int, first: int, last: 
             for chunk in _chunks(stream, start, end):
                 digest.update(chunk)
                 count += chunk.count(b"\n")
-            told = None if sought.encoding else _told(stream, number * block_bytes, (number + 1) * block_bytes)
-            found.append(Lines(start, end - start, count, digest.hexdigest(), told))
+            encoding = (
+                None if sought.encoding else _encoding_of(stream, number * block_bytes, (number + 1) * block_bytes)
+            )
+            contents.append(Lines(start, end - start, count, digest.hexdigest(), encoding))
             start = end
-    return found
+    return contents
 
 
 def _border(stream: IO[bytes], at: int, sought: Sought) -> int:
     stream.seek(at)
     while piece := stream.read(BORDER_BYTES):
-        found = piece.find(b"\n")
-        if found >= 0:
-            return max(at + found + 1, sought.begin)
+        line_end = piece.find(b"\n")
+        if line_end >= 0:
+            return max(at + line_end + 1, sought.begin)
         at += len(piece)
     return sought.size
 
@@ -99,25 +101,25 @@ def _chunks(stream: IO[bytes], start: int, end: int) -> Iterator[bytes]:
         start += len(chunk)
 
 
-def _told(stream: IO[bytes], start: int, end: int) -> str | None:
+def _encoding_of(stream: IO[bytes], start: int, end: int) -> str | None:
     """Return what the chunks tell that begin in a range and that a reader from the beginning would meet."""
     for at in range(-(-start // READ_BYTES) * READ_BYTES, end, READ_BYTES):
-        told = told_by(b"".join(_chunks(stream, at, at + READ_BYTES)))
-        if told:
-            return told
+        encoding = told_by(b"".join(_chunks(stream, at, at + READ_BYTES)))
+        if encoding:
+            return encoding
     return None
 
 
-def range_blocks(sought: Sought, found: list[Lines]) -> list[Block]:
+def range_blocks(sought: Sought, contents: list[Lines]) -> list[Block]:
     """Return a file's blocks from all its ranges in order: references to them with the numbers of their first lines."""
-    encoding = sought.encoding or next((one.encoding for one in found if one.encoding), "utf-8")
+    encoding = sought.encoding or next((content.encoding for content in contents if content.encoding), "utf-8")
     blocks: list[Block] = []
     line = 1
-    for one in found:
-        if one.size:
-            reference = orjson.dumps({"start": one.start, "hash": one.hash})
-            blocks.append(Block(len(blocks), line, reference, encoding, bytes=one.size))
-        line += one.lines
+    for content in contents:
+        if content.size:
+            reference = orjson.dumps({"start": content.start, "hash": content.hash})
+            blocks.append(Block(len(blocks), line, reference, encoding, bytes=content.size))
+        line += content.lines
     return blocks
 
 

@@ -79,11 +79,11 @@ Item = Document | Reject | Skipped
 
 def parse_each(
     file: InputFile,
-    found: Iterable[tuple[int, bytes] | Reject],
+    records: Iterable[tuple[int, bytes] | Reject],
     parse: Callable[[InputFile, int, bytes], Iterator[Item]],
 ) -> Iterator[Item]:
     """Yield what `parse` makes of each record (its number and bytes); a reject where it raises an UnreadableError."""
-    for record in found:
+    for record in records:
         if isinstance(record, Reject):
             yield record
             continue

@@ -16,15 +16,15 @@ class ReadFailedError(HunminError):
     """A file could not be read to its end for a reason that lies not in it: nothing is known of its content."""
 
     def __init__(self, path: str, error: BaseException | str) -> None:
-        self._given = path, error if isinstance(error, str) else reason_of(error)
+        self._arguments = path, error if isinstance(error, str) else reason_of(error)
         super().__init__(
-            f"cannot read {path}: {self._given[1]}",
+            f"cannot read {path}: {self._arguments[1]}",
             "an input is read to its end; where the connection or the disk fails, the stage does",
             "run the same command again when it is back: what is done is kept",
         )
 
     def __reduce__(self) -> Any:
-        return type(self), self._given
+        return type(self), self._arguments
 
 
 def reason_of(error: BaseException) -> str:

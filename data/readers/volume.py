@@ -47,11 +47,11 @@ def file_version(path: str) -> FileVersion:
         key = _ask_store(path, "ukey")
         return FileVersion(None, False) if key is None else FileVersion([key], True)
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except OSError:
         return FileVersion(None, False)
-    facts = [found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns]
-    return FileVersion(facts, time.time() - found.st_ctime > SETTLED_SECONDS)
+    facts = [status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns]
+    return FileVersion(facts, time.time() - status.st_ctime > SETTLED_SECONDS)
 
 
 def _web_version(said: dict[str, Any]) -> FileVersion:
@@ -151,11 +151,11 @@ def fingerprint(path: str) -> str:
     facts: list[Any] = []
     for name in (path, f"{path}-wal"):
         try:
-            found = Path(name).stat()
+            status = Path(name).stat()
         except OSError:
             continue
-        if name == path or found.st_size:
-            facts += [found.st_size, found.st_mtime_ns]
+        if name == path or status.st_size:
+            facts += [status.st_size, status.st_mtime_ns]
     digest = xxhash.xxh3_128(repr(facts).encode())
     with Path(path).open("rb") as stream:
         digest.update(stream.read(ENDS_BYTES))

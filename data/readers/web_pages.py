@@ -168,7 +168,7 @@ def _codec(name: str) -> str:
     if name in _KOREAN:
         return _KOREAN[name]
     try:
-        found = codecs.lookup(name).name
+        codec = codecs.lookup(name).name
     except (LookupError, ValueError):
         return ""
-    return found if found.startswith(_CODECS) else ""
+    return codec if codec.startswith(_CODECS) else ""

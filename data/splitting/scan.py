@@ -103,7 +103,7 @@ def _split_decomposed(text: str) -> list[str]:
     sentences, place = [], 0
     for sentence in split_sentences(whole.text):
         place = whole.text.index(sentence, place)
-        start, end = whole.given(place, place + len(sentence))
+        start, end = whole.original_span(place, place + len(sentence))
         sentences.append(text[start:end])
         place += len(sentence)
     return sentences

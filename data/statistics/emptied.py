@@ -26,8 +26,8 @@ class Inputs:
         """Note the documents that a part of a file holds, and why there were no more (reason → how often)."""
         name = self._names[number]
         self._read[name] = self._read.get(name, 0) + documents
-        for one in reasons:
-            merge(self._reasons.setdefault(name, {}), one)
+        for counts in reasons:
+            merge(self._reasons.setdefault(name, {}), counts)
 
     def without_document(self) -> Counters:
         """Return each entry of which no document was read → reason → how often."""
@@ -40,11 +40,11 @@ def _name(entry: SourceSettings) -> str:
     return nfc(entry.name or masked_urls(entry.path).rstrip("/").rsplit("/", 1)[-1])
 
 
-def sources_without_document(counts: Counters, kept: Counters, mixture: Counters | None) -> Counters:
+def sources_without_document(counts: Counters, left: Counters, mixture: Counters | None) -> Counters:
     """Return each source of which documents were read and none is left → rule → documents that it took."""
-    found: Counters = {}
+    emptied: Counters = {}
     for source, read in counts["read"].items():
-        if kept.get(source, {}).get("documents"):
+        if left.get(source, {}).get("documents"):
             continue
         rules: dict[str, int] = dict(counts["lost"].get(source, {}))
         for title, measures in counts["filters"].items():
@@ -53,8 +53,8 @@ def sources_without_document(counts: Counters, kept: Counters, mixture: Counters
         left_out = (mixture or {}).get(source, {}).get("left_out", {}).get("documents", 0)
         rules |= {"mixture": left_out} if left_out else {}
         copies = read["documents"] - sum(rules.values())
-        found[source] = rules | ({"duplicates": copies} if copies > 0 else {})
-    return found
+        emptied[source] = rules | ({"duplicates": copies} if copies > 0 else {})
+    return emptied
 
 
 def _documents(measures: Iterable[Any], source: str) -> int:

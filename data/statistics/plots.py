@@ -110,10 +110,10 @@ def _plain(axes: Any, title: str, unit: str) -> None:
 def _sources(statistics: Counters) -> Any:
     ordered = sorted(statistics["sources"].items(), key=lambda item: (-item[1]["read"].get("bytes", 0), item[0]))
     rows = [(name, counts["kept"].get("bytes", 0), counts["read"].get("bytes", 0)) for name, counts in ordered[:TOP]]
-    rest = ordered[TOP:]
-    if rest:
-        kept, read = (sum(counts[part].get("bytes", 0) for _, counts in rest) for part in ("kept", "read"))
-        rows.append((f"{len(rest):,} more sources", kept, read))
+    smaller = ordered[TOP:]
+    if smaller:
+        kept, read = (sum(counts[part].get("bytes", 0) for _, counts in smaller) for part in ("kept", "read"))
+        rows.append((f"{len(smaller):,} more sources", kept, read))
     if not rows:
         return None
     divisor, unit = (1e9, "GB") if sum(read for _, _, read in rows) >= 1e10 else (1e6, "MB")

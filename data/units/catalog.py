@@ -22,8 +22,8 @@ from common.slurm_array import ArrayElement
 from data.executors import Executor, Failures, failure_of
 from data.readers import Block, DamagedInputError, Format, InputFile, UnfitInputError, is_referred, read_blocks, sought
 from data.readers.volume import FileVersion, TextSize, file_bytes, file_version
+from data.units.quarantine import Quarantine, TooManyDamagedError
 from data.units.ranged import Ranged, look_at
-from data.units.set_aside import SetAside, TooManyDamagedError
 from data.units.survey import text_of
 from data.units.whole import WholeDone, WholeTask, read_whole
 from data.units.work import UnitTask, part_path, read_as, unit_key
@@ -37,7 +37,7 @@ class Catalog:
 
     Args:
         folder: where parts and indices are; one folder for one set of settings.
-        set_aside: gets the files that are damaged.
+        quarantine: gets the files that are damaged.
         element: whose units these are; None: all are this process's.
     """
 
@@ -46,10 +46,10 @@ class Catalog:
         folder: Path,
         files: list[InputFile],
         unit_bytes: int,
-        set_aside: SetAside,
+        quarantine: Quarantine,
         element: ArrayElement | None = None,
     ) -> None:
-        self.folder, self.files, self.set_aside, self._element = folder, files, set_aside, element
+        self.folder, self.files, self.quarantine, self._element = folder, files, quarantine, element
         self._unit_bytes = unit_bytes
         self._keys: dict[int, list[str]] = {}
         self.finished_bytes = 0
@@ -68,10 +68,10 @@ class Catalog:
         text = 0.0
         for number, file in enumerate(self.files):
             if self._reads(number):
-                found = text_of(file, size)
-                if found is None:
+                estimate = text_of(file, size)
+                if estimate is None:
                     return None
-                text += found / (self._element.count if self._element and self._is_sought(number) else 1)
+                text += estimate / (self._element.count if self._element and self._is_sought(number) else 1)
         return text
 
     def look_at(self, execute: Executor) -> None:
@@ -170,10 +170,10 @@ class Catalog:
 
     def _index(self, file: InputFile) -> dict[str, Any] | None:
         try:
-            found: dict[str, Any] = orjson.loads(self._index_path(file).read_bytes())
+            index: dict[str, Any] = orjson.loads(self._index_path(file).read_bytes())
         except (OSError, ValueError):
             return None
-        return found
+        return index
 
     def _write_index(self, number: int, version: FileVersion, keys: list[str], sizes: list[int]) -> None:
         file = self.files[number]
@@ -192,7 +192,7 @@ class Catalog:
         self.damaged[number] = reason
         if unfit:
             self._unfit.add(number)
-        self.set_aside.add(self.files[number].path, reason)
+        self.quarantine.add(self.files[number].path, reason)
 
     def _until_damage(self, number: int, file: InputFile) -> Iterator[tuple[Format, Block]]:
         if number in self._ranged:

@@ -52,11 +52,11 @@ def _refuse_kinds(alike: Sequence[InputFile]) -> None:
     stand_in: StandInError | None = None
     whole = False
     for file in _by_kind(alike):
-        found = _unread(file)
-        if isinstance(found, ContainerError):
-            raise UserError(found.problem, found.rule, found.remedy)
-        if isinstance(found, StandInError):
-            stand_in = stand_in or found
+        fault = _unread(file)
+        if isinstance(fault, ContainerError):
+            raise UserError(fault.problem, fault.rule, fault.remedy)
+        if isinstance(fault, StandInError):
+            stand_in = stand_in or fault
         elif not _ABOUT.fullmatch(file.path.rsplit("/", 1)[-1]):
             whole = True
     if stand_in and not whole:
@@ -77,10 +77,10 @@ def _unread(file: InputFile) -> DamagedInputError | None:
 def _refuse_unfit(alike: Sequence[InputFile]) -> None:
     misfit: UnfitInputError | None = None
     for file in _spread(alike):
-        found = _misfit(file, propose=misfit is None)
-        if found is None:
+        fault = _misfit(file, propose=misfit is None)
+        if fault is None:
             return
-        misfit = misfit or found
+        misfit = misfit or fault
     if misfit and len(alike) > 1:
         problem = f"no file of {alike[0].settings.path} can be read as it is said: {misfit.problem}"
         raise UserError(problem, misfit.rule, misfit.remedy)
@@ -92,7 +92,7 @@ def unfit_files(files: Sequence[InputFile]) -> list[tuple[InputFile, UnfitInputE
     """Return the files without the columns or fields that hold the documents, and what is wrong with each; of the files
     of an input with the same ending up to `SAMPLED_FILES` are looked into.
     """
-    return [(file, found) for file in _by_kind(files) if (found := _misfit(file))]
+    return [(file, fault) for file in _by_kind(files) if (fault := _misfit(file))]
 
 
 def entry_of(file: InputFile) -> str:

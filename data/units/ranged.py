@@ -96,10 +96,10 @@ def look_at(
         return {}
     with ProgressBar("line numbers", len(tasks), "pieces") as bar:
         own = element.rank * len(tasks) // element.count if element else 0
-        found = execute(LookThrough(unit_bytes, folder), tasks[own:] + tasks[:own], lambda _: bar.advance())
-        found = found[-own:] + found[:-own]
+        contents = execute(LookThrough(unit_bytes, folder), tasks[own:] + tasks[:own], lambda _: bar.advance())
+        contents = contents[-own:] + contents[:-own]
     results = {}
-    for number, group in groupby(zip(tasks, found, strict=True), lambda pair: pair[0].number):
+    for number, group in groupby(zip(tasks, contents, strict=True), lambda pair: pair[0].number):
         lines = [one for _, some in group for one in some]
         results[number] = Ranged(ways[number].format, range_blocks(ways[number], lines), versions[number])
     return results

@@ -35,13 +35,13 @@ class Surveyed:
 def survey(files: Sequence[InputFile], unit_bytes: int) -> list[Surveyed]:
     """Return for each file how large it is and which way it is read; in one go where it has at most `unit_bytes`."""
     sizes = TextSize()
-    found = []
+    surveyed = []
     for file in files:
         stored = file_bytes(file.path)
         text = text_of(file, sizes)
         way: Way = "parts" if is_referred(file) else "ranges" if sought(file, unit_bytes) else "beginning"
-        found.append(Surveyed(file, way, stored, text))
-    return found
+        surveyed.append(Surveyed(file, way, stored, text))
+    return surveyed
 
 
 def text_of(file: InputFile, sizes: TextSize) -> float | None:

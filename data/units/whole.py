@@ -67,12 +67,12 @@ class AnyWork:
                 done.keys.append(unit.key)
                 done.sizes.append(block.size)
                 if not part_path(self.unit.folder, unit.key).exists():
-                    self._one(unit, done)
+                    self._do_unit(unit, done)
         except DamagedInputError as error:
             done.error = error
         return done
 
-    def _one(self, unit: UnitTask, done: WholeDone) -> None:
+    def _do_unit(self, unit: UnitTask, done: WholeDone) -> None:
         try:
             result = self.unit(unit)
         except Exception as error:  # the file's other units are done all the same

@@ -252,9 +252,9 @@ class UnitState:
         flat = [sentence for sentences in split for sentence in sentences]
         owner = np.repeat(np.arange(len(documents)), [len(sentences) for sentences in split])
         self.counts["split"] += len(flat)
-        kept = np.array(keep_sentences(flat, rules, self.counts["cleaning"]), bool)
-        flat, owner = list(compress(flat, kept.tolist())), owner[kept]
-        numbers = np.flatnonzero(kept)
+        stays = np.array(keep_sentences(flat, rules, self.counts["cleaning"]), bool)
+        flat, owner = list(compress(flat, stays.tolist())), owner[stays]
+        numbers = np.flatnonzero(stays)
         self._count_dropped(NO_SENTENCE, len(documents) - len(np.unique(owner)))
         self._count_uncleaned(documents, split, owner, rules)
         if self._decontaminator and flat:
@@ -273,10 +273,10 @@ class UnitState:
         self, documents: list[Document], texts: list[str]
     ) -> tuple[list[Document], list[str], dict[str, np.ndarray]]:
         """Return the documents that the filters keep, their texts and scores."""
-        found = self._filters.apply(documents, texts)
-        merge(self.counts["filters"], found.counts)
-        self.filtered += found.dropped
-        return found.documents, found.texts, found.scores
+        filtered = self._filters.apply(documents, texts)
+        merge(self.counts["filters"], filtered.counts)
+        self.filtered += filtered.dropped
+        return filtered.documents, filtered.texts, filtered.scores
 
     def _count_read(self, documents: list[Document]) -> None:
         by_source: dict[str, list[str]] = {}

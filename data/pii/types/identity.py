@@ -104,8 +104,8 @@ def _registered(label: re.Pattern[str]) -> Check:
             return None
         # a check digit that fits makes up for a blank, or for the check of another number that fits too; not for words
         # that say what else it is, nor for a birth that is still to come
-        other = _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start]) or _COUNTED.match(text, end)
-        if other or not _EARLIEST_BIRTH <= registration_born(digits) <= _LATEST_BIRTH:
+        is_other_number = _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start]) or _COUNTED.match(text, end)
+        if is_other_number or not _EARLIEST_BIRTH <= registration_born(digits) <= _LATEST_BIRTH:
             return None
         if registration_check_ok(digits):
             return start, end

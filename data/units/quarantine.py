@@ -13,7 +13,7 @@ class TooManyDamagedError(UserError):
     """More inputs are damaged or unfit than may be."""
 
 
-class SetAside:
+class Quarantine:
     """The inputs that were found damaged or unfit so far.
 
     Args:
