@@ -9,5 +9,5 @@
 * `deduplicate` finds repeated documents, near copies, paragraphs, sentences; `shards` writes and reads Parquet files;
 * `statistics` counts what came out; `executors` runs independent work units here, with Ray or as a Slurm array;
 * `units` knows the work units of the inputs by their content, and does those that are not done; `assemble` joins them;
-* `commands` are the same steps as filters over JSON Lines streams; `sample` writes invented corpora to try it all on.
+* `commands` are the same steps as filters over JSON Lines streams.
 """

@@ -40,7 +40,7 @@ DUPLICATES = "duplicates.jsonl"
 
 @dataclass(frozen=True)
 class Assembly:
-    """What came of the parts."""
+    """Number of shards, duplicates by kind, and statistics of the shards."""
 
     shards: int
     duplicates: dict[str, int]
@@ -61,7 +61,7 @@ class Piece:
 
 @dataclass
 class ShardTask:
-    """One shard to write."""
+    """The pieces of parts that make up a shard."""
 
     index: int
     pieces: list[Piece] = field(default_factory=list)
@@ -70,19 +70,18 @@ class ShardTask:
 
     @property
     def name(self) -> str:
-        """Return the shard's name."""
         return shard_name(self.index)
 
 
 @dataclass(frozen=True)
 class ShardWork:
-    """The function of a shard."""
+    """Writes a shard and its manifest: the picklable function of an executor."""
 
     out: Path
     schema: pa.Schema = SCHEMA
 
     def __call__(self, task: ShardTask) -> Counters:
-        """Write one shard and its manifest, unless they are there, and return its statistics."""
+        """Return the statistics of a shard, which is written unless it is there with its manifest."""
         shard = self.out / SHARDS / task.name
         if not (shard.exists() and manifest_path(shard).exists()):
             write_shard(shard, (_rows(piece, self.schema.names) for piece in task.pieces), self.schema)
@@ -108,13 +107,8 @@ def assemble(
     With a mixture, documents of one number of copies stand together, in input order, the held-out ones first.
 
     Args:
-        parts: part files in input order.
-        out: folder that gets shards/ and duplicates.jsonl.
         work: folder of the parts, in which their names stand for what they hold.
-        settings: which duplicates go.
         shard_mb: text in a shard, 10^6 bytes.
-        execute: runs the tasks.
-        schema: the columns of the shards.
         mixture: which documents come how often; None takes each once.
 
     Raises:
@@ -130,15 +124,14 @@ def assemble(
     _keep_to(f"{work.name} {_hash(tasks, schema)}", out)
     statistics: Counters = {"sources": {}, "lengths": {}}
     with ProgressBar("shards", len(tasks), "shards") as bar:
-        for one in execute(ShardWork(out, schema), tasks, lambda _: bar.advance()):
-            merge(statistics, one)
+        for shard_counts in execute(ShardWork(out, schema), tasks, lambda _: bar.advance()):
+            merge(statistics, shard_counts)
     return Assembly(len(tasks), decision.counts, sort_counters(statistics), mixed and mixed.counts)
 
 
 def _plan_mixed(
     parts: list[Path], copies: list[np.ndarray], sentences: list[np.ndarray | None], shard_bytes: int
 ) -> list[ShardTask]:
-    """Return the shards of all documents in the mixture, each of documents with one number of copies."""
     tasks: list[ShardTask] = []
     for number in sorted({int(one) for part in copies for one in np.unique(part)} - {OUT}):
         for task in _plan(parts, [part == number for part in copies], sentences, shard_bytes):
@@ -165,7 +158,7 @@ def _hash(tasks: list[ShardTask], schema: pa.Schema) -> str:
 
 
 def _keep_to(plan: str, out: Path) -> None:
-    """Note the plan of the shards, and remove those of another: of inputs whose change nobody could tell."""
+    """Note the plan of the shards, and remove the shards of another plan: the inputs changed without a trace."""
     note = out / WORK / PLAN
     if note.exists() and note.read_text(encoding="utf-8") == plan:
         return
@@ -206,14 +199,12 @@ def _plan(
 
 
 def _sizes(part: Path, mask: np.ndarray) -> np.ndarray:
-    """Return the bytes of text of each document of a part; of none of them when no document stays."""
     if not mask.any():
         return np.zeros(len(mask), np.int64)
     return read_numbers(part, "bytes")
 
 
 def _rows(piece: Piece, columns: list[str]) -> pa.Table:
-    """Return the kept rows of a piece with their kept sentences."""
     whole = read_columns(piece.part, columns).combine_chunks()
     table = whole.slice(piece.first, len(piece.documents))
     if piece.sentences is None:

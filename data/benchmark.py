@@ -49,7 +49,7 @@ REMEDY = "move the file out of the benchmark folder, or convert it to JSON Lines
 
 
 class BenchmarkSentence(NamedTuple):
-    """One sentence of a benchmark."""
+    """A sentence of a benchmark, with the task and the record it stands in."""
 
     task: str
     """Name of the task ("klue-nli"); for a JSON Lines benchmark its "task" field or the file's stem."""
@@ -70,9 +70,6 @@ class _NotRecognisedError(ValueError):
 def benchmark_files(path: str) -> list[str]:
     """Return the files at `path` that `load_benchmark` reads, sorted: licences and read-me files are passed over.
 
-    Args:
-        path: a file, a folder or a glob.
-
     Raises:
         UserError: nothing is there.
     """
@@ -91,16 +88,16 @@ def load_benchmark(path: str | Path | Sequence[str | Path]) -> list[BenchmarkSen
             are passed over), is damaged, or no sentence is found at all.
     """
     contexts: set[str] = set()
-    found: list[BenchmarkSentence] = []
-    for one in [path] if isinstance(path, (str, Path)) else path:
-        before = len(found)
-        for name in benchmark_files(str(one)):
-            found += _read_file(name, contexts)
-        if len(found) == before:
+    sentences: list[BenchmarkSentence] = []
+    for place in [path] if isinstance(path, (str, Path)) else path:
+        before = len(sentences)
+        for name in benchmark_files(str(place)):
+            sentences += _read_file(name, contexts)
+        if len(sentences) == before:
             raise UserError(
-                f"no benchmark sentence found at {one}", LAYOUTS, "name the folder that holds the task files"
+                f"no benchmark sentence found at {place}", LAYOUTS, "name the folder that holds the task files"
             )
-    return found
+    return sentences
 
 
 def strip_entity_marks(marked: str) -> str:
@@ -132,14 +129,14 @@ def _read_file(name: str, contexts: set[str]) -> list[BenchmarkSentence]:
             if layout := layout_of(text):
                 return list(_table_sentences(text, layout, stem(name), contexts))
             records = _json_records(text)
-        found: list[BenchmarkSentence] = []
+        sentences: list[BenchmarkSentence] = []
         label = stem(name)
         for number, (place, record) in enumerate(records):
             try:
-                found += _record_sentences(record, f"{label}:{number}", label, contexts)
+                sentences += _record_sentences(record, f"{label}:{number}", label, contexts)
             except _NotRecognisedError as error:
                 raise _NotRecognisedError(f"{place}: {error}") from None
-        return found
+        return sentences
     except (_NotRecognisedError, UnreadableError) as error:
         raise UserError(f"{name} is not recognised as benchmark data: {error}", LAYOUTS, REMEDY) from None
 
@@ -182,7 +179,6 @@ def _is_auxiliary_object(loaded: Any) -> bool:
 
 
 def _squad_records(articles: list[Any]) -> Iterator[Any]:
-    """Yield a flat MRC record for each question of a SQuAD-style file (the benchmark's own MRC layout)."""
     for article in articles:
         if not isinstance(article, dict) or not isinstance(article.get("paragraphs"), list):
             yield article
@@ -212,7 +208,6 @@ def _tsv_sentences(text: str) -> Iterator[BenchmarkSentence]:
 
 
 def _table_sentences(text: str, layout: Layout, stem: str, contexts: set[str]) -> Iterator[BenchmarkSentence]:
-    """Yield the sentences of a table of another suite; `contexts` holds the passages already given."""
     try:
         rows = table_rows(text, layout)
     except ValueError as error:
@@ -280,16 +275,13 @@ def _texts(record: dict[str, Any], stem: str, contexts: set[str]) -> tuple[str, 
 
 
 def _question(record: dict[str, Any], stem: str, contexts: set[str]) -> tuple[str, list[Any], list[Any]]:
-    """Return the same of a record with a question: MRC, or a question with choices, a passage or both.
-
-    A field that is not known and holds a phrase may be a passage or a choice: such a record is refused.
-    """
+    """Return `_texts` of a record with a question; a record with an unknown field that holds a phrase is refused."""
     fields = {name.lower(): value for name, value in record.items()}
     choices = [one for name in fields if _CHOICE.fullmatch(name) for one in _strings(fields[name]) if _is_long(one)]
     known = ("question", *(name for name in fields if any(p.fullmatch(name) for p in (_PASSAGE, _CHOICE, _NO_TEXT))))
-    if others := sorted(name[:40] for name, value in fields.items() if name not in known and _phrase_in(value)):
+    if unknown := sorted(name[:40] for name, value in fields.items() if name not in known and _phrase_in(value)):
         raise _NotRecognisedError(
-            f"a question beside fields that are not known: {', '.join(others[:8])}; "
+            f"a question beside fields that are not known: {', '.join(unknown[:8])}; "
             "call choices `choices` and running text `passage`"
         )
     texts = {name: text for name in fields if _PASSAGE.fullmatch(name) and (text := _text_at(fields, name))}
@@ -323,7 +315,6 @@ def _strings(value: Any) -> list[str]:
 
 
 def _text_at(record: dict[str, Any], name: str) -> str:
-    """Return a text that may be missing or null: then it is empty."""
     text = record.get(name)
     if text is not None and not isinstance(text, str):
         raise _NotRecognisedError(f"a {type(text).__name__} where {name} should be text")

@@ -50,11 +50,7 @@ def layout_of(text: str) -> Layout | None:
 
 
 def table_rows(text: str, layout: Layout) -> list[tuple[list[str], str]]:
-    """Return the single sentences and the passage of each row, "" for no passage.
-
-    Args:
-        text: a table, quotes in it being text like any other.
-        layout: its own.
+    """Return the single sentences and the passage of each row, "" for no passage; quotes are text like any other.
 
     Raises:
         ValueError: a row has another number of columns than the line of names.

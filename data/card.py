@@ -20,11 +20,7 @@ _TEXT = """\
 
 
 def write_card(folder: Path) -> None:
-    """Write the card of a corpus into its folder.
-
-    Args:
-        folder: with all its shards; documents held out for validation become a split of their own.
-    """
+    """Write the card of a corpus with all its shards; held-out documents become a split of their own."""
     shards = shard_paths(folder)
     manifests = [read_shard_manifest(shard) for shard in shards]
     copies = [manifest.get(COPIES, 1) for manifest in manifests]
@@ -33,11 +29,11 @@ def write_card(folder: Path) -> None:
     held_out = [shard.name for shard, count in zip(shards, copies, strict=True) if not count]
     train = [shard.name for shard, count in zip(shards, copies, strict=True) if count]
     splits = {_TRAIN: train if held_out else ["shard-*.parquet"], **({_HELD_OUT: held_out} if held_out else {})}
-    told = f"Documents held out for validation are the split `{_HELD_OUT}`. " if held_out else ""
+    notes = f"Documents held out for validation are the split `{_HELD_OUT}`. " if held_out else ""
     if any(count > 1 for count in copies):
-        told += f"A document stands here once, also where training repeats it (`{COPIES}` in `{SHARDS}/*.json`). "
+        notes += f"A document stands here once, also where training repeats it (`{COPIES}` in `{SHARDS}/*.json`). "
     lines = ["---", "language: [ko]", "configs:", f"- config_name: corpus-{content}", "  data_files:"]
     for split, names in splits.items():
         lines += [f"  - split: {split}", "    path:", *(f"    - {SHARDS}/{name}" for name in names)]
     with atomic_write(folder / CARD) as stream:
-        stream.write("\n".join([*lines, "---", "", _TEXT.format(splits=told and told.rstrip() + "\n")]))
+        stream.write("\n".join([*lines, "---", "", _TEXT.format(splits=notes and notes.rstrip() + "\n")]))

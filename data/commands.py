@@ -1,8 +1,4 @@
-"""Steps of the corpus stage as filters over JSON Lines streams, for shell pipes (`hunmin corpus …`).
-
-Each takes and gives binary streams, one JSON object a line. A line that cannot be read is left out, counted by
-reason, and never fatal; the counts come back to be reported at the end.
-"""
+"""Steps of the corpus stage as filters over JSON Lines streams (`hunmin corpus …`): bad lines are only counted."""
 
 from __future__ import annotations
 
@@ -30,8 +26,6 @@ BATCH_BYTES = 1 << 20
 
 
 class _Record(NamedTuple):
-    """A readable line and the object in it."""
-
     line: bytes
     value: dict[str, Any]
 
@@ -43,7 +37,6 @@ def pseudonymize_stream(input: IO[bytes], output: IO[bytes], key: bytes) -> Coun
         input: lines {"text": …, optional "sentences": […], …}.
         output: gets the same objects; spans are [{"start", "end", "type", "surrogate"}], in characters of the input
             text. Sentences, which repeat the text, are pseudonymised too.
-        key: see `data.pii.resolve_key`.
 
     Returns:
         {"read", "written", "rejects": reason → lines, "pii": type → replacements in the texts}.
@@ -71,15 +64,14 @@ def pseudonymize_stream(input: IO[bytes], output: IO[bytes], key: bytes) -> Coun
 
 
 def _pseudonymized_sentences(pseudonymizer: Pseudonymizer, values: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what takes the place of each object's "sentences": nothing where it has none."""
-    given = [value["sentences"] if isinstance(value.get("sentences"), list) else None for value in values]
-    texts = [one for sentences in given for one in sentences or () if isinstance(one, str)]
+    sentence_lists = [value["sentences"] if isinstance(value.get("sentences"), list) else None for value in values]
+    texts = [one for sentences in sentence_lists for one in sentences or () if isinstance(one, str)]
     replaced = iter(pseudonymize(pseudonymizer, texts))
     return [
         {}
         if sentences is None
         else {"sentences": [next(replaced)[0] if isinstance(one, str) else one for one in sentences]}
-        for sentences in given
+        for sentences in sentence_lists
     ]
 
 
@@ -87,9 +79,7 @@ def decontaminate_stream(benchmark: Path, input: IO[bytes], output: IO[bytes], h
     """Write the lines that hold no benchmark sentence, unchanged and in order, and return the counts.
 
     Args:
-        benchmark: folder or file with the benchmark.
         input: lines {"id", "text"}, a sentence each.
-        output: gets the lines kept.
         hits: gets {"id", "text", "task", "benchmark_guid", "score", "rule"} of each line left out.
 
     Returns:
@@ -103,10 +93,10 @@ def decontaminate_stream(benchmark: Path, input: IO[bytes], output: IO[bytes], h
     decontaminator = Decontaminator.build(load_benchmark(benchmark))
     for batch in _batches(input, counts):
         matched = decontaminator.match([record.value["text"] for record in batch])
-        kept, found = [], []
+        clean_lines, hit_lines = [], []
         for record, hit in zip(batch, matched, strict=True):
             if hit is None:
-                kept.append(record.line)
+                clean_lines.append(record.line)
                 continue
             facts = {
                 "id": record.value.get("id"),
@@ -121,10 +111,10 @@ def decontaminate_stream(benchmark: Path, input: IO[bytes], output: IO[bytes], h
                 continue
             rules = counts["hits"].setdefault(hit.task, {})
             rules[hit.rule] = rules.get(hit.rule, 0) + 1
-            found.append(line)
-        _write(output, kept)
-        _write(hits, found)
-        counts["written"] += len(kept)
+            hit_lines.append(line)
+        _write(output, clean_lines)
+        _write(hits, hit_lines)
+        counts["written"] += len(clean_lines)
     return counts
 
 
@@ -166,11 +156,11 @@ def stats_stream(input: IO[bytes]) -> Counters:
     """
     counts: Counters = {"read": 0, "rejects": {}}
     read: Counters = {}
-    kept: Counters = {"sources": {}, "lengths": {}}
+    kept_counts: Counters = {"sources": {}, "lengths": {}}
     for batch in _batches(input, counts):
         names = [str(record.value.get("source") or "-") for record in batch]
         sentences = [_sentences(record.value) for record in batch]
-        merge(kept, count_documents(pa.array(names, pa.string()), pa.array(sentences, pa.list_(pa.string()))))
+        merge(kept_counts, count_documents(pa.array(names, pa.string()), pa.array(sentences, pa.list_(pa.string()))))
         texts: dict[str, list[str]] = {}
         for name, record in zip(names, batch, strict=True):
             texts.setdefault(name, []).append(record.value["text"])
@@ -180,28 +170,24 @@ def stats_stream(input: IO[bytes]) -> Counters:
         name: {} for name in ("cleaning", "dropped", "pii", "decontamination", "duplicates", "skipped", "damaged")
     }
     return {
-        "total": {"read": total(read), "kept": total(kept["sources"])},
-        "sources": {name: {"read": size, "kept": kept["sources"][name]} for name, size in sorted(read.items())},
-        "lengths": histograms(kept["lengths"]),
-        "split": total(kept["sources"]).get("sentences", 0),
+        "total": {"read": total(read), "kept": total(kept_counts["sources"])},
+        "sources": {name: {"read": size, "kept": kept_counts["sources"][name]} for name, size in sorted(read.items())},
+        "lengths": histograms(kept_counts["lengths"]),
+        "split": total(kept_counts["sources"]).get("sentences", 0),
         **nothing,
         "rejects": counts["rejects"],
     }
 
 
 def _sentences(record: dict[str, Any]) -> list[str]:
-    found = record.get("sentences")
-    if isinstance(found, list) and all(isinstance(sentence, str) for sentence in found):
-        return found
+    sentences = record.get("sentences")
+    if isinstance(sentences, list) and all(isinstance(sentence, str) for sentence in sentences):
+        return sentences
     return split_sentences(record["text"])
 
 
 def _batches(input: IO[bytes], counts: Counters) -> Iterator[list[_Record]]:
-    """Yield the readable records in batches; blank lines are passed over, others counted as rejects by reason.
-
-    Raises:
-        HunminError: there are lines, and none of them could be read.
-    """
+    """Yield readable records in batches; blank lines are skipped, others counted; HunminError if all are unreadable."""
     for lines in line_batches(input, BATCH_BYTES):
         batch: list[_Record] = []
         for line in lines:
@@ -253,7 +239,6 @@ def _dumps(value: dict[str, Any], counts: Counters) -> bytes | None:
 
 
 def _levels(value: Any) -> int:
-    """Return how many lists and objects stand within each other."""
     levels, layer = 0, [value]
     while layer := [item for item in layer if isinstance(item, (dict, list))]:
         levels += 1

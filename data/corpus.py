@@ -55,8 +55,8 @@ from data.statistics.emptied import Inputs
 from data.statistics.report import STATISTICS, check_counts, whereabouts, write_reports
 from data.units.catalog import Catalog
 from data.units.fields import check_fields
+from data.units.quarantine import Quarantine
 from data.units.runs import do_units
-from data.units.set_aside import SetAside
 from data.units.survey import document_bytes, estimated_text
 from data.units.work import UnitWork, check_sources, check_unnamed, named
 
@@ -87,7 +87,6 @@ def build_corpus(settings: CorpusSettings, out: Path, units: Path | None = None)
     """Write shards/, the card, the statistics and the lists of what was left out into `out` and return the main counts.
 
     Args:
-        settings: what to read and how to treat it.
         out: a folder, empty or with what a killed run with the same settings and inputs left; it resumes.
         units: folder below which the parts are, in a folder for all settings that parts depend on; it goes when the
             corpus is whole, others stay. None: below `out`.
@@ -128,7 +127,6 @@ def build_units(settings: CorpusSettings, units: Path) -> NoReturn:
     """Do the units of a corpus, or those of this element of an array; inputs may come and grow meanwhile.
 
     Args:
-        settings: what to read and how to treat it.
         units: folder below which the parts are; nothing else is written.
 
     Raises:
@@ -149,8 +147,7 @@ def _element(settings: CorpusSettings) -> ArrayElement | None:
 def _finished_units(
     settings: CorpusSettings, units: Path, element: ArrayElement | None = None
 ) -> Iterator[tuple[Catalog, UnitWork, Executor]]:
-    """Do the units that are missing, of all or of an element's; yield their catalogue, their function, and what does
-    tasks."""
+    """Do the missing units, of all or of an element; yield their catalogue, their function and the executor."""
     files = corpus_files(settings)
     check_fields(files)
     check_unnamed(files)
@@ -166,14 +163,13 @@ def _finished_units(
     executor = settings.executor, settings.workers, settings.ray_address, units
     with open_executor(*executor, ["data.units.warm"]) as execute:
         function = _unit_work(settings, key, units)
-        set_aside = SetAside(len(files), settings.max_bad_file_share)
-        catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6), set_aside, element)
+        quarantine = Quarantine(len(files), settings.max_bad_file_share)
+        catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6), quarantine, element)
         do_units(catalog, function, execute)
         yield catalog, function, execute
 
 
 def _what_follows(element: ArrayElement | None) -> str:
-    """Return what is said when the units are done, and a later command ends the stage."""
     if element is None:
         return "all units are done; run the same command without --units-only to finish the stage"
     return (
@@ -183,11 +179,7 @@ def _what_follows(element: ArrayElement | None) -> str:
 
 
 def _refuse_beyond(settings: DeduplicateSettings, files: list[InputFile]) -> None:
-    """Refuse duplicates to look for that this machine cannot: now, and not after days.
-
-    Raises:
-        UserError: they take more memory than there is, or are too many for one process.
-    """
+    """Raise UserError now, not after days, where duplicates need more memory than there is or one process can use."""
     if settings.near or settings.sentences or settings.paragraphs:
         text, mean = estimated_text(files), document_bytes(files)
         refuse_beyond(settings, text / mean if mean else None, text, memory_here())
@@ -298,12 +290,11 @@ def _gather(catalog: Catalog, out: Path, filtered: bool) -> tuple[Counters, Coun
     with atomic_write(out / DAMAGED, "wb") as files:
         files.writelines(orjson.dumps(item) + b"\n" for item in damaged)
     for item in damaged:
-        catalog.set_aside.add(catalog.files[numbers[item["source"]]].path, item["reason"])
+        catalog.quarantine.add(catalog.files[numbers[item["source"]]].path, item["reason"])
     return counts, dict(Counter(item["reason"] for item in damaged))
 
 
 def _finish(out: Path, units: Path) -> Counters:
-    """Remove what only a running stage needs and return the main counts of a whole folder."""
     with suppress(FileNotFoundError):  # else a command was killed after these lines
         _remove_units(units / (out / WORK / PLAN).read_text(encoding="utf-8").split()[0])
     shutil.rmtree(out / WORK, ignore_errors=True)

@@ -16,10 +16,6 @@ def line_batches(stream: IO[bytes], batch_bytes: int) -> Iterator[list[bytes | N
 
     A batch ends at about `batch_bytes`, at the end of the stream, or when a pipe is empty: what came in is handed on at
     once, however slowly the rest comes.
-
-    Args:
-        stream: a file, pipe or buffer.
-        batch_bytes: about how much to hand on at once, >= 1.
     """
     read = getattr(stream, "read1", stream.read)
     batch: list[bytes | None] = []
@@ -28,13 +24,13 @@ def line_batches(stream: IO[bytes], batch_bytes: int) -> Iterator[list[bytes | N
     begun_size = 0
     while chunk := read(batch_bytes):
         size += len(chunk)
-        *whole, rest = chunk.split(b"\n")
+        *whole, tail = chunk.split(b"\n")
         if whole:
             first = None if begun_size + len(whole[0]) > LINE_BYTES else b"".join([*begun, whole[0]])
             batch += [first, *(line if len(line) <= LINE_BYTES else None for line in whole[1:])]
             begun, begun_size = [], 0
-        begun_size += len(rest)
-        begun = [*begun, rest] if begun_size <= LINE_BYTES else []
+        begun_size += len(tail)
+        begun = [*begun, tail] if begun_size <= LINE_BYTES else []
         if batch and (size >= batch_bytes or not _ready(stream)):
             yield batch
             batch, size = [], 0

@@ -51,7 +51,7 @@ class Composed(NamedTuple):
     starts: list[int]
     ends: list[int]
 
-    def given(self, start: int, end: int) -> tuple[int, int]:
+    def original_span(self, start: int, end: int) -> tuple[int, int]:
         """Return the places in the given text of the characters start..end of the composed one."""
         return (self.starts[start], self.ends[end - 1]) if end > start else (self.starts[start],) * 2
 
@@ -79,9 +79,9 @@ def _followers() -> frozenset[str]:
     """Return the characters that may compose or change places with what stands before them."""
     characters = [chr(code) for code in range(_NO_MARKS_FROM)]
     pairs = (parts for parts in (unicodedata.decomposition(one).split() for one in characters) if len(parts) == 2)
-    found = {chr(int(second, 16)) for first, second in pairs if not first.startswith("<")}
-    found.update(filter(unicodedata.combining, characters))
-    return frozenset(found) | set(map(chr, range(0x1161, 0x1200))) | set(map(chr, range(0xD7B0, 0xD7FC)))
+    followers = {chr(int(second, 16)) for first, second in pairs if not first.startswith("<")}
+    followers.update(filter(unicodedata.combining, characters))
+    return frozenset(followers) | set(map(chr, range(0x1161, 0x1200))) | set(map(chr, range(0xD7B0, 0xD7FC)))
 
 
 def pseudonymize(pseudonymizer: Pseudonymizer, texts: list[str]) -> list[tuple[str, list[Replacement]]]:
@@ -94,9 +94,9 @@ def pseudonymize(pseudonymizer: Pseudonymizer, texts: list[str]) -> list[tuple[s
     apart = {place: nfc_places(text) for place, text in enumerate(texts) if not unicodedata.is_normalized("NFC", text)}
     results = pseudonymizer.apply_many([apart[n].text if n in apart else text for n, text in enumerate(texts)])
     for place, whole in apart.items():
-        spans = [whole.given(one.start, one.end) for one in results[place][1]]
-        found = [one._replace(start=a, end=b) for one, (a, b) in zip(results[place][1], spans, strict=True)]
-        results[place] = replaced(texts[place], found), found
+        spans = [whole.original_span(one.start, one.end) for one in results[place][1]]
+        replacements = [one._replace(start=a, end=b) for one, (a, b) in zip(results[place][1], spans, strict=True)]
+        results[place] = replaced(texts[place], replacements), replacements
     return results
 
 
@@ -117,27 +117,21 @@ def origins(text: str) -> list[int]:
     >>> origins("\u1100\u1161\u11a8 a")
     [0, 3, 4, 5]
     """
-    found: list[int] = []
+    places: list[int] = []
     done = 0
     for match in _DECOMPOSED.finditer(text):
-        found += range(done, match.start() + len(_compose(match)))  # more than one: marks that nothing composes with
+        places += range(done, match.start() + len(_compose(match)))  # more than one: marks that nothing composes with
         done = match.end()
-    return [*found, *range(done, len(text) + 1)]
+    return [*places, *range(done, len(text) + 1)]
 
 
 def composed_span(start: int, end: int, text: str) -> tuple[int, int]:
-    """Return where a span of characters stands in the composed text, a character that it cuts being whole.
-
-    Args:
-        start: first character in the text as given.
-        end: behind the last one.
-        text: as given.
-    """
+    """Return where characters start..end of a text stand in the composed text; a character that is cut counts whole."""
     if _DECOMPOSED.search(text) is None:
         return start, end
     at = origins(text)
     return bisect_right(at, start) - 1, bisect_left(at, end)
 
 
-def _compose(found: re.Match[str]) -> str:
-    return unicodedata.normalize("NFC", found[0])
+def _compose(match: re.Match[str]) -> str:
+    return unicodedata.normalize("NFC", match[0])

@@ -1,8 +1,4 @@
-"""What a corpus takes, step by step: hours against cores, memory, disk. Arithmetic of measured rates.
-
-Every step is so many seconds of a core for what it has to do, shared by the cores as far as it can be: a file that can
-only be read from its beginning is decompressed by one of them, and what one process does alone is shared by none.
-"""
+"""What a corpus takes, step by step: hours against cores, memory, disk. Arithmetic of measured rates."""
 
 from __future__ import annotations
 
@@ -96,17 +92,13 @@ class Volume:
 def corpus_plan(settings: CorpusSettings, cores: Sequence[int] = CORES) -> dict[str, Any]:
     """Return what `estimate` does of a corpus's inputs, and the inputs: files, bytes, ways to read them, units.
 
-    Args:
-        settings: of the corpus.
-        cores: numbers of cores to give hours for.
-
     Raises:
         UserError: an input is not there or not read; or duplicates are to be looked for that this machine cannot.
     """
     files, unit_bytes = corpus_files(settings), int(settings.unit_mb * 1e6)
     check_fields(files)
-    found = survey(files, unit_bytes)
-    known = [(one, one.stored, one.text) for one in found if one.stored is not None and one.text is not None]
+    surveyed = survey(files, unit_bytes)
+    known = [(one, one.stored, one.text) for one in surveyed if one.stored is not None and one.text is not None]
     text, mean = sum(text for *_, text in known), document_bytes(files)
     documents = text / mean if mean else 0.0
     refuse_beyond(settings.deduplicate, documents, text, memory_here())
@@ -123,11 +115,11 @@ def corpus_plan(settings: CorpusSettings, cores: Sequence[int] = CORES) -> dict[
         archives=tuple(one for one, _ in archives),
     )
     large = sorted(((one.stored, path) for one, path in archives if one.text > unit_bytes), key=lambda one: -one[0])
-    ways = {way: [one.stored or 0 for one in found if one.way == way] for way in get_args(Way)}
+    ways = {way: [one.stored or 0 for one in surveyed if one.way == way] for way in get_args(Way)}
     near = NEAR_THRESHOLD if settings.deduplicate.near else None
     return {
         "files": len(files),
-        "unknown_files": len(found) - len(known),
+        "unknown_files": len(surveyed) - len(known),
         "stored_bytes": float(sum(stored for _, stored, _ in known)),
         "text_bytes": text,
         "document_bytes": mean,
@@ -142,17 +134,16 @@ def corpus_plan(settings: CorpusSettings, cores: Sequence[int] = CORES) -> dict[
 
 
 def _advice(volume: Volume, unit_bytes: int, cores: int) -> list[str]:
-    """Return what would make the stage faster, in sentences."""
-    found = []
+    advice = []
     if hard := [one for one in _fed_by_one(volume, cores) if one.text > unit_bytes]:
-        found.append(
+        advice.append(
             f"{len(hard)} files can only be read from their beginning and are larger than half a share of "
             f"{cores:,} cores: one reader feeds them all; decompressed, or cut into more files, many read them"
         )
     if volume.units > MOST_UNITS:
         better = unit_bytes / 1e6 * math.ceil(volume.units / MOST_UNITS)
-        found.append(f"{volume.units:,} units are as many files: set corpus.unit_mb={better:g}")
-    return found
+        advice.append(f"{volume.units:,} units are as many files: set corpus.unit_mb={better:g}")
+    return advice
 
 
 def estimate(
@@ -165,11 +156,8 @@ def estimate(
     """Return {"steps": [{"step", "core_hours", "hours": {cores: hours}}], "hours" of all, partitions, memory, disk}.
 
     Args:
-        volume: what the inputs hold.
-        cores: numbers of cores to give hours for.
         exact: whether equal documents go.
         near: the threshold of near copies, where they go.
-        rates: of a core, as `RATES`.
     """
     documents, text = volume.documents, volume.text
     partitions = partitions_of(documents)
@@ -215,8 +203,8 @@ def _fed_by_one(volume: Volume, cores: int) -> list[Archive]:
 def _units(volume: Volume, rates: Mapping[str, float], cores: Sequence[int]) -> dict[str, Any]:
     """Return the step of the units: shared by the cores, but not faster than files give their text."""
 
-    def unpacking(one: Archive) -> float:
-        return one.text / rates[one.suffix] if one.suffix in rates else 0.0
+    def unpacking(archive: Archive) -> float:
+        return archive.text / rates[archive.suffix] if archive.suffix in rates else 0.0
 
     seconds = volume.text / rates["unit"] + sum(map(unpacking, volume.archives))
     hours = {}
@@ -250,8 +238,8 @@ def print_corpus_plan(plan: dict[str, Any]) -> None:
     out.print(facts_table("Inputs", inputs))
     out.print(rows_table("Time, at rates measured on one machine", columns, hours))
     out.print(facts_table("Memory and disk", room))
-    for one in plan["not_sought"]:
-        out.print(f"only from its beginning: {one['path']} ({size(one['stored_bytes'])})")
+    for file in plan["not_sought"]:
+        out.print(f"only from its beginning: {file['path']} ({size(file['stored_bytes'])})")
     if plan["unknown_files"]:
         out.print(f"{plan['unknown_files']:,} files are of unknown size and not counted")
     for advice in plan["advice"]:

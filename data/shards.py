@@ -48,20 +48,16 @@ def shard_paths(folder: str | Path) -> list[Path]:
     Raises:
         UserError: the folder holds none.
     """
-    found = sorted((Path(folder) / SHARDS).glob("shard-*.parquet"))
-    if not found:
+    paths = sorted((Path(folder) / SHARDS).glob("shard-*.parquet"))
+    if not paths:
         raise UserError(
             f"{folder} holds no text shards", f"a corpus folder has {SHARDS}/shard-*.parquet", "run the corpus stage"
         )
-    return found
+    return paths
 
 
 def read_shards(folder: str | Path, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
     """Yield the record batches of all shards of a corpus folder, in input order.
-
-    Args:
-        folder: a finished corpus folder.
-        columns: some of id, source, licence, sentences and, where they were kept, scores; None reads all.
 
     Raises:
         UserError: the folder holds no shards.
@@ -83,11 +79,6 @@ def row_groups(path: Path) -> int:
 
 def read_shard(path: Path, columns: list[str] | None = None, groups: range | None = None) -> Iterator[pa.RecordBatch]:
     """Yield the record batches of one shard.
-
-    Args:
-        path: the shard.
-        columns: some of id, source, licence, sentences; None reads all.
-        groups: row groups to read; None reads all.
 
     Raises:
         HunminError: the file is damaged.
@@ -120,14 +111,7 @@ def read_numbers(path: Path, column: str) -> np.ndarray:
 
 
 def write_table(path: Path, table: pa.Table, rows: int, level: int) -> None:
-    """Write a table as Parquet (zstd) atomically.
-
-    Args:
-        path: the file.
-        table: what to write.
-        rows: rows in a row group, >= 1.
-        level: zstd level.
-    """
+    """Write a table as Parquet (zstd) atomically."""
     with atomic_write(path, "wb") as stream:
         pq.write_table(table, stream, compression="zstd", compression_level=level, row_group_size=rows)
 
@@ -138,7 +122,6 @@ def write_shard(path: Path, tables: Iterable[pa.Table], schema: pa.Schema = SCHE
     The bytes depend on the rows alone, not on how they are cut into tables.
 
     Args:
-        path: the shard.
         tables: its documents, in order, in any pieces; null lists do not occur.
         schema: `SCHEMA`, or more columns after those.
     """
@@ -174,7 +157,6 @@ def _one_chunk(tables: list[pa.Table]) -> pa.Table:
 
 
 def _text_bytes(table: pa.Table) -> np.ndarray:
-    """Return the bytes of each document's sentences."""
     if table.num_rows == 0:
         return np.zeros(0, np.int64)
     lists = table.column("sentences").combine_chunks()
@@ -203,12 +185,12 @@ def read_shard_manifest(shard: Path) -> dict[str, Any]:
     """
     path = manifest_path(shard)
     try:
-        found: dict[str, Any] = orjson.loads(path.read_bytes())
+        manifest: dict[str, Any] = orjson.loads(path.read_bytes())
     except (OSError, orjson.JSONDecodeError) as error:
         raise HunminError(
             f"cannot read {path}: {error}", "a manifest lies beside each shard", "delete the corpus folder, run again"
         ) from None
-    return found
+    return manifest
 
 
 def copies_of(shard: Path) -> int:
@@ -221,16 +203,11 @@ def copies_of(shard: Path) -> int:
 
 
 def drop_sentences(table: pa.Table, keep: np.ndarray) -> pa.Table:
-    """Return `table` without the sentences that `keep` denies, and without documents that lose all of theirs.
-
-    Args:
-        table: columns of `SCHEMA`.
-        keep: bool [sentences of all rows, in order].
-    """
+    """Return `table` without the sentences that `keep` (bool [sentences]) denies and the documents that lose all."""
     lists = table.column("sentences").combine_chunks()
     offsets = lists.offsets.to_numpy()
-    kept = np.concatenate(([0], np.cumsum(keep)))[offsets - offsets[0]]
+    kept_offsets = np.concatenate(([0], np.cumsum(keep)))[offsets - offsets[0]]
     values = lists.flatten().filter(pa.array(keep))
-    column = pa.ListArray.from_arrays(pa.array(kept.astype(np.int32)), values)
+    column = pa.ListArray.from_arrays(pa.array(kept_offsets.astype(np.int32)), values)
     table = table.set_column(table.schema.get_field_index("sentences"), "sentences", column)
-    return table.filter(pa.array(np.diff(kept) > 0))
+    return table.filter(pa.array(np.diff(kept_offsets) > 0))

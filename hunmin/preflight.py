@@ -19,7 +19,7 @@ from common.stage_folders import MADE, folder_of, folders_of, links_of
 from data.corpus import CorpusSettings, corpus_files
 from data.readers import InputFile, list_files
 from data.units.fields import check_fields, entry_of, unfit_files
-from data.units.set_aside import SetAside
+from data.units.quarantine import Quarantine
 from hunmin.pins import MISSING, refuse_unknown_names
 from hunmin.recipe import Recipe, RunSettings, is_resolved_recipe, read_recipe
 from klue.examples import split_files
@@ -141,10 +141,10 @@ def unfit_inputs(settings: CorpusSettings) -> list[str]:
         UserError: they are more than `max_bad_file_share` allows; or as `corpus_files`.
     """
     files = corpus_files(settings)
-    set_aside = SetAside(len(files), settings.max_bad_file_share)
+    quarantine = Quarantine(len(files), settings.max_bad_file_share)
     problems = []
     for file, error in unfit_files(files):
-        set_aside.add(file.path, error.reason, tell=False)
+        quarantine.add(file.path, error.reason, tell=False)
         problems.append(
             f"{error.problem} and will be quarantined: {error.rule}. Take it out of the input {file.settings.path}; to "
             f"read it, add an entry of its own to corpus.inputs: {entry_of(file)}"

@@ -27,10 +27,6 @@ def write_card(
         {"held_out": {"bytes", "words", "subwords", "figures": name → value}}; {} without such text.
 
     Args:
-        folder: with the tokenizer's files.
-        settings: that it was made with, `vocab_size` among them.
-        origin: what it was made of, a sentence.
-        facts: sizes.
         held_out: files of text that it was not trained on, a sentence or document a line.
     """
     stated = {name: value for name, value in settings.items() if value is not None}
@@ -52,7 +48,6 @@ def write_card(
 
 
 def _compared(folder: Path, held_out: Sequence[Path]) -> dict[str, Any]:
-    """Return the tokenizer's row of `compare` on the held-out text, with its "bytes"; {} without such text."""
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as stream:
         for path in held_out:
             stream.write(path.read_text(encoding="utf-8"))
@@ -65,7 +60,6 @@ def _compared(folder: Path, held_out: Sequence[Path]) -> dict[str, Any]:
 
 
 def _figures(row: Mapping[str, Any]) -> str:
-    """Return the table of figures on the held-out text, or why there is none."""
     if not row:
         return "No figures: there is no text that was held out.\n"
     rows = "\n".join(

@@ -1,7 +1,4 @@
-"""Figures by which tokenizers are told apart (KLUE paper, Table 35), measured on one text.
-
-A word here is an eojeol: what stands between whitespace, punctuation included.
-"""
+"""Figures by which tokenizers are told apart (KLUE paper, Table 35), on one text; words are eojeol with marks."""
 
 from __future__ import annotations
 
@@ -68,7 +65,6 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
       an entry.
 
     Args:
-        dirs: tokenizer folders (ours, or any with a tokenizer.json), run folders, or names on the hub.
         text_path: UTF-8 text, maybe compressed, or a file in one of the corpus's formats; of a few broken lines the
             bytes are replaced. Read twice.
 
@@ -97,7 +93,6 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
 
 
 def _lines(path: str | Path) -> Iterator[list[str]]:
-    """Yield the eojeol of each line of a text."""
     normalize = normalizers.NFC()
     if is_formatted(str(path)):
         for text in formatted_texts(str(path)):
@@ -115,8 +110,8 @@ def _lines(path: str | Path) -> Iterator[list[str]]:
 def _spans(encoding: Any) -> tuple[list[int], list[tuple[int, int]]]:
     """Return ids and places in the eojeol of the subwords that stand after `BEFORE`'s word, a lone blank among them."""
     first = len(BEFORE)
-    kept = [(index, span) for index, span in zip(encoding.ids, encoding.offsets, strict=True) if span[1] >= first]
-    return [index for index, _ in kept], [(max(0, start - first), end - first) for _, (start, end) in kept]
+    inner = [(index, span) for index, span in zip(encoding.ids, encoding.offsets, strict=True) if span[1] >= first]
+    return [index for index, _ in inner], [(max(0, start - first), end - first) for _, (start, end) in inner]
 
 
 def shown(figure: float | None) -> str:
@@ -139,7 +134,7 @@ def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -
     subwords = continued = unknown = 0
     used: set[int] = set()
     spans: dict[str, set[tuple[int, int]]] = {}
-    wanted = {cut.eojeol for cut in gold}
+    with_morphemes = {cut.eojeol for cut in gold}
     ordered = list(eojeols)
     for begin in range(0, len(ordered), 10_000):
         batch = ordered[begin : begin + 10_000]
@@ -150,7 +145,7 @@ def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -
             continued += count * (len(ids) > 1)
             unknown += count * sum(index == unknown_token for index in ids)
             used.update(ids)
-            if eojeol in wanted:
+            if eojeol in with_morphemes:
                 spans[eojeol] = set(places)
     total, size = sum(eojeols.values()), tokenizer.get_vocab_size()
     return {
@@ -168,17 +163,16 @@ def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -
 
 
 def _boundary_scores(starts: dict[str, set[int]], gold: Counter[_Cut]) -> dict[str, float]:
-    """Return precision, recall and F1 of token starts inside words against the morpheme boundaries there."""
-    right = given = true = 0
+    right = predicted = true = 0
     for cut, count in gold.items():
-        found = starts[cut.eojeol] & _inner_places(cut.eojeol)
-        right += count * len(found.intersection(cut.boundaries))
-        given += count * len(found)
+        boundaries = starts[cut.eojeol] & _inner_places(cut.eojeol)
+        right += count * len(boundaries.intersection(cut.boundaries))
+        predicted += count * len(boundaries)
         true += count * len(cut.boundaries)
     return {
-        "morpheme_boundary_precision": right / given if given else 0.0,
+        "morpheme_boundary_precision": right / predicted if predicted else 0.0,
         "morpheme_boundary_recall": right / true if true else 0.0,
-        "morpheme_boundary_f1": 2 * right / (given + true) if given + true else 0.0,
+        "morpheme_boundary_f1": 2 * right / (predicted + true) if predicted + true else 0.0,
     }
 
 
@@ -187,7 +181,6 @@ def _coverage(
     gold: Counter[_Cut],
     morphemes: Callable[[_Cut], tuple[tuple[int, int], ...]],
 ) -> float:
-    """Return the share of some morphemes that are exactly one token; 0.0 when there are none."""
     there = sum(count * len(morphemes(cut)) for cut, count in gold.items())
     whole = sum(count * sum(one in spans[cut.eojeol] for one in morphemes(cut)) for cut, count in gold.items())
     return whole / there if there else 0.0
@@ -208,11 +201,11 @@ def _gold_cuts(lines: Iterator[list[str]], step: int) -> Counter[_Cut]:
     )
     cuts: Counter[_Cut] = Counter()
     for passage in islice(passages, 0, None, step):
-        found = {span.start: span for span in morpheme_spans(" ".join(passage))}
+        by_start = {span.start: span for span in morpheme_spans(" ".join(passage))}
         begin = 0
         for eojeol in passage:
             inside = _inner_places(eojeol)
-            mine = [found[begin + place] for place in range(len(eojeol)) if begin + place in found]
+            mine = [by_start[begin + place] for place in range(len(eojeol)) if begin + place in by_start]
             josa, endings = (
                 tuple((span.start - begin, span.end - begin) for span in mine if span.tag.startswith(kind))
                 for kind in ("J", "E")

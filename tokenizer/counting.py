@@ -1,7 +1,6 @@
 """The sample of a corpus as counts of pieces on the disk: read, split into words, each distinct word cut once.
 
-    corpus ─► sample ─► words-*.parquet ─► pieces-*.parquet
-              (documents)  one a part of the corpus   one a partition of the words
+    corpus ─► sample ─► words-*.parquet (one a part of the corpus) ─► pieces-*.parquet (one a partition of the words)
 
 A killed run continues with the files that are missing, and no process holds more than a part of the counts.
 """
@@ -44,7 +43,7 @@ PARTITION_BYTES, MOST_PARTITIONS = 8_000_000, 256
 
 @dataclass(frozen=True)
 class Counted:
-    """What is in a sample."""
+    """Counts of a sample's pieces and characters, and its held-out texts."""
 
     pieces: Counts
     """Marked pieces of words, and how often each occurs."""
@@ -62,7 +61,6 @@ def count_corpus(settings: TokenizerSettings, corpus: str | Path, work: Path) ->
     """Return the counts of a sample of a corpus.
 
     Args:
-        settings: what to count.
         corpus: a finished corpus folder, a file (see `corpus_pieces`), or a glob of such.
         work: folder for the counts; what a killed run with the same settings and corpus left there is used.
 
@@ -135,10 +133,7 @@ def refuse_other_encodings(path: str, lines: int, broken: int) -> None:
 
 
 def _content_hash(pieces: list[Piece]) -> str | None:
-    """Return a hash of what the pieces hold, or None when there is a remote file whose version its store does not say.
-
-    Names of files count, as documents of text files are drawn by them; folders do not.
-    """
+    """Return a hash of the pieces' content and file names; None where a remote store does not tell a file's version."""
     paths = list(dict.fromkeys(piece.path for piece in pieces))
     if any((is_remote(path) or path.startswith(HUB)) and file_version(path).facts is None for path in paths):
         return None
@@ -154,11 +149,10 @@ class CutTask(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return what messages call the task."""
         return f"part {self.partition} of the words"
 
     def file(self, folder: Path) -> Path:
-        """Return the file of its counts."""
+        """Return the file of the partition's counts."""
         return folder / f"pieces-{self.partition:05d}.parquet"
 
 
@@ -172,7 +166,6 @@ class CutWork:
     pretokenizer: str
 
     def __call__(self, task: CutTask) -> None:
-        """Cut every word of the partition once."""
         once_file(task.file(self.folder), partial(self._cut, task))
 
     def _cut(self, task: CutTask, stream: IO[bytes]) -> None:

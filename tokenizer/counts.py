@@ -1,8 +1,4 @@
-"""Counts on the disk: written in partitions by hash, read back a partition at a time, so that memory stays bounded.
-
-Every file of a set has the same number of partitions, and a key is in the partition of its hash, so the sum of a key's
-counts over all files needs one partition of each.
-"""
+"""Counts on the disk, in the same partitions by hash in every file: a key's sum needs one partition of each."""
 
 from __future__ import annotations
 
@@ -39,14 +35,7 @@ class Counts:
 
 
 def write_counts(stream: IO[bytes], counts: Mapping[str, int], partitions: int, facts: Mapping[str, Any]) -> None:
-    """Write counts and some facts about them: a row group for each partition.
-
-    Args:
-        stream: of the file.
-        counts: key → count; keys hold no lone surrogate.
-        partitions: number of partitions, at least 1.
-        facts: what JSON can hold.
-    """
+    """Write counts, whose keys hold no lone surrogate, and facts about them: a row group for each partition."""
     keys: list[list[str]] = [[] for _ in range(partitions)]
     for key in counts:
         keys[xxhash.xxh3_64_intdigest(key.encode()) % partitions].append(key)

@@ -33,13 +33,7 @@ def sample(texts: Sequence[str]) -> list[str]:
 
 
 def unread_share(pieces: Pieces, unknown: Collection[int], texts: Iterable[str]) -> float:
-    """Return the share, 0 to 1, of the characters that are no space which no known token stands for.
-
-    Args:
-        pieces: the tokenizer.
-        unknown: ids of unknown tokens.
-        texts: to read.
-    """
+    """Return the share, 0 to 1, of the characters that are no space which no known token stands for."""
     words = Counter(chain.from_iterable(text.split() for text in texts))
     ordered = list(words)
     total = unread = 0
@@ -80,9 +74,7 @@ def check_tokenizer(tokenizer: Tokenizer, texts: Sequence[str], name: str, of: s
 
 
 def fitting_count(texts: Iterable[str]) -> int:
-    """Return the highest `min_character_count` by which at most `TOLD` of the characters would be in words with a
-    rarer character, if a vocabulary were trained on these texts.
-    """
+    """Return the highest `min_character_count` with at most `TOLD` of the characters in words with a rarer one."""
     words = Counter(chain.from_iterable(text.split() for text in texts))
     characters: Counter[str] = Counter()
     for word, count in words.items():
@@ -100,17 +92,7 @@ def fitting_count(texts: Iterable[str]) -> int:
 
 
 def check_share(share: float, name: str, of: str, remedy: str) -> None:
-    """Refuse a tokenizer that cannot read more than `REFUSED` of a text; tell of one that cannot read `TOLD`.
-
-    Args:
-        share: see `unread_share`.
-        name: what the tokenizer is called in messages.
-        of: what the text is called.
-        remedy: what to do about characters that it should have.
-
-    Raises:
-        UserError: it is refused.
-    """
+    """Raise UserError where more than `REFUSED` of a text cannot be read; warn where more than `TOLD` cannot."""
     if share > REFUSED:
         raise UserError(
             f"{name} cannot read {share:.0%} of the characters of {of}: they become the unknown token, or nothing",

@@ -46,11 +46,6 @@ TASKS = 16
 def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: Path) -> dict[str, Any]:
     """Encode a finished corpus folder into the token folder `out` and return the counts.
 
-    Args:
-        corpus: folder with shards/shard-*.parquet.
-        tokenizer: folder with tokenizer.json (WordPiece, BERT's pre-tokenizer).
-        out: an existing folder, which may hold what a killed run with the same inputs left.
-
     Raises:
         UserError: the corpus has no shard or no token, the tokenizer is none that this stage can be exact for or
             cannot read the text (`tokenizer.coverage`), or there is no Ray cluster at the address.
@@ -122,7 +117,7 @@ def _far_apart(tasks: list[_Task], workers: int) -> list[_Task]:
 
 @lru_cache(maxsize=1)
 def _encoder(tokenizer: Path) -> Encoder:
-    """Return this process's encoder, whose tables stay warm from task to task."""
+    """Cached: its tables stay warm from task to task."""
     return Encoder(load_tokenizer(tokenizer), tokenizer)
 
 
@@ -178,7 +173,6 @@ def _encode_task(task: _Task, tokenizer: Path, out: Path, shard_tokens: int) -> 
 
 
 def _some_text(tasks: list[_Task]) -> list[str]:
-    """Return sentences from the beginnings of tasks that are spread over the corpus."""
     texts: list[str] = []
     for task in tasks[:: -(-len(tasks) // TASKS)]:
         for documents in islice(_read(task), 1):
@@ -202,7 +196,6 @@ def _cut(batch: Batch, room: int) -> tuple[Batch, Batch]:
 
 
 def _join(batches: list[Batch]) -> Batch:
-    """Return several batches as one."""
     before = np.concatenate(([0], np.cumsum([len(batch.tokens_T) for batch in batches])))
     joined = []
     for kind in (1, 2):

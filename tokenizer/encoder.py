@@ -63,27 +63,19 @@ class _Growing:
 
 
 class _Known(threading.local):
-    """What one thread knows: its table of units, and their ids.
-
-    Args:
-        cut_plain: see `UnitTable`; an added token may hold punctuation.
-        sep: id after each document.
-        dtype: of ids.
-    """
+    """One thread's table of units and their ids; not `cut_plain` where an added token may hold punctuation."""
 
     def __init__(self, cut_plain: bool, sep: int, dtype: np.dtype) -> None:
         self._first = cut_plain, sep, dtype
         self.begin()
 
     def begin(self) -> None:
-        """Forget all units."""
         cut_plain, sep, dtype = self._first
         self.table = UnitTable(cut_plain)
         self.ids = _Growing(np.array([sep], dtype))
         self.spans = _Growing(np.array([[0, 1]], np.int64))
 
     def append(self, ids_T: np.ndarray, spans_R2: np.ndarray) -> None:
-        """Note the ids of the units that the table has beyond those noted so far."""
         self.spans.append(spans_R2 + self.ids.used)
         self.ids.append(ids_T)
 
@@ -92,10 +84,6 @@ class Encoder:
     """Turns documents (lists of sentences) into ids through a table of units that grows as it goes.
 
     Threads may share an encoder: each has a table of its own.
-
-    Args:
-        tokenizer: from `load_tokenizer`.
-        folder: where it came from, for messages.
 
     Raises:
         UserError: the tokenizer is not WordPiece with BERT's pre-tokenizer, lacks a special token, or has gaps between
@@ -156,26 +144,20 @@ class Encoder:
         return WordPieceTrie(vocabulary, self._model["continuing_subword_prefix"], vocabulary[unk], longest)
 
     def _ids(self, text_B: np.ndarray, ends: np.ndarray, plain_R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ids of units, each normalised, split and encoded by itself ("pre-tokenised" input).
-
-        Where the normalizer leaves plain words as they are, these go straight to WordPiece.
-
-        Returns:
-            the ids, (T,), of the units in any order; where each unit's start and end in them, (R, 2).
-        """
+        """Return the ids (T,) of units in any order, each encoded by itself, and start and end (R, 2) of each."""
         lengths_R = np.zeros(len(plain_R), np.int64)
         order, flats = np.arange(len(plain_R)), []
-        rest = order
+        not_plain = order
         if self._trie:
             ids_T, lengths_R = self._trie.encode(text_B, ends, plain_R)
             flats.append(ids_T.astype(self.dtype))
-            rest = np.flatnonzero(~plain_R)
-            order = np.concatenate((np.flatnonzero(plain_R), rest))
+            not_plain = np.flatnonzero(~plain_R)
+            order = np.concatenate((np.flatnonzero(plain_R), not_plain))
         text = text_B.tobytes()
-        groups = [rest[start : start + FILL_GROUP] for start in range(0, len(rest), FILL_GROUP)]
+        groups = [not_plain[start : start + FILL_GROUP] for start in range(0, len(not_plain), FILL_GROUP)]
         texts = [[text[ends[row] : ends[row + 1]].decode() for row in group.tolist()] for group in groups]
-        found = self.tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
-        for group, encoding in zip(groups, found, strict=True):
+        encodings = self.tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
+        for group, encoding in zip(groups, encodings, strict=True):
             lengths_R[group] = np.bincount(np.array(encoding.word_ids, np.int64), minlength=len(group))
             flats.append(np.array(encoding.ids, self.dtype))
         ends_R = np.empty(len(plain_R), np.int64)
@@ -209,13 +191,7 @@ def _buffers(documents: pa.ListArray) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 def _drop_empty(tokens_T: np.ndarray, sentence_starts: np.ndarray, separators: np.ndarray) -> Batch:
-    """Return the batch without empty sentences and documents.
-
-    Args:
-        tokens_T: all ids.
-        sentence_starts: where each sentence starts; an empty one starts where the next, or its document's [SEP], does.
-        separators: where each document's [SEP] stands.
-    """
+    """Return the batch without empty sentences (those that start where the next, or [SEP], does) and documents."""
     document_starts = np.concatenate(([0], separators[:-1] + 1)) if len(separators) else separators
     empty = separators[document_starts == separators]
     sentences = sentence_starts[separators[np.searchsorted(separators, sentence_starts)] != sentence_starts]

@@ -34,9 +34,7 @@ def continue_tokenizer(settings: TokenizerSettings, corpus: str | Path, out: Pat
     """Write the tokenizer of `settings.base` into `out`, with entries learnt from the corpus up to the size asked for.
 
     Args:
-        settings: with a base.
         corpus: text to learn entries from; not read where the base has the size.
-        out: an existing folder, empty or with what a killed run left.
 
     Raises:
         UserError: as `extend_tokenizer`; or the size asked for is below that of the base.
@@ -69,11 +67,8 @@ def extend_tokenizer(
     """Write the tokenizer of `folder` with more entries into `out`, and return how many came from where.
 
     Args:
-        folder: any WordPiece tokenizer in the form of transformers.
-        out: an existing folder, empty or with what a killed run left.
         words: entries to add, first of all; one that begins with ## continues a word.
         corpus: text to learn further entries from, until the vocabulary has `settings.vocab_size` entries.
-        settings: how to learn them.
 
     Raises:
         UserError: the tokenizer is no WordPiece, a word is cut by its normalizer or pre-tokenizer, the size asked for
@@ -131,14 +126,7 @@ def extend_tokenizer(
 
 
 def stated(settings: TokenizerSettings, folder: str | Path, size: int, learns: bool) -> dict[str, Any]:
-    """Return the settings that an extended tokenizer is made by; all others are those of its base.
-
-    Args:
-        settings: how entries are learnt.
-        folder: the base.
-        size: entries in all.
-        learns: whether entries are learnt from a corpus.
-    """
+    """Return the settings that an extended tokenizer is made by; all others are those of its base."""
     learning = ("pretokenizer", "min_character_count", "min_pair_count", "sample_mb", "seed")
     values = dump_settings(settings)
     return {
@@ -159,7 +147,6 @@ def _refuse_other_words(parts: dict[str, Any], folder: str | Path) -> None:
 
 
 def _origin(folder: str | Path, counted: Counted | None) -> str:
-    """Return a sentence on what a tokenizer was made of."""
     corpus = f" Corpus: `{counted.corpus or 'of a version nobody knows'}`." if counted else ""
     return f"It continues from `{_named(folder)}`, all of whose ids it keeps.{corpus}"
 
@@ -170,7 +157,6 @@ def _named(folder: str | Path) -> str:
 
 
 def _write(tokenizer: Tokenizer, folder: str | Path, out: Path) -> None:
-    """Write a tokenizer and what stood beside the one it comes from."""
     for name in KEPT_FILES:
         if (Path(folder) / name).is_file():
             shutil.copyfile(Path(folder) / name, out / name)
@@ -181,11 +167,7 @@ def _write(tokenizer: Tokenizer, folder: str | Path, out: Path) -> None:
 
 
 def _whole(base: Tokenizer, word: str, folder: str | Path) -> str:
-    """Return a word as WordPiece would see it.
-
-    Raises:
-        UserError: it would see more than one, or none.
-    """
+    """Return a word as WordPiece would see it; UserError where it would see more than one, or none."""
     word = normalize("NFC", word)  # as corpora are; of decomposed Hangul, a base without NFC would take each letter
     prefix, text = (CONTINUATION, word[len(CONTINUATION) :]) if word.startswith(CONTINUATION) else ("", word)
     normalized = base.normalizer.normalize_str(text) if base.normalizer else text
@@ -202,7 +184,6 @@ def _whole(base: Tokenizer, word: str, folder: str | Path) -> str:
 
 
 def _learn(counted: Counted, known: set[str], room: int, settings: TokenizerSettings) -> list[str]:
-    """Return `room` entries that are not known, in the order in which they are learnt from a corpus."""
     alphabet = covered(counted, settings)
     forms = {form for character in alphabet for form in (character, CONTINUATION + character)} - known
     if len(forms) > room:
@@ -214,11 +195,11 @@ def _learn(counted: Counted, known: set[str], room: int, settings: TokenizerSett
         )
     size = max(len(known) + room, 2 * len(alphabet))
     while True:
-        found = learn_entries(counted.pieces, alphabet, size, settings.min_pair_count, settings.seed)
-        new = [entry for entry in found if entry not in known]
+        learnt = learn_entries(counted.pieces, alphabet, size, settings.min_pair_count, settings.seed)
+        new = [entry for entry in learnt if entry not in known]
         if len(new) >= room:
             return new[:room]
-        if len(found) < size:
+        if len(learnt) < size:
             reachable = len(known) + len(new)
             raise UserError(
                 f"the corpus is too small for a vocabulary of {settings.vocab_size}: it reaches {reachable} entries",

@@ -22,11 +22,7 @@ OFFSETS = r'-F "%ps %pe %f[0]\n" -U "%ps %pe %f[0]\n" -E ""'
 
 @cache
 def _tagger(output: str) -> Any:
-    """Return this process's tagger with an output format (it cannot be sent to another process).
-
-    Raises:
-        UserError: its dictionary is missing or another package's.
-    """
+    """Return this process's tagger, which cannot be pickled; UserError where its dictionary is missing or another's."""
     from mecab_ko import Tagger
 
     try:
@@ -41,11 +37,7 @@ def _tagger(output: str) -> Any:
 
 @cache
 def _kiwi() -> Any:
-    """Return this process's kiwi.
-
-    Raises:
-        UserError: it is not installed.
-    """
+    """Return this process's kiwi; UserError where it is not installed."""
     try:
         from kiwipiepy import Kiwi
     except ImportError:
@@ -68,9 +60,6 @@ def whole_word(word: str) -> list[str]:
 
 def morphemes(word: str) -> list[str]:
     """Return the surfaces of a word's morphemes, segmented out of context; joined, they give back the word.
-
-    Args:
-        word: a string without whitespace.
 
     >>> morphemes("연구자이다")
     ['연구자', '이', '다']

@@ -24,21 +24,16 @@ COLUMNS = 2
 
 
 def draw_comparison(rows: list[dict[str, Any]], to: Path | OutputFile) -> None:
-    """Draw the rows of `compare`; the same rows give the same bytes.
-
-    Args:
-        rows: one for each tokenizer, at least one.
-        to: the file; its folder is made when it is not there.
-    """
+    """Draw the rows of `compare`; the same rows give the same bytes."""
     names = _short_names([row["tokenizer"] for row in rows])
     lines = -(-len(FIGURES) // COLUMNS)
     figure = new_figure(9, lines * (0.8 + 0.28 * len(rows)), dpi=130, layout="constrained")
     axes = figure.subplots(lines, COLUMNS).flatten()
     for axis, (name, meaning) in zip(axes, FIGURES.items(), strict=True):
-        found = [row[name] for row in rows]
-        values = [value or 0.0 for value in found]
+        figures = [row[name] for row in rows]
+        values = [value or 0.0 for value in figures]
         bars = axis.barh(range(len(rows)), values, color=COLOUR, height=0.65)
-        texts = ["text too short" if value is None else f"{value:.4g}" for value in found]
+        texts = ["text too short" if value is None else f"{value:.4g}" for value in figures]
         axis.bar_label(bars, texts, padding=3, fontsize=8, color=GREY)
         axis.set_yticks(range(len(rows)), names, fontsize=8)
         axis.invert_yaxis()
@@ -50,7 +45,6 @@ def draw_comparison(rows: list[dict[str, Any]], to: Path | OutputFile) -> None:
 
 
 def _short_names(folders: list[str]) -> list[str]:
-    """Return as few of the last parts of each folder's path as tell all of them apart."""
     parts = [Path(folder).parts for folder in folders]
     longest = max(map(len, parts))
     for count in range(1, longest + 1):

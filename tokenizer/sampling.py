@@ -14,10 +14,6 @@ def source_shares(sizes: Mapping[str, int], budget: float) -> dict[str, float]:
     Filled like water: no source gives more than a common level, and a source below the level is taken whole, so
     small sources are never thinned for the sake of a large one.
 
-    Args:
-        sizes: bytes of each source.
-        budget: bytes wanted; more than there is takes everything.
-
     >>> source_shares({"news": 900, "talk": 100}, budget=400)
     {'news': 0.3333333333333333, 'talk': 1.0}
     """

@@ -29,7 +29,6 @@ def build_tokenizer(vocabulary: list[str], special: str, user_tokens: Sequence[s
     Args:
         vocabulary: entries in the order of their ids, special and user tokens included.
         special: preset of `SPECIAL_TOKENS`; "bert" gives a second sentence token type 1, "roberta" 0.
-        user_tokens: entries that are never cut.
     """
     ids = {token: index for index, token in enumerate(vocabulary)}
     built = Tokenizer(
@@ -46,13 +45,7 @@ def build_tokenizer(vocabulary: list[str], special: str, user_tokens: Sequence[s
 
 
 def frame(built: Tokenizer, special: str, user_tokens: Sequence[str] = ()) -> Tokenizer:
-    """Return a tokenizer with the project's normalizer, special tokens and what stands around a text, set in place.
-
-    Args:
-        built: its model holds the special and user tokens.
-        special: as in `build_tokenizer`.
-        user_tokens: as in `build_tokenizer`.
-    """
+    """Return a tokenizer with the project's normalizer, special tokens and what stands around a text, set in place."""
     built.normalizer = normalizer()
     ids = built.get_vocab()
     second = 1 if special == "bert" else 0
@@ -68,13 +61,7 @@ def frame(built: Tokenizer, special: str, user_tokens: Sequence[str] = ()) -> To
 
 
 def save_tokenizer(built: Tokenizer, special: str, max_length: int, out: Path) -> None:
-    """Write tokenizer.json, tokenizer_config.json, special_tokens_map.json and vocab.txt into `out`.
-
-    Args:
-        built: from `build_tokenizer` or `frame`.
-        special: preset of `SPECIAL_TOKENS`.
-        max_length: longest input in tokens that the configuration states.
-    """
+    """Write tokenizer.json, tokenizer_config.json (`max_length`: tokens), special_tokens_map.json and vocab.txt."""
     roles = {f"{role}_token": token for role, token in _ROLES.items()}
     inputs = ["input_ids", "token_type_ids", "attention_mask"] if special == "bert" else ["input_ids", "attention_mask"]
     config: dict[str, Any] = {
@@ -120,7 +107,6 @@ def read_tokenizer(folder: str | Path, changed: bool = False) -> Tokenizer:
     """Return the tokenizer of a folder as it is saved there: in tokenizer.json, or as BERT's vocab.txt.
 
     Args:
-        folder: of a tokenizer or model.
         changed: its files may differ from its manifest.
 
     Raises:
@@ -191,8 +177,8 @@ def special_ids(loaded: Tokenizer, folder: str | Path) -> dict[str, int]:
     Raises:
         UserError: the vocabulary lacks one of them.
     """
-    found = {role: loaded.token_to_id(token) for role, token in _ROLES.items()}
-    ids = {role: index for role, index in found.items() if index is not None}
+    by_role = {role: loaded.token_to_id(token) for role, token in _ROLES.items()}
+    ids = {role: index for role, index in by_role.items() if index is not None}
     lacking = [token for role, token in _ROLES.items() if role not in ids]
     if lacking:
         raise UserError(

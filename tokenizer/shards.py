@@ -52,7 +52,6 @@ def write_shard(
     Args:
         tokens_T: ids, already in the dtype of the folder (see `token_dtype`).
         documents: offsets in tokens, ascending from 0 to T (number of documents + 1 of them).
-        sentences: likewise for sentences.
         prefix: put before the file names while the shard's final number is not known.
 
     Raises:
@@ -80,13 +79,7 @@ def write_meta(
     shards: Sequence[Mapping[str, int]],
     unk: int,
 ) -> dict[str, Any]:
-    """Write tokens.json, which makes the folder readable, and return its contents.
-
-    Args:
-        special_ids: id of each of `SPECIAL_NAMES`.
-        shards: what `write_shard` returned, in order.
-        unk: number of [UNK] ids over all shards.
-    """
+    """Write tokens.json, which makes the folder readable, and return its contents; `unk`: [UNK] ids over all shards."""
     meta = {
         "dtype": token_dtype(vocab_size).name,
         "vocab_size": vocab_size,
@@ -146,9 +139,9 @@ class TokenShards:
         expected = shard["tokens"] * self.dtype.itemsize
         size = path.stat().st_size if path.is_file() else None
         if size != expected:
-            found = "is gone" if size is None else f"has {size} bytes"
+            state = "is gone" if size is None else f"has {size} bytes"
             raise DamagedError(
-                f"{path} {found}", f"tokens.json says {expected} bytes", "delete the folder, encode again"
+                f"{path} {state}", f"tokens.json says {expected} bytes", "delete the folder, encode again"
             )
 
     def tokens(self, index: int) -> np.ndarray:
@@ -164,11 +157,7 @@ class TokenShards:
         return self._offsets(index, 2, "sentences")
 
     def check_ids(self) -> None:
-        """Read all ids and refuse those that the vocabulary lacks: a table looked up by them would be left.
-
-        Raises:
-            HunminError: a shard holds one.
-        """
+        """Raise HunminError for an id that the vocabulary lacks: a table looked up by it would be left."""
         for index in range(len(self.shards)):
             ids_T = self.tokens(index)
             if len(ids_T) and (largest := int(ids_T.max())) >= self.vocab_size:

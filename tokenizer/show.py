@@ -24,10 +24,6 @@ def show(dirs: Sequence[str | Path], sentence: str = EXAMPLE) -> list[dict[str, 
     "words" is a list of the pieces of each eojeol; "line" joins pieces with blanks and eojeol with " / ", as the
     paper prints them.
 
-    Args:
-        dirs: tokenizer folders, run folders, or names on the hub.
-        sentence: any text; NFC is applied first.
-
     Raises:
         UserError: a folder holds no tokenizer.
     """
@@ -44,7 +40,6 @@ def _row(name: str, words: list[list[str]]) -> dict[str, Any]:
 
 
 def _morphemes(eojeols: list[str]) -> list[list[str]]:
-    """Return the morphemes of each eojeol, segmented in the sentence."""
     text = " ".join(eojeols)
     spans = morpheme_spans(text)
     words, begin = [], 0

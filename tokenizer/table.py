@@ -31,11 +31,7 @@ _HALF, _KEY_BITS, _ONE = np.uint64(32), np.uint64(36), np.uint64(1)
 
 
 class UnitTable:
-    """Units seen so far; rows are numbered in the order of their first sight.
-
-    Args:
-        cut_plain: cut plain eojeol into words; without it every eojeol is one unit.
-    """
+    """Units seen so far, rows in the order of first sight; without `cut_plain` every eojeol is one unit."""
 
     def __init__(self, cut_plain: bool = True) -> None:
         self._cut_plain = cut_plain
@@ -92,7 +88,6 @@ def _is_blank(byte):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, inline="always")
 def _is_mark(byte):  # type: ignore[no-untyped-def]
-    """Return whether a printable ASCII byte is punctuation."""
     return byte < 0x30 or 0x39 < byte < 0x41 or 0x5A < byte < 0x61 or 0x7A < byte < 0x80
 
 
@@ -158,7 +153,6 @@ def _key(data, start, end):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, inline="always")
 def _home(first, second, mask):  # type: ignore[no-untyped-def]
-    """Return the slot at which a key is looked for first."""
     value = (first ^ (second * _FNV_PRIME)) * _MIX
     value = (value ^ (value >> _HALF)) * _MIX
     return (value >> np.uint64(20)) & mask
@@ -204,24 +198,20 @@ def _look_up(  # type: ignore[no-untyped-def]
         most = starts[last] - starts[first] + last - first
         if most > len(keys_U2):
             keys_U2, places_U2 = np.empty((most, 2), np.uint64), np.empty((most, 2), np.int64)
-        found = _scan(
+        unit_count = _scan(
             data, sentences, documents, first, last, cut_plain, keys_U2, places_U2, count, sentence_units, end_units
         )
         slots, texts, text_ends, rows = _find(
-            data, keys_U2[:found], places_U2[:found], rows_W[count:], slots, texts, text_ends, rows
+            data, keys_U2[:unit_count], places_U2[:unit_count], rows_W[count:], slots, texts, text_ends, rows
         )
-        count += found
+        count += unit_count
         first = last
     return count, slots, texts, text_ends, rows
 
 
 @njit(cache=True, nogil=True)
 def _scan(data, sentences, documents, first, last, cut_plain, keys_U2, places_U2, before, sentence_units, end_units):  # type: ignore[no-untyped-def]
-    """Cut documents into units and return how many; write their keys, byte offsets, and the units where things start.
-
-    Args:
-        before: units before these documents.
-    """
+    """Cut documents into units behind the `before` so far and return how many; write keys, byte offsets and starts."""
     count = 0
     for document in range(first, last):
         for sentence in range(documents[document], documents[document + 1]):
@@ -275,9 +265,9 @@ def _find(data, keys_U2, places_U2, rows_U, slots, texts, text_ends, rows):  # t
         start, end = places_U2[unit, 0], places_U2[unit, 1]
         slot, row = homes[unit], np.int64(-1)
         while slots[2 * slot + _ONE] != 0:
-            held = slots[2 * slot + _ONE]
-            if held & _KEY_MASK == second and slots[2 * slot] == first:
-                candidate = np.int64(held >> _KEY_BITS)
+            packed = slots[2 * slot + _ONE]
+            if packed & _KEY_MASK == second and slots[2 * slot] == first:
+                candidate = np.int64(packed >> _KEY_BITS)
                 begin = text_ends[candidate - 1] if end - start > _INLINE else np.int64(0)
                 if end - start <= _INLINE or (
                     text_ends[candidate] - begin == end - start and _same_bytes(data, start, end, texts, begin)
@@ -308,12 +298,7 @@ def _find(data, keys_U2, places_U2, rows_U, slots, texts, text_ends, rows):  # t
 
 @njit(cache=True, nogil=True)
 def gather(rows_W: np.ndarray, spans_R2: np.ndarray, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the units' ids one after the other, (T,), and the (W + 1,) offsets of the units in them.
-
-    Args:
-        rows_W: table rows.
-        spans_R2: start and end of the rows' ids in `flat`.
-    """
+    """Return the units' ids one after the other, (T,), and the (W + 1,) offsets of the units in them."""
     ends = np.empty(len(rows_W) + 1, np.int64)
     ends[0] = 0
     for unit in range(len(rows_W)):

@@ -1,7 +1,4 @@
-"""The tokenizer stage: a morpheme-aware WordPiece vocabulary of exactly the size asked for (KLUE paper, section 4.1).
-
-corpus ─► counts of pieces ─► trainer ─► vocabulary ─► folder with a card
-"""
+"""The tokenizer stage: a morpheme-aware WordPiece vocabulary of exactly the given size (KLUE paper, section 4.1)."""
 
 from __future__ import annotations
 
@@ -27,7 +24,6 @@ def train_tokenizer(settings: TokenizerSettings, corpus: str | Path, out: Path) 
     """Train a tokenizer on a corpus, write its folder into `out`, and return the counts.
 
     Args:
-        settings: what to train.
         corpus: a finished corpus folder, a file in one of the corpus's formats or of a document a line, or a glob.
         out: an existing folder, empty or with what a killed run left: what that one counted is not counted again.
 

@@ -25,9 +25,7 @@ class WordPieceTrie:
     """A WordPiece model's entries, for words of Hangul syllables and printable ASCII.
 
     Args:
-        vocabulary: entry → id.
         prefix: what marks entries that continue a word, "##".
-        unk: id of a word that its entries do not cover.
         longest: most characters of a word; a longer one is unknown.
     """
 
@@ -48,7 +46,6 @@ class WordPieceTrie:
         Args:
             text_B: UTF-8 of the words, of one- and three-byte characters.
             ends: (R + 1,) offsets of the words.
-            wanted_R: which words; the others have no id.
         """
         return _encode(
             text_B, ends, wanted_R, self._keys_S, self._nodes_S, self._ids_N, np.int32(self._unk), self._longest
@@ -115,7 +112,7 @@ def _encode(text_B, ends, wanted_R, keys_S, nodes_S, ids_N, unk, longest):  # ty
             characters += (text_B[at] & 0xC0) != 0x80
         covered = characters <= longest
         while covered and start < end:
-            found, reached = np.int32(_NONE), start
+            entry, reached = np.int32(_NONE), start
             node, at = root, start
             while at < end:
                 code, width = _code(text_B, at)
@@ -125,10 +122,10 @@ def _encode(text_B, ends, wanted_R, keys_S, nodes_S, ids_N, unk, longest):  # ty
                 node = nodes_S[slot]
                 at += width
                 if ids_N[node] != _NONE:
-                    found, reached = ids_N[node], at
-            covered = found != _NONE
+                    entry, reached = ids_N[node], at
+            covered = entry != _NONE
             if covered:
-                ids_T[used] = found
+                ids_T[used] = entry
                 used += 1
                 start, root = reached, _CONTINUED
         if not covered:

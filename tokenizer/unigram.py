@@ -23,10 +23,6 @@ def train_unigram(
 
     Args:
         words: whole words and how often each occurs, in parts that have no word in common.
-        special: special tokens in the order of their ids, [UNK] among them.
-        alphabet: characters to cover.
-        size: entries wanted, special tokens included.
-        work: existing folder for the words while they are read.
 
     Raises:
         UserError: sentencepiece is not installed, the words do not yield that many entries, or a piece is a user

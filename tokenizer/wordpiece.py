@@ -35,14 +35,6 @@ def train_vocabulary(
 ) -> list[str]:
     """Return entries that with `taken` are `size`: both forms of all characters, then the merges in the order learnt.
 
-    Args:
-        pieces: as for `learn_entries`.
-        alphabet: characters to cover, sorted; pieces with another are left out.
-        size: entries of the whole vocabulary.
-        min_pair_count: a pair that stands side by side less often is not merged.
-        seed: of the rounding when counts must be scaled down.
-        taken: entries that there are already (special tokens, slots, user tokens).
-
     Raises:
         UserError: the alphabet alone is larger than the room, or the pieces yield fewer entries than that.
     """
@@ -76,7 +68,6 @@ def learn_entries(
         pieces: marked morphemes or words (## in front of what continues a word) and how often each occurs, in parts
             that have no piece in common; gone through twice.
         alphabet: characters to cover, sorted; pieces with another are left out.
-        size: entries wanted.
         min_pair_count: a pair that stands side by side less often is not merged.
         seed: of the rounding when counts must be scaled down.
     """
@@ -102,8 +93,8 @@ def _to_symbols(piece: str, numbers: Mapping[str, int]) -> str | None:
     """Return a piece as symbols (even: first form, odd: continuing form), or None if a character is not covered."""
     continuing = piece.startswith(CONTINUATION)
     text = piece.removeprefix(CONTINUATION)
-    found = [numbers.get(character) for character in text]
-    codes = [SYMBOLS_FROM + 2 * n + (continuing or place > 0) for place, n in enumerate(found) if n is not None]
+    indices = [numbers.get(character) for character in text]
+    codes = [SYMBOLS_FROM + 2 * n + (continuing or place > 0) for place, n in enumerate(indices) if n is not None]
     return "".join(map(chr, codes)) if len(codes) == len(text) else None
 
 

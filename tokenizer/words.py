@@ -45,7 +45,6 @@ class Piece(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return what messages call the piece."""
         place = "row group" if self.is_shard else "byte"
         return self.path if self.end is None else f"{self.path} from {place} {self.start}"
 
@@ -158,10 +157,10 @@ def _documents(piece: Piece, seen: Seen) -> Iterator[tuple[str, str, list[str]]]
         return
     file = os.path.basename(piece.path)  # noqa: PTH119 - also for URLs
     if is_formatted(piece.path):
-        for number, found in enumerate(formatted_texts(piece.path)):
+        for number, document in enumerate(formatted_texts(piece.path)):
             seen.lines += 1
-            if found is not None:
-                yield piece.path, f"{file}:{number}", [found]
+            if document is not None:
+                yield piece.path, f"{file}:{number}", [document]
         return
     for offset, line in _lines(piece):
         text, whole = decode_line(line)
@@ -176,11 +175,8 @@ def count_words(
     """Yield how often each word occurs in the sampled documents of a piece, in as many parts as memory asks for.
 
     Args:
-        piece: what to read.
-        sample: which documents are trained on.
         split: the words of an eojeol (see `split_words`).
         user_tokens: never cut and never part of a word, so taken out of the text.
-        seen: gets all else that is met.
     """
     apart = re.compile("|".join(map(re.escape, sorted(user_tokens, key=len, reverse=True)))) if user_tokens else None
     eojeols: Counter[str] = Counter()
@@ -213,19 +209,18 @@ class WordsTask(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return what messages call the piece."""
         return self.piece.name
 
     def file(self, folder: Path, part: int) -> Path:
-        """Return the file of a part of its counts."""
+        """Return the file of a part of the piece's counts."""
         return folder / f"words-{self.number:05d}-{part:03d}.parquet"
 
     def mark(self, folder: Path) -> Path:
-        """Return the file that says it is done."""
+        """Return the file that says that the piece is done."""
         return folder / f"words-{self.number:05d}.json"
 
     def held_out(self, folder: Path) -> Path:
-        """Return the file of its held-out texts."""
+        """Return the file of the piece's held-out texts."""
         return folder / f"held-{self.number:05d}.txt"
 
 
@@ -249,7 +244,6 @@ class WordsWork:
     partitions: int
 
     def __call__(self, task: WordsTask) -> tuple[Tally, list[Path]]:
-        """Return what was counted in the piece, and the files of the counts."""
         mark = once_file(task.mark(self.folder), partial(self._count, task))
         parts, tally = json.loads(mark.read_bytes())
         return Tally(*tally), [task.file(self.folder, part) for part in range(parts)]

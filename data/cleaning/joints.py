@@ -24,7 +24,7 @@ def gap(match: Match[str], letters: bool = False) -> str:
 
 
 def tag_gap(match: Match[str]) -> str:
-    """Return the same for a run of tags; two letters are kept apart where one element ends and another begins."""
+    """Return `gap` of a run of tags; two letters are kept apart where one element ends and another begins."""
     tags = match.group()
     return gap(match, tags.startswith("</") and not tags.startswith("</", tags.rfind("<")))
 

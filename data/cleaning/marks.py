@@ -41,7 +41,7 @@ _NAMES_IT = re.compile(
     r"(?:객체|공백|괄호|꺾쇠|낫표|리스트|생성자|기호|브래킷|문자|배열|튜플|함수|메서드|연산자|콜론|쉼표|구문|인수) *\Z"
 )
 """Words after which an empty bracket is shown rather than left over."""
-_GOES_ON = re.compile(r" ?[0-9A-Za-z가-힣]")
+_CONTINUES = re.compile(r" ?[0-9A-Za-z가-힣]")
 _CODE_BEFORE = ("(", "[", "&", "!")
 _CODE_BEHIND = re.compile(r"[()\[\]`]| \( ?\)| ?(?:함수|메서드|=>)")
 _BRACKET_ENDS = (")", "）", "」", "』", "】", "〉", "》", "］", "〕")
@@ -71,7 +71,7 @@ def _without_hashtags(match: re.Match[str]) -> str:
 
 
 def has_bracket_end(text: str) -> bool:
-    """Return whether a text holds the end of a bracket."""
+    """Return whether a text holds the end of a bracket, without which `remove_empty_brackets` has nothing to do."""
     return any(end in text for end in _BRACKET_ENDS)
 
 
@@ -90,6 +90,6 @@ def _without_bracket(match: re.Match[str]) -> str:
         return match[0] if text.startswith(")", end) else gap(match)
     if before.endswith(_CODE_BEFORE) or _CODE_BEHIND.match(text, end):
         return match[0]
-    if before.endswith(" ") and _GOES_ON.match(text, end):
+    if before.endswith(" ") and _CONTINUES.match(text, end):
         return match[0]
     return gap(match) if _HANGS_ON.search(before) else match[0]

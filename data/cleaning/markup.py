@@ -133,7 +133,6 @@ def raised(text: str, way: str, before: str = "0") -> str:
     """Return a number as the characters for an exponent or an index, a decimal exponent as ^1.5, other text unchanged.
 
     Args:
-        text: what is raised or lowered.
         way: "sup" or "sub", in any case.
         before: the character before it: a decimal behind a word is no exponent.
     """
@@ -157,12 +156,12 @@ def _is_written_in_markup(text: str) -> bool:
 
 
 def _without_tags(text: str) -> str:
-    kept: list[str] = []
+    pieces: list[str] = []
     position = 0
     for start, end in _mentions(text):
-        kept += [_strip_tags(text[position:start]), text[start:end]]
+        pieces += [_strip_tags(text[position:start]), text[start:end]]
         position = end
-    return "".join([*kept, _strip_tags(text[position:])]) if kept else _strip_tags(text)
+    return "".join([*pieces, _strip_tags(text[position:])]) if pieces else _strip_tags(text)
 
 
 def _strip_tags(text: str) -> str:
@@ -192,19 +191,16 @@ def _mentions(text: str) -> Iterator[tuple[int, int]]:
         if bare and _BLOCK_NAME.fullmatch(lower) and lower != "br" and _SAID_OF.match(text, match.end()):
             yield match.span()  # no paragraph begins with a particle
             continue
-        goes_on = lower in _IN_SENTENCES or (lower == "img" and not bare)
-        if not goes_on and (lower not in closed or match[0].endswith("/>")):
+        in_sentence = lower in _IN_SENTENCES or (lower == "img" and not bare)
+        if not in_sentence and (lower not in closed or match[0].endswith("/>")):
             marks_up = bare and lower in _STANDS_ALONE and not arguments
             if not marks_up or _SPOKEN.match(text, match.end()):
                 yield match.span()
 
 
 def _remove_hidden(text: str) -> str:
-    """Return `text` without comments, scripts and styles that are closed; an opening without its end stays.
-
-    So does what a text about pages says between the names of two tags.
-    """
-    kept: list[str] = []
+    """Return `text` without closed comments, scripts and styles; those between the names of two tags stay."""
+    pieces: list[str] = []
     position = 0
     opened: re.Match[str] | None = None
     for match in _HIDDEN.finditer(text):
@@ -216,11 +212,11 @@ def _remove_hidden(text: str) -> str:
             if _is_prose(content) and (mark != "-->" or (len(content) > COMMENT_CHARS and "<" not in content)):
                 opened = None
                 continue
-            kept.append(text[position : opened.start()])
+            pieces.append(text[position : opened.start()])
             position, opened = match.end(), None
-            if run_together(kept[-1], text[position : position + 1]):
-                kept.append(" ")
-    return "".join([*kept, text[position:]]) if kept else text
+            if run_together(pieces[-1], text[position : position + 1]):
+                pieces.append(" ")
+    return "".join([*pieces, text[position:]]) if pieces else text
 
 
 def _is_opened_again(opened: re.Match[str], match: re.Match[str]) -> bool:
@@ -232,7 +228,6 @@ def _is_opened_again(opened: re.Match[str], match: re.Match[str]) -> bool:
 
 
 def _is_prose(content: str) -> bool:
-    """Return whether what stands between tags of a script or a style is Korean prose and no code."""
     hangul = len(_SYLLABLE.findall(content))
     return hangul > 4 and hangul > len(_LATIN.findall(content)) and hangul > 10 * len(_CODE.findall(content))
 

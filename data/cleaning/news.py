@@ -115,7 +115,7 @@ def remove_news(text: str, rules: tuple[Rule, ...] = RULES) -> tuple[str, dict[s
     """Return a text without news furniture, and rule → characters it took away; lines left empty go."""
     begun = b"\n" + text.encode("utf-8", "surrogatepass")
     taken: dict[str, int] = {}
-    kept: list[bytes] = []
+    pieces: list[bytes] = []
     done = position = 0
     while (sign := _GATE.search(begun, position)) is not None:
         start = begun.rfind(b"\n", 0, sign.start() + 1) + 1
@@ -125,15 +125,14 @@ def remove_news(text: str, rules: tuple[Rule, ...] = RULES) -> tuple[str, dict[s
         shorter = _clean_line(line, rules, taken)
         if shorter != line:
             # an empty line goes with its end
-            kept += [begun[done : start if shorter else start - 1], shorter.encode("utf-8", "surrogatepass")]
+            pieces += [begun[done : start if shorter else start - 1], shorter.encode("utf-8", "surrogatepass")]
             done = position
-    if not kept:
+    if not pieces:
         return text, taken
-    return b"".join([*kept, begun[done:]]).decode("utf-8", "surrogatepass").strip("\n"), taken
+    return b"".join([*pieces, begun[done:]]).decode("utf-8", "surrogatepass").strip("\n"), taken
 
 
 def _clean_line(line: str, rules: tuple[Rule, ...], taken: dict[str, int]) -> str:
-    """Return one line after the rules, adding what each took away to `taken`."""
     for name, signs, patterns in rules:
         begun = "\n" + line
         if not any(sign in begun for sign in signs):

@@ -26,11 +26,7 @@ def map_old_hangul(text: str) -> str:
 
 @cache
 def require_old_hangul() -> Callable[[str], str]:
-    """Return the function that maps the Hanyang code.
-
-    Raises:
-        UserError: hypua2jamo is not installed.
-    """
+    """Return the function that maps the Hanyang code; UserError where hypua2jamo is not installed."""
     try:
         from hypua2jamo import translate
     except ImportError:

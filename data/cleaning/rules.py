@@ -1,6 +1,5 @@
 """Cleaning: the noise rules of KLUE section 2.3, each named, switchable and counted.
 
-`clean` applies the rules that change a document, `keep_sentences` those that drop whole sentences after splitting.
 Every rule looks for a cheap sign of its noise (`in`) before a pattern runs, and every pattern is linear in the text.
 """
 
@@ -168,13 +167,13 @@ def _remove_repeated_lines(text: str) -> str:
     if len(set(lines)) == len(lines):
         return text
     stood: dict[str, int] = {}
-    kept: list[str] = []
+    kept_lines: list[str] = []
     for line in lines:
         times = stood.get(line, 0)
         if times < STANDS or not _counts(line):
             stood[line] = times + 1
-            kept.append(line)
-    return "\n".join(kept)
+            kept_lines.append(line)
+    return "\n".join(kept_lines)
 
 
 def _counts(line: str) -> bool:

@@ -64,7 +64,6 @@ def build_containment_index(
         eligible_D: for each sentence whether it may be found at all.
         short_D: for each whether it must make up the corpus sentence.
         threshold: τ, above 0, at most 1.
-        floor: fewest distinct terms.
         spread: length of a window by that of the benchmark sentence, at least 1.
     """
     sentence_E, hash_E, weight_E, frequency_E = _weigh(terms)
@@ -123,16 +122,16 @@ def _distinct_terms(hashes, first_term):  # type: ignore[no-untyped-def]
     sentence = np.empty(len(hashes), np.int64)
     term = np.empty(len(hashes), np.uint64)
     counts = np.empty(len(hashes), np.int64)
-    found = 0
+    distinct = 0
     for d in range(len(first_term) - 1):
         mine = np.sort(hashes[first_term[d] : first_term[d + 1]])
         for i in range(len(mine)):
             if i > 0 and mine[i] == mine[i - 1]:
-                counts[found - 1] += 1
+                counts[distinct - 1] += 1
                 continue
-            sentence[found], term[found], counts[found] = d, mine[i], 1
-            found += 1
-    return sentence[:found], term[:found], counts[:found]
+            sentence[distinct], term[distinct], counts[distinct] = d, mine[i], 1
+            distinct += 1
+    return sentence[:distinct], term[:distinct], counts[:distinct]
 
 
 @njit(cache=True, nogil=True)
@@ -169,7 +168,7 @@ def _prefix(first_entry, hashes, weights, frequencies, totals, needs, chosen):  
 
 
 @njit(cache=True, inline="always")
-def _ones(bits):  # type: ignore[no-untyped-def]
+def _count_bits(bits):  # type: ignore[no-untyped-def]
     """Return the number of set bits of a 64-bit word."""
     bits = bits - ((bits >> ONE) & np.uint64(0x5555555555555555))
     bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -206,7 +205,7 @@ def search_containment(index, hashes, first_term):  # type: ignore[no-untyped-de
             if slot < 0:
                 continue
             for p in range(index.first_posting_K[slot], index.first_posting_K[slot + 1]):
-                lacking = _ones(index.posting_P3[p, 0] & ~low) + _ones(index.posting_P3[p, 1] & ~high)
+                lacking = _count_bits(index.posting_P3[p, 0] & ~low) + _count_bits(index.posting_P3[p, 1] & ~high)
                 if lacking > np.int64(index.posting_P3[p, 2] & LOW_HALF):
                     continue
                 d = np.int64(index.posting_P3[p, 2] >> np.uint64(32))
@@ -216,14 +215,14 @@ def search_containment(index, hashes, first_term):  # type: ignore[no-untyped-de
                 if not gathered:
                     gathered = True
                     _gather(hashes, start, end, member, member_of, stamp)
-                held = _verify(index, d, member, member_of, stamp)
-                if held > 0 and index.short_D[d]:
+                weight = _verify(index, d, member, member_of, stamp)
+                if weight > 0 and index.short_D[d]:
                     if not _explains(index, d, hashes, first_term[n], first_term[n + 1]):
-                        held = 0
-                elif held > 0 and end - start > index.window_D[d]:
-                    held = _best_window(index, d, hashes, start, end)
-                score = held / index.total_D[d]
-                if score > score_N[n] or (score == score_N[n] and held > 0 and d < best_N[n]):
+                        weight = 0
+                elif weight > 0 and end - start > index.window_D[d]:
+                    weight = _best_window(index, d, hashes, start, end)
+                score = weight / index.total_D[d]
+                if score > score_N[n] or (score == score_N[n] and weight > 0 and d < best_N[n]):
                     best_N[n], score_N[n] = d, score
     return best_N, score_N
 
@@ -307,17 +306,17 @@ def _best_window(index, d, hashes, start, end):  # type: ignore[no-untyped-def]
         if rank < count and ordered[rank] == hashes[t]:
             entry_of[t - start] = order[rank]
     inside = np.zeros(count, np.int64)
-    held = best = 0
+    weight = best = 0
     for t in range(end - start):
         new = entry_of[t]
         if new >= 0:
             if inside[new] == 0:
-                held += index.weight_E[first + new]
+                weight += index.weight_E[first + new]
             inside[new] += 1
         old = entry_of[t - index.window_D[d]] if t >= index.window_D[d] else -1
         if old >= 0:
             inside[old] -= 1
             if inside[old] == 0:
-                held -= index.weight_E[first + old]
-        best = max(best, held)
+                weight -= index.weight_E[first + old]
+        best = max(best, weight)
     return best if best >= index.need_D[d] else 0

@@ -39,12 +39,7 @@ class EmbeddedIndex(NamedTuple):
 
 
 def build_embedded_index(text: FoldedText, min_characters: NDArray[np.integer]) -> EmbeddedIndex:
-    """Return the index of the sentences with MIN_WORDS words or more and at least their own `min_characters` letters.
-
-    Args:
-        text: the benchmark's sentences.
-        min_characters: for each of them, the fewest letters with which it is looked for.
-    """
+    """Return the index of the sentences with MIN_WORDS words and at least their own `min_characters` letters."""
     words = hash_words(text)
     long_enough = np.diff(text.first_letter_N) >= min_characters
     filed = np.flatnonzero(long_enough & (np.diff(words.first_term_N) >= MIN_WORDS))
@@ -62,7 +57,6 @@ def build_embedded_index(text: FoldedText, min_characters: NDArray[np.integer]) 
 
 @njit(cache=True, inline="always")
 def _extend(head, word):  # type: ignore[no-untyped-def]
-    """Return the hash of a run of words and one more."""
     return mix((head ^ word) * MULTIPLIER)
 
 
@@ -79,8 +73,8 @@ def _heads(hashes, first_word, filed):  # type: ignore[no-untyped-def]
 
 def search_embedded(index: EmbeddedIndex, words: Terms) -> NDArray[np.int32]:
     """Return the first benchmark sentence that stands word for word in each corpus sentence, or -1."""
-    found: NDArray[np.int32] = _search(index, words.hash_T, words.first_term_N)
-    return found
+    hits: NDArray[np.int32] = _search(index, words.hash_T, words.first_term_N)
+    return hits
 
 
 @njit(cache=True)
@@ -101,13 +95,13 @@ def _search(index, hashes, first_word):  # type: ignore[no-untyped-def]
                     d = index.sentence_P[p]
                     if best_N[n] >= 0 and best_N[n] <= d:
                         break
-                    if _goes_on(index, d, length, hashes, start, end):
+                    if _words_follow(index, d, length, hashes, start, end):
                         best_N[n] = d
     return best_N
 
 
 @njit(cache=True)
-def _goes_on(index, d, length, hashes, start, end):  # type: ignore[no-untyped-def]
+def _words_follow(index, d, length, hashes, start, end):  # type: ignore[no-untyped-def]
     """Return whether the words of d after its first `length` follow in the corpus sentence too."""
     first, count = index.first_word_D[d], index.first_word_D[d + 1] - index.first_word_D[d]
     if count > end - start or (length < HEAD and count != length):

@@ -49,7 +49,6 @@ def build_fragment_index(text: FoldedText, threshold: float, min_characters: int
     """Return the index of the texts.
 
     Args:
-        text: the benchmark's texts.
         threshold: τ, above 0, at most 1.
         min_characters: fewest letters of a run, at least SEED + STRIDE − 1.
         min_syllables: fewest syllables of a run, repeated ones left out; 0 asks for none.

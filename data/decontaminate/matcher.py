@@ -36,7 +36,7 @@ Names = list[tuple[str, str, str]]
 
 
 class Hit(NamedTuple):
-    """What a corpus sentence was found to hold."""
+    """The benchmark text that a corpus sentence holds."""
 
     task: str
     guid: str
@@ -61,8 +61,8 @@ def distinct_sentences(benchmark: list[BenchmarkSentence]) -> tuple[list[Benchma
     chosen[np.unique(lines, return_index=True)[1]] = True
     chosen &= np.diff(text.first_letter_N) > 0
     single = chosen & passage & np.isin(lines, lines[~passage])
-    found = [ordered[n]._replace(passage=False) if single[n] else ordered[n] for n in np.flatnonzero(chosen).tolist()]
-    return found, take_sentences(text, chosen)
+    unique = [ordered[n]._replace(passage=False) if single[n] else ordered[n] for n in np.flatnonzero(chosen).tolist()]
+    return unique, take_sentences(text, chosen)
 
 
 def fragment_sources(benchmark: list[BenchmarkSentence], scope: Scope) -> tuple[list[BenchmarkSentence], FoldedText]:
@@ -91,13 +91,7 @@ class Decontaminator:
     def build(
         cls, benchmark: list[BenchmarkSentence], criteria: Criteria = Criteria(), threads: int = 1
     ) -> Decontaminator:
-        """Return a decontaminator for the benchmark's sentences; rules that are not in the criteria are not indexed.
-
-        Args:
-            benchmark: its sentences, those of a passage in a row.
-            criteria: rules and thresholds.
-            threads: rules that are indexed at once; it makes no difference to the result.
-        """
+        """Return a decontaminator for sentences, those of a passage in a row, by the rules of the criteria alone."""
         sources, text = distinct_sentences(benchmark)
         passage = np.array([source.passage for source in sources], bool)
         phrase, every = np.diff(text.first_word_N) >= MIN_WORDS, np.ones(len(sources), bool)
@@ -161,15 +155,15 @@ class Decontaminator:
         for rule, (names, index) in self._indices.items():
             best, score = searches[rule](index)
             for n in np.flatnonzero(best >= 0):
-                task, guid, held = names[best[n]]
-                hit = Hit(task, guid, 1.0 if score is None else float(score[n]), rule, held)
+                task, guid, listed = names[best[n]]
+                hit = Hit(task, guid, 1.0 if score is None else float(score[n]), rule, listed)
                 hits[n] = better(hits[n], hit)
         return hits
 
 
-def better(one: Hit | None, other: Hit) -> Hit:
+def better(best: Hit | None, hit: Hit) -> Hit:
     """Return the hit that is reported of two: exact first, then highest score, then lowest task, guid and rule."""
-    return min(one, other, key=_rank) if one is not None else other
+    return min(best, hit, key=_rank) if best is not None else hit
 
 
 def _rank(hit: Hit) -> tuple[bool, float, str, str, int]:

@@ -37,11 +37,7 @@ Compare = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def least_equal(threshold: float) -> int:
-    """Return how many numbers of two signatures are equal at least, of documents that are like each other.
-
-    Args:
-        threshold: least similarity of copies, 0 to 1.
-    """
+    """Return the least number of equal entries in two signatures of documents of similarity `threshold` (0 to 1)."""
     return int(np.ceil(threshold * PERMUTATIONS - 1e-9))
 
 
@@ -51,8 +47,6 @@ def like_pairs(keys: np.ndarray, places: np.ndarray, compare: Compare, least: in
     Args:
         keys: of the band; with a key come all documents that have it.
         places: of the documents; ascending among equal keys.
-        compare: counts the equal numbers of signatures.
-        least: of like documents.
     """
     order = np.argsort(keys, kind="stable")
     keys, places = keys[order], places[order]
@@ -60,18 +54,14 @@ def like_pairs(keys: np.ndarray, places: np.ndarray, compare: Compare, least: in
     again[1:-1] = keys[1:] == keys[:-1]
     shared = again[:-1] | again[1:]
     bucket = np.cumsum(~again[:-1][shared])
-    found = _like(places[shared], bucket, compare, least)
-    return repack_fields(found[["dropped", "kept"]])
+    pairs = _like(places[shared], bucket, compare, least)
+    return repack_fields(pairs[["dropped", "kept"]])
 
 
 def clusters(load: Callable[[], Iterable[np.ndarray]], documents: int) -> np.ndarray:
     """Return the documents that pairs join, directly or by a chain, as `CLUSTERED`, clusters by their first document.
 
-    Memory: a byte a document, and some 70 for each that is in a pair.
-
-    Args:
-        load: gives the pairs, in any pieces; called twice.
-        documents: how many there are.
+    Memory: a byte a document, and some 70 for each that is in a pair. `load` is called twice.
     """
     joined = np.zeros(documents, bool)
     for pairs in load():
@@ -83,21 +73,15 @@ def clusters(load: Callable[[], Iterable[np.ndarray]], documents: int) -> np.nda
         _join(root, np.searchsorted(places, pairs["dropped"]), np.searchsorted(places, pairs["kept"]))
     _flatten(root)
     order = np.argsort(root, kind="stable")
-    found = np.empty(len(places), CLUSTERED)
-    found["root"], found["place"] = places[root[order]], places[order]
-    return found
+    clustered = np.empty(len(places), CLUSTERED)
+    clustered["root"], clustered["place"] = places[root[order]], places[order]
+    return clustered
 
 
 def copies(clustered: np.ndarray, compare: Compare, least: int) -> np.ndarray:
-    """Return which documents of some whole clusters go, as `COPY`, `dropped` ascending.
-
-    Args:
-        clustered: `CLUSTERED`, a cluster in a row, places ascending in each.
-        compare: counts the equal numbers of signatures.
-        least: of like documents.
-    """
-    found = _like(clustered["place"], clustered["root"], compare, least)
-    return found[np.argsort(found["dropped"])]
+    """Return what goes of whole clusters (`CLUSTERED`, places ascending in each), as `COPY`, `dropped` ascending."""
+    gone = _like(clustered["place"], clustered["root"], compare, least)
+    return gone[np.argsort(gone["dropped"])]
 
 
 def _like(places: np.ndarray, group: np.ndarray, compare: Compare, least: int) -> np.ndarray:
@@ -106,10 +90,9 @@ def _like(places: np.ndarray, group: np.ndarray, compare: Compare, least: int) -
     Args:
         places: documents, ascending within a group.
         group: the group of each; a group is a run.
-        compare: counts equal numbers.
         least: of like documents; with fewer equal numbers a member is left for the next leader.
     """
-    found = [np.empty(0, COPY)]
+    gone = [np.empty(0, COPY)]
     for _ in range(LEADERS):
         first = np.concatenate(([True], group[1:] != group[:-1]))
         if first.all():
@@ -119,10 +102,10 @@ def _like(places: np.ndarray, group: np.ndarray, compare: Compare, least: int) -
         batches = [slice(start, start + COMPARED) for start in range(0, len(members), COMPARED)]
         equal = np.concatenate([compare(members[chosen], leaders[chosen]) for chosen in batches])
         like = equal >= least
-        found.append(np.empty(int(like.sum()), COPY))
-        found[-1]["dropped"], found[-1]["kept"], found[-1]["equal"] = members[like], leaders[like], equal[like]
+        gone.append(np.empty(int(like.sum()), COPY))
+        gone[-1]["dropped"], gone[-1]["kept"], gone[-1]["equal"] = members[like], leaders[like], equal[like]
         places, group = members[~like], group[~like]
-    return np.concatenate(found)
+    return np.concatenate(gone)
 
 
 @njit(cache=True)
@@ -134,15 +117,14 @@ def _root_of(root: np.ndarray, place: int) -> int:
 
 
 @njit(cache=True)
-def _join(root: np.ndarray, ones: np.ndarray, others: np.ndarray) -> None:
+def _join(root: np.ndarray, firsts: np.ndarray, seconds: np.ndarray) -> None:
     """Join documents pair by pair; the smaller root becomes the root of both."""
-    for one, other in zip(ones, others):  # noqa: B905 (numba knows no strict)
-        a, b = _root_of(root, one), _root_of(root, other)
+    for first, second in zip(firsts, seconds):  # noqa: B905 (numba knows no strict)
+        a, b = _root_of(root, first), _root_of(root, second)
         root[max(a, b)] = min(a, b)
 
 
 @njit(cache=True)
 def _flatten(root: np.ndarray) -> None:
-    """Point every document at its root."""
     for place in range(len(root)):
         root[place] = root[root[place]]

@@ -17,31 +17,26 @@ from data.deduplicate.tables import numbered, read_slice, write_table_of
 
 @dataclass(frozen=True)
 class Copies:
-    """The copies in a folder's files.
-
-    Args:
-        folder: of the files.
-        files: how many there are.
-    """
+    """Documents that go as copies of earlier ones, in the numbered files of a folder."""
 
     folder: Path
     files: int
 
     def of_group(self, group: int) -> np.ndarray:
-        """Return those of a group that go, as `COPY`, `dropped` ascending."""
+        """Return the documents of a group that go, as `COPY`, `dropped` ascending."""
         copies = self._gather(group, "copies", COPY)
         return copies[np.argsort(copies["dropped"])]
 
-    def wanted_of_group(self, group: int) -> np.ndarray:
-        """Return the places of those of a group that others are copies of, ascending."""
+    def originals_of_group(self, group: int) -> np.ndarray:
+        """Return the places of the documents of a group that others are copies of, ascending."""
         return np.sort(self._gather(group, "wanted", np.dtype("<i8")))
 
     def _gather(self, group: int, name: str, kind: np.dtype) -> np.ndarray:
-        found = [np.empty(0, kind)]
+        slices = [np.empty(0, kind)]
         for number in range(self.files):
             path = numbered(name, self.folder, number)
-            found.append(read_slice(path, kind, *map_array(path)[group : group + 2].tolist()))
-        return np.concatenate(found)
+            slices.append(read_slice(path, kind, *map_array(path)[group : group + 2].tolist()))
+        return np.concatenate(slices)
 
     def __iter__(self) -> Iterator[np.ndarray]:
         """Yield the copies of each file as `COPY`, `dropped` ascending in each."""
@@ -51,17 +46,9 @@ class Copies:
 
 
 def write_copies(stream: IO[bytes], folder: Path, number: int, copies: np.ndarray, firsts: np.ndarray) -> None:
-    """Write a file of copies; and before it is whole, one of what they are copies of.
-
-    Args:
-        stream: of the file of copies.
-        folder: for the other.
-        number: of the files.
-        copies: `COPY`.
-        firsts: place of each group's first document, and of the end, int64 [groups + 1].
-    """
+    """Write a file of copies (`COPY`); and before it is whole, one of the places of what they are copies of."""
     copies = copies[np.argsort(copies["dropped"])]
-    wanted = np.unique(copies["kept"])
-    with atomic_write(numbered("wanted", folder, number), "wb") as other:
-        write_table_of(other, np.searchsorted(wanted, firsts), wanted)
+    originals = np.unique(copies["kept"])
+    with atomic_write(numbered("wanted", folder, number), "wb") as file:
+        write_table_of(file, np.searchsorted(originals, firsts), originals)
     write_table_of(stream, np.searchsorted(copies["dropped"], firsts), copies)

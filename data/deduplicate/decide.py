@@ -45,13 +45,6 @@ def decide(parts: list[Path], settings: DeduplicateSettings, report: Path, work:
 
     Of a kind the first in input order stays. Documents go before paragraphs, paragraphs before sentences, so what is
     compared is what is still there.
-
-    Args:
-        parts: part files in input order, with the files of keys that the settings need.
-        settings: which duplicates go.
-        report: a JSON Lines file, ids only.
-        work: folder for what is half done.
-        execute: runs the tasks that find repeated documents.
     """
     borders, keep, counts = _documents(parts, settings, report, work, execute)
     masks = [keep[first:last] for first, last in pairwise(borders)]
@@ -72,7 +65,6 @@ def decide(parts: list[Path], settings: DeduplicateSettings, report: Path, work:
 def _documents(
     parts: list[Path], settings: DeduplicateSettings, report: Path, work: Path, execute: Executor
 ) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
-    """Return where each part's documents begin, which documents stay and the counts, and write the report."""
     twins = near = None
     if settings.documents:
         with ProgressBar("equal documents", None, "tasks") as bar:
@@ -86,8 +78,8 @@ def _documents(
         write_report(report, parts, rows, twins, near, work, execute, lambda _: bar.advance())
     borders = np.concatenate(([0], np.cumsum(rows))).astype(np.int64)
     keep, counts = np.ones(borders[-1], bool), dict.fromkeys(KINDS, 0)
-    for kind, found in (("documents", twins), ("near", near)):
-        for copies in found or ():
+    for kind, all_copies in (("documents", twins), ("near", near)):
+        for copies in all_copies or ():
             keep[copies["dropped"]] = False
             counts[kind] += len(copies)
     return borders, keep, counts
@@ -110,9 +102,9 @@ def _drop_paragraphs(parts: list[Path], stays: list[np.ndarray], shortest: int) 
         first = np.cumsum(paragraphs["sentences"]) - paragraphs["sentences"]
         candidates.append(mask[first] & (paragraphs["characters"] >= shortest))
     keep = _first_of(parts, candidates, lambda part: load_side(part, PARAGRAPHS)["key"])
-    for part, mask, kept in zip(parts, stays, keep, strict=True):
-        mask &= np.repeat(kept, load_side(part, PARAGRAPHS)["sentences"])
-    return sum(int((~kept).sum()) for kept in keep)
+    for part, mask, staying in zip(parts, stays, keep, strict=True):
+        mask &= np.repeat(staying, load_side(part, PARAGRAPHS)["sentences"])
+    return sum(int((~staying).sum()) for staying in keep)
 
 
 def _drop_sentences(parts: list[Path], stays: list[np.ndarray], shortest: int) -> int:
@@ -122,9 +114,9 @@ def _drop_sentences(parts: list[Path], stays: list[np.ndarray], shortest: int) -
         long_enough = pc.utf8_length(_sentences(part).flatten()).to_numpy(zero_copy_only=False) >= shortest
         candidates.append(mask & long_enough)
     keep = _first_of(parts, candidates, lambda part: load_side(part, SENTENCES))
-    for mask, kept in zip(stays, keep, strict=True):
-        mask &= kept
-    return sum(int((~kept).sum()) for kept in keep)
+    for mask, staying in zip(stays, keep, strict=True):
+        mask &= staying
+    return sum(int((~staying).sum()) for staying in keep)
 
 
 def _first_of(parts: list[Path], candidates: list[np.ndarray], keys: Callable[[Path], np.ndarray]) -> list[np.ndarray]:

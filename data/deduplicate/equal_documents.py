@@ -38,14 +38,7 @@ _SHIFT = np.uint64(64 - SLICES.bit_length() + 1)
 def find_equal_documents(
     parts: list[Path], work: Path, execute: Executor, progress: Callable[[object], None] | None = None
 ) -> tuple[np.ndarray, Copies]:
-    """Return how many documents each part has, int64 [parts], and which of them an earlier one equals.
-
-    Args:
-        parts: part files in input order.
-        work: folder for what is half done; it is taken up again when it is of the same parts.
-        execute: runs the tasks.
-        progress: called after each task.
-    """
+    """Return how many documents each part has, int64 [parts], and which of them an earlier one equals."""
     folder, groups = work_folder(work, "exact", parts, SLICES, PARTITION), groups_of(parts)
     execute(FileOfTask("keys", folder, gather_keys), groups, progress)
     counts = [map_array(numbered("keys", folder, group.number))[SLICES + 1 :] for group in groups]
@@ -69,28 +62,20 @@ def gather_keys(group: Group, stream: IO[bytes]) -> None:
 
 
 def find_twins(folder: Path, firsts: np.ndarray, count: int, partition: Range, stream: IO[bytes]) -> None:
-    """Write which keys of a partition repeat.
-
-    Args:
-        folder: of the groups' keys.
-        firsts: place of each group's first document, and of the end, int64 [groups + 1].
-        count: of the partitions.
-        partition: some slices of the hashes.
-        stream: of the file of copies.
-    """
+    """Write which keys of one of `count` partitions repeat; `folder` holds the groups' keys."""
     slices = [number * SLICES // count for number in (partition.number, partition.number + 1)]
-    found, places = [np.empty(0, KEY)], [np.empty(0, np.int64)]
+    gathered, places = [np.empty(0, KEY)], [np.empty(0, np.int64)]
     for group, first in enumerate(firsts[:-1]):
         path = numbered("keys", folder, group)
         keys = read_slice(path, PLACED, *map_array(path)[slices].tolist())
-        found.append(np.empty(len(keys), KEY))
+        gathered.append(np.empty(len(keys), KEY))
         for half in ("high", "low"):
-            found[-1][half] = keys[half]
+            gathered[-1][half] = keys[half]
         places.append(keys["row"].astype(np.int64) + first)
     # within a slice of a group rows ascend, and groups do: equal keys come in input order
-    dropped, kept = repeated(np.concatenate(found), np.concatenate(places))
+    dropped, originals = repeated(np.concatenate(gathered), np.concatenate(places))
     twins = np.empty(len(dropped), COPY)
-    twins["dropped"], twins["kept"], twins["equal"] = dropped, kept, PERMUTATIONS
+    twins["dropped"], twins["kept"], twins["equal"] = dropped, originals, PERMUTATIONS
     write_copies(stream, folder, partition.number, twins, firsts)
 
 

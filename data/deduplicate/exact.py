@@ -30,12 +30,7 @@ def keys_of(texts: list[str]) -> np.ndarray:
 
 
 def repeated(keys: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (places of keys that an earlier key equals, places of the first of those).
-
-    Args:
-        keys: `KEY`s; equal ones in input order.
-        places: of the keys.
-    """
+    """Return (places of keys that an earlier one equals, places of the first of those); equal keys in input order."""
     order = np.lexsort((keys["low"], keys["high"]))  # stable: equal keys stay in input order
     ordered, places = keys[order], places[order]
     again = np.zeros(len(places), bool)
@@ -47,11 +42,7 @@ def repeated(keys: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def survivors(load: Callable[[], Iterable[np.ndarray]], total: int) -> np.ndarray:
     """Return a mask [total]: whether no earlier key equals this one.
 
-    Keys are sorted in ranges of their high half, so that the memory at work is bounded.
-
-    Args:
-        load: gives the key arrays (dtype `KEY`) in input order; called once a range.
-        total: number of keys in all.
+    Keys are sorted in ranges of their high half, to bound memory; `load` gives them in input order, once a range.
     """
     keep = np.ones(total, bool)
     ranges = -(-total // PARTITION)

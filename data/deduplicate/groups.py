@@ -1,8 +1,8 @@
 """Groups of parts, what tasks that look at a whole corpus work through, and the folder of what they leave.
 
-A group is some parts in a row; its documents are told by their row in it, or by their place in the whole corpus. Every
-task reads and writes files of one folder, each once (`common.once.once_file`), so a killed run resumes with the missing
-tasks.
+A group is some parts in a row; its documents are told by their row in it, or by their place in the whole corpus
+(`firsts`, everywhere: what `firsts_of` returns). Every task reads and writes files of one folder, each once
+(`common.once.once_file`), so a killed run resumes with the missing tasks.
 """
 
 from __future__ import annotations
@@ -23,19 +23,13 @@ GROUP_PARTS = 128
 
 @dataclass(frozen=True)
 class Group:
-    """Some parts in a row.
-
-    Args:
-        number: place among the groups.
-        parts: part files in input order.
-    """
+    """Some parts in a row, part files in input order; `number` is its place among the groups."""
 
     number: int
     parts: tuple[Path, ...]
 
     @property
     def name(self) -> str:
-        """Return what messages call it."""
         return f"{self.parts[0].name} and {len(self.parts) - 1} parts after it"
 
 
@@ -48,7 +42,6 @@ class Range:
 
     @property
     def name(self) -> str:
-        """Return what messages call it."""
         return f"range {self.number} of the {self.of}"
 
 
@@ -65,14 +58,7 @@ def firsts_of(rows: np.ndarray) -> np.ndarray:
 
 
 def work_folder(work: Path, name: str, parts: list[Path], *facts: object) -> Path:
-    """Return the folder of tasks over these parts, made; its name says what they work through.
-
-    Args:
-        work: where it stands.
-        name: of what the tasks do.
-        parts: part files in input order, whose names are keys of their content.
-        facts: what else the files depend on.
-    """
+    """Return the folder, made, of tasks over parts, whose names are keys of their content, and over `facts`."""
     over = "\n".join([f"{GROUP_PARTS} {facts}", *(part.name for part in parts)])
     folder = work / f"{name}-{xxhash.xxh3_128_hexdigest(over.encode())}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -81,11 +67,11 @@ def work_folder(work: Path, name: str, parts: list[Path], *facts: object) -> Pat
 
 def ids_of(group: Group, rows: np.ndarray) -> pa.Array:
     """Return the ids of documents of a group, by their rows in it, ascending; parts without one are not read."""
-    found, first = [pa.array([], pa.string())], 0
+    ids, first = [pa.array([], pa.string())], 0
     for part in group.parts:
         count = pq.read_metadata(part).num_rows
         here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, first + count)] - first
         if len(here):
-            found.append(read_columns(part, ["id"]).column("id").combine_chunks().take(pa.array(here)))
+            ids.append(read_columns(part, ["id"]).column("id").combine_chunks().take(pa.array(here)))
         first += count
-    return pa.concat_arrays(found)
+    return pa.concat_arrays(ids)

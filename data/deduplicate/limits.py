@@ -33,17 +33,7 @@ def memory_here() -> float:
 
 
 def refuse_beyond(settings: DeduplicateSettings, documents: float | None, text: float, memory: float) -> None:
-    """Refuse comparisons that this machine has no memory for.
-
-    Args:
-        settings: which duplicates go.
-        documents: how many there are, about; None where that is not known.
-        text: bytes of text.
-        memory: bytes.
-
-    Raises:
-        UserError: there are too many.
-    """
+    """Raise UserError where `memory` bytes are too few to compare `text` bytes; `documents`: None where not known."""
     source_by_source = "or build the corpus source by source"
     documents = documents or 0.0
     if settings.near and near_bytes(documents) > memory:

@@ -50,13 +50,13 @@ def signatures(texts: list[str]) -> np.ndarray:
         UserError: rensa is missing, or computes other signatures than this version of Hunmin was made for.
     """
     sketch = _sketch()
-    found = np.empty((len(texts), PERMUTATIONS), np.uint32)
+    signed = np.empty((len(texts), PERMUTATIONS), np.uint32)
     for first in range(0, len(texts), BATCH):
         hashes, borders = shingle_hashes(texts[first : first + BATCH])
         with variables({"RAYON_NUM_THREADS": "1"}):  # the units already fill the cores; the signatures are the same
             matrix = sketch.digest_matrix_from_flat_token_hashes(hashes, borders, PERMUTATIONS, SEED)
-        found[first : first + BATCH] = matrix.to_rows()
-    return found
+        signed[first : first + BATCH] = matrix.to_rows()
+    return signed
 
 
 def shingle_hashes(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -85,18 +85,12 @@ def choose_bands(threshold: float) -> tuple[int, int]:
     return PERMUTATIONS // rows, rows
 
 
-def band_keys(found: np.ndarray, threshold: float, chosen: range | None = None) -> np.ndarray:
-    """Return the 64-bit keys of bands of signatures, uint64 [bands, documents], for a threshold.
-
-    Args:
-        found: signatures, uint32 [documents, 128].
-        threshold: see `choose_bands`.
-        chosen: some bands in a row; None = all.
-    """
+def band_keys(signed: np.ndarray, threshold: float, chosen: range | None = None) -> np.ndarray:
+    """Return the keys, uint64 [bands, documents], of signatures, uint32 [documents, 128]; `chosen`: bands, None all."""
     bands, rows = choose_bands(threshold)
     chosen = chosen or range(bands)
-    parts = found[:, chosen.start * rows : chosen.stop * rows].reshape(len(found), len(chosen), rows)
-    keys = np.zeros((len(chosen), len(found)), np.uint64)
+    parts = signed[:, chosen.start * rows : chosen.stop * rows].reshape(len(signed), len(chosen), rows)
+    keys = np.zeros((len(chosen), len(signed)), np.uint64)
     for row in range(rows):
         keys = (keys ^ parts[:, :, row].T) * MULTIPLIER
         keys ^= keys >> SHIFT_32

@@ -52,13 +52,8 @@ def find_near_copies(
     """Return which documents are near copies of an earlier one that stays.
 
     Args:
-        parts: part files in input order, with the files of signatures.
-        rows: documents of each part.
         threshold: least similarity of copies, 0 to 1.
         twins: documents that are gone already; None where none are.
-        work: folder for what is half done; it is taken up again when it is of the same parts.
-        execute: runs the tasks.
-        progress: called after each task.
     """
     folder, firsts = work_folder(work, "near", parts, threshold, bool(twins), PARTITION, CLUSTERS), firsts_of(rows)
     ranges, least = ranges_of(int(rows.sum())), least_equal(threshold)
@@ -82,21 +77,11 @@ def gather_bands(
     group: Group,
     stream: IO[bytes],
 ) -> None:
-    """Write the signatures of a group, its band keys by partition and, last of all, where each partition begins.
-
-    Args:
-        folder: for the files.
-        threshold: least similarity of copies.
-        ranges: partitions of each band.
-        twins: documents that are gone already; None where none are.
-        firsts: place of each group's first document, and of the end, int64 [groups + 1].
-        group: the parts.
-        stream: of the last file.
-    """
+    """Write a group's signatures, its band keys (`ranges` partitions a band) and, last, where each partition begins."""
     loaded = [load_side(part, SIGNATURES) for part in group.parts]
-    with atomic_write(numbered("signatures", folder, group.number), "wb") as other:
+    with atomic_write(numbered("signatures", folder, group.number), "wb") as file:
         for signatures in loaded:
-            other.write(np.ascontiguousarray(signatures).view(np.uint8).data)
+            file.write(np.ascontiguousarray(signatures).view(np.uint8).data)
     stays = np.ones(sum(map(len, loaded)), bool)
     if twins:
         stays[twins.of_group(group.number)["dropped"] - firsts[group.number]] = False
@@ -104,7 +89,7 @@ def gather_bands(
     bands = choose_bands(threshold)[0]
     at_once = max(1, GATHERED // max(1, len(stays)))
     borders = [np.zeros(1, np.int64)]
-    with atomic_write(numbered("bands", folder, group.number), "wb") as other:
+    with atomic_write(numbered("bands", folder, group.number), "wb") as file:
         for first in range(0, bands, at_once):
             chosen = range(first, min(first + at_once, bands))
             keys = np.concatenate([band_keys(one, threshold, chosen) for one in loaded], axis=1)[:, rows]
@@ -113,22 +98,14 @@ def gather_bands(
             order = np.argsort(partition, axis=None, kind="stable")
             banded = np.empty(keys.size, BANDED)
             banded["key"], banded["row"] = keys.ravel()[order], rows[order % max(len(rows), 1)]
-            other.write(banded.view(np.uint8).data)
+            file.write(banded.view(np.uint8).data)
             sizes = np.bincount(partition.ravel().astype(np.int64), minlength=len(keys) * ranges)
             borders.append(borders[-1][-1] + np.cumsum(sizes))
     np.save(stream, np.concatenate(borders))
 
 
 def find_like(folder: Path, firsts: np.ndarray, least: int, partition: Range, stream: IO[bytes]) -> None:
-    """Write the pairs of like documents that share a key of a partition.
-
-    Args:
-        folder: of the groups' files.
-        firsts: place of each group's first document, and of the end, int64 [groups + 1].
-        least: equal numbers in the signatures of like documents.
-        partition: a range of the keys of one band.
-        stream: of the file.
-    """
+    """Write the pairs of like documents (`least` equal numbers) that share a key of a partition."""
     keys, places = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
     for group, first in enumerate(firsts[:-1]):
         begin, end = map_array(numbered("borders", folder, group))[partition.number :][:2].tolist()
@@ -143,14 +120,14 @@ def find_like(folder: Path, firsts: np.ndarray, least: int, partition: Range, st
 def write_clusters(folder: Path, partitions: int, documents: int, stream: IO[bytes]) -> None:
     """Write the clusters that so many files of pairs make of so many documents, cut into ranges."""
     pairs = [numbered("pairs", folder, number) for number in range(partitions)]
-    found = clusters(lambda: map(map_array, pairs), documents)
-    starts = np.flatnonzero(np.concatenate(([True], found["root"][1:] != found["root"][:-1]))[: len(found)])
-    at = np.searchsorted(starts, np.arange(0, len(found), CLUSTERS))
-    write_table_of(stream, np.unique(np.append(starts[at[at < len(starts)]], len(found))), found)
+    clustered = clusters(lambda: map(map_array, pairs), documents)
+    starts = np.flatnonzero(np.concatenate(([True], clustered["root"][1:] != clustered["root"][:-1]))[: len(clustered)])
+    at = np.searchsorted(starts, np.arange(0, len(clustered), CLUSTERS))
+    write_table_of(stream, np.unique(np.append(starts[at[at < len(starts)]], len(clustered))), clustered)
 
 
 def find_copies(folder: Path, firsts: np.ndarray, least: int, chosen: Range, stream: IO[bytes]) -> None:
-    """Write which documents of a range of clusters go. Arguments as for `find_like`."""
+    """Write which documents of a range of clusters go."""
     span = map_array(folder / "clusters")[chosen.number :][:2].tolist()
     clustered = read_slice(folder / "clusters", CLUSTERED, *span)
     np.save(stream, copies(clustered, comparer(folder, firsts), least))
@@ -158,28 +135,23 @@ def find_copies(folder: Path, firsts: np.ndarray, least: int, chosen: Range, str
 
 def join_copies(folder: Path, files: int, firsts: np.ndarray, stream: IO[bytes]) -> None:
     """Write the copies of so many files of `find_copies` as one."""
-    found = [map_array(numbered("found", folder, number)) for number in range(files)]
-    write_copies(stream, folder, 0, np.concatenate([np.empty(0, COPY), *found]), firsts)
+    pieces = [map_array(numbered("found", folder, number)) for number in range(files)]
+    write_copies(stream, folder, 0, np.concatenate([np.empty(0, COPY), *pieces]), firsts)
 
 
 def comparer(folder: Path, firsts: np.ndarray) -> Compare:
-    """Return a function that counts the equal numbers of the signatures of two columns of documents, by their places.
+    """Return a function that counts the equal numbers in the signatures of two columns of documents, by places."""
 
-    Args:
-        folder: of the groups' signatures.
-        firsts: place of each group's first document, and of the end, int64 [groups + 1].
-    """
-
-    def compare(ones: np.ndarray, others: np.ndarray) -> np.ndarray:
-        wanted, numbers = np.unique(np.concatenate((ones, others)), return_inverse=True)
-        rows = np.empty((len(wanted), PERMUTATIONS), np.uint32)
-        cuts = np.searchsorted(wanted, firsts)
+    def compare(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        places, numbers = np.unique(np.concatenate((left, right)), return_inverse=True)
+        rows = np.empty((len(places), PERMUTATIONS), np.uint32)
+        cuts = np.searchsorted(places, firsts)
         for group in np.flatnonzero(np.diff(cuts)).tolist():
             here = slice(cuts[group], cuts[group + 1])
             # mapped anew each time: what was read through a map that stays counts as memory of this process
             signed = np.memmap(numbered("signatures", folder, group), np.uint32, "r").reshape(-1, PERMUTATIONS)
-            rows[here] = signed[wanted[here] - firsts[group]]
-        equal: np.ndarray = (rows[numbers[: len(ones)]] == rows[numbers[len(ones) :]]).sum(axis=1)
+            rows[here] = signed[places[here] - firsts[group]]
+        equal: np.ndarray = (rows[numbers[: len(left)]] == rows[numbers[len(left) :]]).sum(axis=1)
         return equal
 
     return compare

@@ -1,8 +1,4 @@
-"""Which document was dropped for which, of a corpus of any size: pairs of places written as pairs of ids, by groups.
-
-groups: the ids of documents that others are copies of      (a task a group)
-groups: a line for each of their documents that go          (a task a group)
-"""
+"""Which document was dropped for which, in a corpus of any size: a task a group notes ids, then one writes lines."""
 
 from __future__ import annotations
 
@@ -35,20 +31,9 @@ def write_report(
     execute: Executor,
     progress: Callable[[object], None] | None = None,
 ) -> None:
-    """Write a line {"id", "kept", "rule", "similarity"} a document that goes, in input order.
-
-    Args:
-        path: gets JSON Lines.
-        parts: part files in input order.
-        rows: documents of each part.
-        twins: documents that go as equal to an earlier one; None where those stay.
-        near: documents that go as near copies; None where those stay.
-        work: folder for what is half done; it is taken up again when it is of the same parts and duplicates.
-        execute: runs the tasks.
-        progress: called after each task.
-    """
-    found = [one.folder.name for one in (twins, near) if one]
-    folder, groups, firsts = work_folder(work, "report", parts, *found), groups_of(parts), firsts_of(rows)
+    """Write a line {"id", "kept", "rule", "similarity"} a document that goes, in input order; kinds of None stay."""
+    names = [one.folder.name for one in (twins, near) if one]
+    folder, groups, firsts = work_folder(work, "report", parts, *names), groups_of(parts), firsts_of(rows)
     execute(FileOfTask("names", folder, partial(write_names, firsts, twins, near)), groups, progress)
     execute(FileOfTask("lines", folder, partial(write_lines, folder, firsts, twins, near)), groups, progress)
     with atomic_write(path, "wb") as stream:
@@ -58,17 +43,9 @@ def write_report(
 
 
 def write_names(firsts: np.ndarray, twins: Copies | None, near: Copies | None, group: Group, stream: IO[bytes]) -> None:
-    """Write places and ids of the documents of a group that others are copies of.
-
-    Args:
-        firsts: place of each group's first document, and of the end, int64 [groups + 1].
-        twins: documents that go as equal to an earlier one; None where those stay.
-        near: documents that go as near copies; None where those stay.
-        group: the parts.
-        stream: of the file.
-    """
-    wanted = [found.wanted_of_group(group.number) for found in (twins, near) if found]
-    places = np.unique(np.concatenate([np.empty(0, np.int64), *wanted]))
+    """Write places and ids of the documents of a group that others are copies of."""
+    originals = [copies.originals_of_group(group.number) for copies in (twins, near) if copies]
+    places = np.unique(np.concatenate([np.empty(0, np.int64), *originals]))
     table = pa.table({"place": pa.array(places), "id": ids_of(group, places - firsts[group.number])})
     with pa.ipc.new_file(stream, table.schema) as writer:
         writer.write_table(table)
@@ -77,20 +54,17 @@ def write_names(firsts: np.ndarray, twins: Copies | None, near: Copies | None, g
 def write_lines(
     folder: Path, firsts: np.ndarray, twins: Copies | None, near: Copies | None, group: Group, stream: IO[bytes]
 ) -> None:
-    """Write a line for each document of a group that goes, in order; the files of names are in the folder.
-
-    Arguments as for `write_names`.
-    """
+    """Write a line for each document of a group that goes, in order; the files of names are in the folder."""
     gone, is_near = _gone(firsts, twins, near, group.number)
-    kept = np.empty(len(gone), object)
-    for other, here in _by_group(firsts, gone["kept"]):
-        with pa.memory_map(str(numbered("names", folder, other))) as source:
+    kept_ids = np.empty(len(gone), object)
+    for other_group, here in _by_group(firsts, gone["kept"]):
+        with pa.memory_map(str(numbered("names", folder, other_group))) as source:
             names = pa.ipc.open_file(source).read_all()
             at = np.searchsorted(names.column("place").to_numpy(), gone["kept"][here])
-            kept[here] = names.column("id").take(pa.array(at)).to_pylist()
+            kept_ids[here] = names.column("id").take(pa.array(at)).to_pylist()
     dropped = ids_of(group, gone["dropped"] - firsts[group.number]).to_pylist()
     rules = np.where(is_near, "near", "documents").tolist()
-    for id, other_id, rule, equal in zip(dropped, kept, rules, gone["equal"].tolist(), strict=True):
+    for id, other_id, rule, equal in zip(dropped, kept_ids, rules, gone["equal"].tolist(), strict=True):
         line = {"id": id, "kept": other_id, "rule": rule, "similarity": round(equal / PERMUTATIONS, 4)}
         stream.write(orjson.dumps(line) + b"\n")
 
@@ -104,15 +78,14 @@ def _gone(firsts: np.ndarray, twins: Copies | None, near: Copies | None, group: 
     like = np.empty(0, COPY)
     if near:
         like = near.of_group(group)
-        for other, here in _by_group(firsts, exact["kept"]):
-            exact[here] = follow(exact[here], near.of_group(other))
+        for other_group, here in _by_group(firsts, exact["kept"]):
+            exact[here] = follow(exact[here], near.of_group(other_group))
     gone = np.concatenate((exact, like))
     order = np.argsort(gone["dropped"])
     return gone[order], order >= len(exact)
 
 
 def _by_group(firsts: np.ndarray, places: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield (group, mask of the places in it) for the groups that some places are in."""
     owner = np.searchsorted(firsts, places, side="right") - 1
     for group in np.unique(owner).tolist():
         yield group, owner == group
@@ -122,7 +95,6 @@ def follow(exact: np.ndarray, near: np.ndarray) -> np.ndarray:
     """Return equal documents (`COPY`), with those whose `kept` goes as a near copy pointing to what stays.
 
     Args:
-        exact: `COPY`s of equal documents.
         near: `COPY`s of near copies, `dropped` ascending; no `kept` is dropped by another.
     """
     exact = exact.copy()

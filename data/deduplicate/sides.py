@@ -34,24 +34,18 @@ class Sides:
         if settings.near:
             self._gathered[SIGNATURES] = [np.empty((0, PERMUTATIONS), np.uint32)]
 
-    def add(self, texts: list[str], split: list[list[str]], kept: np.ndarray) -> None:
-        """Take up a batch of documents.
-
-        Args:
-            texts: the cleaned documents.
-            split: the sentences of each.
-            kept: the sentences that stay, ascending, by their number among all sentences of the batch.
-        """
+    def add(self, texts: list[str], split: list[list[str]], staying: np.ndarray) -> None:
+        """Take up a batch of documents; `staying`: numbers, among all its sentences, of those that stay, ascending."""
         if not self._gathered:
             return
         flat = [sentence for sentences in split for sentence in sentences]
-        sentences = [flat[number] for number in kept]
+        sentences = [flat[number] for number in staying]
         if SENTENCES in self._gathered:
             self._gathered[SENTENCES].append(keys_of(sentences))
         if PARAGRAPHS in self._gathered:
-            self._gathered[PARAGRAPHS].append(_paragraphs(texts, split, kept))
+            self._gathered[PARAGRAPHS].append(_paragraphs(texts, split, staying))
         if SIGNATURES in self._gathered:
-            owner = np.repeat(np.arange(len(split)), [len(one) for one in split])[kept].tolist()
+            owner = np.repeat(np.arange(len(split)), [len(one) for one in split])[staying].tolist()
             pairs = groupby(zip(owner, sentences, strict=True), lambda pair: pair[0])
             self._gathered[SIGNATURES].append(signatures(["".join(text for _, text in group) for _, group in pairs]))
 
@@ -69,7 +63,6 @@ def paragraph_numbers(text: str, sentences: list[str]) -> tuple[list[str], np.nd
     """Return the lines of a text that are not blank, and for each sentence the number of the line it begins in.
 
     Args:
-        text: a document.
         sentences: its sentences, which give back every character of it that is not white space, in order.
     """
     lines = [line for line in text.splitlines() if line.strip()]
@@ -78,14 +71,14 @@ def paragraph_numbers(text: str, sentences: list[str]) -> tuple[list[str], np.nd
     return lines, np.searchsorted(ends, np.cumsum(sizes) - sizes, side="right")
 
 
-def _paragraphs(texts: list[str], split: list[list[str]], kept: np.ndarray) -> np.ndarray:
+def _paragraphs(texts: list[str], split: list[list[str]], staying: np.ndarray) -> np.ndarray:
     lines: list[str] = []
     numbers = [np.empty(0, np.int64)]
     for text, sentences in zip(texts, split, strict=True):
-        found, places = paragraph_numbers(text, sentences)
+        own_lines, places = paragraph_numbers(text, sentences)
         numbers.append(places + len(lines))
-        lines += found
-    present, counts = np.unique(np.concatenate(numbers)[kept], return_counts=True)
+        lines += own_lines
+    present, counts = np.unique(np.concatenate(numbers)[staying], return_counts=True)
     chosen = [lines[number] for number in present]
     paragraphs = np.empty(len(chosen), PARAGRAPH)
     paragraphs["key"], paragraphs["sentences"] = keys_of(chosen), counts

@@ -21,20 +21,13 @@ def numbered(name: str, folder: Path, number: int) -> Path:
 
 @dataclass(frozen=True)
 class FileOfTask:
-    """A function of tasks: it writes the file of a task's number, unless that is there.
-
-    Args:
-        name: of the files.
-        folder: for the files.
-        write: takes a task, and the stream of its file.
-    """
+    """A function of tasks: it writes the file of a task's number, unless that is there."""
 
     name: str
     folder: Path
     write: Callable[[Any, IO[bytes]], None]
 
     def __call__(self, task: Any) -> None:
-        """Write the file of a task."""
         once_file(numbered(self.name, self.folder, task.number), partial(self.write, task))
 
 

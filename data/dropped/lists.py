@@ -23,7 +23,6 @@ def listed_examples(corpus: Path, most: int) -> list[Row]:
 
     Args:
         corpus: a run folder, or the corpus folder in it.
-        most: of each.
 
     Raises:
         UserError: the folder holds no finished corpus.
@@ -51,7 +50,7 @@ def _hit(line: Row) -> Row:
 
 
 def _drawn(path: Path, most: int, row_of: Callable[[Row], Row]) -> list[Row]:
-    """Return up to so many rows of each rule, by rule, drawn by the hash of the id."""
+    """Return up to `most` rows of each rule, drawn by the hash of the id."""
     if not path.is_file():  # a corpus without filters has no list of theirs
         return []
     chosen: dict[str, list[tuple[int, int, Row]]] = {}

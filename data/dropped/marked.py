@@ -12,53 +12,46 @@ LONGEST, END = 100, 20
 
 
 def marked(before: str, after: str) -> str:
-    """Return the beginning of a change: removed text as [-…-], added text as {+…+}, with what stands around it.
-
-    Args:
-        before: a text.
-        after: what a rule made of it, mostly by taking text away.
-    """
-    at, other = (_shared(before, 0, after, 0),) * 2
+    """Return the beginning of a change: removed text as [-…-], added text as {+…+}, with what stands around it."""
+    at, at_after = (_shared(before, 0, after, 0),) * 2
     start = max(at - CONTEXT, 0)
     shown = ["… " if start else "", before[start:at]]
-    while at < len(before) or other < len(after):
-        removed, added = _change(before, at, after, other)
+    while at < len(before) or at_after < len(after):
+        removed, added = _change(before, at, after, at_after)
         shown += [f"[-{_visible(before[at : at + removed])}-]"] if removed else []
-        shown += [f"{{+{_visible(after[other : other + added])}+}}"] if added else []
-        at, other = at + removed, other + added
+        shown += [f"{{+{_visible(after[at_after : at_after + added])}+}}"] if added else []
+        at, at_after = at + removed, at_after + added
         room = SPAN - sum(map(len, shown))
-        same = _shared(before, at, after, other)
+        same = _shared(before, at, after, at_after)
         if same > room:
             return "".join([*shown, before[at : at + max(room, CONTEXT)], " …"])
         shown.append(before[at : at + same])
-        at, other = at + same, other + same
+        at, at_after = at + same, at_after + same
     return "".join(shown)
 
 
-def _shared(before: str, at: int, after: str, other: int) -> int:
-    """Return how many characters are the same from these places on."""
+def _shared(before: str, at: int, after: str, at_after: int) -> int:
     count = 0
-    while at + count < len(before) and other + count < len(after) and before[at + count] == after[other + count]:
+    while at + count < len(before) and at_after + count < len(after) and before[at + count] == after[at_after + count]:
         count += 1
     return count
 
 
-def _change(before: str, at: int, after: str, other: int) -> tuple[int, int]:
+def _change(before: str, at: int, after: str, at_after: int) -> tuple[int, int]:
     """Return how many characters go and come at a place where the texts differ: the fewest after which they go on."""
-    candidates = {length: _fewest(before, at, after, other, length) for length in JOINTS}
+    candidates = {length: _fewest(before, at, after, at_after, length) for length in JOINTS}
     likely = [one for length, one in candidates.items() if one and sum(one) <= JOINTS[length]]
     longest_first = filter(None, reversed(candidates.values()))
-    return next(iter([*likely, *longest_first]), (len(before) - at, len(after) - other))
+    return next(iter([*likely, *longest_first]), (len(before) - at, len(after) - at_after))
 
 
-def _fewest(before: str, at: int, after: str, other: int, length: int) -> tuple[int, int] | None:
-    """Return the smallest change behind which `length` characters are the same."""
-    found = []
-    for added in range(min(MOST_ADDED, len(after) - other - length) + 1):
-        place = before.find(after[other + added : other + added + length], at)
+def _fewest(before: str, at: int, after: str, at_after: int, length: int) -> tuple[int, int] | None:
+    changes = []
+    for added in range(min(MOST_ADDED, len(after) - at_after - length) + 1):
+        place = before.find(after[at_after + added : at_after + added + length], at)
         if place >= 0:
-            found.append((place - at, added))
-    return min(found, key=sum, default=None)
+            changes.append((place - at, added))
+    return min(changes, key=sum, default=None)
 
 
 def _visible(text: str) -> str:

@@ -45,12 +45,6 @@ def with_texts(rows: list[Row], settings: CorpusSettings, statistics: Counters, 
     document that stays as "kept_text". A text that is not in the inputs any more is None; where several documents have
     its id and nothing tells them apart, a note in brackets says so in its place.
 
-    Args:
-        rows: from `listed_examples`.
-        settings: those that the corpus was built by.
-        statistics: of the corpus; they tell which rules took something.
-        most: examples of each rule.
-
     Raises:
         UserError: the inputs are not there any more.
     """
@@ -65,8 +59,6 @@ def with_texts(rows: list[Row], settings: CorpusSettings, statistics: Counters, 
 
 
 class _Replay:
-    """Gathers texts, file by file."""
-
     def __init__(self, rows: list[Row], settings: CorpusSettings, statistics: Counters, most: int) -> None:
         self._most, self._clean = most, settings.clean
         key = _key(settings.pii, statistics.get("pii_key_fingerprint")) if settings.pii.enabled else None
@@ -78,21 +70,19 @@ class _Replay:
         self._open = {rule: min(most, facts["hits"]) for rule, facts in statistics["cleaning"].items()}
         self._emptied = statistics["dropped"].get(NO_SENTENCE, 0)
         self._of_emptied: Counter[str] = Counter()
-        self._wanted = {name for row in rows for name in _names(row)}
+        self._sought = {name for row in rows for name in _names(row)}
         self._texts: dict[tuple[str, str], list[str]] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
 
     @property
     def done(self) -> bool:
-        """Return whether nothing more is looked for."""
-        return not (self._wanted or self._looks)
+        return not (self._sought or self._looks)
 
     @property
     def _looks(self) -> bool:
         return any(self._open.values()) or self._emptied > 0
 
     def read(self, file: InputFile) -> None:
-        """Look through a file."""
         with suppress(DamagedInputError):  # the corpus has what stands before the damage
             rules = file.settings.clean or self._clean
             for documents in self._state.batches(read_documents(file, BLOCK_BYTES), file):
@@ -104,7 +94,7 @@ class _Replay:
         if self._pseudonymizer:
             documents = self._state.without_personal_fields(documents)
         for document in documents:
-            for name in {("", document.id), (document.source, document.id)} & self._wanted:
+            for name in {("", document.id), (document.source, document.id)} & self._sought:
                 self._counts[name] += 1
                 if self._counts[name] <= MOST_OF_ONE_ID:
                     (text,) = self._public([clean(document.text, rules, {})])
@@ -117,8 +107,8 @@ class _Replay:
             if any(self._open.get(rule) for rule in of_one):
                 self._show_steps(document, text, rules)
         taken = {id(document): of_one for document, of_one in zip(documents, counts, strict=True)}
-        kept, texts, _ = self._state.filter(documents, texts)
-        for document, text in zip(kept, self._public(texts), strict=True):
+        kept_documents, texts, _ = self._state.filter(documents, texts)
+        for document, text in zip(kept_documents, self._public(texts), strict=True):
             self._show_sentences(document, text, rules, taken[id(document)])
 
     def _show_steps(self, document: Document, cleaned: str, rules: CleanSettings) -> None:
@@ -134,17 +124,17 @@ class _Replay:
         """Return the texts without personal data; None where noise hides some of the last one's in one before it."""
         if not self._pseudonymizer:
             return texts
-        found = pseudonymize(self._pseudonymizer, texts)
-        *others, last = [{one.surrogate for one in replacements} for _, replacements in found]
-        return [text for text, _ in found] if all(last <= other for other in others) else None
+        pseudonymized = pseudonymize(self._pseudonymizer, texts)
+        *earlier, last = [{one.surrogate for one in replacements} for _, replacements in pseudonymized]
+        return [text for text, _ in pseudonymized] if all(last <= before for before in earlier) else None
 
     def _show_sentences(self, document: Document, text: str, rules: CleanSettings, taken: Counters) -> None:
         sentences = split_sentences(text)
-        kept = keep_sentences(sentences, rules, {})
-        if all(kept) and kept:
+        kept_sentences = keep_sentences(sentences, rules, {})
+        if all(kept_sentences) and kept_sentences:
             return
         by_rule: dict[str, int] = {}
-        for sentence in (one for one, stays in zip(sentences, kept, strict=True) if not stays):
+        for sentence in (one for one, stays in zip(sentences, kept_sentences, strict=True) if not stays):
             of_one: Counters = {}
             keep_sentences([sentence], rules, of_one)
             for rule in of_one:
@@ -152,7 +142,7 @@ class _Replay:
                 if self._open.get(rule):
                     self._open[rule] -= 1
                     self.examples.append(_example("cleaning", rule, document, sentence))
-        if any(kept):
+        if any(kept_sentences):
             return
         self._emptied -= 1
         by_rule = by_rule or {rule: facts["characters"] for rule, facts in taken.items()}
@@ -170,21 +160,20 @@ class _Replay:
         if row["kind"] == "benchmark":
             return {}
         names = _names(row)
-        found = [self._texts.get(name, []) for name in names]
-        if not all(found):
+        texts = [self._texts.get(name, []) for name in names]
+        if not all(texts):
             return {"text": None}
         if len(names) == 1:
-            return {"text": found[0][0] if self._counts[names[0]] == 1 else _note(self._counts[names[0]], row)}
+            return {"text": texts[0][0] if self._counts[names[0]] == 1 else _note(self._counts[names[0]], row)}
         same = names[0] == names[1]
-        pairs = [(a, b) for i, a in enumerate(found[0]) for j, b in enumerate(found[1]) if not same or j < i]
+        pairs = [(a, b) for i, a in enumerate(texts[0]) for j, b in enumerate(texts[1]) if not same or j < i]
         if not pairs or max(self._counts[name] for name in names) > MOST_OF_ONE_ID:
             return {"text": _note(self._counts[names[0]], row)}
-        text, other = max(pairs, key=_likeness) if len(pairs) > 1 else pairs[0]
-        return {"text": text} if row["rule"] == "documents" else {"text": text, "kept_text": other}
+        text, kept_text = max(pairs, key=_likeness) if len(pairs) > 1 else pairs[0]
+        return {"text": text} if row["rule"] == "documents" else {"text": text, "kept_text": kept_text}
 
 
 def _key(settings: PiiSettings, fingerprint: str | None) -> bytes:
-    """Return the key of the corpus, or a random one where that is not given."""
     with suppress(UserError):
         key = resolve_key(settings)
         if fingerprint in (None, key_fingerprint(key)):
@@ -194,8 +183,8 @@ def _key(settings: PiiSettings, fingerprint: str | None) -> bytes:
 
 
 def _likeness(pair: tuple[str, str]) -> float:
-    one, other = signatures(list(pair))
-    return float(np.mean(one == other))
+    left, right = signatures(list(pair))
+    return float(np.mean(left == right))
 
 
 def _names(row: Row) -> list[tuple[str, str]]:

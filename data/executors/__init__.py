@@ -2,13 +2,8 @@
 
 An executor is a callable `(function, tasks, progress) -> results in the order of the tasks` (`protocol`). The function
 and the tasks are picklable and a task's work depends on nothing else, so where it runs cannot change what it gives.
-
-* `local`: a pool of processes on this machine (each at tasks, or at a job of its own), or of threads for functions
-  that are compiled code;
-* `ray`: tasks of a Ray cluster (an extra: `pip install ray`).
-
-When a unit fails, both continue with the rest and report failures by name at the end (`failures`). An element of a
-Slurm array is a local pool that has a part of the units (`data.units.catalog`).
+When a unit fails, the rest continues, and failures are reported by name at the end (`failures`). An element of a Slurm
+array is a local pool that has a part of the units (`data.units.catalog`).
 """
 
 from data.executors.choice import ExecutorName, open_executor

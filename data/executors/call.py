@@ -10,13 +10,7 @@ from data.executors.failures import Failure, Failures, attempt, raise_failures
 
 
 class Call:
-    """Hands out tasks, one at a time as they are asked for, and gathers results and failures.
-
-    Args:
-        tasks: as an executor gets them.
-        progress: likewise.
-        failures: likewise.
-    """
+    """Hands out an executor's tasks, one at a time as they are asked for, and gathers results and failures."""
 
     def __init__(self, tasks: Iterable[Any], progress: Callable[[Any], None] | None, failures: Failures | None) -> None:
         self._raises, self._failures = failures is None, Failures() if failures is None else failures

@@ -27,9 +27,6 @@ def open_executor(
     Args:
         name: local; ray; or slurm-array, whose elements are local pools.
         workers: tasks at work at once; None takes all cores there are.
-        address: of the Ray cluster.
-        shared: existing folder that all workers write to.
-        modules: names of modules that local workers import beforehand, while this process continues.
         threads: local workers are threads; for functions that hardly hold the interpreter's lock.
 
     Raises:

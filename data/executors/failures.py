@@ -28,13 +28,7 @@ T = TypeVar("T", bound=Task)
 
 @dataclass(frozen=True)
 class Failure:
-    """One unit or input that could not be done.
-
-    Args:
-        name: the unit, as a person finds it.
-        reason: what happened; never a text of the corpus.
-        error: the error itself when it is one that speaks for itself.
-    """
+    """One unit or input that could not be done; `reason` never quotes a text of the corpus."""
 
     name: str
     reason: str
@@ -46,7 +40,6 @@ class Failure:
         return self.error.problem if self.error else self.reason
 
     def __str__(self) -> str:
-        """Return one line, or a few, for a person."""
         return self.why if self.name in self.why else f"{self.name}: {self.why}"
 
 
@@ -90,11 +83,11 @@ class Failures(list[Failure]):
         """
         if isinstance(failure.error, DiskFullError):
             raise failure.error
-        told = any(failure.why == other.why for other in self)
+        reported = any(failure.why == other.why for other in self)
         self.append(failure)
         if len(self) == 1:
             say("a work unit failed; the others continue:", style="yellow")
-        say(f"  {failure.name}: likewise" if told else f"  {failure}", style="yellow")
+        say(f"  {failure.name}: likewise" if reported else f"  {failure}", style="yellow")
         if len(self) >= MOST_FAILURES:
             raise_failures(self)
 
@@ -114,10 +107,10 @@ def raise_failures(failures: Sequence[Failure]) -> None:
     for failure in failures:
         groups.setdefault(failure.why, []).append(failure)
     lines = []
-    for first, *others in groups.values():
+    for first, *alike in groups.values():
         lines.append(f"  - {first}")
-        if others:
-            lines.append("    likewise: " + ", ".join(failure.name for failure in others))
+        if alike:
+            lines.append("    likewise: " + ", ".join(failure.name for failure in alike))
     mistakes: Any = all(isinstance(failure.error, UserError) for failure in failures)
     raise WorkFailed(
         f"{len(failures)} work unit{'s' if len(failures) > 1 else ''} failed; what the others did is kept\n"

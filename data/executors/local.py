@@ -1,7 +1,4 @@
-"""The local executor: a pool of processes on this machine.
-
-Server and processes are the standard library's (multiprocessing, "forkserver"), which keeps one server a process.
-"""
+"""The local executor: processes of this machine by multiprocessing's "forkserver", which keeps one server a process."""
 
 from __future__ import annotations
 
@@ -77,16 +74,13 @@ class LocalPool(Executor):
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Kill what still runs."""
         self._close(self._own_server or any(error))
 
     def start(self, name: Any, function: Callable[..., object], *arguments: Any, log: Path | None = None) -> None:
         """Start `function(*arguments)` in a process of its own.
 
         Args:
-            name: of the job, by which `ended` tells of it.
             function: picklable; a HunminError that it raises is printed as one message, and its exit code given.
-            arguments: picklable.
             log: file for what it prints; None: it prints where this process does.
 
         Raises:
@@ -111,10 +105,7 @@ class LocalPool(Executor):
                 return
 
     def ended(self, seconds: float) -> list[tuple[Any, int]]:
-        """Return (name, exit code) of the jobs that have ended since; a negative code is the signal that killed.
-
-        Args:
-            seconds: to wait at most for one to end.
+        """Return (name, exit code) of the jobs that ended, after at most `seconds`; minus the signal that killed one.
 
         Raises:
             UserError: the program's script has no guard for its main module.
@@ -190,7 +181,7 @@ class LocalPool(Executor):
         self._workers.append(worker)
 
     def _hear(self, worker: _Worker, call: Call) -> None:
-        """Take what a worker says: that it is ready, or what became of its task; nothing is said by a dead one."""
+        """Take a worker's message: it is ready, or what became of its task; a dead worker sends none."""
         try:
             message = worker.connection.recv()
         except (EOFError, OSError):
@@ -204,11 +195,7 @@ class LocalPool(Executor):
         call.settle(worker.index, message)
 
     def _replace(self, worker: _Worker, call: Call) -> None:
-        """Take a dead worker out, and let another do its task unless that has killed too many.
-
-        Raises:
-            HunminError: several died, one after the other, before they took a task.
-        """
+        """Take a dead worker out and put its task back; HunminError where several died before they took one."""
         self._workers.remove(worker)
         code = self._bury(worker)
         if worker.task is not None:
@@ -230,8 +217,6 @@ class LocalPool(Executor):
 
 
 class _Worker:
-    """A process that works at tasks: its pipe, the function it has learned, and the task it has."""
-
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.ready = False
@@ -245,7 +230,6 @@ class _Worker:
         return self.ready and self.task is None
 
     def give(self, index: int, task: Any, payload: Payload) -> None:
-        """Send a task, and before it the function unless the worker has it."""
         self.index, self.task = index, task
         with suppress(OSError):  # a worker that is already dead shows up as the end of its pipe
             if payload is not self._learned:

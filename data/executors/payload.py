@@ -1,8 +1,4 @@
-"""How a function reaches the workers of this machine: its arrays lie once in memory, however many workers there are.
-
-That is less memory and no copying, and more speed: the workers find each other's part of an index in the cache that
-they share.
-"""
+"""How a function reaches the workers of this machine: its arrays lie once in memory and in the cache they share."""
 
 from __future__ import annotations
 
@@ -22,11 +18,7 @@ ALIGNMENT = 64
 
 
 class Payload:
-    """A pickled object in a file that has no name and ends with its readers; arrays lie behind it (pickle protocol 5).
-
-    Args:
-        value: picklable.
-    """
+    """A pickled object in a nameless file that ends with its readers; arrays lie behind it (pickle protocol 5)."""
 
     def __init__(self, value: object) -> None:
         arrays: list[pickle.PickleBuffer] = []
@@ -60,5 +52,4 @@ def receive(connection: Connection) -> Any:
 
 
 def _starts(sizes: list[int]) -> list[int]:
-    """Return where parts of these sizes begin, and where the last one's place ends."""
     return list(accumulate((-(-size // ALIGNMENT) * ALIGNMENT for size in sizes), initial=0))

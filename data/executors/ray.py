@@ -71,7 +71,7 @@ class RayExecutor(Executor):
         self._terminated = False
 
     def __enter__(self) -> RayExecutor:
-        """Connect.
+        """Connect to the cluster, or start one here.
 
         Raises:
             UserError: Ray is not installed, or there is no cluster at the address.
@@ -131,11 +131,7 @@ class RayExecutor(Executor):
             signal.signal(signal.SIGTERM, handler)
 
     def _run(self, call: Call, function: Callable[[Any], Any]) -> None:
-        """Do all tasks of the call.
-
-        Raises:
-            UserError: a node has other code or does not see the shared folder; at once.
-        """
+        """Do all tasks; UserError at once where a node has other code or does not see the shared folder."""
         import ray
         from ray.exceptions import RayError
 
@@ -167,7 +163,6 @@ class RayExecutor(Executor):
                 call.settle(index, value)
 
     def _limit(self) -> int:
-        """Return how many tasks may be on their way now."""
         if self._chosen:
             return self._chosen
         now = time.monotonic()
@@ -179,11 +174,7 @@ class RayExecutor(Executor):
 
 
 def _reach(address: str) -> None:
-    """Try a host:port before Ray does, which would try it for hours and not be interrupted.
-
-    Raises:
-        UserError: nobody listens there, or the address is none.
-    """
+    """Try a host:port before Ray, which would for hours and not be interrupted; UserError where nobody listens."""
     if address in ("auto", "local"):
         return
     host, colon, port = address.rpartition(":")
@@ -213,7 +204,7 @@ def _reason(error: Exception) -> str:
 def _courier() -> Callable[..., Any]:
     """Return the function that Ray runs: it goes to the worker by value, and makes this package importable there."""
 
-    def run(task: bytes, folder: str, paths: list[str], *rest: Any) -> Any:
+    def run(task: bytes, folder: str, paths: list[str], *arguments: Any) -> Any:
         import os
         import sys
         from contextlib import suppress
@@ -223,20 +214,13 @@ def _courier() -> Callable[..., Any]:
         sys.path[:0] = [path for path in paths if path not in sys.path]
         from data.executors.ray import work
 
-        return work(task, *rest)
+        return work(task, *arguments)
 
     return run
 
 
 def work(task: bytes, payload: list[Any], token: str, code: dict[str, str]) -> Any:
-    """In a worker: do one task and return its result or failure; or return why this node cannot do any.
-
-    Args:
-        task: pickled.
-        payload: reference to the pickled function.
-        token: file that every node must see.
-        code: versions of what this node must run.
-    """
+    """In a worker: return a task's result or failure, or why this node can do none (no `token` file, other `code`)."""
     if not Path(token).exists():
         return UserError(
             f"the Ray node {socket.gethostname()} does not see {Path(token).parent}",
@@ -261,5 +245,4 @@ _functions: dict[Any, Any] = {}
 
 
 def _code() -> dict[str, str]:
-    """Return what identifies the code of this process."""
     return running_code(*PACKAGES)

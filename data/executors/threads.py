@@ -19,11 +19,7 @@ come back for it often and for a moment; Python's 5 ms would be longer than what
 
 
 class ThreadPool(Executor):
-    """Runs functions over tasks in threads of this process: a function is called in several of them at once.
-
-    Args:
-        workers: threads, >= 1.
-    """
+    """Runs functions over tasks in `workers` (>= 1) threads of this process: several call a function at once."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers

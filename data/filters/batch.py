@@ -68,29 +68,27 @@ class Batch:
 
     @cached_property
     def words(self) -> Words:
-        """The words of all texts."""
         return Words(*_find_words(self.codes, self.borders, CLASSES))
 
     @cached_property
     def lines(self) -> Lines:
-        """The lines of all texts."""
         return Lines(*_find_lines(self.codes, self.borders, CLASSES))
 
 
 @njit(cache=True, nogil=True)
 def hash_codes(codes: NDArray[np.uint32], start: int, stop: int) -> np.uint64:
     """Return 64 bits that tell runs of code points apart."""
-    found = np.uint64(0x9E3779B97F4A7C15)
+    state = np.uint64(0x9E3779B97F4A7C15)
     for place in range(start, stop):
-        found = step(found, codes[place])
-    return mix(found)
+        state = step(state, codes[place])
+    return mix(state)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def step(found: np.uint64, code: np.uint32) -> np.uint64:
+def step(state: np.uint64, code: np.uint32) -> np.uint64:
     """Return the number with a code point taken in; `mix` ends a run of them."""
-    found = (found ^ np.uint64(code)) * np.uint64(0x100000001B3)
-    return found ^ (found >> np.uint64(29))
+    state = (state ^ np.uint64(code)) * np.uint64(0x100000001B3)
+    return state ^ (state >> np.uint64(29))
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -115,11 +113,11 @@ def _find_words(codes, borders, classes):  # type: ignore[no-untyped-def]
                 place += 1
                 continue
             start = place
-            found = np.uint64(0x9E3779B97F4A7C15)
+            state = np.uint64(0x9E3779B97F4A7C15)
             while place < stop and not classes[codes[place]] & BLANK:
-                found = step(found, codes[place])
+                state = step(state, codes[place])
                 place += 1
-            hashes[count] = mix(found)
+            hashes[count] = mix(state)
             characters[count] = place - start
             count += 1
         firsts[document + 1] = count

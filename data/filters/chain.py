@@ -18,7 +18,7 @@ from data.statistics.counts import Counters, merge
 
 
 class Filtered(NamedTuple):
-    """What the filters left of a batch."""
+    """The documents of a batch that the filters keep, and a record of each that they drop."""
 
     documents: list[Document]
     texts: list[str]
@@ -31,7 +31,7 @@ class Filtered(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One filter of a chain."""
+    """A filter of a chain, and whether it drops documents or only scores them."""
 
     title: str
     drop: bool
@@ -86,9 +86,9 @@ class FilterChain:
                     document, size = batch.documents[place], len(batch.texts[place])
                     counted = {measure.name: {document.source: {"documents": 1, "characters": size}}}
                     merge(counts.setdefault(step.title, {}), counted)
-                    told = {"id": document.id, "source": document.source, "filter": step.title}
+                    facts = {"id": document.id, "source": document.source, "filter": step.title}
                     score = round(float(values[place, number]), 6)
-                    dropped.append({**told, "measure": measure.name, "score": score})
+                    dropped.append({**facts, "measure": measure.name, "score": score})
             if not keep.all():
                 batch = batch.take(keep)
                 scores = {name: column[keep] for name, column in scores.items()}
@@ -106,8 +106,8 @@ def column_of(title: str, measure: str) -> str:
 def build_filters(settings: list[FilterSettings]) -> FilterChain:
     """Return the filters of a recipe, in its order."""
     steps = []
-    for one in settings:
-        chosen = getattr(one, one.kind)
-        identity = settings_hash([one.title, one.kind, one.drop, dump_settings(chosen)])
-        steps.append(Step(one.title, one.drop, chosen, identity))
+    for entry in settings:
+        chosen = getattr(entry, entry.kind)
+        identity = settings_hash([entry.title, entry.kind, entry.drop, dump_settings(chosen)])
+        steps.append(Step(entry.title, entry.drop, chosen, identity))
     return FilterChain(tuple(steps))

@@ -32,11 +32,9 @@ class LanguageSettings(Settings):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures, in the order in which they drop documents."""
         return Measure("hangul", self.min_hangul), Measure("code_lines", None, MAX_CODE_LINES)
 
     def scores(self, batch: Batch) -> NDArray[np.float64]:
-        """Return the value of each measure for each document [D, measures]."""
         return _language(batch.codes, *batch.lines, CLASSES, LINE_ENDS)
 
 

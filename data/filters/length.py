@@ -33,20 +33,19 @@ class LengthSettings(Settings):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures, in the order in which they drop documents; that of sentences only where asked for."""
-        found = (
+        """Return the measures; that of sentences only where asked for."""
+        measures = (
             Measure("characters", self.min_chars, self.max_chars),
             Measure("characters_per_word", MIN_WORD_CHARS, MAX_WORD_CHARS),
             Measure("characters_per_sentence", self.min_sentence_chars, self.max_sentence_chars),
         )
-        return found if self._splits else found[:2]
+        return measures if self._splits else measures[:2]
 
     @property
     def _splits(self) -> bool:
         return self.min_sentence_chars is not None or self.max_sentence_chars is not None
 
     def scores(self, batch: Batch) -> NDArray[np.float64]:
-        """Return the value of each measure for each document [D, measures]."""
         words = batch.words
         solid = np.diff(np.concatenate(([0], np.cumsum(words.characters)))[words.borders])
         columns = [np.diff(batch.borders).astype(np.float64), share(solid, np.diff(words.borders))]

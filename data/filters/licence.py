@@ -30,7 +30,6 @@ class LicenceSettings(Settings):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The one measure."""
         return (Measure("allowed", 1),)
 
     def scores(self, batch: Batch) -> NDArray[np.float64]:

@@ -36,7 +36,6 @@ class RepetitionSettings(Settings):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures, in the order in which they drop documents."""
         return (
             Measure("duplicate_lines", None, MAX_DUPLICATE_LINES),
             Measure("duplicate_line_characters", None, MAX_DUPLICATE_LINE_CHARACTERS),
@@ -46,7 +45,6 @@ class RepetitionSettings(Settings):
         )
 
     def scores(self, batch: Batch) -> NDArray[np.float64]:
-        """Return the value of each measure for each document [D, measures]."""
         words = batch.words
         tops, repeats = (np.array(sorted(chosen), np.int64) for chosen in (MAX_TOP_NGRAMS, MAX_DUPLICATE_NGRAMS))
         lines = _duplicate_lines(batch.codes, *batch.lines)
@@ -67,15 +65,15 @@ def _duplicate_lines(codes, starts, stops, borders):  # type: ignore[no-untyped-
         table = np.zeros(size, np.uint64)
         lines, characters, whole = 0, 0, 0
         for line in range(first, last):
-            found = hash_codes(codes, starts[line], stops[line]) | np.uint64(1)
-            slot = found >> np.uint64(8) & np.uint64(size - 1)
-            while table[slot] != 0 and table[slot] != found:
+            key = hash_codes(codes, starts[line], stops[line]) | np.uint64(1)
+            slot = key >> np.uint64(8) & np.uint64(size - 1)
+            while table[slot] != 0 and table[slot] != key:
                 slot = (slot + np.uint64(1)) & np.uint64(size - 1)
             whole += stops[line] - starts[line]
-            if table[slot] == found:
+            if table[slot] == key:
                 lines += 1
                 characters += stops[line] - starts[line]
-            table[slot] = found
+            table[slot] = key
         shares[document, 0] = lines / (last - first)
         shares[document, 1] = characters / whole
     return shares
@@ -83,7 +81,6 @@ def _duplicate_lines(codes, starts, stops, borders):  # type: ignore[no-untyped-
 
 @njit(cache=True, nogil=True, inline="always")
 def _table_size(entries: int) -> int:
-    """Return a power of two that is at least twice as many."""
     size = 8
     while size < 2 * entries:
         size *= 2
@@ -120,20 +117,20 @@ def _ngrams(hashes, characters, borders, min_words, tops, repeats):  # type: ign
             shares[document, column] = best / whole
         for column in range(len(repeats)):
             this += 1
-            found = _repeated(hashes, characters, first, last, repeats[column], keys, rounds, mask, this)
-            if found == 0:
+            repeated = _repeated(hashes, characters, first, last, repeats[column], keys, rounds, mask, this)
+            if repeated == 0:
                 break
-            shares[document, len(tops) + column] = found / whole
+            shares[document, len(tops) + column] = repeated / whole
     return shares
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _gram(hashes: NDArray[np.uint64], place: int, words: int) -> np.uint64:
-    found = hashes[place]
+    key = hashes[place]
     for offset in range(1, words):
-        found = found * np.uint64(0x9E3779B97F4A7C15) + hashes[place + offset]
-        found ^= found >> np.uint64(32)
-    return mix(found)
+        key = key * np.uint64(0x9E3779B97F4A7C15) + hashes[place + offset]
+        key ^= key >> np.uint64(32)
+    return mix(key)
 
 
 @njit(cache=True, nogil=True)
@@ -141,12 +138,12 @@ def _top(hashes, characters, first, last, words, keys, counts, ends, rounds, mas
     """Return the characters in the n-gram, said at least twice, that takes most; occurrences do not overlap."""
     best = 0
     for place in range(first, last - words + 1):
-        found = _gram(hashes, place, words)
-        slot = found & mask
-        while rounds[slot] == this and keys[slot] != found:
+        key = _gram(hashes, place, words)
+        slot = key & mask
+        while rounds[slot] == this and keys[slot] != key:
             slot = (slot + np.uint64(1)) & mask
         if rounds[slot] != this:
-            rounds[slot], keys[slot], counts[slot], ends[slot] = this, found, 1, place + words
+            rounds[slot], keys[slot], counts[slot], ends[slot] = this, key, 1, place + words
         elif place >= ends[slot]:
             counts[slot] += 1
             ends[slot] = place + words
@@ -160,15 +157,15 @@ def _repeated(hashes, characters, first, last, words, keys, rounds, mask, this):
     total = 0
     place = first
     while place <= last - words:
-        found = _gram(hashes, place, words)
-        slot = found & mask
-        while rounds[slot] == this and keys[slot] != found:
+        key = _gram(hashes, place, words)
+        slot = key & mask
+        while rounds[slot] == this and keys[slot] != key:
             slot = (slot + np.uint64(1)) & mask
         if rounds[slot] == this:
             total += characters[place : place + words].sum()
             place += words
         else:
-            rounds[slot], keys[slot] = this, found
+            rounds[slot], keys[slot] = this, key
             place += 1
     return total
 

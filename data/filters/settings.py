@@ -49,17 +49,17 @@ class FilterSettings(Settings):
 
     @model_validator(mode="after")
     def _one_kind(self) -> FilterSettings:
-        given = [kind for kind in KINDS if getattr(self, kind) is not None]
-        if len(given) != 1:
-            raise ValueError(f"a filter is one of {', '.join(KINDS)}, not {' and '.join(given) or 'none of them'}")
+        kinds = [kind for kind in KINDS if getattr(self, kind) is not None]
+        if len(kinds) != 1:
+            raise ValueError(f"a filter is one of {', '.join(KINDS)}, not {' and '.join(kinds) or 'none of them'}")
         return self
 
     @property
     def kind(self) -> str:
-        """Return which kind of filter it is."""
+        """Return the name of the one kind that is set."""
         return next(kind for kind in KINDS if getattr(self, kind) is not None)
 
     @property
     def title(self) -> str:
-        """Return its name in the statistics."""
+        """Return the filter's name in the statistics."""
         return self.name or self.kind

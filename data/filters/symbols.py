@@ -32,7 +32,6 @@ class SymbolsSettings(Settings):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures, in the order in which they drop documents."""
         return (
             Measure("share", None, MAX_SYMBOLS),
             Measure("bullet_lines", None, MAX_BULLET_LINES),
@@ -40,7 +39,6 @@ class SymbolsSettings(Settings):
         )
 
     def scores(self, batch: Batch) -> NDArray[np.float64]:
-        """Return the value of each measure for each document [D, measures]."""
         signs = _symbols(batch.codes, batch.borders, CLASSES)
         return np.concatenate((signs[:, None], _lines(batch.codes, *batch.lines, BULLETS)), axis=1)
 

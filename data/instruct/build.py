@@ -67,9 +67,9 @@ def instruct_files(settings: InstructSettings) -> list[str]:
         UserError: an extra file is not there.
     """
     taken = [name for name in settings.uses if settings.licences == "all" or is_open(use_of(name).licence)]
-    found = [files_of(name, use_of(name), settings.data) for name in taken]
+    located = [files_of(name, use_of(name), settings.data) for name in taken]
     extra = dict.fromkeys(path for pattern in settings.extra for path in expand(pattern))
-    return sorted({path for one in found if one for path in one[1]}) + list(extra)
+    return sorted({path for one in located if one for path in one[1]}) + list(extra)
 
 
 def build_instructions(
@@ -78,8 +78,6 @@ def build_instructions(
     """Return the counts of a build, with a line a use under "uses"; rows, table and rejects are written to `out`.
 
     Args:
-        settings: of the stage.
-        out: folder to write to.
         tests: suite → the sentences that no row may hold.
 
     Raises:
@@ -96,14 +94,14 @@ def build_instructions(
     searchers = {suite: Decontaminator.build(one) for suite, one in tests.items() if one}
     workers = min(settings.workers or available_cores(), len(parts))
     with ProgressBar("instructions", 2 * len(parts), "uses") as bar, LocalPool(workers, [__name__]) as execute:
-        told: Callable[[Part], None] = lambda part: bar.advance(1, part.name)  # noqa: E731
-        parts = execute(partial(_prepared, settings=settings, searchers=searchers), parts, told)
+        advance: Callable[[Part], None] = lambda part: bar.advance(1, part.name)  # noqa: E731
+        parts = execute(partial(_prepared, settings=settings, searchers=searchers), parts, advance)
         whole = {
             text_key(text): split_sentences(text) for part in parts for item in part.held_out for text in item.texts
         }
         known = [BenchmarkSentence("", text, one, len(cut) > 1) for text, cut in whole.items() for one in cut]
         held_out = Decontaminator.build(known, Criteria(rules=("exact", "embedded")))
-        parts = execute(partial(_finished, settings=settings, texts=set(whole), held_out=held_out), parts, told)
+        parts = execute(partial(_finished, settings=settings, texts=set(whole), held_out=held_out), parts, advance)
     for part in parts:
         with atomic_write(out / REJECTS / f"{part.name}.jsonl", "wb") as stream:
             for file, line, reason in part.rejects:
@@ -136,13 +134,13 @@ def _prepared(part: Part, settings: InstructSettings, searchers: Mapping[str, De
     else:
         use = use_of(part.name)
         part.table |= {"dataset": use.dataset, "group": use.group, "licence": use.licence, "split": use.split}
-        found = files_of(part.name, use, settings.data)
+        located = files_of(part.name, use, settings.data)
         if settings.licences == "open" and not is_open(use.licence):
             part.table["state"] = "left out: its licence needs instruct.licences=all"
-        elif found is None:
+        elif located is None:
             part.table["state"] = f"absent: no file in {use.folder or part.name}"
         else:
-            _read(part, settings, *found)
+            _read(part, settings, *located)
     gone: set[int] = set()
     part.table["contaminated_by"] = {}
     sentences = _sentences(part.left)
@@ -150,8 +148,8 @@ def _prepared(part: Part, settings: InstructSettings, searchers: Mapping[str, De
         hits = _hits(searcher, sentences)
         part.table["contaminated_by"][suite] = _summed([Counter(hit.rule for hit in hits.values())])
         gone |= set(hits)
-        told = [(part.left[n], f"{suite}, {hit.task}, {hit.guid}, {hit.rule}") for n, hit in sorted(hits.items())]
-        part.rejects += [(*item.place, f"test sentence: {what}") for item, what in told]
+        leaks = [(part.left[n], f"{suite}, {hit.task}, {hit.guid}, {hit.rule}") for n, hit in sorted(hits.items())]
+        part.rejects += [(*item.place, f"test sentence: {what}") for item, what in leaks]
     part.left = [item for n, item in enumerate(part.left) if n not in gone]
     quotas = _balanced({label: len(items) // 2 for label, items in part.groups()}, settings.held_out)
     part.held_out = [item for label, items in part.groups() for item in items[: quotas[label]] if not item.ready]
@@ -210,12 +208,11 @@ def _sentences(items: Sequence[Item]) -> list[tuple[int, str]]:
 
 
 def _hits(searcher: Decontaminator, sentences: list[tuple[int, str]]) -> dict[int, Hit]:
-    """Return the best hit of each item (its place) that has one."""
-    found: dict[int, Hit] = {}
+    best: dict[int, Hit] = {}
     for (n, _), hit in zip(sentences, searcher.match([one for _, one in sentences]), strict=True):
         if hit:
-            found[n] = better(found.get(n), hit)
-    return found
+            best[n] = better(best.get(n), hit)
+    return best
 
 
 def _read(part: Part, settings: InstructSettings, layout: Layout, files: list[str]) -> None:
@@ -256,13 +253,13 @@ def _item(part: Part, settings: InstructSettings, record: Any, number: int, plac
         raise UnreadableError(record if isinstance(record, str) else "not a JSON object")
     if not part.path:
         return item_of(part.name, use_of(part.name), record, number, place, settings.seed)
-    given = {"task": "extra", "dataset": stem(part.path), "split": "extra", "licence": UNCLEAR}
+    fields = {"task": "extra", "dataset": stem(part.path), "split": "extra", "licence": UNCLEAR}
     for name, value in record.items():
         if value not in (None, ""):
-            given[name] = nfc(value.strip()) if isinstance(value, str) else value
-    if "instruction" not in given:  # KIT-19 has rows whose input is all there is
-        given["instruction"] = given.pop("input", "")
-    row = row_of({**given, "id": f"{part.name}-{number:06d}-0"})
+            fields[name] = nfc(value.strip()) if isinstance(value, str) else value
+    if "instruction" not in fields:  # KIT-19 has rows whose input is all there is
+        fields["instruction"] = fields.pop("input", "")
+    row = row_of({**fields, "id": f"{part.name}-{number:06d}-0"})
     if settings.licences == "open" and not is_open(row.licence):
         raise UnreadableError(f"{PASSED_OVER}its licence needs instruct.licences=all")
     return Item(number, place, (row.instruction, row.input, row.output), 0, ready=row)

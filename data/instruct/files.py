@@ -38,9 +38,9 @@ def files_of(name: str, use: Use, data: str) -> tuple[Layout, list[str]] | None:
     folder = escape(str(stored(Path(data).expanduser() / (use.folder or name))))
     for layout in use.layouts:
         patterns = [f"{folder}/**/{pattern}{suffix}" for pattern in layout.files for suffix in ("", *COMPRESSED)]
-        found = {path for pattern in patterns for path in glob(pattern, recursive=True) if Path(path).is_file()}
-        if found:
-            return layout, sorted(found)
+        paths = {path for pattern in patterns for path in glob(pattern, recursive=True) if Path(path).is_file()}
+        if paths:
+            return layout, sorted(paths)
     return None
 
 
@@ -127,8 +127,8 @@ def _pairs(path: str, entries: Iterator[Entry], draw: Callable[[int, str], int])
             for index, sentence in enumerate(group):
                 number += 1
                 alike = group[(index + 1 + draw(number, "same") % (GROUP - 1)) % GROUP]
-                other = groups[(place + 1 + draw(number, "group") % max(len(groups) - 1, 1)) % len(groups)]
-                unlike = other[draw(number, "different") % GROUP]
+                other_group = groups[(place + 1 + draw(number, "group") % max(len(groups) - 1, 1)) % len(groups)]
+                unlike = other_group[draw(number, "different") % GROUP]
                 if alike != sentence:
                     yield number, {"sentence1": sentence, "sentence2": alike, "same": "1"}
                 if unlike not in group:
@@ -152,10 +152,10 @@ def _articles(text: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
 
 
 def _continued(title: str, lead: list[str]) -> dict[str, str] | str:
-    for beginning, *others in map(split_sentences, lead):
+    for beginning, *later in map(split_sentences, lead):
         following = ""
-        while others and len(following) + len(others[0]) < MOST:
-            following += " " * bool(following) + others.pop(0)
+        while later and len(following) + len(later[0]) < MOST:
+            following += " " * bool(following) + later.pop(0)
         if LEAST <= len(beginning) <= MOST and len(following) >= LEAST and following.endswith((".", "!", "?")):
             return {"title": title, "beginning": beginning, "following": following}
     return f"{PASSED_OVER}no paragraph of several sentences"

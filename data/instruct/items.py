@@ -46,12 +46,12 @@ def item_of(name: str, use: Use, record: Any, number: int, place: tuple[str, int
         value = record.get(column)
         if not isinstance(value, (str, int, float)):
             raise UnreadableError(f"no text in '{column}'")
-        found = nfc(str(value)).replace("\r\n", "\n").strip()
-        if not found or found in use.missing:
-            raise UnreadableError(f"'{column}' is missing" if found else f"'{column}' is empty")
-        if "\ufffd" in found:  # what bytes that are no text were read as
+        cleaned = nfc(str(value)).replace("\r\n", "\n").strip()
+        if not cleaned or cleaned in use.missing:
+            raise UnreadableError(f"'{column}' is missing" if cleaned else f"'{column}' is empty")
+        if "\ufffd" in cleaned:  # what bytes that are no text were read as
             raise UnreadableError(NOT_UTF8)
-        return found
+        return cleaned
 
     def known(column: str, values: Collection[str]) -> str:
         if (value := text(column).casefold()) not in values:  # which may be a text, and is not told
@@ -60,12 +60,12 @@ def item_of(name: str, use: Use, record: Any, number: int, place: tuple[str, int
 
     def number_in(column: str, least: float, most: float) -> float:
         try:
-            found = float(text(column))
+            parsed = float(text(column))
         except ValueError:
             raise UnreadableError(f"'{column}' is no number") from None
-        if not least <= found <= most or (spec.choices and not found.is_integer()):
+        if not least <= parsed <= most or (spec.choices and not parsed.is_integer()):
             raise UnreadableError(f"'{column}' is beyond {least:g} to {most:g}")
-        return found
+        return parsed
 
     spec, label, choices = use.answer, "", list[str]()
     fields, texts = {}, []
@@ -80,8 +80,8 @@ def item_of(name: str, use: Use, record: Any, number: int, place: tuple[str, int
     if use.pair:
         texts.sort()
         if draw(seed, name, number, "pair") % 2:
-            one, other = use.pair
-            fields[one], fields[other] = fields[other], fields[one]
+            left, right = use.pair
+            fields[left], fields[right] = fields[right], fields[left]
     if spec.kinds:
         kinds = [kind for kind in spec.kinds if known(kind, ("0", "1")) == "1"]
         answer = label = ", ".join(kinds) or spec.none[1]
@@ -111,11 +111,11 @@ def row_of_item(name: str, use: Use, item: Item, template: int) -> Row:
     words = use.answer.labels if chosen.words is None else chosen.words
     fields = {**item.fields, "choices": "\n".join(f"{n}. {one}" for n, one in enumerate(item.choices, 1))}
 
-    def told(answer: str) -> str:
+    def in_words(answer: str) -> str:
         number = item.choices.index(answer) + 1 if item.choices else 0
         return chosen.output.format_map({**fields, "answer": words.get(answer, answer), "number": number}).strip()
 
-    choices = tuple(dict.fromkeys(map(told, item.choices or words)))
-    texts = chosen.instruction.format_map(fields), chosen.input.format_map(fields), told(item.answer)
+    choices = tuple(dict.fromkeys(map(in_words, item.choices or words)))
+    texts = chosen.instruction.format_map(fields), chosen.input.format_map(fields), in_words(item.answer)
     made = f"{name}-{item.number:06d}-{template}", name, use.dataset, use.split, template
     return Row(*made, *texts, choices if len(choices) > 1 else None, use.licence)

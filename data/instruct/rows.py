@@ -37,8 +37,8 @@ class Row(NamedTuple):
 
 def row_of(record: Any) -> Row:
     """Return the row that an object stands for; raises UnreadableError, with no text of it, where it is none."""
-    given = record if isinstance(record, dict) else {}
-    values: dict[str, Any] = {"template": 0, "input": "", "choices": None} | given
+    fields = record if isinstance(record, dict) else {}
+    values: dict[str, Any] = {"template": 0, "input": "", "choices": None} | fields
     if missing := [name for name in TEXTS if not isinstance(values.get(name), str)]:
         raise UnreadableError(f"no text in field '{missing[0]}'")
     values["output"], choices = values["output"].strip(), values["choices"]

@@ -16,11 +16,6 @@ REMEDY = "build it again: hunmin instruct build RECIPE"
 def describe(folder: Path, task: str | None = None, n: int = 3) -> dict[str, Any]:
     """Return the counts of a build ("uses" is the table), and `n` rows a task as "examples" and "held_out_examples".
 
-    Args:
-        folder: what `hunmin instruct build` wrote.
-        task: the only task whose rows are shown; None shows all.
-        n: rows a task.
-
     Raises:
         UserError: the folder holds no build, or no row of the task.
         DamagedError: the build was edited.
@@ -34,8 +29,8 @@ def describe(folder: Path, task: str | None = None, n: int = 3) -> dict[str, Any
     tasks = sorted({row.task for one in rows.values() for row in one})
     if task is not None and task not in tasks:
         raise UserError(f"{folder} has no task '{task}'{nearest(task, tasks)}", f"its tasks are {', '.join(tasks)}")
-    for key, found in rows.items():
-        chosen = [[row for row in found if row.task == one][:n] for one in tasks if task in (None, one)]
+    for key, rows_of_key in rows.items():
+        chosen = [[row for row in rows_of_key if row.task == one][:n] for one in tasks if task in (None, one)]
         counts[key] = [row.as_record() for some in chosen for row in some]
     return counts
 

@@ -91,14 +91,14 @@ class Use(Settings):
     def _fits_together(self) -> Use:
         listed = {"choices"} if self.answer.choices else set()
         known, labels = {*self.fields, *listed}, self.answer.labels
-        told = known | {"answer"} | ({"number"} if listed else set())
+        answerable = known | {"answer"} | ({"number"} if listed else set())
         never = set(known)
         problems = {f"the use has no field {name}" for name in {*self.optional, *(self.pair or ())} - known}
         for number, template in enumerate(self.templates, 1):
             asked, answered = names_in(template.instruction + template.input), names_in(template.output)
             words = labels if template.words is None else template.words
             never -= asked | answered
-            wrong = [f"names the unknown field {name}" for name in (asked - known) | (answered - told)]
+            wrong = [f"names the unknown field {name}" for name in (asked - known) | (answered - answerable)]
             wrong += [f"never uses the field {name}" for name in known - asked - answered - set(self.optional)]
             if not answered or ("number" in answered and "choices" not in asked):
                 wrong.append("has no answer, or a number without choices")

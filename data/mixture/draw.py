@@ -14,17 +14,10 @@ Purpose = Literal["held out", "cap", "copies"]
 
 
 def draws(sources: Sequence[str], ids: Sequence[str], seed: int, purpose: Purpose) -> NDArray[np.float64]:
-    """Return a number in [0, 1) for each document, as if drawn evenly: xxh3_64 of purpose, source and id, / 2^64.
-
-    Args:
-        sources: of the documents.
-        ids: of the documents; equal ids of a source have equal draws.
-        seed: 64 bits.
-        purpose: what is drawn.
-    """
+    """Return a number in [0, 1) for each document, as if drawn evenly: xxh3_64 of purpose, source and id, / 2^64."""
     hash_of = xxhash.xxh3_64_intdigest
-    found = [hash_of(f"{purpose}\0{source}\0{id}".encode(), seed) for source, id in zip(sources, ids, strict=True)]
-    return (np.array(found, np.uint64) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    hashes = [hash_of(f"{purpose}\0{source}\0{id}".encode(), seed) for source, id in zip(sources, ids, strict=True)]
+    return (np.array(hashes, np.uint64) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def copies(rates: NDArray[np.float64], drawn: NDArray[np.float64]) -> NDArray[np.int16]:
@@ -36,11 +29,6 @@ def cap_threshold(drawn: NDArray[np.float64], sizes: NDArray[np.int64], most: fl
     """Return the draw below which documents stay so that they hold `most` bytes together, or less.
 
     Documents of one draw stay or go together.
-
-    Args:
-        drawn: of all documents of a source.
-        sizes: bytes of each.
-        most: bytes.
     """
     order = np.argsort(drawn, kind="stable")
     over = np.flatnonzero(np.cumsum(sizes[order]) > most)

@@ -21,7 +21,6 @@ def rates_of(sizes: Mapping[str, int], settings: MixtureSettings) -> dict[str, f
 
     Args:
         sizes: bytes of each source, what is held out or over a cap not counted.
-        settings: of the mixture.
 
     >>> rates_of({"news": 900, "talk": 100}, MixtureSettings(alpha=0.5))
     {'news': 0.833333333, 'talk': 2.5}
@@ -33,12 +32,12 @@ def rates_of(sizes: Mapping[str, int], settings: MixtureSettings) -> dict[str, f
     rates |= {name: 1.0 for name in sizes if name not in rates and not sizes[name]}
     left = float(sum(sizes[name] for name in open_))
     while open_:
-        wanted = {name: chosen[name].weight * float(sizes[name]) ** settings.alpha for name in open_}
-        whole = math.fsum(wanted.values())
-        found = {name: round(left * wanted[name] / whole / sizes[name], DIGITS) for name in open_}
-        full = [name for name in open_ if found[name] > settings.max_epochs]
+        weighted = {name: chosen[name].weight * float(sizes[name]) ** settings.alpha for name in open_}
+        whole = math.fsum(weighted.values())
+        open_rates = {name: round(left * weighted[name] / whole / sizes[name], DIGITS) for name in open_}
+        full = [name for name in open_ if open_rates[name] > settings.max_epochs]
         if not full:
-            rates |= found
+            rates |= open_rates
             break
         rates |= dict.fromkeys(full, float(settings.max_epochs))
         left -= settings.max_epochs * sum(sizes[name] for name in full)

@@ -40,8 +40,6 @@ class Mixed(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Documents of a part that stay after duplicates went."""
-
     places: NDArray[np.int64]
     sources: NDArray[np.str_]
     ids: list[str]
@@ -58,29 +56,27 @@ def mix(parts: list[Path], keep: list[NDArray[np.bool_]], settings: MixtureSetti
     the last depend on a document alone but for the rates.
 
     Args:
-        parts: part files in input order.
         keep: masks of their documents that are no duplicates.
-        settings: of the mixture.
 
     Raises:
         UserError: a source is named that the corpus does not have, or a cap keeps nothing of one.
     """
     thresholds, sizes = _sizes(parts, keep, settings)
     rates = rates_of(sizes, settings)
-    found: list[NDArray[np.int16]] = []
+    by_part: list[NDArray[np.int16]] = []
     counts: Counters = {}
-    for (rows, held, capped), mask in zip(_passed(parts, keep, settings, thresholds), keep, strict=True):
+    for (rows, held_out, capped), mask in zip(_passed(parts, keep, settings, thresholds), keep, strict=True):
         rate = np.array([rates[name] for name in rows.sources.tolist()], np.float64)
         times = copies(rate, rows.drawn(settings.seed, "copies"))
         times[times == 0] = OUT
         times[capped] = OUT
-        times[held] = HELD_OUT
+        times[held_out] = HELD_OUT
         whole = np.full(len(mask), OUT, np.int16)
         whole[rows.places] = times
-        found.append(whole)
+        by_part.append(whole)
         _count(counts, rows, times)
     by_source = {name: {"rate": rates[name], **of_source} for name, of_source in counts.items()}
-    return Mixed(found, sort_counters(by_source))
+    return Mixed(by_part, sort_counters(by_source))
 
 
 def _sizes(
@@ -90,11 +86,11 @@ def _sizes(
     sizes: dict[str, int] = {}
     capped: dict[str, list[tuple[NDArray[np.float64], NDArray[np.int64]]]] = {}
     looked_at: dict[str, _Ids] = {}
-    for rows, held, _ in _passed(parts, keep, settings, {}):
+    for rows, held_out, _ in _passed(parts, keep, settings, {}):
         for name in np.unique(rows.sources).tolist():
             of_source = rows.sources == name
             looked_at.setdefault(name, _Ids()).add([rows.ids[place] for place in np.flatnonzero(of_source)])
-            mine = of_source & ~held
+            mine = of_source & ~held_out
             sizes[name] = sizes.get(name, 0) + int(rows.sizes[mine].sum())
             if (share := settings.sources.get(name)) and share.max_mb is not None:
                 ids = [id for id, chosen in zip(rows.ids, mine.tolist(), strict=True) if chosen]
@@ -158,12 +154,12 @@ def _passed(
         names = np.array(table.column("source").to_pylist(), np.str_)[places]
         ids = table.column("id").to_pylist()
         rows = _Rows(places, names, [ids[place] for place in places], table.column("bytes").to_numpy()[places])
-        held = (rows.drawn(settings.seed, "held out") < settings.held_out) & ~np.isin(names, left_out)
+        held_out = (rows.drawn(settings.seed, "held out") < settings.held_out) & ~np.isin(names, left_out)
         over = np.zeros(len(places), bool)
         for name, threshold in thresholds.items():
-            mine = np.flatnonzero((names == name) & ~held)
+            mine = np.flatnonzero((names == name) & ~held_out)
             over[mine] = draws([name] * len(mine), [rows.ids[n] for n in mine], settings.seed, "cap") >= threshold
-        yield rows, held, over
+        yield rows, held_out, over
 
 
 def _count(counts: Counters, rows: _Rows, times: NDArray[np.int16]) -> None:

@@ -113,7 +113,6 @@ def second_number(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 def _following(text: str, position: int, end: int, first: str) -> Iterator[Found]:
-    """Yield the ends of numbers behind a whole one, each with what it shares with that."""
     while match := _NEXT.match(text, position, end):
         name = "more" if match["more"] else "last"
         written = match[name]

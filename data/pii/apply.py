@@ -29,7 +29,6 @@ class Pseudonymizer:
     it detects (telephone numbers, mail and network addresses, addresses, handles), giving pseudonyms of pseudonyms.
 
     Args:
-        key: see `resolve_key`.
         types: names of the types to replace. The 16 are recognised whatever this says, those on request where named.
     """
 
@@ -47,16 +46,16 @@ class Pseudonymizer:
         results: list[tuple[str, list[Replacement]]] = [(text, []) for text in texts]
         for index, located in find_values(texts, self._on_request).items():
             replacements = [
-                Replacement(found.start, found.end, found.type, self._pseudonym(texts[index], found))
-                for found in located
-                if found.type in self._types
+                Replacement(piece.start, piece.end, piece.type, self._pseudonym(texts[index], piece))
+                for piece in located
+                if piece.type in self._types
             ]
             results[index] = replaced(texts[index], replacements), replacements
         return results
 
-    def _pseudonym(self, text: str, found: Found) -> str:
-        made = surrogate(self._key, found.type, found.value)
-        return written_like(text[found.start : found.end], found.value, made)
+    def _pseudonym(self, text: str, piece: Found) -> str:
+        made = surrogate(self._key, piece.type, piece.value)
+        return written_like(text[piece.start : piece.end], piece.value, made)
 
 
 def replaced(text: str, replacements: list[Replacement]) -> str:

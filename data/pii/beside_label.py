@@ -1,8 +1,7 @@
 """Values of any form beside the label of a form: what stands behind "여권번호:" is a passport number.
 
-The patterns of the types know the forms that are in use. A label says what a value is, so a value of plausible length
-behind it is found whatever its form, with the label's type. The same holds for the cells of a table below a header that
-is such a label. One rule for all types; a type has its labels, and the values that it takes for its own.
+The patterns of the types know the forms in use; behind a label, or in a table below such a header, any value of
+plausible length has the label's type.
 """
 
 from __future__ import annotations
@@ -136,7 +135,6 @@ _COUNTED = re.compile(" ?(?:원|명|건|종|개(?:월|년)?(?![가-힣])|[회점
 
 
 def _beside(name: str, text: str, start: int, end: int) -> Iterator[Found]:
-    """Yield the values of a type that stand behind one of its labels, or in a table below one."""
     position, header, whole = start, False, min(len(text), end + 64)
     while (label := _LABELS[name].search(text, position, end)) is not None:
         position = label.start() + 1

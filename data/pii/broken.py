@@ -19,7 +19,7 @@ _BREAKS = re.compile(rf" ?{_BREAK} ?")
 BREAK_TAG = re.compile("<[bB][rR]")
 _BREAK_TAG = re.compile("<[bB][rR] ?/?>")
 _TAIL = re.compile(r"[0-9+() .·\-‐‑‒–—−ㅡ]{1,30}\r?\Z")
-_GOES_ON = re.compile(rf"[{DASH}] ?{_BREAK}|{_BREAK}[{DASH}][0-9]")
+_CONTINUES = re.compile(rf"[{DASH}] ?{_BREAK}|{_BREAK}[{DASH}][0-9]")
 """A dash at a line's end, or before the digits that begin the next: a number continues (a list's "- 7" does not)."""
 _AT_A_DOT = re.compile(rf"[0-9]\. ?{_BREAK} ?[0-9]|[0-9] ?{_BREAK} ?\.[0-9]")
 BROKEN_GATE = (
@@ -64,27 +64,27 @@ def may_go_on(text: str, end: int) -> bool:
     if end >= len(text):
         return False
     before, after = text[max(0, end - 3) : end].rstrip("\r ")[-1:], text[end + 1 : end + 4].lstrip(" ")[:1]
-    if after in _BEGINS and (before in _ENDS or _code_goes_on(text, end)):
+    if after in _BEGINS and (before in _ENDS or _code_continues(text, end)):
         return True
-    return before == "@" or _address_goes_on(text, end)
+    return before == "@" or _address_continues(text, end)
 
 
-def _code_goes_on(text: str, end: int) -> bool:
+def _code_continues(text: str, end: int) -> bool:
     return _CODE_BREAK.search(text, max(0, end - 10), end + 12) is not None
 
 
-def _address_goes_on(text: str, end: int) -> bool:
+def _address_continues(text: str, end: int) -> bool:
     place = max(0, end - 4), end + _NEXT
     return _MAY_BREAK.search(text, *place) is not None and _ADDRESS_BREAK.search(text, *place) is not None
 
 
 def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
     """Yield the numbers in text[start:end], or beginning there, that are broken apart; `scan` finds them in a view."""
-    places = [found for found in [_number_before(text, start, end)] if found and end < len(text)]
+    places = [extent for extent in [_number_before(text, start, end)] if extent and end < len(text)]
     at = text.find("<", start, end)
     while at >= 0:
-        if text[at + 1 : at + 3].lower() == "br" and (found := _number_before(text, start, at)):
-            places.append(found)
+        if text[at + 1 : at + 3].lower() == "br" and (extent := _number_before(text, start, at)):
+            places.append(extent)
         at = text.find("<", at + 1, end)
     done = start
     for place, at in sorted(places):
@@ -94,68 +94,64 @@ def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
             continue
         done = match.end()
         yield from _joined(text, match, scan)
-    if _address_goes_on(text, end) or _BREAK_TAG.search(text, start, end):
+    if _address_continues(text, end) or _BREAK_TAG.search(text, start, end):
         yield from _address(text, start, end, scan)
-    if _code_goes_on(text, end):
+    if _code_continues(text, end):
         yield from _code(text, start, end, scan)
     if text[max(start, end - 2) : end].rstrip("\r ")[-1:] == "@":
         yield from _mail(text, start, end)
 
 
 def _number_before(text: str, start: int, at: int) -> tuple[int, int] | None:
-    """Return where the signs of numbers begin that end at a break, and where the break is; None where none do."""
     tail = _TAIL.search(text, max(start, at - 30), at)
     return (tail.start(), at) if tail else None
 
 
 def _mail(text: str, start: int, end: int) -> Iterator[Found]:
-    """Yield the mail address that breaks after its at sign."""
     match = _MAIL.search(text, max(start, end - _NEXT - 2), min(len(text), end + _NEXT))
     if match is not None:
         yield Found(*match.span(), "EMAIL", _BREAKS.sub("", match[0]))
 
 
 def _address(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
-    """Yield the addresses whose heads break at the end of the line text[start:end], or at a <br> in it."""
     begin = max(0, start - _NEXT, end - 2 * _NEXT) if _BREAK_TAG.search(text, start, end) is None else start
     stop = min(len(text), end + 1 + 2 * _NEXT)
     line = on_one_line(text[begin:stop])
     if _HEAD_BREAK.search(line) is None:
         return
-    for found in scan(View(line, range(begin, stop))):
-        if found.type == "ADDRESS" and found.start < end and HEAD_BREAK in found.value:
-            yield found._replace(value=text[found.start : found.end])
+    for piece in scan(View(line, range(begin, stop))):
+        if piece.type == "ADDRESS" and piece.start < end and HEAD_BREAK in piece.value:
+            yield piece._replace(value=text[piece.start : piece.end])
 
 
 def _code(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
-    """Yield the plates and passport numbers that begin in the line text[start:end] and continue in the next."""
     begin, stop = max(start, end - _NEXT), min(len(text), end + 1 + _NEXT)
     first = text[begin:end].rstrip("\r")
     view = View(f"{first}{text[end + 1 : stop]}", [*range(begin, begin + len(first)), *range(end + 1, stop)])
-    for found in scan(view):
-        label = BY_NAME[found.type].label
+    for piece in scan(view):
+        label = BY_NAME[piece.type].label
         if (
-            found.type in ("VEHICLE_PLATE", "PASSPORT")
-            and found.start < end < found.end
+            piece.type in ("VEHICLE_PLATE", "PASSPORT")
+            and piece.start < end < piece.end
             and label
-            and labelled(label, text, found.start, found.end)
+            and labelled(label, text, piece.start, piece.end)
         ):
-            yield found
+            yield piece
 
 
 def _joined(text: str, match: re.Match[str], scan: Scan) -> Iterator[Found]:
     first, last = match.span()
     begin, stop = max(0, first - BEFORE), min(len(text), last + 16)
-    goes_on = _GOES_ON.search(match[0]) is not None
+    continues = _CONTINUES.search(match[0]) is not None
     dotted = match[0].count(".") >= 3
     at_a_dot = _AT_A_DOT.search(match[0]) is not None
-    mobile_only = not goes_on and not (dotted and at_a_dot)
+    mobile_only = not continues and not (dotted and at_a_dot)
     digits = digits_of(match[0])
     if not dotted and (len(digits) < _FEWEST or (mobile_only and "010" not in digits)):
         return
     gaps = [gap.span() for gap in _BREAKS.finditer(text, first, last)]
-    going = [_GOES_ON.search(text, max(first, left - 2), right + 2) is not None for left, right in gaps]
-    if goes_on and True in going and False in going[going.index(True) :]:  # the next line is another number
+    going = [_CONTINUES.search(text, max(first, left - 2), right + 2) is not None for left, right in gaps]
+    if continues and True in going and False in going[going.index(True) :]:  # the next line is another number
         at = going.index(False, going.index(True))
         stop = gaps[at][0]
         gaps = gaps[:at]
@@ -168,13 +164,13 @@ def _joined(text: str, match: re.Match[str], scan: Scan) -> Iterator[Found]:
         for left, right in pieces:
             places += range(left, right + len(joint))  # the joint stands where the break begins
         whole = False
-        for found in scan(View(joined, places[: len(joined)])):
-            crosses = any(found.start < right and left < found.end for left, right in gaps)
-            number = digits_of(found.value)
-            mobile = found.type == "TEL" and number.startswith("010") and len(number) == 11
-            if crosses and (mobile or (found.type == "IP" and at_a_dot) or (goes_on and found.type in _KINDS)):
+        for piece in scan(View(joined, places[: len(joined)])):
+            crosses = any(piece.start < right and left < piece.end for left, right in gaps)
+            number = digits_of(piece.value)
+            mobile = piece.type == "TEL" and number.startswith("010") and len(number) == 11
+            if crosses and (mobile or (piece.type == "IP" and at_a_dot) or (continues and piece.type in _KINDS)):
                 whole = True
-                yield found
+                yield piece
         if whole:
             return
 

@@ -1,9 +1,4 @@
-"""RE2 over one byte per character instead of UTF-8.
-
-UTF-8 encodes a Hangul syllable as three bytes, and the automaton makes a transition for each. A pattern distinguishes
-far fewer characters than Unicode holds, so one byte per character class suffices: fewer transitions and states, and
-match positions are character positions.
-"""
+"""RE2 over one byte per character class instead of UTF-8: fewer states, and match positions are characters."""
 
 from __future__ import annotations
 
@@ -36,12 +31,9 @@ def code_points(text: str) -> NDArray[np.uint32]:
 
 
 class Bytewise:
-    """A pattern that matches in `encode` of a text wherever the original matches in the text.
+    """A pattern (RE2 syntax) that matches in `encode` of a text wherever the original matches in the text.
 
     A pattern with more character classes than there are bytes matches more: some classes share a byte.
-
-    Args:
-        pattern: in RE2 syntax.
     """
 
     def __init__(self, pattern: str, options: re2.Options) -> None:
@@ -60,7 +52,6 @@ class Bytewise:
 
 
 def _ranges(sign: str) -> _Ranges:
-    """Return the ranges of code points that a sign of a pattern matches; none for an assertion."""
     if sign[0] != "[":
         return () if sign[1:] in ("A", "z") else ((_code(sign), _code(sign)),)
     negated = sign[1] == "^"
@@ -83,7 +74,6 @@ def _code(sign: str) -> int:
 
 
 def _byte_table(sets: list[_Ranges]) -> NDArray[np.uint8]:
-    """Return the byte of each code point: equal for those that are in the same sets."""
     edges = np.unique([0, _CODES, *(edge for ranges in sets for first, last in ranges for edge in (first, last + 1))])
     member = np.zeros((len(sets), len(edges) - 1), bool)
     for row, ranges in zip(member, sets, strict=True):

@@ -1,8 +1,4 @@
-"""Words that annotations, attributes, fields and parameters of code are made of, after an @ sign.
-
-Manuals and tutorials are full of @Component, @param, @lru_cache, @onclick or @StartDate, which look like handles. A
-name all of whose words stand here is not taken for a person's.
-"""
+"""Words of code after an @ sign (@Component, @param, @lru_cache): a name made of them alone is no person's handle."""
 
 from __future__ import annotations
 

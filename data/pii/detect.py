@@ -57,45 +57,44 @@ def find_many(texts: list[str], on_request: bool = False) -> list[list[Span]]:
 
 
 def find_values(texts: list[str], on_request: bool = False) -> dict[int, list[Found]]:
-    """Return the same with the values in plain characters: index of a text → what it holds, if anything."""
+    """Return index of a text → its personal data with the values in plain characters, for the texts that hold any."""
     used = gate(on_request)
     located: dict[int, list[Found]] = {}
     for window in used.windows(texts):
-        found = _in_line(texts[window.text], window, used)
-        if not found:
+        pieces = _in_line(texts[window.text], window, used)
+        if not pieces:
             continue
         here = located.setdefault(window.text, [])
         # a value of a line before may end in this one: only the last of all are looked at again
         first = len(here)
-        while first and here[first - 1].end > found[0].start:
+        while first and here[first - 1].end > pieces[0].start:
             first -= 1
-        here[first:] = _settled(here[first:], found)
+        here[first:] = _settled(here[first:], pieces)
     return located
 
 
 def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
     _, start, end, types = window
     kinds = [name for name in types if name in BY_NAME]
-    found = [Found(*span, text[span.start : span.end]) for span in scan(text, start, end, kinds, types)]
+    pieces = [Found(*span, text[span.start : span.end]) for span in scan(text, start, end, kinds, types)]
     if FOLD in types:
-        found = [one for one in found if _stands_alone(text, one)]
-        found = _settled(found, _folded(text, start, end, used))
+        pieces = [one for one in pieces if _stands_alone(text, one)]
+        pieces = _settled(pieces, _folded(text, start, end, used))
     for name, parts in types.items():
         if name in FINDERS:
-            found = _settled(found, _hidden(name, text, start, end, parts), name in LABEL_FINDERS)
+            pieces = _settled(pieces, _hidden(name, text, start, end, parts), name in LABEL_FINDERS)
     for name, cell in labelled_cells(text, start, end, types) if types else ():
         below = chain(*_in_view(cell, 0, len(cell.text), used))
-        found = _settled(found, sorted(one for one in below if one.type == name))
+        pieces = _settled(pieces, sorted(one for one in below if one.type == name))
     if may_go_on(text, end) or BREAK_TAG.search(text, start, end):
         more = broken(text, start, end, lambda view: chain(*_in_view(view, 0, len(view.text), used)))
-        found = _settled(found, sorted(more))
-    return found
+        pieces = _settled(pieces, sorted(more))
+    return pieces
 
 
-def _stands_alone(text: str, found: Found) -> bool:
-    """Return whether no folded letter or digit continues where a value begins or ends."""
+def _stands_alone(text: str, piece: Found) -> bool:
     return not (
-        is_folded_sign(text[max(0, found.start - 1) : found.start]) or is_folded_sign(text[found.end : found.end + 1])
+        is_folded_sign(text[max(0, piece.start - 1) : piece.start]) or is_folded_sign(text[piece.end : piece.end + 1])
     )
 
 
@@ -103,10 +102,10 @@ def _folded(text: str, start: int, end: int, used: Gate) -> list[Found]:
     begin = max(0, start - _AROUND)
     view = fold(text, begin, min(len(text), end + _AROUND))
     first, last = bisect_left(view.places, start), bisect_left(view.places, end)
-    found: list[Found] = []
+    pieces: list[Found] = []
     for more in _in_view(view, first, last, used):
-        found = _settled(found, more)
-    return found
+        pieces = _settled(pieces, more)
+    return pieces
 
 
 def _in_view(view: View, start: int, end: int, used: Gate) -> Iterator[list[Found]]:
@@ -125,41 +124,40 @@ def _parts(name: str, start: int, end: int, parts: Parts | None) -> Parts:
 
 
 def _hidden(name: str, text: str, start: int, end: int, parts: Parts | None) -> Iterator[Found]:
-    """Yield what a finder of hidden.py finds in the parts of a line."""
     for begin, stop in _parts(name, start, end, parts):
-        for found in FINDERS[name][1](text, begin, stop):
-            if stop == end or found.start <= stop - _LONGEST:
-                yield found
+        for piece in FINDERS[name][1](text, begin, stop):
+            if stop == end or piece.start <= stop - _LONGEST:
+                yield piece
 
 
-def _settled(found: list[Found], more: Iterable[Found], surer: bool = False) -> list[Found]:
+def _settled(pieces: list[Found], more: Iterable[Found], surer: bool = False) -> list[Found]:
     """Return both without overlaps: one of `more` takes the place of what it covers, and gives way to what it cuts.
 
     Args:
-        found: sorted, without overlaps.
+        pieces: sorted, without overlaps.
         more: sorted by their beginnings. Both are gone through once: a line may hold any number of values.
         surer: whether the type of `more` holds where both have one value.
     """
     settled: list[Found] = []
     next_ = 0
-    for one in more:
-        while next_ < len(found) and found[next_].end <= one.start:
-            settled.append(found[next_])
+    for piece in more:
+        while next_ < len(pieces) and pieces[next_].end <= piece.start:
+            settled.append(pieces[next_])
             next_ += 1
         before = len(settled)
-        while before and settled[before - 1].end > one.start:
+        while before and settled[before - 1].end > piece.start:
             before -= 1
         after = next_
-        while after < len(found) and found[after].start < one.end:
+        while after < len(pieces) and pieces[after].start < piece.end:
             after += 1
-        met = settled[before:] + found[next_:after]
-        if any(other.start < one.start or one.end < other.end for other in met):
+        met = settled[before:] + pieces[next_:after]
+        if any(other.start < piece.start or piece.end < other.end for other in met):
             continue
-        if len(met) == 1 and met[0][:2] == one[:2] and not surer:
+        if len(met) == 1 and met[0][:2] == piece[:2] and not surer:
             continue
-        settled[before:] = [one]
+        settled[before:] = [piece]
         next_ = after
-    return settled + found[next_:]
+    return settled + pieces[next_:]
 
 
 def scan(

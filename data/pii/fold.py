@@ -82,7 +82,6 @@ _WRITTEN = re.compile(
 
 
 def _class(characters: str) -> str:
-    """Return the inside of a character class in RE2 syntax."""
     return "".join(f"\\x{{{ord(c):X}}}" if c != "-" else "-" for c in characters)
 
 
@@ -126,13 +125,12 @@ def fold(text: str, start: int, end: int) -> View:
         return _spelled_out(piece, start)
     if _DROPPED.search(piece) is None:
         return View(piece, range(start, end))
-    kept = [index for index, character in enumerate(piece) if _DROPPED.match(character) is None]
-    ends = [start + index + len(_KEYCAP.match(piece, index + 1)[0]) + 1 for index in kept]  # type: ignore[index]
-    return View("".join(piece[index] for index in kept), [start + index for index in kept], ends)
+    indices = [index for index, character in enumerate(piece) if _DROPPED.match(character) is None]
+    ends = [start + index + len(_KEYCAP.match(piece, index + 1)[0]) + 1 for index in indices]  # type: ignore[index]
+    return View("".join(piece[index] for index in indices), [start + index for index in indices], ends)
 
 
 def _spelled_out(piece: str, start: int) -> View:
-    """Return the view of a piece in which signs are spelled out in several characters."""
     characters: list[str] = []
     places: list[int] = []
     ends: list[int] = []

@@ -76,7 +76,6 @@ class _Automaton:
     """Some of the gates: an automaton that says where any of them matches, and one that says which.
 
     Args:
-        gates: name → pattern.
         beside: further ones that are looked for only where a gate matches.
         unnamed: a pattern that is no gate of a type.
     """
@@ -97,11 +96,6 @@ class _Automaton:
         self.encode = self._any.encode
 
     def lines(self, data: bytes) -> Iterator[tuple[int, int, Parts | None]]:
-        """Yield the first and the last character of each line where anything matches, and where `types` is to look.
-
-        Args:
-            data: as `encode` returns it.
-        """
         search = self._any.compiled.search
         position = 0
         while position <= len(data) and (match := search(data, position)) is not None:
@@ -129,7 +123,6 @@ class _Automaton:
         return parts
 
     def types(self, text: str, start: int, end: int, parts: Parts | None) -> Types:
-        """Return the gates that match in the line text[start:end], or in parts of it; evidence may stand beside it."""
         types: Types = {}
         for part in [(start, end)] if parts is None else parts:
             for index in self._each.Match(encode(text[slice(*part)])) or ():
@@ -187,12 +180,12 @@ class Gate:
         matched: list[dict[tuple[int, int], Types]] = [{} for _ in batches]
         for number, automaton in enumerate(self._automata):  # over all batches: its states stay in the cache
             lines = [list(automaton.lines(data[number])) for data in encoded]
-            for buffer, some, found in zip(buffers, lines, matched, strict=True):
+            for buffer, some, by_line in zip(buffers, lines, matched, strict=True):
                 for begin, end, parts in some:
-                    found.setdefault((begin, end), {}).update(automaton.types(buffer, begin, end, parts))
-        for (first, last), buffer, found in zip(batches, buffers, matched, strict=True):
+                    by_line.setdefault((begin, end), {}).update(automaton.types(buffer, begin, end, parts))
+        for (first, last), buffer, by_line in zip(batches, buffers, matched, strict=True):
             starts = [0, *accumulate(len(text) + 1 for text in texts[first:last])]
-            for (begin, end), types in sorted(found.items()):
+            for (begin, end), types in sorted(by_line.items()):
                 index = bisect_right(starts, begin) - 1
                 if types or self._broken.search(encode(buffer[begin : end + _LOOK_AHEAD])) is not None:
                     offset = starts[index]

@@ -47,7 +47,7 @@ _RUN_BEFORE = re.compile(rf"[{_WRITTEN}{_CIRCLED}0-9]{_PAUSE}\Z")
 _LISTED = re.compile(" ?(?:[,/·→]|및|또는) ?")
 """Between a value and the next of a list, for which the label of the first speaks."""
 _REGISTERED = re.compile("[0-9]{6}-?[0-9]{7}|(?:[0-9]-){12}[0-9]")
-_GOES_ON = re.compile(f"{_PAUSE}[{_WRITTEN}{_CIRCLED}0-9]")
+_CONTINUES = re.compile(f"{_PAUSE}[{_WRITTEN}{_CIRCLED}0-9]")
 _PAUSE_WORDS = re.compile("다시|대시|하이픈|[에의국]")
 _COPULA = re.compile(rf"[^{DASH}시] 이(?:[가-힣]| ?(?:번호|계좌|카드|거|게|분)|\\Z)")
 """… 이고, … 이 번호로: no digit stands there by itself."""
@@ -66,10 +66,10 @@ def spoken(text: str, start: int, end: int) -> Iterator[Found]:
             written = _PAUSE_WORDS.sub(" ", text[first:stop])
             digits = written.translate(_AS_DIGITS)
             groups = re.sub("[^0-9]+", "-", digits.strip())
-            told = last_found.type if last_found and _LISTED.fullmatch(text, last_found.end, first) else None
+            listed_type = last_found.type if last_found and _LISTED.fullmatch(text, last_found.end, first) else None
             value = _whole(digits_of(digits))
             if value is None or (value[0] != "TEL" and not _REGISTERED.fullmatch(groups)):
-                value = _of_money(groups, text, first, stop, told) or value
+                value = _of_money(groups, text, first, stop, listed_type) or value
             said = len(_NO_DIGITS.findall(written))
             if (
                 value
@@ -89,7 +89,7 @@ def spoken(text: str, start: int, end: int) -> Iterator[Found]:
 def _stops(text: str, first: int, last: int) -> list[int]:
     """Return where a run of digits may end: at its end, before the copula (…팔이에요: a digit, too), at a comma."""
     nexts = [match.start() for match in _NEXT_VALUE.finditer(text, first, last)]
-    if nexts and _GOES_ON.match(text, last):
+    if nexts and _CONTINUES.match(text, last):
         return nexts  # the run is longer than any value: a list
     last = first + len(text[first:last].rstrip(" ,.·~/"))
     alone = _COPULA.match(text, last - 3) is not None
@@ -99,14 +99,12 @@ def _stops(text: str, first: int, last: int) -> list[int]:
 
 
 def _is_number(text: str, first: int, stop: int) -> bool:
-    """Return whether the digits of text[first:stop] are a whole telephone number, whose last four stand together."""
     digits = _PAUSE_WORDS.sub(" ", text[first:stop]).translate(_AS_DIGITS)
     last = re.split("[^0-9]+", digits)[-1]
     return WHOLE_NUMBER.fullmatch(digits_of(digits)) is not None and (len(last) == 4 or last == digits)
 
 
 def _whole(digits: str) -> tuple[str, str] | None:
-    """Return type and value of digits that are a whole telephone or registration number."""
     number = WHOLE_NUMBER.fullmatch(digits)
     if number and not (digits.startswith("010") and len(digits) != 11) and len(set(digits[3:])) > 1:
         if number["service"]:
@@ -117,10 +115,9 @@ def _whole(digits: str) -> tuple[str, str] | None:
     return None
 
 
-def _of_money(value: str, text: str, start: int, end: int, told: str | None) -> tuple[str, str] | None:
-    """Return type and value of the digits of a card, a business or an account, beside the word for it."""
+def _of_money(value: str, text: str, start: int, end: int, listed_type: str | None) -> tuple[str, str] | None:
     digits = digits_of(value)
-    if told is None and _RUN_BEFORE.search(text, max(0, start - 8), start):
+    if listed_type is None and _RUN_BEFORE.search(text, max(0, start - 8), start):
         return None  # a part of a longer number
     fits = (
         (CARD, len(digits) == 16 and card_prefix_ok(digits)),
@@ -130,13 +127,12 @@ def _of_money(value: str, text: str, start: int, end: int, told: str | None) -> 
         (BANK_ACCOUNT, 10 <= len(digits) <= 16),
     )
     kinds = [kind for kind, possible in fits if possible and kind.label]
-    listed = [kind for kind in kinds if kind.name == told]
+    listed = [kind for kind in kinds if kind.name == listed_type]
     named = listed or [kind for kind in kinds if kind.label and labelled(kind.label, text, start, end)]
     return (min(named, key=lambda kind: _distance(kind, text, start)).name, value) if named else None
 
 
 def _distance(kind: PiiType, text: str, start: int) -> int:
-    """Return how many characters before `start` the nearest label of a type ends."""
     ends = [match.end() for match in kind.label.finditer(text, max(0, start - BEFORE), start)] if kind.label else []
     return start - max(ends, default=start - BEFORE)
 

@@ -41,20 +41,16 @@ class Listed:
 def personal_data(files: Iterable[InputFile], examples: int) -> dict[str, Listed]:
     """Return type → what is found of it in the documents of files; types of which nothing is found are left out.
 
-    Args:
-        files: inputs of any format that is read.
-        examples: of each type, at most.
-
     Raises:
         HunminError: as `data.readers.read_documents`.
     """
-    found: dict[str, Listed] = {}
+    by_type: dict[str, Listed] = {}
     draw = random.Random(SEED)
     for file in files:
         for texts in _batches(file):
             for text, spans in zip(texts, find_many(texts), strict=True):
                 for start, end, kind in spans:
-                    of_type, value = found.setdefault(kind, Listed()), text[start:end]
+                    of_type, value = by_type.setdefault(kind, Listed()), text[start:end]
                     of_type.files[file.label] += 1
                     of_type.distinct.add(value)
                     example = (file.label, text[max(start - AROUND, 0) : start], value, text[end : end + AROUND])
@@ -62,7 +58,7 @@ def personal_data(files: Iterable[InputFile], examples: int) -> dict[str, Listed
                         of_type.examples.append(example)
                     elif (at := draw.randrange(of_type.files.total())) < examples:
                         of_type.examples[at] = example
-    return dict(sorted(found.items()))
+    return dict(sorted(by_type.items()))
 
 
 def _batches(file: InputFile) -> Iterator[list[str]]:

@@ -22,7 +22,6 @@ def refuse_personal_names(paths: Sequence[str], inputs: Sequence[str] | None = N
     the recipe itself names as the input is its writer's choice, but for the folder of a file named there.
 
     Args:
-        paths: files.
         inputs: for each file the input (a path, a folder, a glob or a URL) that stands for it; none: the file itself.
 
     Raises:
@@ -32,12 +31,12 @@ def refuse_personal_names(paths: Sequence[str], inputs: Sequence[str] | None = N
     for number, path in enumerate(paths, 1):
         *folders, name = _names(path, path if inputs is None else inputs[number - 1])
         # the whole name too: of an address the stem takes ".com" for a format, and of a number behind dots its end
-        if found := _personal([name, stem(path)]):
-            raise _refused(f"the name of input file {number} of {len(paths)}", found, "the file")
+        if types := _personal([name, stem(path)]):
+            raise _refused(f"the name of input file {number} of {len(paths)}", types, "the file")
         if new := [folder for folder in folders if folder not in seen]:
             seen.update(new)
-            if found := _personal(new):
-                raise _refused(f"the name of a folder of input file {number} of {len(paths)}", found, "the folder")
+            if types := _personal(new):
+                raise _refused(f"the name of a folder of input file {number} of {len(paths)}", types, "the folder")
 
 
 def refuse_personal_labels(labels: Sequence[str]) -> None:
@@ -50,9 +49,9 @@ def refuse_personal_labels(labels: Sequence[str]) -> None:
         UserError: a label does; the message gives its place among the files and not the label.
     """
     for number, label in enumerate(labels, 1):
-        if found := _personal([label, *label.split("/")]):
+        if types := _personal([label, *label.split("/")]):
             raise UserError(
-                f"the label of input file {number} of {len(labels)} holds personal data ({', '.join(found)})",
+                f"the label of input file {number} of {len(labels)} holds personal data ({', '.join(types)})",
                 "a label is the source's name, or the file's with the folders that tell it from others of its name; it "
                 "stands in document ids and in the lists of rejects",
                 "give each of these inputs a `name` without personal data, or leave personal data in with "
@@ -60,13 +59,12 @@ def refuse_personal_labels(labels: Sequence[str]) -> None:
             )
 
 
-def _names(path: str, given: str) -> list[str]:
-    """Return the names of the folders of a file that count, and its own."""
+def _names(path: str, input: str) -> list[str]:
     if path.startswith(HUB):
-        path = given = path.partition("@")[0]  # the digits of a commit name nobody
-    wild = _WILD.search(given)
-    root = given[: wild.start()].rpartition("/")[0] if wild else given
-    apart = is_remote(given) or given.startswith(HUB)
+        path = input = path.partition("@")[0]  # the digits of a commit name nobody
+    wild = _WILD.search(input)
+    root = input[: wild.start()].rpartition("/")[0] if wild else input
+    apart = is_remote(input) or input.startswith(HUB)
     root = root.rstrip("/") if apart else str(Path(root).expanduser()).rstrip("/") + "/"
     below = _parts(path[len(root) :]) if path.startswith(root) else []
     return below or _parts(path)[-1 if apart else -2 :]
@@ -81,9 +79,9 @@ def _personal(names: list[str]) -> list[str]:
     return sorted({span.type for name in names for span in find_spans(name.replace("_", " "))} & PERSONAL)
 
 
-def _refused(what: str, found: list[str], thing: str) -> UserError:
+def _refused(what: str, types: list[str], thing: str) -> UserError:
     return UserError(
-        f"{what} holds personal data ({', '.join(found)})",
+        f"{what} holds personal data ({', '.join(types)})",
         "names of files, and of folders below an input, are kept in manifests, document ids and messages",
         f"rename {thing}, or leave personal data in with corpus.pii.enabled=false",
     )

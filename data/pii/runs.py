@@ -120,12 +120,10 @@ def _listed(joint: str) -> str | None:
 
 @functools.lru_cache(4096)
 def _core(joint: str) -> str:
-    """Return a joint without brackets and blanks."""
     return _BRACKET.sub("", joint).strip()
 
 
 def _read(text: str, groups: list[Group], alone: bool, previous: Found | None) -> Found | None:
-    """Return the value that a few groups are, with the brackets that begin and end it."""
     if DATE.match(text, groups[0][0]):
         return None
     written = [text[first:last] for first, last in groups]
@@ -168,10 +166,10 @@ def _read(text: str, groups: list[Group], alone: bool, previous: Found | None) -
             listed = previous is not None and previous.type == kind.name and _NEXT.fullmatch(text, previous.end, start)
             if not listed and accepted(kind, view, match) != (at, at + len(plain)):
                 continue
-            told = listed or (kind.label is not None and labelled(kind.label, view, at, at + len(plain)))
+            has_label = listed or (kind.label is not None and labelled(kind.label, view, at, at + len(plain)))
             grouped = kind is TEL and (len(joints) > 8 or (digits[0] == "010" and sizes == (3, 4, 4)))
             born = kind in (RRN, FRN) and len(joints) == 1 and joints[0] in _DASHES
-            if told or (
+            if has_label or (
                 (born or not zeros)
                 and (alone or cores or grouped)
                 and not mixed
@@ -199,7 +197,6 @@ def _joined(digits: list[str], marked: list[bool]) -> str:
 
 
 def _own(kind: PiiType, signs: str, plain: str, joints: list[str]) -> bool:
-    """Return whether a number is told by its form alone."""
     number = signs.translate(_AS_DIGITS)
     apart = len(joints) > 8
     if kind is TEL and _MOBILE.fullmatch(number):

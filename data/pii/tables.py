@@ -47,13 +47,13 @@ def cells_below(text: str, start: int, end: int, header: re.Pattern[str]) -> Ite
     for _ in range(_ROWS):
         stop = text.find("\n", begin)
         stop = len(text) if stop < 0 else stop
-        row, other = _cells(text, begin, stop, delimiter)
+        row, row_delimiter = _cells(text, begin, stop, delimiter)
         if not row:
             return
         if _RULE.fullmatch(text, begin, stop) is None:
             if any(header.fullmatch(text, first, last) for first, last in row):
                 return
-            if delimiter is not None and other is delimiter and len(row) == len(cells):
+            if delimiter is not None and row_delimiter is delimiter and len(row) == len(cells):
                 yield from (Below(*row[column], True) for column in columns)
             else:
                 yield from (Below(first, last, False) for first, last in row)
@@ -65,7 +65,6 @@ def cells_below(text: str, start: int, end: int, header: re.Pattern[str]) -> Ite
 def _cells(
     text: str, start: int, end: int, delimiter: re.Pattern[str] | None = None
 ) -> tuple[list[Cell], re.Pattern[str] | None]:
-    """Return the cells of a line without the blanks around them, and what divides them; none of an empty line."""
     first, last = start, end
     while first < last and text[first] in " \t|\r":
         first += 1

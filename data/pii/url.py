@@ -10,7 +10,7 @@ look at all that follows."""
 _HANGUL = re.compile("[가-힣ㄱ-ㅎㅏ-ㅣ]")
 _RUN = re.compile("[가-힣ㄱ-ㅎㅏ-ㅣ]+")
 _AFTER_JOINT = re.compile("[/=_%+&#-]")
-_GOES_ON = re.compile("[/=_%+&#?-][A-Za-z0-9가-힣%(]|[0-9A-Za-z]|[(\\[][가-힣]")
+_CONTINUES = re.compile("[/=_%+&#?-][A-Za-z0-9가-힣%(]|[0-9A-Za-z]|[(\\[][가-힣]")
 """What follows a piece in Hangul that is not the last of a URL."""
 _SURE = (
     "에서|에게|에는|에도|으로|로부터|부터|까지|라고|이라고|라는|이라는|은|는|을|를|에|란|이란|처럼|보다|및|등|하고|랑|이랑|입니다"
@@ -55,13 +55,13 @@ def url_end(text: str, start: int) -> int:
         if bracket >= 0:
             whole = _BRACKET.match(text, bracket, end)
             # behind Hangul, a joint or before more of the URL: a part of it, else a remark
-            joined = own or text[bracket - 1] in "=_%" or (whole and _GOES_ON.match(text, whole.end()))
+            joined = own or text[bracket - 1] in "=_%" or (whole and _CONTINUES.match(text, whole.end()))
             if whole is None or not joined:
                 end = bracket
                 break
             run = whole.end()
         else:
-            last = not _GOES_ON.match(text, run)
+            last = not _CONTINUES.match(text, run)
             glued = not own and not _AFTER_JOINT.match(text, at - 1)
             if glued or (last and _PARTICLE.match(text, at)):
                 end = at
@@ -75,13 +75,11 @@ def url_end(text: str, start: int) -> int:
 
 
 def _open_bracket(text: str, start: int, at: int) -> int:
-    """Return where the bracket opens in which `at` stands, or -1."""
     opened = max(text.rfind("(", start, at), text.rfind("[", start, at))
     return opened if opened >= 0 and max(text.rfind(")", start, at), text.rfind("]", start, at)) < opened else -1
 
 
 def _particle(text: str, at: int) -> int:
-    """Return where the particle behind the word in Hangul begins, or -1."""
     if match := _LAST.match(text, at):
         return match.start("particle")
     match = _LAST_OTHER.match(text, at)
@@ -91,7 +89,6 @@ def _particle(text: str, at: int) -> int:
 
 
 def _strip(text: str, start: int, end: int) -> int:
-    """Return `end` moved back over punctuation that closes the sentence and not the URL."""
     whole, surplus = end, dict[str, int]()
     while end > start:
         last = text[end - 1]

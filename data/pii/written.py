@@ -27,8 +27,6 @@ def written_like(written: str, value: str, made: str) -> str:
 
     Args:
         written: the original as it stands in the text; only the end of the value where that is shortened (~5679).
-        value: the same in plain characters.
-        made: the pseudonym of `value`.
     """
     if written == value:
         return made
@@ -61,7 +59,6 @@ def _places(written: str, signs: list[str]) -> list[int] | None:
 
 
 def _like(sign: str, plain: str) -> str:
-    """Return the plain letter or digit in the writing of another one."""
     if sign in HANGUL_DIGITS and plain in _IN_HANGUL:
         return (_IN_HANGUL if sign >= "가" else _IN_HAN)[plain]
     if "！" <= sign <= "～":

@@ -62,13 +62,12 @@ _WORD_BEFORE = re.compile(r"[A-Za-z][,;:]? $")
 
 
 def _is_english(text: str, match: re.Match[str]) -> bool:
-    """Return whether `… at naver.com` is prose and names a site."""
     before = text[max(0, match.start() - 3) : match.start()]
     return match["local"].lower() in _ENGLISH or _WORD_BEFORE.search(before) is not None
 
 
 _LOCAL_DOT = re.compile(r"[\[({][^\])}]+[\])}]")
-_GOES_ON = re.compile("[A-Za-z0-9._-]*[A-Za-z0-9]")
+_CONTINUES = re.compile("[A-Za-z0-9._-]*[A-Za-z0-9]")
 _MAIL_LABEL = re.compile(r"메일|(?<![a-z])mail", re.IGNORECASE)
 _INSTEAD = re.compile(r"# ?(?:[을를은는]|대신|자리에|→|->|=)? ?(?:@|골뱅이|앳)")
 """What says that # stands for @: (#을 @로)."""
@@ -76,7 +75,7 @@ _BRACKETED = re.compile(r"[\[({<]|골뱅이|앳|에이티")
 
 
 def written_mail(text: str, start: int, end: int) -> Iterator[Found]:
-    """Yield mail addresses hidden from harvesters: hong[at]naver[dot]com, hong 골뱅이 네이버 닷컴, hong @ naver.com."""
+    """Yield mail addresses hidden from harvesters."""
     for match in _MAIL.finditer(text, start, end):
         tail = match["tail"]
         at = match["sure"] or match["at"]
@@ -84,14 +83,14 @@ def written_mail(text: str, start: int, end: int) -> Iterator[Found]:
         called = _MAIL_LABEL.search(text, max(0, match.start() - BEFORE), match.end() + BESIDE) is not None
         if match["a"] and not (called or provider):
             continue
-        told = called or provider or _INSTEAD.search(text, max(0, match.start() - BEFORE), match.end() + BESIDE)
-        if at == "#" and not told:
+        is_marked = called or provider or _INSTEAD.search(text, max(0, match.start() - BEFORE), match.end() + BESIDE)
+        if at == "#" and not is_marked:
             continue
         if at == " @" and MENTION_LABEL.fullmatch(match["local"]):
             continue  # IG @handle.co
         if tail is None and not (provider and (_BRACKETED.search(at) or (called and at == "@"))):
             continue
-        if tail is None and _GOES_ON.match(text, match.end()):
+        if tail is None and _CONTINUES.match(text, match.end()):
             continue
         host = provider.lower() if provider else match["host"]
         domain = MAIL_BRANDS.get(host, host)

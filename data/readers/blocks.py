@@ -94,8 +94,8 @@ def _without_first(
     if not dropping:
         rejects.append(too_long(line))
     # a border may lie over the end of what was read: its beginning is kept
-    kept = data[end:] if end else data[-OVERLAP:]
-    return kept, line + borders.count(data[: len(data) - len(kept)]), not end
+    remaining = data[end:] if end else data[-OVERLAP:]
+    return remaining, line + borders.count(data[: len(data) - len(remaining)]), not end
 
 
 OVERLAP = 64

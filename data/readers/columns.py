@@ -41,9 +41,6 @@ def unknown_columns(
     It names the columns only where they look like names: the first row of a table without any is data.
 
     Args:
-        file: the table, or file of records.
-        missing: columns that it lacks.
-        columns: those that it has.
         arrays: of a file of one object, its fields that hold arrays of objects, which may be the records meant.
     """
     named, bounded = _are_names(columns), missing[0] in file.settings.columns

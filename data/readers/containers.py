@@ -99,15 +99,7 @@ class StandInError(DamagedInputError):
 
 
 def refuse_name(path: str, suffix: str) -> None:
-    """Refuse a file whose name says that it is not read.
-
-    Args:
-        path: of the file.
-        suffix: ending of its name, before that of a compression.
-
-    Raises:
-        UserError: its ending is one of `NOT_READ`, or it is a part of an archive.
-    """
+    """Raise UserError where a name's ending is one of `NOT_READ`, or the file is a part of an archive."""
     name = path.rsplit("/", 1)[-1]
     if join := _how_to_join(name):
         raise UserError(f"{path} is a part of an archive", "archives and parts of them are not read", join)
@@ -123,7 +115,6 @@ def refuse_content(path: str, head: bytes) -> None:
     """Refuse a file whose first bytes say that it is no text and no table.
 
     Args:
-        path: of the file.
         head: at least `HEAD_BYTES` of it, fewer only where it is shorter; as they are stored, or decompressed.
 
     Raises:
@@ -155,11 +146,7 @@ def refuse_content(path: str, head: bytes) -> None:
 
 
 def refuse_dangling(path: str) -> None:
-    """Refuse a local link to a file that is not there, as git-annex and copies of caches leave them.
-
-    Raises:
-        StandInError: it is one.
-    """
+    """Raise StandInError for a local link to a file that is not there, as git-annex and copies of caches leave."""
     if not is_remote(path) and Path(path).is_symlink() and not Path(path).exists():
         raise StandInError(
             path,
@@ -170,9 +157,7 @@ def refuse_dangling(path: str) -> None:
 
 
 def first_bytes(path: str) -> bytes:
-    """Return the first bytes of a file that tell what it is: of its content, or as they are stored where its name says
-    that it is compressed and it is not; none where it cannot be read.
-    """
+    """Return the first bytes of a file that tell what it is, of its content or else as stored; none if unreadable."""
     compression = compression_of(path)
     try:
         with open_bytes(path) as stream:
@@ -190,7 +175,6 @@ def first_bytes(path: str) -> bytes:
 
 
 def _how_to_join(name: str) -> str:
-    """Return how to join an archive whose part has a name; "" where the name is none of a part."""
     if part := _ZIP_PART.fullmatch(name):
         return f"join the parts and unpack them: zip -s 0 {part['base']}.zip --out whole.zip && unzip whole.zip"
     part = _PART.fullmatch(name)

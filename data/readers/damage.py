@@ -30,7 +30,6 @@ class DamagedInputError(UserError):
         self.reason = reason
 
     def __reduce__(self) -> Any:
-        """Return what it is made of again in another process."""
         return type(self), (self.problem.removesuffix(f" {self.reason}"), self.reason, self.remedy, self.rule)
 
 
@@ -45,7 +44,6 @@ class UnfitInputError(DamagedInputError):
 
 
 def _says_damage(error: Exception) -> bool:
-    """Return whether an exception is one by which a decompressor says that its data is damaged, cut or too much."""
     # kinds of EOFError are other things, such as a connection that ended; and bz2 has no exception of its own
     if isinstance(error, EOFError):
         return type(error) is EOFError

@@ -36,25 +36,22 @@ SEPARATOR_LINE = re.compile(rb"\"?sep=(?P<separator>\\t|[^\w\s\"\x80-\xff]|\t)\"
 
 
 def cut_csv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
-    """Yield the rows of a CSV file in blocks; what its first line names cuts them, or what stands most often between
-    the names of the columns.
-    """
-    told = _pass_separator(stream)
+    """Yield the rows of a CSV file in blocks; the first line or the names of the columns tell the separator."""
+    separator = _pass_separator(stream)
     names = re.sub(rb'"[^"]*"', b"", stream.head.lstrip().partition(b"\n")[0])
-    delimiter = told or max(DELIMITERS, key=lambda one: names.count(one.encode()))
-    return _cut(file, stream, block_bytes, delimiter, True, 2 if told else 1)
+    delimiter = separator or max(DELIMITERS, key=lambda one: names.count(one.encode()))
+    return _cut(file, stream, block_bytes, delimiter, True, 2 if separator else 1)
 
 
 def cut_tsv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
     """Yield the rows of a TSV file in blocks."""
-    told = _pass_separator(stream)
+    separator = _pass_separator(stream)
     quoting = file.settings.quoting
     quoted = is_quoted_tsv(stream.head) if quoting is None else quoting
-    return _cut(file, stream, block_bytes, told or "\t", quoted, 2 if told else 1)
+    return _cut(file, stream, block_bytes, separator or "\t", quoted, 2 if separator else 1)
 
 
 def _pass_separator(stream: TextStream) -> str:
-    """Take the line that names the separator off a stream, and return the separator; "" where there is none."""
     line = SEPARATOR_LINE.match(stream.head)
     if line is None:
         return ""
@@ -65,7 +62,6 @@ def _pass_separator(stream: TextStream) -> str:
 def _cut(
     file: InputFile, stream: TextStream, block_bytes: int, delimiter: str, quoted: bool, header: int
 ) -> Iterator[Block]:
-    """Yield the rows in blocks; `header` is the number of the line that names the columns."""
     borders = quoted_borders(delimiter) if quoted else LINES
     head = stream.head
     if not head.strip():
@@ -126,7 +122,6 @@ def _fields(data: bytes, delimiter: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def _unclosed_line(row: bytes, delimiter: str) -> int | None:
-    """Return the line (from 0) of a row where a quote that is not closed begins, None where there is none."""
     for start, _, closed in _fields(row, delimiter):
         if not closed:
             return row.count(b"\n", 0, start)
@@ -148,8 +143,8 @@ def quoted_borders(delimiter: str) -> Borders:
     def first(data: bytes) -> int:
         place = 0
         for start, finish, _ in _fields(data, delimiter):
-            if (found := data.find(b"\n", place, start) + 1) > 0:
-                return found
+            if (border := data.find(b"\n", place, start) + 1) > 0:
+                return border
             place = finish
         return data.find(b"\n", place) + 1
 
@@ -179,7 +174,6 @@ def is_quoted_tsv(head: bytes) -> bool:
 
 
 def _misfits(rows: Iterator[tuple[int, list[str] | str]]) -> int:
-    """Return how many rows, up to one that is not closed, have another number of columns than the first."""
     counts: list[int] = []
     for _, row in rows:
         if row == UNCLOSED:

@@ -80,7 +80,7 @@ class TextStream:
         """The first chunk, in the encoding `encoding`."""
 
     @property
-    def told(self) -> str | None:
+    def known_encoding(self) -> str | None:
         """Return the encoding of the file where it is known by now, such as utf-8, cp949 or utf-16-le."""
         return self._origin
 
@@ -135,7 +135,6 @@ def shifted_encoding(data: bytes) -> str | None:
 
 
 def _johab(head: bytes) -> str | None:
-    """Return johab where a beginning is Korean in it, and hardly a line is anything in UTF-8 or CP949."""
     if head.isascii():
         return None
     lines = [line for line in head.split(b"\n", SAMPLED_LINES)[:SAMPLED_LINES] if not line.isascii()]

@@ -50,8 +50,8 @@ class FieldMap:
         """Return the columns of a table that are needed, and the text fields and bounded columns that it lacks."""
         known = list(present)
         needed = {name: _column_of(name, known) for name in (*self._texts, *self._bounds)}
-        others = [_column_of(name, known) for name in (self._id, self._source, self._own_licence)]
-        columns = dict.fromkeys([*needed.values(), *others])
+        optional = [_column_of(name, known) for name in (self._id, self._source, self._own_licence)]
+        columns = dict.fromkeys([*needed.values(), *optional])
         return [name for name in columns if name is not None], [name for name, column in needed.items() if not column]
 
     def items(self, record: Mapping[str, Any], number: int) -> Sequence[Item]:
@@ -94,7 +94,6 @@ class FieldMap:
         )
 
     def _beyond(self, record: Mapping[str, Any], number: int) -> Reject | Skipped | None:
-        """Return why a record's numbers are not those asked for, None where they are."""
         for name, bounds in self._bounds.items():
             try:
                 value = float(value_at(record, name))  # tables of text hold it as text
@@ -108,7 +107,6 @@ class FieldMap:
 
     @staticmethod
     def _of(record: Mapping[str, Any], name: str) -> Any:
-        """Return the value of a field by its whole name, None where there is none."""
         if name.isascii() or name in record:
             return record.get(name)
         value = value_at(record, name)
@@ -141,24 +139,22 @@ def value_at(record: Mapping[str, Any], name: str) -> Any:
         return record[name]
     if not name.isascii():  # names may be decomposed, in the settings or in the records
         for form in ("NFC", "NFD"):
-            if (other := normalize(form, name)) in record:
-                return record[other]
-    first, dot, rest = name.partition(".")
-    return _value_in(record[first], rest) if dot and first in record else MISSING
+            if (normalized := normalize(form, name)) in record:
+                return record[normalized]
+    first, dot, inner_name = name.partition(".")
+    return _value_in(record[first], inner_name) if dot and first in record else MISSING
 
 
 def _value_in(inner: Any, name: str, depth: int = 0) -> Any:
-    """Return the value of a field of an object, or the list of those in an array, or in arrays of arrays."""
     if isinstance(inner, Mapping):
         return value_at(inner, name)
     if isinstance(inner, list) and depth < MAX_DEPTH:
-        found = [_value_in(element, name, depth + 1) for element in inner]
-        return [value for value in found if value is not MISSING] or MISSING
+        values = [_value_in(element, name, depth + 1) for element in inner]
+        return [value for value in values if value is not MISSING] or MISSING
     return MISSING
 
 
 def _no_text(name: str, value: Any) -> str:
-    """Return why a value is no text."""
     while isinstance(value, list) and value:
         value = value[0]
     if isinstance(value, Mapping):

@@ -23,12 +23,7 @@ _QUOTE, _BACKSLASH, _COMMA = b'"\\,'
 
 
 def refuse_without_field(file: InputFile, format: Format, stream: TextStream) -> None:
-    """Refuse a file of JSON none of whose first records has text in the fields that the settings name, as tables are.
-
-    Args:
-        file: an input.
-        format: of it; others than jsonl and json are not looked at.
-        stream: its text; only the first megabyte, already read, is looked at.
+    """Refuse a file of jsonl or json none of whose first records has text in the fields that the settings name.
 
     Raises:
         UnfitInputError: it lacks them; or the array with its records.
@@ -62,15 +57,14 @@ def refuse_without_field(file: InputFile, format: Format, stream: TextStream) ->
 
 
 def _records(file: InputFile, format: Format, stream: TextStream) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects that are records and that stand whole in a stream's head."""
     whole = Block(0, 1, utf8_lines(stream.head, stream.encoding))
     blocks: Iterator[Block] = iter([whole])
     if format == "json":
         blocks = cut_json(file, TextStream(whole.data, io.BytesIO(), "utf-8"), READ_BYTES)
     for block in blocks:
-        for found in lines_of(block) if format == "jsonl" else elements_of(replace(block, rejects=())):
+        for element in lines_of(block) if format == "jsonl" else elements_of(replace(block, rejects=())):
             try:
-                record = None if isinstance(found, Reject) else load_json(found[1])
+                record = None if isinstance(element, Reject) else load_json(element[1])
             except UnreadableError:
                 continue
             if isinstance(record, dict):
@@ -102,7 +96,6 @@ def _begun(head: bytes) -> Mapping[str, Any] | None:
 
 
 def _misfit(file: InputFile, record: Mapping[str, Any]) -> str | None:
-    """Return the first text field that a record does not have, or that holds objects."""
     for name in file.settings.text_fields:
         value = value_at(record, name)
         if value is MISSING or _first_object(value) is not None:
@@ -111,7 +104,6 @@ def _misfit(file: InputFile, record: Mapping[str, Any]) -> str | None:
 
 
 def _paths(record: Mapping[str, Any], depth: int = 0) -> list[str]:
-    """Return the names by which the fields of a record, and those of objects in it, are known."""
     paths: list[str] = []
     for name, value in record.items():
         inner = _first_object(value) if depth < MAX_DEPTH else None
@@ -126,13 +118,11 @@ def _first_object(value: Any) -> Mapping[str, Any] | None:
 
 
 def _is_text(records: Sequence[Mapping[str, Any]], path: str) -> bool:
-    """Return whether a field holds strings with letters in some of the records."""
     values = [value_at(record, path) for record in records]
     texts = [joined(value) or "" for value in values if value is not MISSING]
     return any(sign.isalpha() for text in texts for sign in text)
 
 
 def _arrays(around: Mapping[str, Any]) -> list[str]:
-    """Return the arrays of objects in an object that may stand around the records."""
     lists = {name: value for name, value in around.items() if isinstance(value, list)}
     return [name for name, value in lists.items() if dict in map(type, value[:1])]

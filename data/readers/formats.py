@@ -70,8 +70,8 @@ def read_blocks(file: InputFile, block_bytes: int) -> Iterator[tuple[Format, Blo
 
 def is_referred(file: InputFile) -> bool:
     """Return whether a file's blocks are references that each worker reads itself, as its name or settings say."""
-    given = file.settings.format
-    format = "hf" if file.path.startswith(HUB) else BY_SUFFIX.get(suffix_of(file.path)) if given == "auto" else given
+    stated = file.settings.format
+    format = "hf" if file.path.startswith(HUB) else BY_SUFFIX.get(suffix_of(file.path)) if stated == "auto" else stated
     return format is not None and READERS[format].refer is not None
 
 
@@ -100,12 +100,11 @@ def sought(file: InputFile, block_bytes: int) -> Sought | None:
     except UserError:
         return None
     mark = len(head) - len(text.head)
-    return Sought(format, size, mark, text.told)
+    return Sought(format, size, mark, text.known_encoding)
 
 
 @contextmanager
 def _reading_errors(path: str) -> Iterator[None]:
-    """Turn what goes wrong while a file is read into one clear error."""
     try:
         yield
     except OSError as error:
@@ -140,11 +139,6 @@ def parse_block(file: InputFile, format: Format, block: Block) -> Iterator[Item]
 
 def read_documents(file: InputFile, block_bytes: int, blocks: int | None = None) -> Iterator[Document]:
     """Yield the documents of a file, or of so many first blocks of it, without its rejects and skipped records.
-
-    Args:
-        file: an input.
-        block_bytes: size of a block, about.
-        blocks: how many of them are read; None reads all.
 
     Raises:
         HunminError: as `read_blocks` and `parse_block`.

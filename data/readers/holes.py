@@ -27,9 +27,9 @@ def without_holes(text: str) -> tuple[str, int]:
     for line in text.split("\n"):
         if HOLE in line:
             sentences = split_sentences(line)
-            kept = [one for one in sentences if not _IN_SENTENCE.search(one)]
-            dropped += len(sentences) - len(kept)
-            line = " ".join(kept) if len(kept) < len(sentences) else line
+            whole = [one for one in sentences if not _IN_SENTENCE.search(one)]
+            dropped += len(sentences) - len(whole)
+            line = " ".join(whole) if len(whole) < len(sentences) else line
             line = _BLANKS.sub(" ", line.replace(HOLE, "")).strip()
         if line:
             lines.append(line)

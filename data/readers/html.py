@@ -91,7 +91,6 @@ def html_to_text(source: str) -> str:
 
 
 def _nested_too_deeply(source: str) -> bool:
-    """Return whether elements that need an end tag stand in each other more deeply than `MOST_NESTED`."""
     if source.count("<") <= MOST_NESTED:
         return False
     depth = 0
@@ -103,7 +102,6 @@ def _nested_too_deeply(source: str) -> bool:
 
 
 def _is_code(node: LexborNode) -> bool:
-    """Return whether preformatted text is code: it says so, or less than half of its characters are Hangul."""
     return node.css_first("code") is not None or not is_prose(node.text())
 
 

@@ -44,14 +44,14 @@ def cut_hub(file: InputFile, block_bytes: int) -> Iterator[Block]:
         UserError: the data set cannot be reached or does not exist, or lacks a text column.
     """
     number, first = 0, 1
-    held: list[pa.Table] = []
+    tables: list[pa.Table] = []
     for table in _tables(file):
-        held.append(table)
-        if sum(part.nbytes for part in held) >= block_bytes:
-            yield _block(number, first, held)
-            number, first, held = number + 1, first + sum(part.num_rows for part in held), []
-    if held:
-        yield _block(number, first, held)
+        tables.append(table)
+        if sum(part.nbytes for part in tables) >= block_bytes:
+            yield _block(number, first, tables)
+            number, first, tables = number + 1, first + sum(part.num_rows for part in tables), []
+    if tables:
+        yield _block(number, first, tables)
 
 
 def _tables(file: InputFile) -> Iterator[pa.Table]:
@@ -81,12 +81,12 @@ def _tables(file: InputFile) -> Iterator[pa.Table]:
         ) from None
 
 
-def _block(number: int, first: int, held: list[pa.Table]) -> Block:
+def _block(number: int, first: int, tables: list[pa.Table]) -> Block:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, held[0].schema) as writer:
-        for table in held:
+    with pa.ipc.new_stream(sink, tables[0].schema) as writer:
+        for table in tables:
             writer.write_table(table)
-    return Block(number, first, sink.getvalue().to_pybytes(), bytes=sum(table.nbytes for table in held))
+    return Block(number, first, sink.getvalue().to_pybytes(), bytes=sum(table.nbytes for table in tables))
 
 
 def parse_hub(file: InputFile, block: Block) -> Iterator[Item]:

@@ -32,11 +32,11 @@ _AROUND = b"[], \t\r\n" + BOM_UTF8
 class Scanner:
     """Finds where objects and arrays on the outermost level begin and end in data fed piece by piece.
 
-    `goes_on` says whether another array may begin after the end of the one that the data is the inside of.
+    `several` says whether another array may begin after the end of the one that the data is the inside of.
     """
 
-    def __init__(self, goes_on: bool = False) -> None:
-        self._goes_on = goes_on
+    def __init__(self, several: bool = False) -> None:
+        self._several = several
         self._fed = 0
         self._depth = 0
         self._inside = 0
@@ -75,7 +75,7 @@ class Scanner:
         places, opens = places[brackets], kinds[brackets] == _OPEN
         depths = self._depth + np.cumsum(np.where(opens, 1, -1))
         below = np.flatnonzero(depths < 0)
-        if len(below) and not self._goes_on:
+        if len(below) and not self._several:
             self.ended, self.end = True, int(places[below[0]]) + 1 + self._fed
             places, opens, depths = places[: below[0]], opens[: below[0]], depths[: below[0]]
         self._depth = int(depths[-1]) if len(depths) else self._depth
@@ -94,7 +94,7 @@ def cut_values(stream: TextStream, block_bytes: int) -> Iterator[Block]:
     """Yield the elements of the array that a file is (or of several), or the objects in it, in blocks."""
     start = len(stream.head) - len(stream.head.lstrip())
     chunks = _from(stream, start + (stream.head[start : start + 1] == b"["))
-    return _cut(stream, chunks, block_bytes, Scanner(goes_on=True))
+    return _cut(stream, chunks, block_bytes, Scanner(several=True))
 
 
 def cut_under(file: InputFile, stream: TextStream, key: str, block_bytes: int) -> Iterator[Block]:
@@ -117,7 +117,7 @@ def cut_under(file: InputFile, stream: TextStream, key: str, block_bytes: int) -
 
 def place_under(head: bytes, key: str) -> int | None:
     """Return where the array or object under a key of the outermost object begins, None where there is none."""
-    scanner, done = Scanner(goes_on=True), 0
+    scanner, done = Scanner(several=True), 0
     for match in re.finditer(rb'"%b"\s*:\s*([\[{])' % re.escape(key.encode()), head):
         scanner.feed(head[done : match.start()])
         done = match.start()
@@ -185,7 +185,6 @@ def _from(stream: TextStream, start: int) -> Iterator[bytes]:
 
 
 def _is_more(chunks: Iterator[bytes]) -> bool:
-    """Return whether anything but blanks comes after the object that the chunks begin in."""
     scanner, fed = Scanner(), 0
     for chunk in chunks:
         if not scanner.ended:
@@ -198,7 +197,7 @@ def _is_more(chunks: Iterator[bytes]) -> bool:
 
 def elements_of(block: Block) -> Iterator[tuple[int, bytes] | Reject]:
     """Yield number and bytes of each element of a block, and a reject for what is none."""
-    scanner = Scanner(goes_on=True)
+    scanner = Scanner(several=True)
     begins, ends = scanner.feed(block.data)
     number, done = block.first_line, 0
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=False):

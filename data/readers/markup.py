@@ -36,13 +36,7 @@ class MissingParserError(UserError):
 
 
 def without_markup(sources: list[str], number: int, markup: Markup) -> tuple[list[str], int] | Reject | Skipped:
-    """Return texts without their markup and how many sentences went with it, or why they are no document.
-
-    Args:
-        sources: the text fields of a record.
-        number: of the record.
-        markup: which one they are in.
-    """
+    """Return texts without their markup and how many sentences went with it, or why they are no document."""
     if markup in WIKIS and any(map(is_redirect, sources)):
         return Skipped(number, "redirect")
     convert, texts, dropped = converter_of(markup), [], 0

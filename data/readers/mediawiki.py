@@ -38,7 +38,6 @@ def _pages(block: Block) -> Iterator[tuple[int, bytes] | Reject]:
 
 
 def _page(file: InputFile, number: int, raw: bytes) -> Iterator[Item]:
-    """Yield a page, and a skipped record for each of its sentences that went; or that it is none that is read."""
     from data.readers.wikicode import wikicode_to_text
 
     if raw.count(b"<") > MOST_ELEMENTS:

@@ -48,8 +48,6 @@ def namumark_to_text(source: str) -> tuple[str, int]:
 
 
 class _Converter:
-    """What is open, innermost last: the mark that opened it and the pieces of text in it."""
-
     def __init__(self) -> None:
         self._marks: list[str] = [""]
         self._texts: list[list[str]] = [[]]
@@ -60,7 +58,6 @@ class _Converter:
         """Whether nothing but blanks came since the line began."""
 
     def run(self, source: str) -> str:
-        """Return the source without marks that go over parts of lines or over several lines."""
         done = 0
         for match in _TOKEN.finditer(source):
             if match.start() > done:
@@ -122,7 +119,6 @@ class _Converter:
         self._cell_end = place + 2
 
     def _give_up(self) -> None:
-        """Take what was opened and not closed for text."""
         text = self._pop()  # before what it goes to is looked up
         self._texts[-1].append(text)
 
@@ -158,12 +154,12 @@ def _link(text: str) -> str:
 
 
 def _macro(text: str) -> str:
-    name, _, rest = text.partition("(")
+    name, _, arguments = text.partition("(")
     if name.lower() == "br":
         return "\n"
     if name.lower() in _VALUE_MACROS:
         return HOLE
-    return rest.partition(",")[0].removesuffix(")") if name.lower() == "ruby" else ""
+    return arguments.partition(",")[0].removesuffix(")") if name.lower() == "ruby" else ""
 
 
 def _line(line: str) -> str:

@@ -57,10 +57,7 @@ def cut_parquet(file: InputFile, block_bytes: int) -> Iterator[Block]:
 
 
 def _ranges(sizes: list[tuple[int, int]], block_bytes: int) -> Iterator[tuple[range, int, int]]:
-    """Yield (row groups, first row, bytes) of blocks: several small row groups, or one that is large.
-
-    A row group can only be read from its beginning: in pieces it would be decoded as often as it has pieces.
-    """
+    """Yield (row groups, first row, bytes) of blocks; a row group is only readable from its start, so none is cut."""
     begin = first = rows = size = 0
     for index, (group_rows, group_size) in enumerate(sizes):
         if rows and size + group_size > block_bytes:
@@ -98,7 +95,6 @@ def _rows_at_once(facts: pq.RowGroupMetaData, columns: list[str], stream: IO[byt
 
 
 def _texts_of(facts: pq.RowGroupMetaData, columns: list[str]) -> list[pq.ColumnChunkMetaData]:
-    """Return the texts in some columns of a row group."""
     chunks = [facts.column(index) for index in range(facts.num_columns)]
     within = tuple(f"{name}." for name in columns)
     return [one for one in chunks if one.physical_type == "BYTE_ARRAY" and f"{one.path_in_schema}.".startswith(within)]
@@ -110,10 +106,7 @@ _DICTIONARY_PAGE = b"\x04"
 
 
 def _dictionary_bytes(chunk: pq.ColumnChunkMetaData, stream: IO[bytes]) -> int:
-    """Return the size, unpacked, of the dictionary that a column of a row group begins with; 0 where there is none.
-
-    Nothing but its page tells how large it is, and each row may stand for all of it.
-    """
+    """Return the unpacked bytes of a column chunk's dictionary, 0 for none: each row may stand for all of it."""
     stream.seek(chunk.dictionary_page_offset or chunk.data_page_offset)
     header = _PAGE_HEADER.match(stream.read(16))
     if header is None or header[1] != _DICTIONARY_PAGE:

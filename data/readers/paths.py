@@ -23,7 +23,7 @@ def list_files(inputs: list[str | SourceSettings]) -> list[InputFile]:
     Raises:
         UserError: inputs stand for no file, or for a file of a format that is not read; all of them are named.
     """
-    found: list[tuple[str, SourceSettings, str]] = []
+    files: list[tuple[str, SourceSettings, str]] = []
     refused: list[UserError] = []
     for entry in inputs:
         source = SourceSettings(path=entry) if isinstance(entry, str) else entry
@@ -32,34 +32,30 @@ def list_files(inputs: list[str | SourceSettings]) -> list[InputFile]:
             for path in paths:
                 if source.format == "auto":
                     refuse_name(path, suffix_of(path))
-                found.append((path, source, f"{source.name}/" if source.name and len(paths) > 1 else source.name or ""))
+                files.append((path, source, f"{source.name}/" if source.name and len(paths) > 1 else source.name or ""))
         except UserError as error:
             refused.append(error)
     raise_together(refused, "inputs cannot be read")
-    labels = _labels([(masked_urls(path), source, begin) for path, source, begin in found])  # they stand in ids
-    return [InputFile(path, label, source) for (path, source, _), label in zip(found, labels, strict=True)]
+    labels = _labels([(masked_urls(path), source, begin) for path, source, begin in files])  # they stand in ids
+    return [InputFile(path, label, source) for (path, source, _), label in zip(files, labels, strict=True)]
 
 
 def _labels(files: list[tuple[str, SourceSettings, str]]) -> list[str]:
-    """Return a unique label for each (path, source, beginning of its label).
-
-    It is made of the file, not of its place among the others, so that ids stay when files come or go.
-    """
+    """Return a unique label for each (path, source, beginning) by the file alone: ids stay when files come or go."""
     alike: dict[str, dict[str, str]] = {}
     bases = [begin if begin and not begin.endswith("/") else begin + stem(path) for path, _, begin in files]
     for base, (path, _, begin) in zip(bases, files, strict=True):
         alike.setdefault(base, {})[path] = begin
-    told = {base: _told_apart(paths) for base, paths in alike.items()}
+    labels_apart = {base: _told_apart(paths) for base, paths in alike.items()}
     labels: dict[str, None] = {}
     for base, (path, _, _) in zip(bases, files, strict=True):
-        label = nfc(told[base].get(path, base))
+        label = nfc(labels_apart[base].get(path, base))
         numbered = (f"{label}~{number}" for number in count(2))
         labels[next(one for one in chain([label], numbered) if one not in labels)] = None
     return list(labels)
 
 
 def _told_apart(paths: dict[str, str]) -> dict[str, str]:
-    """Return labels for files (and how they begin) of one name by the nearest folders, or file names, that differ."""
     if len(paths) == 1:
         return {}
     deepest = max(path.count("/") for path in paths)
@@ -75,5 +71,4 @@ def _told_apart(paths: dict[str, str]) -> dict[str, str]:
 
 
 def _folders(path: str, depth: int) -> list[str]:
-    """Return the names of the last `depth` folders of a path."""
     return [part for part in path.split("/")[:-1] if part][-depth:] if depth else []

@@ -35,12 +35,7 @@ _TITLES = re.compile(r"(?:.*\.)?(?:title|subject|headline|heading|제목|표제|
 
 
 def proposed(file: InputFile) -> SourceSettings | None:
-    """Return the settings of a file's source, changed so that its documents are read with their ids; None where they
-    are read as they are, or nothing is known.
-
-    Args:
-        file: an input, as its source's settings say.
-    """
+    """Return settings that read a file's documents with their ids; None where its own do, or none are known."""
     settings = _proposed(file)
     read = InputFile(file.path, file.label, settings or file.settings)
     name = id_column(read)
@@ -63,7 +58,6 @@ def id_column(file: InputFile) -> str | None:
 
 
 def _ids(file: InputFile, column: str) -> list[str]:
-    """Return the ids of a file's first documents by a column; where that has none, those made of source and line."""
     of_column = InputFile(file.path, file.label, file.settings.model_copy(update={"id_field": column}))
     try:
         return [one.id for one in islice(read_documents(of_column, SAMPLE_BYTES, 1), SAMPLE_DOCUMENTS)]
@@ -121,7 +115,6 @@ def yaml_entry(settings: SourceSettings) -> str:
 
 
 def _with_text(file: InputFile, error: UnfitInputError) -> SourceSettings | None:
-    """Return the settings that read the text of a file without the columns that they name."""
     settings = file.settings
     if names := text_columns(file, error.columns):
         return settings.model_copy(update={"text_field": names[0] if len(names) == 1 else names})
@@ -131,8 +124,8 @@ def _with_text(file: InputFile, error: UnfitInputError) -> SourceSettings | None
         try:
             list(islice(read_blocks(inner, SAMPLE_BYTES), 1))
         except UnfitInputError as other:
-            if found := _with_text(inner, other):
-                return found
+            if inner_settings := _with_text(inner, other):
+                return inner_settings
         except (HunminError, OSError):
             continue
         else:
@@ -141,7 +134,6 @@ def _with_text(file: InputFile, error: UnfitInputError) -> SourceSettings | None
 
 
 def _values(file: InputFile, column: str) -> Iterator[str]:
-    """Yield the first texts of a column; none where it holds other values."""
     of_column = InputFile(file.path, file.label, file.settings.model_copy(update={"text_field": column}))
     try:
         for document in islice(read_documents(of_column, SAMPLE_BYTES, 1), SAMPLE_DOCUMENTS):

@@ -33,8 +33,6 @@ class Sought:
     """How a file can be read by ranges.
 
     Args:
-        format: of lines.
-        size: bytes of the file.
         begin: where its text begins, after a mark.
         encoding: utf-8 or cp949; None where its beginning, all ASCII, does not tell.
     """
@@ -67,7 +65,7 @@ def look_through(path: str, sought: Sought, block_bytes: int, first: int, last: 
 
     `block_bytes` is the length of a range, `last` at most `sought.ranges(block_bytes)`.
     """
-    found = []
+    contents = []
     with Path(path).open("rb", buffering=0) as stream:
         start = _border(stream, first * block_bytes, sought) if first else sought.begin
         for number in range(first, last):
@@ -78,19 +76,20 @@ def look_through(path: str, sought: Sought, block_bytes: int, first: int, last: 
             for chunk in _chunks(stream, start, end):
                 digest.update(chunk)
                 count += chunk.count(b"\n")
-            told = None if sought.encoding else _told(stream, number * block_bytes, (number + 1) * block_bytes)
-            found.append(Lines(start, end - start, count, digest.hexdigest(), told))
+            encoding = (
+                None if sought.encoding else _encoding_of(stream, number * block_bytes, (number + 1) * block_bytes)
+            )
+            contents.append(Lines(start, end - start, count, digest.hexdigest(), encoding))
             start = end
-    return found
+    return contents
 
 
 def _border(stream: IO[bytes], at: int, sought: Sought) -> int:
-    """Return the place after the first line end at a place or after it, the file's end where there is none."""
     stream.seek(at)
     while piece := stream.read(BORDER_BYTES):
-        found = piece.find(b"\n")
-        if found >= 0:
-            return max(at + found + 1, sought.begin)
+        line_end = piece.find(b"\n")
+        if line_end >= 0:
+            return max(at + line_end + 1, sought.begin)
         at += len(piece)
     return sought.size
 
@@ -102,31 +101,29 @@ def _chunks(stream: IO[bytes], start: int, end: int) -> Iterator[bytes]:
         start += len(chunk)
 
 
-def _told(stream: IO[bytes], start: int, end: int) -> str | None:
+def _encoding_of(stream: IO[bytes], start: int, end: int) -> str | None:
     """Return what the chunks tell that begin in a range and that a reader from the beginning would meet."""
     for at in range(-(-start // READ_BYTES) * READ_BYTES, end, READ_BYTES):
-        told = told_by(b"".join(_chunks(stream, at, at + READ_BYTES)))
-        if told:
-            return told
+        encoding = told_by(b"".join(_chunks(stream, at, at + READ_BYTES)))
+        if encoding:
+            return encoding
     return None
 
 
-def range_blocks(sought: Sought, found: list[Lines]) -> list[Block]:
+def range_blocks(sought: Sought, contents: list[Lines]) -> list[Block]:
     """Return a file's blocks from all its ranges in order: references to them with the numbers of their first lines."""
-    encoding = sought.encoding or next((one.encoding for one in found if one.encoding), "utf-8")
+    encoding = sought.encoding or next((content.encoding for content in contents if content.encoding), "utf-8")
     blocks: list[Block] = []
     line = 1
-    for one in found:
-        if one.size:
-            reference = orjson.dumps({"start": one.start, "hash": one.hash})
-            blocks.append(Block(len(blocks), line, reference, encoding, bytes=one.size))
-        line += one.lines
+    for content in contents:
+        if content.size:
+            reference = orjson.dumps({"start": content.start, "hash": content.hash})
+            blocks.append(Block(len(blocks), line, reference, encoding, bytes=content.size))
+        line += content.lines
     return blocks
 
 
 class _RangeStream:
-    """The bytes of a range in chunks, hashed on their way."""
-
     damaged = False
 
     def __init__(self, stream: IO[bytes], size: int, encoding: str) -> None:

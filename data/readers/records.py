@@ -47,9 +47,7 @@ class Block:
         number: place among the file's blocks, from 0.
         first_line: number (from 1) of the first line or record in it.
         data: the records' bytes; where `bytes` is given, a reference by which a worker reads them.
-        encoding: of the data.
         context: what the parser must know of the file's beginning (the columns of a table).
-        rejects: records that were too long to be passed on.
         bytes: size of what a reference stands for.
     """
 
@@ -81,11 +79,11 @@ Item = Document | Reject | Skipped
 
 def parse_each(
     file: InputFile,
-    found: Iterable[tuple[int, bytes] | Reject],
+    records: Iterable[tuple[int, bytes] | Reject],
     parse: Callable[[InputFile, int, bytes], Iterator[Item]],
 ) -> Iterator[Item]:
     """Yield what `parse` makes of each record (its number and bytes); a reject where it raises an UnreadableError."""
-    for record in found:
+    for record in records:
         if isinstance(record, Reject):
             yield record
             continue

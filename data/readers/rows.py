@@ -49,7 +49,6 @@ def _listed(chunk: pa.Array) -> list[Any]:
 
 
 def _looked_up(chunk: pa.DictionaryArray) -> Iterator[Any]:
-    """Yield the values of a dictionary's rows: each text is held once, however many rows have it."""
     known: dict[int | None, Any] = {None: None}
     for index in chunk.indices.to_pylist():
         if index not in known:

@@ -52,7 +52,7 @@ def resolve_format(file: InputFile, head: bytes) -> Format:
             columns that the settings bound.
         UserError: the settings name a data set of the hub; or (MissingParserError) a package is not installed.
     """
-    format = _told(file, head)
+    format = _format_of(file, head)
     if file.settings.columns and format in (*CLEANED_FORMATS, "text", "paragraphs"):
         raise UnfitInputError(
             file.path,
@@ -63,9 +63,9 @@ def resolve_format(file: InputFile, head: bytes) -> Format:
     return format
 
 
-def _told(file: InputFile, head: bytes) -> Format:
-    given = file.settings.format
-    if given == "hf":
+def _format_of(file: InputFile, head: bytes) -> Format:
+    setting = file.settings.format
+    if setting == "hf":
         raise UserError(
             f"{file.path} is a file, not a data set of the hub",
             "format hf goes with a path hf:OWNER/NAME",
@@ -73,10 +73,10 @@ def _told(file: InputFile, head: bytes) -> Format:
         )
     refuse_content(file.path, head)
     magic = next((name for name, one in READERS.items() if one.magic and one.magic.match(head)), None)
-    format = given if given != "auto" else magic or BY_SUFFIX.get(suffix_of(file.path))
+    format = setting if setting != "auto" else magic or BY_SUFFIX.get(suffix_of(file.path))
     if format and (READERS[format].refer or READERS[format].is_bytes):
         return format
-    require_parser("mediawiki" if given == "mediawiki" else file.settings.markup)
+    require_parser("mediawiki" if setting == "mediawiki" else file.settings.markup)
     text = TextStream(head, io.BytesIO(), file.settings.encoding)
     _refuse_no_dump(file, magic, text.head)
     if _is_binary(text.head[:SNIFF_BYTES], text.encoding):
@@ -89,21 +89,20 @@ def _told(file: InputFile, head: bytes) -> Format:
 
 
 def _refuse_no_dump(file: InputFile, magic: Format | None, head: bytes) -> None:
-    """Refuse a file that is none of the text, or the dump, that the settings say it is."""
-    given = file.settings.format
-    is_dump = _DUMPS[given].search(head) if given in _DUMPS and head.strip() else True
+    setting = file.settings.format
+    is_dump = _DUMPS[setting].search(head) if setting in _DUMPS and head.strip() else True
     if magic is None and is_dump:
         return
     remedy = "leave the format out"
-    if given in _DUMPS:
+    if setting in _DUMPS:
         remedy += (
-            f", and set the source's markup to {given}: it reads the markup of text fields, whatever file holds them"
+            f", and set the source's markup to {setting}: it reads the markup of text fields, whatever file holds them"
         )
     raise UnfitInputError(
         file.path,
-        f"is {'in the format ' + magic if magic else 'no dump of a wiki'}, and the source's format is {given}",
+        f"is {'in the format ' + magic if magic else 'no dump of a wiki'}, and the source's format is {setting}",
         remedy,
-        "format namuwiki reads the JSON dump of Namuwiki alone, mediawiki XML dumps" if given in _DUMPS else "",
+        "format namuwiki reads the JSON dump of Namuwiki alone, mediawiki XML dumps" if setting in _DUMPS else "",
     )
 
 
@@ -152,13 +151,13 @@ def _sniff(file: InputFile, head: bytes) -> Format:
 
 
 def _objects(head: bytes, suffix: str) -> Format:
-    first, _, rest = head.lstrip().partition(b"\n")
+    first, _, behind = head.lstrip().partition(b"\n")
     whole = first.rstrip().endswith(b"}")
-    if whole and rest.lstrip().startswith(b"{"):
+    if whole and behind.lstrip().startswith(b"{"):
         return "jsonl"
     if place_under(head, "document") is not None:
         return "nikl"
-    return "jsonl" if (whole and not rest.strip()) or (suffix != ".json" and first.strip() != b"{") else "json"
+    return "jsonl" if (whole and not behind.strip()) or (suffix != ".json" and first.strip() != b"{") else "json"
 
 
 def _is_table(file: InputFile, head: bytes) -> bool:

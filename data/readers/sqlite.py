@@ -65,10 +65,10 @@ def _borders(database: sqlite3.Connection, table: str, stored: int, block_bytes:
     rows = -(-count // min(count, -(-stored // block_bytes)))
     borders: list[int] = []
     query = f"SELECT rowid FROM {name} ORDER BY rowid LIMIT 1"
-    given: tuple[int, ...] = ()
-    while (found := database.execute(query, given).fetchone()) is not None:
-        borders.append(found[0])
-        query, given = f"SELECT rowid FROM {name} WHERE rowid >= ? ORDER BY rowid LIMIT 1 OFFSET {rows}", (found[0],)
+    parameters: tuple[int, ...] = ()
+    while (row := database.execute(query, parameters).fetchone()) is not None:
+        borders.append(row[0])
+        query, parameters = f"SELECT rowid FROM {name} WHERE rowid >= ? ORDER BY rowid LIMIT 1 OFFSET {rows}", (row[0],)
     return [*borders, last + 1]
 
 
@@ -98,15 +98,15 @@ def parse_sqlite(file: InputFile, block: Block) -> Iterator[Item]:
 def _table(file: InputFile, database: sqlite3.Connection) -> str:
     query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
     tables = [row[0].decode() for row in database.execute(query)]
-    wanted = file.settings.table
-    if wanted in tables:
-        return str(wanted)
-    if wanted is None and len(tables) == 1:
+    setting = file.settings.table
+    if setting in tables:
+        return str(setting)
+    if setting is None and len(tables) == 1:
         return tables[0]
     problem = "has several tables" if tables else "has no table"
     shown = f"it has the tables {', '.join(tables)}" if tables else "it has none"
-    if wanted is not None:
-        problem = f"has no table '{wanted}'{nearest(wanted, tables)}"
+    if setting is not None:
+        problem = f"has no table '{setting}'{nearest(setting, tables)}"
     raise UnfitInputError(
         file.path, problem, "set the source's `table` to one of its tables", f"one table is read; {shown}"
     )

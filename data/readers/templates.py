@@ -42,38 +42,38 @@ def shown(source: str) -> str:
 
     That is `HOLE` where it shows something that cannot be told, nothing where it shows none.
     """
-    head, *rest = _BAR.split(source)
+    head, *parameters = _BAR.split(source)
     name, colon, first = head.partition(":")
     name = name.strip().replace(" ", "_").lower()
-    rest = [first, *rest] if colon else rest
+    parameters = [first, *parameters] if colon else parameters
     if name in SILENT or name.startswith("cite_") or name.endswith(("_인용", "인용")):
         return ""
     if name in _SIGNS:
         return _SIGNS[name]
     if name not in _SHOWN:
         return HOLE
-    given: list[str] = []
+    positional: list[str] = []
     named: dict[str, str] = {}
-    for parameter in rest:
+    for parameter in parameters:
         key = _NAMED.match(parameter)
         if key and not key[1].isdigit():
             named[key[1]] = parameter[key.end() :].strip()
         else:
-            given.append(parameter[key.end() if key else 0 :].strip())
-    return (_SHOWN[name](given, named) if any(given) else "") or HOLE
+            positional.append(parameter[key.end() if key else 0 :].strip())
+    return (_SHOWN[name](positional, named) if any(positional) else "") or HOLE
 
 
-def _first(given: list[str], named: dict[str, str]) -> str:
-    return given[0]
+def _first(positional: list[str], named: dict[str, str]) -> str:
+    return positional[0]
 
 
-def _last(given: list[str], named: dict[str, str]) -> str:
-    return given[1] if len(given) > 1 else given[0]
+def _last(positional: list[str], named: dict[str, str]) -> str:
+    return positional[1] if len(positional) > 1 else positional[0]
 
 
-def _converted(given: list[str], named: dict[str, str]) -> str:
+def _converted(positional: list[str], named: dict[str, str]) -> str:
     """Return numbers and the unit that they are given in: 12|km|mi, 5|-|10|km, 6|ft|2|in."""
-    words = list(given)
+    words = list(positional)
     pieces: list[str] = []
     while words and _is_number(words[0]):
         pieces.append(words.pop(0))
@@ -94,16 +94,16 @@ def _unit(unit: str) -> str:
     return unit
 
 
-def _value(given: list[str], named: dict[str, str]) -> str:
+def _value(positional: list[str], named: dict[str, str]) -> str:
     """Return a number with what belongs to it: 1.2|0.3|e=5|ul=kg."""
-    number = "±".join(given[:2])
+    number = "±".join(positional[:2])
     unit = next((named[name] for name in ("u", "ul", "up", "upl") if named.get(name)), "")
     power = f"×10^{named['e']}" if named.get("e") else ""
     return f"{named.get('p', '')}{number}{power}{' ' if unit else ''}{_unit(unit)}{named.get('s', '')}"
 
 
-def _fraction(given: list[str], named: dict[str, str]) -> str:
-    whole, parts = (f"{given[0]} ", given[1:]) if len(given) > 2 else ("", given)
+def _fraction(positional: list[str], named: dict[str, str]) -> str:
+    whole, parts = (f"{positional[0]} ", positional[1:]) if len(positional) > 2 else ("", positional)
     return whole + ("/".join(parts) if len(parts) > 1 else f"1/{parts[0]}")
 
 
@@ -114,8 +114,8 @@ _SHOWN: dict[str, Show] = {
     **dict.fromkeys(("convert", "cvt", "변환", "단위변환", "단위_변환", "환산"), _converted),
     **dict.fromkeys(("val", "값"), _value),
     **dict.fromkeys(("frac", "분수", "sfrac"), _fraction),
-    **dict.fromkeys(("sup", "위첨자"), lambda given, named: raised(given[0], "sup")),
-    **dict.fromkeys(("sub", "아래첨자"), lambda given, named: raised(given[0], "sub")),
-    "e": lambda given, named: f"×10^{given[0]}",
-    "sqrt": lambda given, named: f"√{given[0]}",
+    **dict.fromkeys(("sup", "위첨자"), lambda positional, named: raised(positional[0], "sup")),
+    **dict.fromkeys(("sub", "아래첨자"), lambda positional, named: raised(positional[0], "sub")),
+    "e": lambda positional, named: f"×10^{positional[0]}",
+    "sqrt": lambda positional, named: f"√{positional[0]}",
 }

@@ -16,16 +16,15 @@ class ReadFailedError(HunminError):
     """A file could not be read to its end for a reason that lies not in it: nothing is known of its content."""
 
     def __init__(self, path: str, error: BaseException | str) -> None:
-        self._given = path, error if isinstance(error, str) else reason_of(error)
+        self._arguments = path, error if isinstance(error, str) else reason_of(error)
         super().__init__(
-            f"cannot read {path}: {self._given[1]}",
+            f"cannot read {path}: {self._arguments[1]}",
             "an input is read to its end; where the connection or the disk fails, the stage does",
             "run the same command again when it is back: what is done is kept",
         )
 
     def __reduce__(self) -> Any:
-        """Return what it is made of again in another process."""
-        return type(self), self._given
+        return type(self), self._arguments
 
 
 def reason_of(error: BaseException) -> str:
@@ -43,7 +42,6 @@ class Transport(io.RawIOBase):
         self._path, self._stream = path, stream
 
     def readable(self) -> bool:
-        """Return that it can be read."""
         return True
 
     def seekable(self) -> bool:
@@ -51,7 +49,6 @@ class Transport(io.RawIOBase):
         return bool(self._stream.seekable()) and getattr(self._stream, "size", 0) is not None
 
     def tell(self) -> int:
-        """Return the place of the next byte."""
         return int(self._stream.tell())
 
     def seek(self, offset: int, whence: int = 0) -> int:
@@ -83,12 +80,10 @@ class Transport(io.RawIOBase):
         raise AssertionError
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer and return how many bytes there were."""
         data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
     def close(self) -> None:
-        """Close the store's stream."""
         self._stream.close()
         super().close()

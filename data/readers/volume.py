@@ -47,15 +47,14 @@ def file_version(path: str) -> FileVersion:
         key = _ask_store(path, "ukey")
         return FileVersion(None, False) if key is None else FileVersion([key], True)
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except OSError:
         return FileVersion(None, False)
-    facts = [found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns]
-    return FileVersion(facts, time.time() - found.st_ctime > SETTLED_SECONDS)
+    facts = [status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns]
+    return FileVersion(facts, time.time() - status.st_ctime > SETTLED_SECONDS)
 
 
 def _web_version(said: dict[str, Any]) -> FileVersion:
-    """Return the version that a web server's headers tell: by a hash or tag of the content, else by its time."""
     for header in ("ETag", "Content-MD5", "Digest"):
         if said.get(header):
             return FileVersion([said[header], said.get("size")], True)
@@ -152,11 +151,11 @@ def fingerprint(path: str) -> str:
     facts: list[Any] = []
     for name in (path, f"{path}-wal"):
         try:
-            found = Path(name).stat()
+            status = Path(name).stat()
         except OSError:
             continue
-        if name == path or found.st_size:
-            facts += [found.st_size, found.st_mtime_ns]
+        if name == path or status.st_size:
+            facts += [status.st_size, status.st_mtime_ns]
     digest = xxhash.xxh3_128(repr(facts).encode())
     with Path(path).open("rb") as stream:
         digest.update(stream.read(ENDS_BYTES))
@@ -166,12 +165,9 @@ def fingerprint(path: str) -> str:
 
 
 def refuse_changed(path: str, before: str | FileVersion) -> None:
-    """Refuse what was read of a file that is another one now.
+    """Raise HunminError where a file is not the one that reading began with.
 
-    `before` is its `fingerprint` or `file_version` when reading began; a version without facts tells nothing.
-
-    Raises:
-        HunminError: it has changed.
+    `before` is its `fingerprint` or `file_version` then; a version without facts tells nothing.
     """
     if isinstance(before, FileVersion):
         same = before.facts is None or file_version(path).facts == before.facts

@@ -41,8 +41,6 @@ class Record(NamedTuple):
 
 
 class _Window:
-    """What is held of a stream: `data`, from the place `at` on."""
-
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
         self._ended = False
@@ -50,7 +48,6 @@ class _Window:
 
     @property
     def size(self) -> int:
-        """Return how many bytes are held."""
         return len(self.data) - self.at
 
     def hold(self, count: int) -> bool:
@@ -67,26 +64,24 @@ class _Window:
         return size >= count
 
     def pass_blank_lines(self) -> bool:
-        """Move behind line ends and return whether anything follows."""
         while self.hold(1):
-            rest = self.data[self.at : self.at + BEHIND_BYTES].lstrip(b"\r\n")
-            self.at += min(self.size, BEHIND_BYTES) - len(rest)
-            if rest:
+            behind = self.data[self.at : self.at + BEHIND_BYTES].lstrip(b"\r\n")
+            self.at += min(self.size, BEHIND_BYTES) - len(behind)
+            if behind:
                 return True
         return False
 
     def to_next(self) -> None:
-        """Move to the next line behind this place that begins a record, or to the end."""
         self.at += 1
         while True:
-            found = _START.search(self.data, self.at)
-            if found:
-                self.at = found.start()
+            match = _START.search(self.data, self.at)
+            if match:
+                self.at = match.start()
                 return
             # such a line may lie over the end of what is held, and the byte before it says whether it begins there
             self.at = max(self.at, len(self.data) - BEHIND_BYTES)
-            before, held = self.data[self.at - 1 : self.at], self.size
-            if not self.hold(held + 1):
+            before, size = self.data[self.at - 1 : self.at], self.size
+            if not self.hold(size + 1):
                 self.at = len(self.data)
                 return
             self.data, self.at = before + self.data[self.at :], len(before)
@@ -94,9 +89,6 @@ class _Window:
 
 def records_of(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, Record | str]]:
     """Yield the records of an archive, or the reason why one cannot be read.
-
-    Args:
-        chunks: the archive's bytes in pieces.
 
     Yields:
         Bytes of which, put together, this function yields the same records, and the record or the reason.
@@ -140,21 +132,21 @@ def _failed(window: _Window, reason: str, field: bytes = b"") -> tuple[bytes, st
 def cut_warc(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
     """Yield the records of an archive in blocks of about `block_bytes`, numbered from 1."""
     number, first, size = 0, 1, 0
-    held: list[bytes] = []
-    found = records_of(stream)
-    record = next(found, None)
+    pending: list[bytes] = []
+    records = records_of(stream)
+    record = next(records, None)
     while record is not None:
         raw, content = record
-        record = next(found, None)
+        record = next(records, None)
         if record is None and isinstance(content, str) and stream.damaged:
             break  # the file ends here, and is listed
-        held.append(raw)
+        pending.append(raw)
         size += len(raw)
         if size >= block_bytes:
-            yield Block(number, first, b"".join(held))
-            number, first, size, held = number + 1, first + len(held), 0, []
-    if held:
-        yield Block(number, first, b"".join(held))
+            yield Block(number, first, b"".join(pending))
+            number, first, size, pending = number + 1, first + len(pending), 0, []
+    if pending:
+        yield Block(number, first, b"".join(pending))
 
 
 def parse_warc(file: InputFile, block: Block) -> Iterator[Item]:

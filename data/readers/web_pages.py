@@ -64,7 +64,6 @@ def answer_text(raw: bytes, identified: str = "") -> str | Passed:
     """Return the text of an HTTP answer, as a server sent it, or why it holds no document.
 
     Args:
-        raw: status line, header and content.
         identified: media type that a crawler found the content to have.
 
     Raises:
@@ -91,7 +90,6 @@ def content_text(raw: bytes, media: str) -> str | Passed:
     """Return the text of a page of HTML or of plain text, or that it is neither.
 
     Args:
-        raw: the page.
         media: its media type with its charset, as it was sent; without one the first bytes tell.
 
     Raises:
@@ -166,12 +164,11 @@ def _decoded(raw: bytes, sent: str, is_html: bool) -> str:
 
 
 def _codec(name: str) -> str:
-    """Return the name of the codec of text that an encoding is known by, "" where there is none."""
     name = name.lower()
     if name in _KOREAN:
         return _KOREAN[name]
     try:
-        found = codecs.lookup(name).name
+        codec = codecs.lookup(name).name
     except (LookupError, ValueError):
         return ""
-    return found if found.startswith(_CODECS) else ""
+    return codec if codec.startswith(_CODECS) else ""

@@ -74,8 +74,6 @@ def _line(line: str) -> str:
 
 
 class _Cutter:
-    """Cuts out of wikitext what has no text, and marks that are not closed; links stay."""
-
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._opened: list[tuple[str, int]] = []
@@ -85,7 +83,6 @@ class _Cutter:
         """Whether no tag `nowiki` is closed from here on."""
 
     def run(self, source: str) -> str:
-        """Return the source with nothing but text, headings, lists and closed links."""
         done = 0
         while match := _TOKEN.search(source, done):
             self._pieces.append(source[done : match.start()])
@@ -101,7 +98,6 @@ class _Cutter:
         return "".join(self._pieces).replace("<", "&lt;")
 
     def _literal(self, source: str, start: int, alone: bool) -> int:
-        """Take up the text after a tag `nowiki` as it stands, and return where it ends."""
         closing = None if alone or self._nowiki_over else _NOWIKI.search(source, start)
         if closing is None:
             self._nowiki_over = self._nowiki_over or not alone
@@ -143,7 +139,6 @@ class _Cutter:
         self._counts[name] += 1
 
     def _close(self, name: str) -> int:
-        """Return where the innermost open `name` began; what was opened in it and not closed is forgotten."""
         while True:
             inner, start = self._opened.pop()
             self._counts[inner] -= 1

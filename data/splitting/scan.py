@@ -99,12 +99,11 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _split_decomposed(text: str) -> list[str]:
-    """Return the sentences of a text that is not in NFC, as they stand in it."""
     whole = nfc_places(text)
     sentences, place = [], 0
     for sentence in split_sentences(whole.text):
         place = whole.text.index(sentence, place)
-        start, end = whole.given(place, place + len(sentence))
+        start, end = whole.original_span(place, place + len(sentence))
         sentences.append(text[start:end])
         place += len(sentence)
     return sentences

@@ -1,7 +1,4 @@
-"""Statistics of a corpus, as Table 28 of the paper and more: what is in the shards, and where the rest went.
-
-Counted here, shown by `data.statistics.table` and drawn by `data.statistics.plots`.
-"""
+"""Statistics of a corpus, as Table 28 of the paper and more: what is in the shards, and where the rest went."""
 
 from __future__ import annotations
 
@@ -31,9 +28,9 @@ SHOWN_SHARE = 0.95
 """Of the texts: they are in the bins of one width, and the longest ones in the last bin."""
 
 
-def merge(into: Counters, other: Counters) -> Counters:
-    """Return `into` with every number of `other` added, changed in place."""
-    for name, value in other.items():
+def merge(into: Counters, added: Counters) -> Counters:
+    """Return `into` with every number of `added` added, changed in place."""
+    for name, value in added.items():
         if isinstance(value, dict):
             merge(into.setdefault(name, {}), value)
         else:
@@ -69,18 +66,14 @@ def text_size(texts: list[str]) -> Counters:
 
 def shard_statistics(path: Path) -> Counters:
     """Return the counts of a shard: {"sources": see `count_documents`, "lengths": see `count_documents`}."""
-    found: Counters = {"sources": {}, "lengths": {}}
+    counts: Counters = {"sources": {}, "lengths": {}}
     for batch in read_shard(path, ["source", "sentences"]):
-        merge(found, count_documents(batch.column("source"), batch.column("sentences")))
-    return found
+        merge(counts, count_documents(batch.column("source"), batch.column("sentences")))
+    return counts
 
 
 def count_documents(sources: pa.StringArray, sentences: pa.ListArray) -> Counters:
     """Return the counts of some documents.
-
-    Args:
-        sources: the source of each document.
-        sentences: the list of sentences of each document.
 
     Returns:
         {"sources": source → documents, sentences, words, characters, bytes;
@@ -114,7 +107,6 @@ def count_documents(sources: pa.StringArray, sentences: pa.ListArray) -> Counter
 
 
 def _sums(values: NDArray[np.int64], borders: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the sum of values[borders[n]:borders[n + 1]] for each n."""
     return np.diff(np.concatenate(([0], np.cumsum(values, dtype=np.int64)))[borders])
 
 
@@ -125,9 +117,6 @@ def _binned(lengths: NDArray[np.int64]) -> dict[str, int]:
 
 def histograms(lengths: Counters) -> dict[str, list[dict[str, int | None]]]:
     """Return the length counts as lists of bins {"from", "to", "count"} of one width, in order.
-
-    Args:
-        lengths: what `count_documents` gives under "lengths", merged over any number of shards.
 
     Returns:
         "sentences" and "documents" → bins, in characters, at most `MOST_BINS` of one width (1, 2 or 5 times a power of
@@ -146,10 +135,10 @@ def _of_one_width(counts: Counters) -> list[dict[str, int | None]]:
     end = next((border for border in BORDERS if border > longest), BORDERS[-1])
     widths = (digit * 10**power for power in range(len(str(end))) for digit in (1, 2, 5))
     width = next(width for width in widths if width * MOST_BINS >= end)
-    found = [0] * (-(-end // width) + 1)
+    per_bin = [0] * (-(-end // width) + 1)
     for low, count in counted:
-        found[min(low // width, len(found) - 1)] += count
+        per_bin[min(low // width, len(per_bin) - 1)] += count
     bins: list[dict[str, int | None]] = [
-        {"from": at * width, "to": (at + 1) * width, "count": count} for at, count in enumerate(found)
+        {"from": at * width, "to": (at + 1) * width, "count": count} for at, count in enumerate(per_bin)
     ]
-    return [*bins[:-1], {**bins[-1], "to": None}] if found[-1] else bins[:-1]
+    return [*bins[:-1], {**bins[-1], "to": None}] if per_bin[-1] else bins[:-1]

@@ -15,11 +15,7 @@ NO_RECORD = "no record in it"
 
 
 class Inputs:
-    """What was read of each entry of the recipe's inputs; those of one name are one.
-
-    Args:
-        files: all inputs, in order.
-    """
+    """What was read of each entry of the recipe's inputs; those of one name are one."""
 
     def __init__(self, files: list[InputFile]) -> None:
         self._names = [_name(file.settings) for file in files]
@@ -27,17 +23,11 @@ class Inputs:
         self._reasons: dict[str, Counters] = {}
 
     def add(self, number: int, documents: int, *reasons: Counters) -> None:
-        """Note what a part of a file holds.
-
-        Args:
-            number: of the file.
-            documents: how many documents were read.
-            reasons: why there were no more → how often.
-        """
+        """Note the documents that a part of a file holds, and why there were no more (reason → how often)."""
         name = self._names[number]
         self._read[name] = self._read.get(name, 0) + documents
-        for one in reasons:
-            merge(self._reasons.setdefault(name, {}), one)
+        for counts in reasons:
+            merge(self._reasons.setdefault(name, {}), counts)
 
     def without_document(self) -> Counters:
         """Return each entry of which no document was read → reason → how often."""
@@ -50,17 +40,11 @@ def _name(entry: SourceSettings) -> str:
     return nfc(entry.name or masked_urls(entry.path).rstrip("/").rsplit("/", 1)[-1])
 
 
-def sources_without_document(counts: Counters, kept: Counters, mixture: Counters | None) -> Counters:
-    """Return each source of which documents were read and none is left → rule → documents that it took.
-
-    Args:
-        counts: of all units.
-        kept: source → counts of what is in the shards.
-        mixture: source → what the mixture made of it, where there is one.
-    """
-    found: Counters = {}
+def sources_without_document(counts: Counters, left: Counters, mixture: Counters | None) -> Counters:
+    """Return each source of which documents were read and none is left → rule → documents that it took."""
+    emptied: Counters = {}
     for source, read in counts["read"].items():
-        if kept.get(source, {}).get("documents"):
+        if left.get(source, {}).get("documents"):
             continue
         rules: dict[str, int] = dict(counts["lost"].get(source, {}))
         for title, measures in counts["filters"].items():
@@ -69,8 +53,8 @@ def sources_without_document(counts: Counters, kept: Counters, mixture: Counters
         left_out = (mixture or {}).get(source, {}).get("left_out", {}).get("documents", 0)
         rules |= {"mixture": left_out} if left_out else {}
         copies = read["documents"] - sum(rules.values())
-        found[source] = rules | ({"duplicates": copies} if copies > 0 else {})
-    return found
+        emptied[source] = rules | ({"duplicates": copies} if copies > 0 else {})
+    return emptied
 
 
 def _documents(measures: Iterable[Any], source: str) -> int:

@@ -42,10 +42,6 @@ def draw_statistics(statistics: Counters, files: Mapping[str, OutputFile]) -> li
     """Draw what `statistics.json` holds and return the files: one for each part that is not empty.
 
     The same statistics and fonts give the same bytes.
-
-    Args:
-        statistics: content of `statistics.json`.
-        files: part → file of those to draw.
     """
     drawn: list[Path] = []
     for name, file in files.items():
@@ -75,7 +71,6 @@ def _label(name: str, longest: int = 34) -> str:
 
 
 def _bars(title: str, unit: str, labels: list[str], series: dict[str, list[float]], notes: list[str]) -> Any:
-    """Return a figure of horizontal bars, the first label on top; series are stacked; notes stand at the bars' ends."""
     figure = _figure(8, 1.3 + 0.26 * len(labels))
     axes = figure.add_subplot()
     places = range(len(labels))
@@ -115,10 +110,10 @@ def _plain(axes: Any, title: str, unit: str) -> None:
 def _sources(statistics: Counters) -> Any:
     ordered = sorted(statistics["sources"].items(), key=lambda item: (-item[1]["read"].get("bytes", 0), item[0]))
     rows = [(name, counts["kept"].get("bytes", 0), counts["read"].get("bytes", 0)) for name, counts in ordered[:TOP]]
-    rest = ordered[TOP:]
-    if rest:
-        kept, read = (sum(counts[part].get("bytes", 0) for _, counts in rest) for part in ("kept", "read"))
-        rows.append((f"{len(rest):,} more sources", kept, read))
+    smaller = ordered[TOP:]
+    if smaller:
+        kept, read = (sum(counts[part].get("bytes", 0) for _, counts in smaller) for part in ("kept", "read"))
+        rows.append((f"{len(smaller):,} more sources", kept, read))
     if not rows:
         return None
     divisor, unit = (1e9, "GB") if sum(read for _, _, read in rows) >= 1e10 else (1e6, "MB")

@@ -21,20 +21,10 @@ STATISTICS = "statistics.json"
 
 
 def check_counts(counts: Counters, max_reject_share: float, listed: Path) -> None:
-    """Refuse a corpus of which too many lines hold no document, or none does.
-
-    Args:
-        counts: of all units.
-        max_reject_share: of the lines, 0 … 1.
-        listed: file of the rejects.
-
-    Raises:
-        HunminError: too many hold none.
-        UserError: no document was read.
-    """
+    """Raise HunminError where too many lines (share 0 … 1) hold no document, UserError where no document was read."""
     rejects = sum(counts.get("rejects", {}).values())
     documents = total(counts.get("read", {})).get("documents", 0)
-    reasons = _told(counts.get("rejects", {}))
+    reasons = _reasons_text(counts.get("rejects", {}))
     if rejects and rejects > max_reject_share * (rejects + documents):
         raise HunminError(
             f"{rejects} of {rejects + documents} lines hold no document ({reasons})",
@@ -42,7 +32,7 @@ def check_counts(counts: Counters, max_reject_share: float, listed: Path) -> Non
             f"see {listed}; fix the input, its text_field or its format, or raise corpus.max_reject_share",
         )
     if not documents:
-        skipped = _told(counts.get("skipped", {}))
+        skipped = _reasons_text(counts.get("skipped", {}))
         reasons = "; ".join(filter(None, [reasons, skipped and f"passed over: {skipped}"]))
         raise UserError(
             "the corpus is empty: no document was read" + (f" ({reasons})" if reasons else ""),
@@ -51,7 +41,7 @@ def check_counts(counts: Counters, max_reject_share: float, listed: Path) -> Non
         )
 
 
-def _told(reasons: Counters) -> str:
+def _reasons_text(reasons: Counters) -> str:
     return ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
 
 
@@ -73,10 +63,12 @@ def write_reports(
     counts: Counters, damaged: Counters, assembly: Assembly, out: Path, key: bytes | None, filtered: bool
 ) -> None:
     """Write pii.json, the card and, last of all, statistics.json: it says that the folder is whole."""
-    kept = assembly.statistics["sources"]
+    shards = assembly.statistics["sources"]
     statistics: dict[str, Any] = {
-        "total": {"read": total(counts["read"]), "kept": total(kept)},
-        "sources": {name: {"read": read, "kept": kept.get(name, {})} for name, read in sorted(counts["read"].items())},
+        "total": {"read": total(counts["read"]), "kept": total(shards)},
+        "sources": {
+            name: {"read": read, "kept": shards.get(name, {})} for name, read in sorted(counts["read"].items())
+        },
         "lengths": histograms(assembly.statistics["lengths"]),
         "split": counts["split"],
         "cleaning": sort_counters(counts["cleaning"]),
@@ -90,7 +82,7 @@ def write_reports(
         "rejects": sort_counters(counts["rejects"]),
         "skipped": sort_counters(counts["skipped"]),
         "damaged": sort_counters(damaged),
-        EMPTIED: sort_counters(counts["empty_inputs"] | sources_without_document(counts, kept, assembly.mixture)),
+        EMPTIED: sort_counters(counts["empty_inputs"] | sources_without_document(counts, shards, assembly.mixture)),
         WIKI_MARKUP: sort_counters(most_with_markup(counts)),
         "shards": assembly.shards,
     }

@@ -29,7 +29,6 @@ def count_words(text: bytes) -> int:
 
 @njit(cache=True, nogil=True)
 def _count(data: NDArray[np.uint8], borders: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return characters and words of the strings data[borders[n]:borders[n + 1]]."""
     characters = np.zeros(len(borders) - 1, np.int64)
     words = np.zeros(len(borders) - 1, np.int64)
     for n in range(len(borders) - 1):

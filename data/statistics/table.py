@@ -93,28 +93,28 @@ def format_mixture(statistics: Counters) -> list[Table]:
         merge(sums, {kind: of_source[kind] for kind in ("before", "held_out", "left_out", "pass")})
     ordered = sorted(sources.items(), key=lambda item: (-item[1]["pass"]["bytes"], item[0]))
     rows = []
-    for name, found in [*ordered[:MOST_SOURCES], ("all", sums)]:
+    for name, mixed in [*ordered[:MOST_SOURCES], ("all", sums)]:
         before, passed = (
-            (f"{found[kind]['bytes'] / 1e6:,.2f}", _share(found[kind]["bytes"], sums[kind]["bytes"]))
+            (f"{mixed[kind]['bytes'] / 1e6:,.2f}", _share(mixed[kind]["bytes"], sums[kind]["bytes"]))
             for kind in ("before", "pass")
         )
-        documents = (f"{found[kind]['documents']:,}" for kind in ("held_out", "left_out"))
-        rows.append((name, *before, f"{found['rate']:.2f}" if "rate" in found else "", *documents, *passed))
+        documents = (f"{mixed[kind]['documents']:,}" for kind in ("held_out", "left_out"))
+        rows.append((name, *before, f"{mixed['rate']:.2f}" if "rate" in mixed else "", *documents, *passed))
     return [_table("Mixture: what a pass of the training goes through", columns, rows, summed=True)]
 
 
 def largest(sources: Counters) -> list[tuple[str, Counters]]:
     """Return the sources by size, those after the first `MOST_SOURCES` summed up in one."""
     ordered = sorted(sources.items(), key=lambda item: (-item[1]["kept"].get("bytes", 0), item[0]))
-    rest: Counters = {"read": {}, "kept": {}}
+    remainder: Counters = {"read": {}, "kept": {}}
     for _, counts in ordered[MOST_SOURCES:]:
-        merge(rest, counts)
-    others = (
-        [(Message("{count:more source}", count=len(ordered) - MOST_SOURCES), rest)]
+        merge(remainder, counts)
+    more = (
+        [(Message("{count:more source}", count=len(ordered) - MOST_SOURCES), remainder)]
         if len(ordered) > MOST_SOURCES
         else []
     )
-    return ordered[:MOST_SOURCES] + others
+    return ordered[:MOST_SOURCES] + more
 
 
 def _cleaning(statistics: Counters) -> Table:
@@ -143,8 +143,8 @@ def _benchmark(statistics: Counters) -> Table:
     columns = "task", *rules, "all", "of the sentences"
     rows = []
     for task, count in _by_count({task: sum(counts.values()) for task, counts in tasks.items()}):
-        found = (f"{tasks[task].get(rule, 0):,}" for rule in rules)
-        rows.append((task, *found, f"{count:,}", _share(count, statistics["split"], 4)))
+        by_rule = (f"{tasks[task].get(rule, 0):,}" for rule in rules)
+        rows.append((task, *by_rule, f"{count:,}", _share(count, statistics["split"], 4)))
     return _table("Benchmark sentences taken out, by the rule that found them", columns, rows)
 
 
@@ -170,9 +170,9 @@ def format_filters(statistics: Counters) -> list[Table]:
     by_measure, by_source = [], []
     sources: dict[str, dict[str, int]] = {}
     for title, by_name in statistics["filters"].items():
-        for measure, found in by_name.items():
+        for measure, source_counts in by_name.items():
             whole = {"documents": 0, "characters": 0}
-            for source, counts in found.items():
+            for source, counts in source_counts.items():
                 merge(whole, counts)
                 merge(sources.setdefault(source, {}), {title: counts["documents"]})
             cells = ((f"{count:,}", _share(count, read.get(kind, 0), 2)) for kind, count in whole.items())
@@ -192,26 +192,23 @@ def format_filters(statistics: Counters) -> list[Table]:
 
 def format_lengths(name: str, bins: list[dict[str, int]]) -> Table:
     """Return a length histogram with bars."""
-    whole, highest = sum(one["count"] for one in bins), max(one["count"] for one in bins)
+    whole, highest = sum(bin_["count"] for bin_ in bins), max(bin_["count"] for bin_ in bins)
     rows = []
-    for one in bins:
-        bar = "█" * round(BAR * one["count"] / max(highest, 1))
-        rows.append((bin_name(one), f"{one['count']:,}", _share(one["count"], whole), bar))
+    for bin_ in bins:
+        bar = "█" * round(BAR * bin_["count"] / max(highest, 1))
+        rows.append((bin_name(bin_), f"{bin_['count']:,}", _share(bin_["count"], whole), bar))
     return _table(f"Length of {name} in characters", ("characters", name, "share", ""), rows)
 
 
-def bin_name(one: Counters) -> str:
+def bin_name(bin_: Counters) -> str:
     """Return the range of a histogram's bin for people: "50–99", "7", "1,000 and more"."""
-    if one["to"] is None:
-        return Message("{least} and more", least=one["from"])
-    return f"{one['from']:,}–{one['to'] - 1:,}" if one["to"] - one["from"] > 1 else f"{one['from']:,}"
+    if bin_["to"] is None:
+        return Message("{least} and more", least=bin_["from"])
+    return f"{bin_['from']:,}–{bin_['to'] - 1:,}" if bin_["to"] - bin_["from"] > 1 else f"{bin_['from']:,}"
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], summed: bool = False) -> Table:
-    """Return a table of names and numbers, with a line before the last row where that sums up the others.
-
-    A name is cut, not wrapped, where the terminal is too narrow; numbers never are.
-    """
+    """Return a table; names, never numbers, are cut on a narrow terminal; `summed` draws a line before the last row."""
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column(columns[0], justify="left", max_width=48)
     for name in columns[1:]:

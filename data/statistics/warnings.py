@@ -10,20 +10,16 @@ wiki markup."""
 
 
 def warnings_of(statistics: Counters) -> list[str]:
-    """Return a sentence for each source that left no document, and each most of whose documents hold wiki markup.
-
-    Args:
-        statistics: the content of `statistics.json`.
-    """
+    """Return a sentence for each source that left no document, and each most of whose documents hold wiki markup."""
     lines = []
     for source, rules in sorted(statistics.get(EMPTIED, {}).items()):
-        told = ", ".join(
+        reasons = ", ".join(
             f"{rule}: {count:,}" for rule, count in sorted(rules.items(), key=lambda one: (-one[1], one[0]))
         )
-        lines.append(f"no document is left of '{source}' ({told})")
-    for source, found in sorted(statistics.get(WIKI_MARKUP, {}).items()):
+        lines.append(f"no document is left of '{source}' ({reasons})")
+    for source, counts in sorted(statistics.get(WIKI_MARKUP, {}).items()):
         lines.append(
-            f"{found['marked']:,} of {found['documents']:,} documents of '{source}' that were looked at hold wiki "
+            f"{counts['marked']:,} of {counts['documents']:,} documents of '{source}' that were looked at hold wiki "
             "markup, which is now in the corpus: set the source's markup to namuwiki or mediawiki"
         )
     return lines
@@ -35,4 +31,4 @@ def most_with_markup(counts: Counters) -> Counters:
     Args:
         counts: "markup": source → {"documents", "marked"}.
     """
-    return {source: found for source, found in counts["markup"].items() if 2 * found["marked"] > found["documents"]}
+    return {source: marked for source, marked in counts["markup"].items() if 2 * marked["marked"] > marked["documents"]}

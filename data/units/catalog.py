@@ -22,8 +22,8 @@ from common.slurm_array import ArrayElement
 from data.executors import Executor, Failures, failure_of
 from data.readers import Block, DamagedInputError, Format, InputFile, UnfitInputError, is_referred, read_blocks, sought
 from data.readers.volume import FileVersion, TextSize, file_bytes, file_version
+from data.units.quarantine import Quarantine, TooManyDamagedError
 from data.units.ranged import Ranged, look_at
-from data.units.set_aside import SetAside, TooManyDamagedError
 from data.units.survey import text_of
 from data.units.whole import WholeDone, WholeTask, read_whole
 from data.units.work import UnitTask, part_path, read_as, unit_key
@@ -37,9 +37,7 @@ class Catalog:
 
     Args:
         folder: where parts and indices are; one folder for one set of settings.
-        files: the inputs, in order.
-        unit_bytes: size of a unit.
-        set_aside: gets the files that are damaged.
+        quarantine: gets the files that are damaged.
         element: whose units these are; None: all are this process's.
     """
 
@@ -48,10 +46,10 @@ class Catalog:
         folder: Path,
         files: list[InputFile],
         unit_bytes: int,
-        set_aside: SetAside,
+        quarantine: Quarantine,
         element: ArrayElement | None = None,
     ) -> None:
-        self.folder, self.files, self.set_aside, self._element = folder, files, set_aside, element
+        self.folder, self.files, self.quarantine, self._element = folder, files, quarantine, element
         self._unit_bytes = unit_bytes
         self._keys: dict[int, list[str]] = {}
         self.finished_bytes = 0
@@ -70,18 +68,14 @@ class Catalog:
         text = 0.0
         for number, file in enumerate(self.files):
             if self._reads(number):
-                found = text_of(file, size)
-                if found is None:
+                estimate = text_of(file, size)
+                if estimate is None:
                     return None
-                text += found / (self._element.count if self._element and self._is_sought(number) else 1)
+                text += estimate / (self._element.count if self._element and self._is_sought(number) else 1)
         return text
 
     def look_at(self, execute: Executor) -> None:
-        """Look through the files that are read by range, but for those known to be done, or read by other elements.
-
-        Args:
-            execute: runs the tasks.
-        """
+        """Look through the files that are read by range, but for those known to be done, or read by other elements."""
         asked = [n for n, file in enumerate(self.files) if self._reads(n) and not self._is_done(n, file)]
         self._ranged = look_at(self.files, asked, self._unit_bytes, execute, self.folder, self._element)
         streamed = [n for n in asked if n not in self._ranged and not is_referred(self.files[n])]
@@ -89,25 +83,21 @@ class Catalog:
         self._whole = {streamed[place]: None for place in places}
 
     def _is_sought(self, number: int) -> bool:
-        """Return whether a file can be read in parts: by range, or by references to parts of it."""
         if number not in self._sought:
             file = self.files[number]
             self._sought[number] = is_referred(file) or sought(file, self._unit_bytes) is not None
         return self._sought[number]
 
     def _has(self, number: int, block: int) -> bool:
-        """Return whether a block of a file is this process's."""
         if self._element is None:
             return True
         unit = number + block if self._is_sought(number) else number
         return unit % self._element.count == self._element.rank
 
     def _reads(self, number: int) -> bool:
-        """Return whether any block of a file may be this process's."""
         return self._element is None or self._is_sought(number) or self._has(number, 0)
 
     def _is_done(self, number: int, file: InputFile) -> bool:
-        """Return whether all units of a file that are this process's are known to be done, without reading it."""
         index, version = self._index(file), file_version(file.path)
         if not (index and version.facts is not None and index["version"] == version.facts and index["settled"]):
             return False
@@ -180,10 +170,10 @@ class Catalog:
 
     def _index(self, file: InputFile) -> dict[str, Any] | None:
         try:
-            found: dict[str, Any] = orjson.loads(self._index_path(file).read_bytes())
+            index: dict[str, Any] = orjson.loads(self._index_path(file).read_bytes())
         except (OSError, ValueError):
             return None
-        return found
+        return index
 
     def _write_index(self, number: int, version: FileVersion, keys: list[str], sizes: list[int]) -> None:
         file = self.files[number]
@@ -202,7 +192,7 @@ class Catalog:
         self.damaged[number] = reason
         if unfit:
             self._unfit.add(number)
-        self.set_aside.add(self.files[number].path, reason)
+        self.quarantine.add(self.files[number].path, reason)
 
     def _until_damage(self, number: int, file: InputFile) -> Iterator[tuple[Format, Block]]:
         if number in self._ranged:
@@ -220,11 +210,7 @@ class Catalog:
         self._damaged_at(number, error.reason, unfit)
 
     def refuse_unfit_inputs(self) -> None:
-        """Refuse an input none of whose files fits its settings; all files must have been read.
-
-        Raises:
-            UserError: there is one.
-        """
+        """Raise UserError for an input none of whose files, all read by now, fits its settings."""
         unfit = Counter(id(self.files[number].settings) for number in self._unfit)
         for number in sorted(self._unfit):
             settings = self.files[number].settings

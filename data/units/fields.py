@@ -30,12 +30,9 @@ _ABOUT = re.compile(r"(?:readme|licen[cs]e|notice|copying|citation|changelog|dat
 
 
 def check_fields(files: Sequence[InputFile]) -> None:
-    """Refuse inputs that hold files of a kind that is not read, or none of whose files has the columns or fields that
-    hold the documents; a sample of them tells.
+    """Raise one UserError for all inputs of files that are not read, or without the documents' columns or fields.
 
-    Raises:
-        UserError: there are such, all of which are named, with the columns that they have and the entry of
-            `corpus.inputs` that reads them.
+    A sample of the files tells; the error names their columns and the entry of `corpus.inputs` that reads them.
     """
     inputs: dict[int, list[InputFile]] = {}
     for file in files:
@@ -51,16 +48,15 @@ def check_fields(files: Sequence[InputFile]) -> None:
 
 
 def _refuse_kinds(alike: Sequence[InputFile]) -> None:
-    """Refuse an input with an archive or a document of a program, or whose files all stand for others."""
     require_parser(alike[0].settings.markup)
     stand_in: StandInError | None = None
     whole = False
     for file in _by_kind(alike):
-        found = _unread(file)
-        if isinstance(found, ContainerError):
-            raise UserError(found.problem, found.rule, found.remedy)
-        if isinstance(found, StandInError):
-            stand_in = stand_in or found
+        fault = _unread(file)
+        if isinstance(fault, ContainerError):
+            raise UserError(fault.problem, fault.rule, fault.remedy)
+        if isinstance(fault, StandInError):
+            stand_in = stand_in or fault
         elif not _ABOUT.fullmatch(file.path.rsplit("/", 1)[-1]):
             whole = True
     if stand_in and not whole:
@@ -68,7 +64,6 @@ def _refuse_kinds(alike: Sequence[InputFile]) -> None:
 
 
 def _unread(file: InputFile) -> DamagedInputError | None:
-    """Return why a local file is none that is read, as its first bytes tell."""
     if file.path.startswith(HUB) or is_remote(file.path):
         return None
     try:
@@ -80,13 +75,12 @@ def _unread(file: InputFile) -> DamagedInputError | None:
 
 
 def _refuse_unfit(alike: Sequence[InputFile]) -> None:
-    """Refuse an input none of whose files has the columns or fields that hold the documents."""
     misfit: UnfitInputError | None = None
     for file in _spread(alike):
-        found = _misfit(file, propose=misfit is None)
-        if found is None:
+        fault = _misfit(file, propose=misfit is None)
+        if fault is None:
             return
-        misfit = misfit or found
+        misfit = misfit or fault
     if misfit and len(alike) > 1:
         problem = f"no file of {alike[0].settings.path} can be read as it is said: {misfit.problem}"
         raise UserError(problem, misfit.rule, misfit.remedy)
@@ -98,7 +92,7 @@ def unfit_files(files: Sequence[InputFile]) -> list[tuple[InputFile, UnfitInputE
     """Return the files without the columns or fields that hold the documents, and what is wrong with each; of the files
     of an input with the same ending up to `SAMPLED_FILES` are looked into.
     """
-    return [(file, found) for file in _by_kind(files) if (found := _misfit(file))]
+    return [(file, fault) for file in _by_kind(files) if (fault := _misfit(file))]
 
 
 def entry_of(file: InputFile) -> str:
@@ -108,7 +102,6 @@ def entry_of(file: InputFile) -> str:
 
 
 def _by_kind(files: Sequence[InputFile]) -> list[InputFile]:
-    """Return up to `SAMPLED_FILES` files of each input and ending."""
     kinds: dict[tuple[int, str], list[InputFile]] = {}
     for file in files:
         kinds.setdefault((id(file.settings), suffix_of(file.path)), []).append(file)
@@ -116,17 +109,10 @@ def _by_kind(files: Sequence[InputFile]) -> list[InputFile]:
 
 
 def _spread(files: Sequence[InputFile]) -> Sequence[InputFile]:
-    """Return up to `SAMPLED_FILES` files, evenly spread."""
     return files[:: -(-len(files) // SAMPLED_FILES)]
 
 
 def _misfit(file: InputFile, propose: bool = False) -> UnfitInputError | None:
-    """Return what is wrong with a file's columns or fields; None where nothing is, or cannot be told now.
-
-    Args:
-        file: an input.
-        propose: whether the error's fix is the entry of `corpus.inputs` that reads the file, where one is known.
-    """
     try:
         list(islice(read_blocks(file, SAMPLED_BYTES), 1))
     except UnfitInputError as error:

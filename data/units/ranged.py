@@ -25,11 +25,7 @@ class LookTask:
     """Some ranges of a file.
 
     Args:
-        number: of the file.
-        path: of the file.
         version: of the file; a note for another version is not taken for this one's.
-        sought: how it can be read.
-        first: number of the first range.
         last: number of the first range after them.
     """
 
@@ -42,7 +38,6 @@ class LookTask:
 
     @property
     def name(self) -> str:
-        """Return what messages call it."""
         return f"{self.path} (line ends of ranges {self.first} to {self.last})"
 
 
@@ -54,7 +49,6 @@ class LookThrough:
     folder: Path
 
     def __call__(self, task: LookTask) -> list[Lines]:
-        """Return what the ranges hold."""
         if not task.version.settled:
             return self._look(task)
         facts = (task.path, task.version.facts, repr(task.sought), self.unit_bytes, task.first, task.last)
@@ -87,14 +81,6 @@ def look_at(
 
     Every element of an array needs the line numbers of all ranges. Each begins at another place: when they begin
     together, each finds at its end what the others have noted. None waits for another.
-
-    Args:
-        files: all inputs.
-        numbers: which of them are asked for.
-        unit_bytes: length of a range.
-        execute: runs the tasks.
-        folder: for notes of what ranges hold.
-        element: which one this process is of the array that is asked; None: it is alone.
     """
     ways = {number: way for number in numbers if (way := sought(files[number], unit_bytes)) is not None}
     versions = {number: file_version(files[number].path) for number in ways}
@@ -110,10 +96,10 @@ def look_at(
         return {}
     with ProgressBar("line numbers", len(tasks), "pieces") as bar:
         own = element.rank * len(tasks) // element.count if element else 0
-        found = execute(LookThrough(unit_bytes, folder), tasks[own:] + tasks[:own], lambda _: bar.advance())
-        found = found[-own:] + found[:-own]
+        contents = execute(LookThrough(unit_bytes, folder), tasks[own:] + tasks[:own], lambda _: bar.advance())
+        contents = contents[-own:] + contents[:-own]
     results = {}
-    for number, group in groupby(zip(tasks, found, strict=True), lambda pair: pair[0].number):
+    for number, group in groupby(zip(tasks, contents, strict=True), lambda pair: pair[0].number):
         lines = [one for _, some in group for one in some]
         results[number] = Ranged(ways[number].format, range_blocks(ways[number], lines), versions[number])
     return results

@@ -12,11 +12,6 @@ from data.units.work import UnitDone, UnitWork
 def do_units(catalog: Catalog, function: UnitWork, execute: Executor) -> None:
     """Do every unit of the catalogue that is not finished.
 
-    Args:
-        catalog: the units.
-        function: what is done with one.
-        execute: does them.
-
     Raises:
         HunminError: units failed; all others are done.
     """
@@ -32,7 +27,7 @@ def do_units(catalog: Catalog, function: UnitWork, execute: Executor) -> None:
             if isinstance(done, WholeDone):
                 catalog.take_whole(done, failures)
             for path, reason in done.damages:
-                catalog.set_aside.add(path, reason)
+                catalog.quarantine.add(path, reason)
             finished, catalog.finished_bytes = catalog.finished_bytes, 0
             bar.skip(finished / 1e6)
             bar.advance(done.bytes / 1e6, f"{rejects:,} rejects")

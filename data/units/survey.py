@@ -24,14 +24,7 @@ BLOCK_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Surveyed:
-    """One input file.
-
-    Args:
-        file: it.
-        way: how it is read.
-        stored: bytes as it is stored; None where that is not known before it is read.
-        text: bytes of what it holds, about; None where that is not known.
-    """
+    """One input file; `stored` and `text` (about) are bytes, None where not known before it is read."""
 
     file: InputFile
     way: Way
@@ -40,34 +33,23 @@ class Surveyed:
 
 
 def survey(files: Sequence[InputFile], unit_bytes: int) -> list[Surveyed]:
-    """Return for each file how large it is and which way it is read.
-
-    Args:
-        files: the inputs.
-        unit_bytes: size of a unit; a file that is no larger is read in one go.
-    """
+    """Return for each file how large it is and which way it is read; in one go where it has at most `unit_bytes`."""
     sizes = TextSize()
-    found = []
+    surveyed = []
     for file in files:
         stored = file_bytes(file.path)
         text = text_of(file, sizes)
         way: Way = "parts" if is_referred(file) else "ranges" if sought(file, unit_bytes) else "beginning"
-        found.append(Surveyed(file, way, stored, text))
-    return found
+        surveyed.append(Surveyed(file, way, stored, text))
+    return surveyed
 
 
 def text_of(file: InputFile, sizes: TextSize) -> float | None:
-    """Return the bytes of what a file holds, about; None where that is not known.
-
-    Args:
-        file: an input.
-        sizes: estimates of the files looked at so far.
-    """
+    """Return the bytes of what a file holds, about; None where that is not known."""
     return _rows_bytes(file) or sizes.of(file.path)
 
 
 def _rows_bytes(file: InputFile) -> float | None:
-    """Return the bytes of a local Parquet file's columns, unpacked; None of other files."""
     if suffix_of(file.path) != ".parquet" or is_remote(file.path):
         return None
     try:

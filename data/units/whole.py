@@ -16,13 +16,7 @@ from data.units.work import UnitDone, UnitTask, UnitWork, part_path, unit_key
 
 @dataclass(frozen=True)
 class WholeTask:
-    """All units of one file.
-
-    Args:
-        number: of the file.
-        file: what is read.
-        unit_bytes: size of a unit.
-    """
+    """All units of one file."""
 
     number: int
     file: InputFile
@@ -30,7 +24,6 @@ class WholeTask:
 
     @property
     def name(self) -> str:
-        """Return what messages call it."""
         return self.file.path
 
 
@@ -39,13 +32,10 @@ class WholeDone:
     """What became of a file: the keys and sizes of its units, and what was wrong.
 
     Args:
-        number: of the file.
-        keys: of its units.
         sizes: of its units, in bytes.
         bytes: done now; other units were there.
         rejects: records that hold no document, of units done now.
         damages: units that found the file damaged.
-        failures: units that failed.
         error: why the file was not read to its end.
     """
 
@@ -77,12 +67,12 @@ class AnyWork:
                 done.keys.append(unit.key)
                 done.sizes.append(block.size)
                 if not part_path(self.unit.folder, unit.key).exists():
-                    self._one(unit, done)
+                    self._do_unit(unit, done)
         except DamagedInputError as error:
             done.error = error
         return done
 
-    def _one(self, unit: UnitTask, done: WholeDone) -> None:
+    def _do_unit(self, unit: UnitTask, done: WholeDone) -> None:
         try:
             result = self.unit(unit)
         except Exception as error:  # the file's other units are done all the same
@@ -94,12 +84,7 @@ class AnyWork:
 
 
 def read_whole(sizes: Sequence[int | None], workers: int) -> set[int]:
-    """Return the places of the files that are one task each, of files that can only be read from their beginning.
-
-    Args:
-        sizes: bytes of the files as they are stored; None where they are not known.
-        workers: how many tasks are at work at once.
-    """
+    """Return the places of the files that are one task each, of files that can only be read from their beginning."""
     if workers < 2:
         return set()
     most = sum(size or 0 for size in sizes) / workers / 2

@@ -72,7 +72,6 @@ class UnitTask:
 
     @property
     def name(self) -> str:
-        """Return what a person needs to find the unit: the file and the lines."""
         return f"{self.file.path} from line {self.block.first_line} ({self.block.size} bytes)"
 
 
@@ -94,8 +93,6 @@ def unit_key(file: InputFile, format: Format, block: Block) -> str:
     the source's settings; the place of the file among the inputs and its folder make no difference.
 
     Args:
-        file: the input.
-        format: its format.
         block: records of it; one that refers to records must hold a hash of the file in its reference.
     """
     facts = {
@@ -134,9 +131,6 @@ def check_unnamed(files: list[InputFile]) -> None:
     """Raise a UserError when more files than there may be sources would each be a source of its own, before any work.
 
     A file without `name` is one unless its records name their source; a sample of the files tells.
-
-    Args:
-        files: all inputs.
     """
     unnamed = [file for file in files if not file.settings.name]
     if len(unnamed) <= MOST_SOURCES:
@@ -258,9 +252,9 @@ class UnitState:
         flat = [sentence for sentences in split for sentence in sentences]
         owner = np.repeat(np.arange(len(documents)), [len(sentences) for sentences in split])
         self.counts["split"] += len(flat)
-        kept = np.array(keep_sentences(flat, rules, self.counts["cleaning"]), bool)
-        flat, owner = list(compress(flat, kept.tolist())), owner[kept]
-        numbers = np.flatnonzero(kept)
+        stays = np.array(keep_sentences(flat, rules, self.counts["cleaning"]), bool)
+        flat, owner = list(compress(flat, stays.tolist())), owner[stays]
+        numbers = np.flatnonzero(stays)
         self._count_dropped(NO_SENTENCE, len(documents) - len(np.unique(owner)))
         self._count_uncleaned(documents, split, owner, rules)
         if self._decontaminator and flat:
@@ -279,10 +273,10 @@ class UnitState:
         self, documents: list[Document], texts: list[str]
     ) -> tuple[list[Document], list[str], dict[str, np.ndarray]]:
         """Return the documents that the filters keep, their texts and scores."""
-        found = self._filters.apply(documents, texts)
-        merge(self.counts["filters"], found.counts)
-        self.filtered += found.dropped
-        return found.documents, found.texts, found.scores
+        filtered = self._filters.apply(documents, texts)
+        merge(self.counts["filters"], filtered.counts)
+        self.filtered += filtered.dropped
+        return filtered.documents, filtered.texts, filtered.scores
 
     def _count_read(self, documents: list[Document]) -> None:
         by_source: dict[str, list[str]] = {}
@@ -302,7 +296,6 @@ class UnitState:
     def _count_uncleaned(
         self, documents: list[Document], split: list[list[str]], owner: np.ndarray, rules: CleanSettings
     ) -> None:
-        """Count the documents that keep no sentence, by source, under the rule that took most of these."""
         lost: dict[str, list[int]] = {}
         for place in np.setdiff1d(np.arange(len(documents)), owner).tolist():
             lost.setdefault(documents[place].source, []).append(place)

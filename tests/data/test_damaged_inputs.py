@@ -17,7 +17,7 @@ import pytest
 from common.errors import HunminError, UserError
 from common.manifest import describe_outputs
 from data.settings import CorpusSettings
-from data.units.set_aside import SetAside
+from data.units.quarantine import Quarantine
 
 from .building import OFF, build, listed, stop_before_the_shards, texts
 from .building import settings as settings_of
@@ -122,7 +122,7 @@ def test_same_bytes_for_any_workers_and_after_a_stop(
     (40, 1, 0.0, True), (4, 2, 0.5, False),
 ])  # fmt: skip
 def test_the_bound(files: int, damaged: int, share: float, ends: bool) -> None:
-    aside = SetAside(files, share)
+    aside = Quarantine(files, share)
     message = f"{damaged} of {files} inputs are damaged"
     with pytest.raises(HunminError, match=message) if ends else nullcontext():
         for number in [*range(damaged), 0]:

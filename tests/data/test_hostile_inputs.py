@@ -95,5 +95,5 @@ def test_composed_text_knows_its_places(text: str) -> None:
     assert whole.starts == sorted(whole.starts) and whole.ends == sorted(whole.ends)
     assert all(start < end for start, end in zip(whole.starts, whole.ends, strict=True))
     for place in range(len(whole.text)):
-        start, end = whole.given(place, place + 1)
+        start, end = whole.original_span(place, place + 1)
         assert whole.text[place] in nfc(text[start:end])

@@ -1,9 +1,4 @@
-"""The types of personal data, in the order in which they claim text: the first that takes a character keeps it.
-
-* `base`: the record of a type, and what patterns share;
-* `network`, `accounts`, `identity`, `money`, `telephone`, `vehicle`, `address`: families of types;
-* `names`, `nicknames`: names of people, looked for only where asked.
-"""
+"""The types of personal data, in the order in which they claim text: the first that takes a character keeps it."""
 
 from data.pii.types.accounts import EMAIL, MENTION
 from data.pii.types.address import ADDRESS

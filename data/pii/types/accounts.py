@@ -98,8 +98,8 @@ def mention(text: str, match: re.Match[str]) -> Extent | None:
         person = len(name) <= 4 and re.match(SURNAMES, name) and not _PLACE.search(name)
         asked = person and _REQUEST.search(text, end, end + 25)
         place = _PLACE.search(name) or _DISTRICT.search(name)
-        told = not place and MENTION_LABEL.search(text[max(0, start - BESIDE) : start])
-        return (start, end) if asked or told else None
+        has_label = not place and MENTION_LABEL.search(text[max(0, start - BESIDE) : start])
+        return (start, end) if asked or has_label else None
     handle = match["handle"]
     first, *_, last = handle.split(".") * 2
     addressed = handle == handle.lower() and _ADDRESSED.match(text, end) is not None

@@ -59,8 +59,6 @@ class PiiType:
     """One type of personal data.
 
     Args:
-        name: as it stands in settings, counts and spans.
-        pattern: what a value looks like.
         gate: a relaxation of the pattern in RE2 syntax.
         make: the pseudonym, from the value, its normal form and keyed choices; of the value's form, and invented.
         label: words beside a value that say what it is; None where a value needs none.
@@ -180,12 +178,12 @@ def accepted(kind: PiiType, text: str, match: re.Match[str]) -> Extent | None:
     return None if blank or named_otherwise(kind.label, text, extent[0], kind.any_name) else extent
 
 
-def told(label: re.Pattern[str], against: re.Pattern[str], text: str, start: int, end: int) -> bool | None:
+def speaks_for(label: re.Pattern[str], against: re.Pattern[str], text: str, start: int, end: int) -> bool | None:
     """Return whether the nearest word beside text[start:end] speaks for the label's type; None without such words."""
     gaps = []
     for words in (label, against):
         before = [start - match.end() for match in words.finditer(text, max(0, start - BEFORE), start)]
         after = words.search(text, end, end + AFTER)
         gaps.append(min([*before, *([after.start() - end + 1] if after else [])], default=BEFORE + AFTER))
-    own, other = gaps
-    return None if own == other == BEFORE + AFTER else own <= other
+    own, opposed = gaps
+    return None if own == opposed == BEFORE + AFTER else own <= opposed

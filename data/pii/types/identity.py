@@ -104,8 +104,8 @@ def _registered(label: re.Pattern[str]) -> Check:
             return None
         # a check digit that fits makes up for a blank, or for the check of another number that fits too; not for words
         # that say what else it is, nor for a birth that is still to come
-        other = _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start]) or _COUNTED.match(text, end)
-        if other or not _EARLIEST_BIRTH <= registration_born(digits) <= _LATEST_BIRTH:
+        is_other_number = _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start]) or _COUNTED.match(text, end)
+        if is_other_number or not _EARLIEST_BIRTH <= registration_born(digits) <= _LATEST_BIRTH:
             return None
         if registration_check_ok(digits):
             return start, end
@@ -180,7 +180,6 @@ def health_insurance(text: str, match: re.Match[str]) -> Extent | None:
 
 
 def _plain_licence(value: str) -> str:
-    """Return the digits, with the number of a region that is named."""
     return _REGION_NUMBERS.get(value[:2], value[:2]) + re.sub("[^0-9]", "", value[2:])
 
 
@@ -218,7 +217,6 @@ _REGISTRATION_GATE = (
 
 
 def _of_people(name: str, centuries: str, label: re.Pattern[str]) -> PiiType:
-    """Return the type of registration numbers whose seventh digit is one of `centuries`, a character class."""
     return PiiType(
         name,
         _registration(centuries),

@@ -135,8 +135,8 @@ def url(text: str, match: re.Match[str]) -> Extent | None:
     if bare and (_COMPANY.match(text, match.end()) or _COMPANY_BEFORE.search(text, max(0, start - 8), start)):
         return None
     if match["loud"] or match["capital"]:
-        one = bare.count(".") == 1  # the name of a firm
-        named = one and _SUBJECT.match(text, match.end()) and not labelled(_SITE, text, start, match.end())
+        one_dot = bare.count(".") == 1  # the name of a firm
+        named = one_dot and _SUBJECT.match(text, match.end()) and not labelled(_SITE, text, start, match.end())
         if named or _PROGRAMS.fullmatch(bare):
             return None
     if (match["site"] or match["loud"]) and text[start].isdigit() and "가" <= text[start - 1 : start] <= "힣":
@@ -198,8 +198,8 @@ def ip(text: str, match: re.Match[str]) -> Extent | None:
     # without a word for it right beside it, 1.2.3.4 and 16.0.4.12 are sections and versions, and 2.0.158.0 is no host
     dated = octets[0] < 30 and 1 <= octets[1] <= 12 and 1 <= octets[2] <= 31 and octets[0] != 10
     if (max(octets) < 100 and not four.is_private) or dated:
-        told = labelled(IP_LABEL, text, start, end, RIGHT_BEFORE) or _PORT.match(text, end)
-        return (start, end) if told else None
+        has_label = labelled(IP_LABEL, text, start, end, RIGHT_BEFORE) or _PORT.match(text, end)
+        return (start, end) if has_label else None
     return (start, end) if octets[3] or labelled(IP_LABEL, text, start, end) else None
 
 

@@ -6,7 +6,7 @@ import re
 
 from data.pii.draw import Draw, lay
 from data.pii.places import INVENTED_NAMES, PLATE_REGIONS
-from data.pii.types.base import AFTER, DASH, Extent, PiiType, digits_of, labelled, told
+from data.pii.types.base import AFTER, DASH, Extent, PiiType, digits_of, labelled, speaks_for
 
 USAGE = "[가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주바사아자배하허호]"
 """Letters a vehicle plate may carry (private, commercial, parcel, rental)."""
@@ -81,7 +81,7 @@ def vehicle_plate(text: str, match: re.Match[str]) -> Extent | None:
         return None  # 94다4567 자동차 손해배상
     if not _FIRST_COURT <= number <= 99 and labelled(_LABEL, text, start, end):
         return start, end
-    said = told(_LABEL, _COURT, text, start, end)
+    said = speaks_for(_LABEL, _COURT, text, start, end)
     if said is not None:
         return (start, end) if said else None
     if match["serial"].startswith("0"):  # nothing is counted like this

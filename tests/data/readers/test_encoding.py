@@ -199,4 +199,4 @@ def test_converted_encodings_are_taken_as_declared(tmp_path, codec):
 def test_nothing_in_cp949_or_utf8_is_taken_for_johab(text):
     for codec, expected in (("cp949", "cp949"), ("utf-8", "utf-8")):
         assert content((text + "\n").encode(codec))[0] in (expected, "utf-8", "cp949")
-        assert TextStream((text + "\n").encode(codec), io.BytesIO(), "auto").told in ("cp949", "utf-8")
+        assert TextStream((text + "\n").encode(codec), io.BytesIO(), "auto").known_encoding in ("cp949", "utf-8")

@@ -17,8 +17,8 @@ from data.readers.volume import FileVersion
 from data.settings import CorpusSettings
 from data.units import work
 from data.units.catalog import Catalog
+from data.units.quarantine import Quarantine
 from data.units.ranged import LookTask, LookThrough
-from data.units.set_aside import SetAside
 
 from ..building import OFF, parts, rows, stop_before_the_shards
 from ..building import settings as settings_of
@@ -187,7 +187,7 @@ def test_what_a_range_holds_is_noted_for_one_content_of_a_file_alone(tmp_path):
 def test_every_unit_belongs_to_the_element_of_its_number(cut, count, blocks):
     files = [InputFile(f"{n}.txt", None, f"{n}") for n in range(len(cut))]  # type: ignore[arg-type]
     for rank in range(count):
-        catalog = Catalog(Path(), files, 1, SetAside(1, 0.0), ArrayElement(rank, count, "0"))
+        catalog = Catalog(Path(), files, 1, Quarantine(1, 0.0), ArrayElement(rank, count, "0"))
         catalog._sought = dict(enumerate(cut))
         for number, in_parts in enumerate(cut):
             for block in blocks:

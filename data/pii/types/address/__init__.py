@@ -1,11 +1,4 @@
-"""Postal addresses: a head, which says where a building is, and a tail, which says where in it.
-
-* `words`: the dictionary, every word that the grammar knows;
-* `head`: regions, roads, lots and towns, with the number of a house;
-* `tail`: buildings, units and their numbers, whatever joins them;
-* `spaced`: addresses whose letters stand apart;
-* `pseudonym`: invented names and numbers in the shape of the original.
-"""
+"""Postal addresses: a head, which says where a building is, and a tail, which says where in it."""
 
 from __future__ import annotations
 

@@ -76,7 +76,6 @@ def make(value: str, normal: str, draw: Draw) -> str:
 
 
 def _part(group: str, part: str, normal: str, draw: Draw) -> str:
-    """Return an invented name with the part's own suffixes, or numbers of as many digits."""
     if group in ("branch", "house", "lot"):
         return re.sub("[0-9]+", lambda number: _number(number[0], draw), part)
     if group == "province" or part.strip() in PROVINCES or _LONG.fullmatch(part):
@@ -95,7 +94,6 @@ def _suffix(word: str) -> str:
 
 
 def _word(word: str, draw: Draw) -> str:
-    """Return a word of a tail: other digits for a number, an invented name for a name, of the same kind."""
     if word.isdigit():
         return _number(word, draw)
     if _KEPT.fullmatch(word):

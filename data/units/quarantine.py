@@ -13,11 +13,10 @@ class TooManyDamagedError(UserError):
     """More inputs are damaged or unfit than may be."""
 
 
-class SetAside:
+class Quarantine:
     """The inputs that were found damaged or unfit so far.
 
     Args:
-        files: how many inputs there are.
         share: how many of them may be damaged, 0 … 1; of several at least one may, unless it is 0.
     """
 
@@ -27,12 +26,7 @@ class SetAside:
         self._reasons: dict[str, str] = {}
 
     def add(self, path: str, reason: str, tell: bool = True) -> None:
-        """Note a file and say so; nothing where it is noted already.
-
-        Args:
-            path: of the file.
-            reason: what is wrong with it.
-            tell: whether it is said.
+        """Note a file and, with `tell`, say so; nothing where it is noted already.
 
         Raises:
             TooManyDamagedError: it is one too many.
