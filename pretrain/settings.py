@@ -8,9 +8,13 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from common.settings import Settings, place, runtime
+from pretrain.models import registry as architectures
 from pretrain.models.modernbert import ModernBertSettings
+from pretrain.models.registry import ARCHITECTURES
+from pretrain.objectives import registry as objectives
 from pretrain.objectives.mlm import MaskingSettings
 from pretrain.optim.muon import MuonSettings
+from pretrain.optim.registry import OPTIMIZERS, unread_section
 
 Wandb = Annotated[
     Literal["auto", "offline", "off"],
@@ -75,8 +79,6 @@ class ModelSettings(Settings):
     @property
     def intermediate(self) -> int:
         """Width of the feed-forward layer."""
-        from pretrain.models.registry import ARCHITECTURES
-
         return ARCHITECTURES[self.type].feed_forward(self.hidden) if self.feed_forward is None else self.feed_forward
 
 
@@ -241,10 +243,6 @@ class PretrainSettings(Settings):
 
     def _faults(self) -> Iterator[str]:
         """Yield why settings do not go together, with what to set instead; "" where they do."""
-        from pretrain.models import registry as architectures
-        from pretrain.objectives import registry as objectives
-        from pretrain.optim.registry import OPTIMIZERS, unread_section
-
         warmup = self.optimizer.warmup_steps
         if self.init_from and self.branch_from:
             yield (

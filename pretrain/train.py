@@ -22,6 +22,7 @@ from common.process import die_with_parent, say_waiting
 from common.progress import say
 from common.settings import parse_settings
 from pretrain.parallel.launch import STOP_SIGNALS, ignore_stops
+from pretrain.parallel.monitor import HEARTBEAT
 from pretrain.settings import PretrainSettings
 
 if TYPE_CHECKING:
@@ -79,7 +80,6 @@ def train(
     from pretrain.kernels.attention import fastest_kernels
     from pretrain.kernels.compile import load_compiled
     from pretrain.parallel import processes
-    from pretrain.parallel.monitor import HEARTBEAT
     from pretrain.setup import begin
     from pretrain.trainer import TrainingRun
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pretrain.batches.predictions import IGNORE
+from pretrain.models.registry import ARCHITECTURES
 from pretrain.objectives.mlm import MaskedLanguageModelling
 from pretrain.objectives.objective import Objective, Sums
 
@@ -31,8 +32,6 @@ class NextSentence(MaskedLanguageModelling):
     sums = (*Objective.sums, "pair_loss", "pairs_correct", "pairs")
 
     def fault(self, settings: PretrainSettings) -> str:
-        from pretrain.models.registry import ARCHITECTURES
-
         if settings.packing != "sentence-pairs":
             return (
                 f"pretrain.objective={self.name} does not go with pretrain.packing={settings.packing}: "

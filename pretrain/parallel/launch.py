@@ -22,6 +22,7 @@ from pathlib import Path
 from common.errors import EXIT_FAILED
 from common.output import guard_output
 from common.progress import say
+from pretrain.parallel.world import LOOPBACK
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -40,7 +41,6 @@ def launch(command: list[str], processes: int, logs: Path | None = None) -> int:
     from torch.distributed.elastic.rendezvous.static_tcp_rendezvous import StaticTCPRendezvous
 
     from pretrain.parallel.processes import open_local_store
-    from pretrain.parallel.world import LOOPBACK
 
     class OnLoopback(StaticTCPRendezvous):
         def next_rendezvous(self) -> RendezvousInfo:
