@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from data.pii.apart import Finder
 from data.pii.fold import View, fold
 from data.pii.labels import COLUMNS, COLUMNS_ONLY, KINDS, REGION, LabelKind
+from data.pii.separated import Finder
 from data.pii.tables import cells_below
 from data.pii.types.base import DASH, DATE, GATE_GAP, MASK, Found, PiiType, accepted, digits_of, is_blank
 from data.pii.types.identity import FRN, RRN
@@ -270,7 +270,7 @@ LABEL_FINDERS: dict[str, tuple[str, Finder]] = {
     **{f"beside_{name}": (_gate(name), partial(_beside, name)) for name in KINDS},
     **{f"beside_{name}": (gate, _no_values) for name, gate in _COLUMN_GATES.items()},
 }
-"""As the finders of hidden.py: gate and finder. What one of them finds has its type, whatever else finds it."""
+"""As the finders of obfuscated.py: gate and finder. What one of them finds has its type, whatever else finds it."""
 _FEW = (
     "주 ?민|민증|면 ?허|면허증|건보|보 ?험 ?증?|가입자|등록|등록증|사 ?업 ?자(?:[(]등록[)])?|외국인|신고"
     "|계 ?좌|통장|카 ?드|차|차 ?량|자동차|[cC]ar|CAR"

@@ -17,7 +17,7 @@ from data.pii.types.surnames import SURNAMES
 
 _BREAK = re.compile(BREAK)
 HEAD_BREAK = "\v"
-"""Stands for a line end inside a head, where several lines are looked at as one (see broken.py)."""
+"""Stands for a line end inside a head, where several lines are looked at as one (see line_wrapped.py)."""
 _B = r"(?:,?[ \t]{1,3}|[ \t]?\v[ \t]{0,6}|[ \t]?[/▷▶›][ \t]?|\.)"
 """What stands between the words of a head."""
 _PROVINCE = "|".join(

@@ -31,7 +31,7 @@ from data.pii.types.address.words import (
 from data.pii.types.base import DASH
 
 BREAK = r"(?:\r?\n|\v|<[bB][rR] ?/?>(?:\r?\n)?)"
-"""A line end; the vertical tab stands for one inside the head of an address (see broken.py)."""
+"""A line end; the vertical tab stands for one inside the head of an address (see line_wrapped.py)."""
 _BLANKS = "[ \t]{0,3}"
 _OVER = rf"{_BLANKS},?{_BLANKS}{BREAK}{_BLANKS}"
 _JOINT = rf"(?:{_BLANKS}(?:[,./·|{DASH}]|- )?{_BLANKS}|{_OVER})"
