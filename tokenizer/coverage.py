@@ -67,10 +67,12 @@ def check_tokenizer(tokenizer: Tokenizer, texts: Sequence[str], name: str, of: s
 
     known, some = unknown_id(tokenizer), sample(texts)
     check_share(
-        unread_share(pieces, () if known is None else (known,), some), name, of,
+        unread_share(pieces, () if known is None else (known,), some),
+        name,
+        of,
         f"set tokenizer.min_character_count={fitting_count(some)} (words with rarer characters become [UNK]); with "
         "tokenizer.base, also a tokenizer.vocab_size above the base's",
-    )  # fmt: skip
+    )
 
 
 def fitting_count(texts: Iterable[str]) -> int:

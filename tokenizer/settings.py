@@ -86,7 +86,9 @@ class TokenizerSettings(Settings):
 
     @model_validator(mode="after")
     def _there_is_room(self) -> TokenizerSettings:
-        special, unused, user = len(SPECIAL_TOKENS[self.special]), self.unused, len(self.user_tokens)
+        special = len(SPECIAL_TOKENS[self.special])
+        unused = self.unused
+        user = len(self.user_tokens)
         if not self.base and special + unused + user >= self.vocab_size:
             raise ValueError(
                 f"vocab_size ({self.vocab_size}) leaves no room for text beside {special} special tokens, {unused} "

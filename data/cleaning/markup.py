@@ -79,7 +79,9 @@ _HIDDEN = re.compile(
 )
 COMMENT_CHARS = 2000
 """Longer Korean prose without a tag is no comment, but what stands between an arrow and a mark that is spoken of."""
-_SYLLABLE, _LATIN, _CODE = re.compile("[가-힣]"), re.compile("[A-Za-z]"), re.compile("[{};=]")
+_SYLLABLE = re.compile("[가-힣]")
+_LATIN = re.compile("[A-Za-z]")
+_CODE = re.compile("[{};=]")
 SHOWN_SHARE, SHOWN_LINES = 0.15, 0.2
 """The share of markup, and of lines that block tags begin or end, from which a text that names it is written in it."""
 PROSE, WRAPPED = 10, 0.3

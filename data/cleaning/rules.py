@@ -30,7 +30,9 @@ _CONTROL = re.compile(
     "|\u115f(?![\u1161-\u11a7\ud7b0-\ud7c6])|\u1160(?![\u11a8-\u11ff\ud7cb-\ud7fb]))+"
 )
 """A filler stays where it holds the place of a missing letter of an old syllable."""
-_SHOWN, _QUOTES, _NAMED_BEHIND = ("\ufffd", "\u00ad"), tuple("'\"‘’“”()`"), re.compile(" ?[을를는로]")
+_SHOWN = ("\ufffd", "\u00ad")
+_QUOTES = tuple("'\"‘’“”()`")
+_NAMED_BEHIND = re.compile(" ?[을를는로]")
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _PRINTABLE_CONTROLS = "\u115f\u1160\ufe0f\uffa0\ufffc\ufffd"
 """The characters of `_CONTROL` that `str.isprintable` takes for printable: fillers, a selector, the replacement."""

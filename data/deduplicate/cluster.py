@@ -103,7 +103,9 @@ def _like(places: np.ndarray, group: np.ndarray, compare: Compare, least: int) -
         equal = np.concatenate([compare(members[chosen], leaders[chosen]) for chosen in batches])
         like = equal >= least
         gone.append(np.empty(int(like.sum()), COPY))
-        gone[-1]["dropped"], gone[-1]["kept"], gone[-1]["equal"] = members[like], leaders[like], equal[like]
+        gone[-1]["dropped"] = members[like]
+        gone[-1]["kept"] = leaders[like]
+        gone[-1]["equal"] = equal[like]
         places, group = members[~like], group[~like]
     return np.concatenate(gone)
 

@@ -54,7 +54,9 @@ def gather_keys(group: Group, stream: IO[bytes]) -> None:
     """Write where each slice of a group's keys begins, the number of documents of each part, and the keys by slice."""
     high, low = ([read_numbers(part, half) for part in group.parts] for half in ("high", "low"))
     keys = np.empty(sum(map(len, high)), PLACED)
-    keys["high"], keys["low"], keys["row"] = np.concatenate(high), np.concatenate(low), np.arange(len(keys))
+    keys["high"] = np.concatenate(high)
+    keys["low"] = np.concatenate(low)
+    keys["row"] = np.arange(len(keys))
     slice_of = (keys["high"] >> _SHIFT).astype(np.uint16)
     borders = np.concatenate(([0], np.cumsum(np.bincount(slice_of, minlength=SLICES))))
     counts = np.concatenate((borders, [len(one) for one in high]))
@@ -75,7 +77,9 @@ def find_twins(folder: Path, firsts: np.ndarray, count: int, partition: Range, s
     # within a slice of a group rows ascend, and groups do: equal keys come in input order
     dropped, originals = repeated(np.concatenate(gathered), np.concatenate(places))
     twins = np.empty(len(dropped), COPY)
-    twins["dropped"], twins["kept"], twins["equal"] = dropped, originals, PERMUTATIONS
+    twins["dropped"] = dropped
+    twins["kept"] = originals
+    twins["equal"] = PERMUTATIONS
     write_copies(stream, folder, partition.number, twins, firsts)
 
 

@@ -33,7 +33,9 @@ def write_report(
 ) -> None:
     """Write a line {"id", "kept", "rule", "similarity"} a document that goes, in input order; kinds of None stay."""
     names = [one.folder.name for one in (twins, near) if one]
-    folder, groups, firsts = work_folder(work, "report", parts, *names), groups_of(parts), firsts_of(rows)
+    folder = work_folder(work, "report", parts, *names)
+    groups = groups_of(parts)
+    firsts = firsts_of(rows)
     execute(FileOfTask("names", folder, partial(write_names, firsts, twins, near)), groups, progress)
     execute(FileOfTask("lines", folder, partial(write_lines, folder, firsts, twins, near)), groups, progress)
     with atomic_write(path, "wb") as stream:

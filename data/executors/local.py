@@ -55,7 +55,9 @@ class LocalPool(Executor):
         self, workers: int = 1, modules: Sequence[str] = (), environment: Mapping[str, str] | None = None
     ) -> None:
         self._context = multiprocessing.get_context("forkserver")
-        self.workers, self._modules, self._own_server = workers, list(modules), environment is not None
+        self.workers = workers
+        self._modules = list(modules)
+        self._own_server = environment is not None
         self._environment = {**own_package(), **(environment or {})}
         self._running: dict[Any, Any] = {}
         """Processes, by the names of their jobs, those that work at tasks by their `_Worker`."""

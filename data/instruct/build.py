@@ -217,7 +217,9 @@ def _hits(searcher: Decontaminator, sentences: list[tuple[int, str]]) -> dict[in
 
 def _read(part: Part, settings: InstructSettings, layout: Layout, files: list[str]) -> None:
     """Fill a part with its distinct items in their drawn order: all of finished rows, a pool of a use."""
-    seen, skipped, number = set[bytes](), Counter[str](), 0
+    seen = set[bytes]()
+    skipped = Counter[str]()
+    number = 0
     most, needed = (None, COLUMNS) if part.path else (max(POOL, 10 * settings.per_use), use_of(part.name).needed)
     for path in files:
         before, rejected = number, Counter[str]()

@@ -67,7 +67,9 @@ def item_of(name: str, use: Use, record: Any, number: int, place: tuple[str, int
             raise UnreadableError(f"'{column}' is beyond {least:g} to {most:g}")
         return parsed
 
-    spec, label, choices = use.answer, "", list[str]()
+    spec = use.answer
+    label = ""
+    choices = list[str]()
     fields, texts = {}, []
     for field, column in use.fields.items():
         if column.values:

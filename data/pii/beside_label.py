@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from data.pii.apart import Finder
 from data.pii.fold import View, fold
 from data.pii.labels import COLUMNS, COLUMNS_ONLY, KINDS, REGION, LabelKind
+from data.pii.separated import Finder
 from data.pii.tables import cells_below
 from data.pii.types.base import DASH, DATE, GATE_GAP, MASK, Found, PiiType, accepted, digits_of, is_blank
 from data.pii.types.identity import FRN, RRN
@@ -61,19 +61,28 @@ _LABELS = {name: re.compile(rf"(?=[{kind.starts}]){_LATIN}{_label(kind)}") for n
 """Found first: a line has few of them."""
 _PATTERNS = {
     name: re.compile(
+        # 여권번호(발급), 여권
         rf"{_label(kind)}(?P<number>{_NUMBER})?(?:{_REMARK})?"
+        # …는 M12345678
         rf"(?:(?P<joint>{_PARTICLE}(?:요 )?{_QUOTES}{{0,3}}"
+        # …: M12345678, …을 물어봐서 M12345678
         rf"|{_JOINT}{_SAID if name in _SHORT - {'TEL'} else ''})"
+        # on the next line: - M12345678
         rf"(?P<below>\r?\n[ \t]{{0,8}}(?:[·○ㅇ•*-] |[※★☆●▷▶☞→■□◆◇▪] ?)?{_QUOTES}{{0,2}})?{kind.before}"
+        # 여권번호 불러주세요 M12345678
         rf"|(?P<far>{_FAR}))(?P<value>{kind.values})"
+        # the end, or another value of a list: , M12345679
         rf"(?:{_END}|(?={_AND}{kind.before}(?:{kind.values.replace('gap', 'next')}){_END}))"
     )
     for name, kind in KINDS.items()
 }
 _BEFORE_LABEL = {
     name: re.compile(
+        # M12345678; M12345678, M12345679
         rf"(?={kind.begins}){_BEGIN}(?P<value>{kind.values})(?:{_AND}(?:{kind.values.replace('gap', 'next')}))?"
+        # (여권번호)
         rf"{_CLOSED}{{0,3}}(?: ?[(\[（] ?[가-힣]{{0,4}} ?{_label(kind)}(?:{_NUMBER})?[)\]）]"
+        # 이게 여권
         rf"| 이게 [가-힣]{{0,4}}? ?{_label(kind)})"
     )
     for name, kind in KINDS.items()
@@ -109,6 +118,7 @@ _HEADERS |= {
 }
 _HEADER_ENDS = {
     name: re.compile(
+        # 여권번호 |, 여권 at the end of a line
         rf"{_label(kind)}(?:{_NUMBER}){'?' if name in _SHORT else ''}(?:{_REMARK})?[ \r]*(?:[|\t/,·;\n]|(?<=  )|\Z)"
     )
     for name, kind in KINDS.items()
@@ -135,7 +145,9 @@ _COUNTED = re.compile(" ?(?:원|명|건|종|개(?:월|년)?(?![가-힣])|[회점
 
 
 def _beside(name: str, text: str, start: int, end: int) -> Iterator[Found]:
-    position, header, whole = start, False, min(len(text), end + 64)
+    position = start
+    header = False
+    whole = min(len(text), end + 64)
     while (label := _LABELS[name].search(text, position, end)) is not None:
         position = label.start() + 1
         header = header or (name in _DISTINCT and _HEADER_ENDS[name].match(text, label.start(), end + 1) is not None)
@@ -258,7 +270,7 @@ LABEL_FINDERS: dict[str, tuple[str, Finder]] = {
     **{f"beside_{name}": (_gate(name), partial(_beside, name)) for name in KINDS},
     **{f"beside_{name}": (gate, _no_values) for name, gate in _COLUMN_GATES.items()},
 }
-"""As the finders of hidden.py: gate and finder. What one of them finds has its type, whatever else finds it."""
+"""As the finders of obfuscated.py: gate and finder. What one of them finds has its type, whatever else finds it."""
 _FEW = (
     "주 ?민|민증|면 ?허|면허증|건보|보 ?험 ?증?|가입자|등록|등록증|사 ?업 ?자(?:[(]등록[)])?|외국인|신고"
     "|계 ?좌|통장|카 ?드|차|차 ?량|자동차|[cC]ar|CAR"

@@ -1,8 +1,8 @@
 """Find personal data in texts: the gate first, then the patterns and their checks on the lines that it let through.
 
 A line is looked at as it stands; where its gate says so, also folded to plain characters (fold.py) and for values
-that are written in another way (hidden.py); and where it may end within a number, together with the next lines
-(broken.py). What covers more of the text wins: a value is taken whole or not at all.
+that are written in another way (obfuscated.py); and where it may end within a number, together with the next lines
+(line_wrapped.py). What covers more of the text wins: a value is taken whole or not at all.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from data.pii.beside_label import LABEL_FINDERS, labelled_cells
-from data.pii.broken import BREAK_TAG, broken, may_go_on
 from data.pii.fold import View, fold, is_folded_sign
 from data.pii.gate import WORDED, Gate, Parts, Window, gate
-from data.pii.hidden import FINDERS, FOLD
+from data.pii.line_wrapped import BREAK_TAG, line_wrapped, may_continue
+from data.pii.obfuscated import FINDERS, FOLD
 from data.pii.types import BY_NAME, PII_TYPES
 from data.pii.types.base import Found, accepted
 
@@ -82,12 +82,12 @@ def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
         pieces = _settled(pieces, _folded(text, start, end, used))
     for name, parts in types.items():
         if name in FINDERS:
-            pieces = _settled(pieces, _hidden(name, text, start, end, parts), name in LABEL_FINDERS)
+            pieces = _settled(pieces, _obfuscated(name, text, start, end, parts), name in LABEL_FINDERS)
     for name, cell in labelled_cells(text, start, end, types) if types else ():
         below = chain(*_in_view(cell, 0, len(cell.text), used))
         pieces = _settled(pieces, sorted(one for one in below if one.type == name))
-    if may_go_on(text, end) or BREAK_TAG.search(text, start, end):
-        more = broken(text, start, end, lambda view: chain(*_in_view(view, 0, len(view.text), used)))
+    if may_continue(text, end) or BREAK_TAG.search(text, start, end):
+        more = line_wrapped(text, start, end, lambda view: chain(*_in_view(view, 0, len(view.text), used)))
         pieces = _settled(pieces, sorted(more))
     return pieces
 
@@ -115,15 +115,15 @@ def _in_view(view: View, start: int, end: int, used: Gate) -> Iterator[list[Foun
     yield [Found(*view.extent(s.start, s.end), s.type, view.text[s.start : s.end]) for s in spans]
     for name, parts in types.items():
         if name in FINDERS:
-            hidden = _hidden(name, view.text, start, end, parts)
-            yield [Found(*view.extent(first, last), kind, value) for first, last, kind, value in hidden]
+            obfuscated = _obfuscated(name, view.text, start, end, parts)
+            yield [Found(*view.extent(first, last), kind, value) for first, last, kind, value in obfuscated]
 
 
 def _parts(name: str, start: int, end: int, parts: Parts | None) -> Parts:
     return [(start, end)] if parts is None or name not in _NEAR else parts
 
 
-def _hidden(name: str, text: str, start: int, end: int, parts: Parts | None) -> Iterator[Found]:
+def _obfuscated(name: str, text: str, start: int, end: int, parts: Parts | None) -> Iterator[Found]:
     for begin, stop in _parts(name, start, end, parts):
         for piece in FINDERS[name][1](text, begin, stop):
             if stop == end or piece.start <= stop - _LONGEST:

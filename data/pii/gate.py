@@ -11,9 +11,9 @@ from typing import NamedTuple
 import re2
 
 from data.pii.beside_label import LABEL_FINDERS
-from data.pii.broken import BROKEN_GATE
 from data.pii.bytewise import Bytewise, code_points
-from data.pii.hidden import FOLD, HIDDEN_GATES
+from data.pii.line_wrapped import LINE_WRAPPED_GATE
+from data.pii.obfuscated import FOLD, OBFUSCATED_GATES
 from data.pii.types import BY_NAME, ON_REQUEST, TYPES
 
 DFA_BYTES = 256 << 20
@@ -28,7 +28,7 @@ LONG = 512
 REACH = 192
 """Characters before and after that."""
 _LOOK_AHEAD = 64
-"""Characters after a line end in which the gate of broken numbers looks."""
+"""Characters after a line end in which the gate of line-wrapped numbers looks."""
 WORDED = frozenset(
     (
         *("URL", "EMAIL", "MENTION", FOLD, "labels", "spoken", "written_mail", "mail_apart"),
@@ -42,7 +42,7 @@ one of all."""
 Parts = list[tuple[int, int]]
 """Sections of a line, sorted and apart: first character and the one after the last."""
 Types = dict[str, Parts | None]
-"""Types whose gate matched on a line, in the order of the types, then ways of writing (see hidden.py): in which parts,
+"""Types whose gate matched on a line, in the order of the types, then ways of writing (obfuscated.py): in which parts,
 None for the whole line."""
 
 
@@ -138,16 +138,16 @@ class Gate:
 
     def __init__(self, on_request: bool = False) -> None:
         kinds = {kind.name: kind.gate for kind in (TYPES + ON_REQUEST if on_request else TYPES)}
-        gates = kinds | HIDDEN_GATES
+        gates = kinds | OBFUSCATED_GATES
         self.types = tuple(kinds)
         self._order = {name: place for place, name in enumerate(gates)}
         own = {name: gate for name, gate in gates.items() if name not in LABEL_FINDERS}
         labels = {name: gate for name, gate in gates.items() if name in LABEL_FINDERS}
         self._automata = (
-            _Automaton({name: gate for name, gate in own.items() if name not in WORDED}, labels, BROKEN_GATE),
+            _Automaton({name: gate for name, gate in own.items() if name not in WORDED}, labels, LINE_WRAPPED_GATE),
             _Automaton({name: gate for name, gate in own.items() if name in WORDED}, labels),
         )
-        self._broken = re2.compile(BROKEN_GATE, _options())
+        self._line_wrapped = re2.compile(LINE_WRAPPED_GATE, _options())
 
     def line_types(self, text: str, start: int, end: int) -> Types:
         """Return what may be in the line text[start:end]."""
@@ -187,7 +187,7 @@ class Gate:
             starts = [0, *accumulate(len(text) + 1 for text in texts[first:last])]
             for (begin, end), types in sorted(by_line.items()):
                 index = bisect_right(starts, begin) - 1
-                if types or self._broken.search(encode(buffer[begin : end + _LOOK_AHEAD])) is not None:
+                if types or self._line_wrapped.search(encode(buffer[begin : end + _LOOK_AHEAD])) is not None:
                     offset = starts[index]
                     yield Window(first + index, begin - offset, end - offset, self._in_order(types, offset))
 

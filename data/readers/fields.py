@@ -38,13 +38,17 @@ class FieldMap:
 
     def __init__(self, file: InputFile) -> None:
         settings = file.settings
-        self._label, self._name, self._licence = file.label, settings.name, settings.licence
+        self._label = file.label
+        self._name = settings.name
+        self._licence = settings.licence
         self._texts = settings.text_fields
         self._single = self._texts[0] if len(self._texts) == 1 else None
         self._markup = settings.markup
         require_parser(self._markup)
         self._bounds = settings.columns
-        self._id, self._source, self._own_licence = settings.id_field, settings.source_field, settings.licence_field
+        self._id = settings.id_field
+        self._source = settings.source_field
+        self._own_licence = settings.licence_field
 
     def columns(self, present: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the columns of a table that are needed, and the text fields and bounded columns that it lacks."""

@@ -39,7 +39,9 @@ def without_markup(sources: list[str], number: int, markup: Markup) -> tuple[lis
     """Return texts without their markup and how many sentences went with it, or why they are no document."""
     if markup in WIKIS and any(map(is_redirect, sources)):
         return Skipped(number, "redirect")
-    convert, texts, dropped = converter_of(markup), [], 0
+    convert = converter_of(markup)
+    texts = []
+    dropped = 0
     for source in sources:
         if markup in WIKIS and "\n" not in source:
             source = _FLAT_HEADING.sub(r"\n\g<0>\n", source)

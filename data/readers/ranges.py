@@ -127,7 +127,9 @@ class _RangeStream:
     damaged = False
 
     def __init__(self, stream: IO[bytes], size: int, encoding: str) -> None:
-        self._stream, self._left, self.encoding = stream, size, encoding
+        self._stream = stream
+        self._left = size
+        self.encoding = encoding
         self.digest = xxhash.xxh3_128()
 
     def __iter__(self) -> Iterator[bytes]:

@@ -49,7 +49,10 @@ class Catalog:
         quarantine: Quarantine,
         element: ArrayElement | None = None,
     ) -> None:
-        self.folder, self.files, self.quarantine, self._element = folder, files, quarantine, element
+        self.folder = folder
+        self.files = files
+        self.quarantine = quarantine
+        self._element = element
         self._unit_bytes = unit_bytes
         self._keys: dict[int, list[str]] = {}
         self.finished_bytes = 0

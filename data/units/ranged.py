@@ -86,12 +86,10 @@ def look_at(
     versions = {number: file_version(files[number].path) for number in ways}
     step = max(1, LOOK_BYTES // unit_bytes)
     tasks = [
-        LookTask(
-            number, files[number].path, versions[number], way, first, min(first + step, way.ranges(unit_bytes))
-        )
+        LookTask(number, files[number].path, versions[number], way, first, min(first + step, way.ranges(unit_bytes)))
         for number, way in ways.items()
         for first in range(0, way.ranges(unit_bytes), step)
-    ]  # fmt: skip
+    ]
     if not tasks:
         return {}
     with ProgressBar("line numbers", len(tasks), "pieces") as bar:

@@ -34,7 +34,7 @@ MAIL_BRANDS = {
     "아웃룩": "outlook",
     "아이클라우드": "icloud",
 }
-"""Hosts of mail as they are called in Korean; an address at one is read by hidden.py."""
+"""Hosts of mail as they are called in Korean; an address at one is read by obfuscated.py."""
 _EMAIL = (
     rf"(?<![A-Za-z0-9._%+-])(?P<local>[A-Za-z0-9_][A-Za-z0-9._%+-]{{0,127}}|(?<![가-힣])(?=[가-힣A-Za-z0-9._%+-]{{0,31}}[가-힣]@)"
     rf"[가-힣A-Za-z0-9._%+-]{{1,32}})@(?P<domain>{_DOMAIN}|{_KOREAN_DOMAIN})(?![A-Za-z0-9]|-[A-Za-z0-9]|@)"

@@ -5,10 +5,10 @@ import re2
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from data.pii.broken import BROKEN_GATE
 from data.pii.bytewise import Bytewise, code_points
 from data.pii.gate import encode
-from data.pii.hidden import HIDDEN_GATES
+from data.pii.line_wrapped import LINE_WRAPPED_GATE
+from data.pii.obfuscated import OBFUSCATED_GATES
 from data.pii.types import BY_NAME
 
 from .examples import COMMON, NOTHING, OTHERWISE
@@ -21,7 +21,7 @@ LINES = st.lists(
     | st.text(max_size=10),
     max_size=4,
 ).map("".join)
-GATES = {name: kind.gate for name, kind in BY_NAME.items()} | HIDDEN_GATES | {"broken": BROKEN_GATE}
+GATES = {name: kind.gate for name, kind in BY_NAME.items()} | OBFUSCATED_GATES | {"broken": LINE_WRAPPED_GATE}
 
 
 def searched(pattern: str, text: str) -> tuple[int, int] | None:

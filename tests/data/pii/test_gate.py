@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from data.pii import broken, detect, find_spans, gate, runs
+from data.pii import detect, find_spans, gate, line_wrapped, runs
 from data.pii.detect import scan
 from data.pii.fold import fold
-from data.pii.hidden import FINDERS, FOLD
+from data.pii.obfuscated import FINDERS, FOLD
 from data.pii.types import BY_NAME
 from data.pii.types.address import head
 
@@ -118,7 +118,7 @@ def test_values_of_a_long_line_stand_near_what_their_gate_matches(name: str) -> 
         if name in BY_NAME:
             assert scan(line, 0, len(line), [name] if name in types else [], types) == scan(line, 0, len(line), [name])
         else:
-            found = list(detect._hidden(name, line, 0, len(line), types[name])) if name in types else []
+            found = list(detect._obfuscated(name, line, 0, len(line), types[name])) if name in types else []
             assert found == list(FINDERS[name][1](line, 0, len(line)))
 
     check()
@@ -213,7 +213,7 @@ def test_a_line_end_within_an_address_is_one_that_is_looked_at(pieces: list[str]
     text = "".join(pieces)
     for at in (place for place, sign in enumerate(text) if sign == "\n"):
         place = max(0, at - 4), at + 64
-        assert not broken._ADDRESS_BREAK.search(text, *place) or broken._MAY_BREAK.search(text, *place)
+        assert not line_wrapped._ADDRESS_BREAK.search(text, *place) or line_wrapped._MAY_BREAK.search(text, *place)
 
 
 @settings(max_examples=500)

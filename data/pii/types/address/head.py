@@ -17,7 +17,7 @@ from data.pii.types.surnames import SURNAMES
 
 _BREAK = re.compile(BREAK)
 HEAD_BREAK = "\v"
-"""Stands for a line end inside a head, where several lines are looked at as one (see broken.py)."""
+"""Stands for a line end inside a head, where several lines are looked at as one (see line_wrapped.py)."""
 _B = r"(?:,?[ \t]{1,3}|[ \t]?\v[ \t]{0,6}|[ \t]?[/▷▶›][ \t]?|\.)"
 """What stands between the words of a head."""
 _PROVINCE = "|".join(
@@ -33,10 +33,13 @@ _DISTRICT = "[가-힣]{1,4}[시군구]"
 _NAMES = sorted({*PROVINCES, *f"{CITIES}|{COUNTIES}|{WARDS}".split("|")})
 _FIRST = "".join(sorted({name[0] for name in _NAMES}))
 _REGION = (
+    # 서울특별시 강남구, 경기 성남시 분당구, 경기도 수원
     rf"(?P<province>(?=[{_FIRST}])(?:{_PROVINCE})){_B}?"
     rf"(?P<district>{_DISTRICT}(?:{_B}?{_DISTRICT})?|(?:{_BARE})(?:{_B}{_DISTRICT}|(?={_B})))"
+    # 세종시, 성남시 분당구, 성남 분당구; hinted: 경기(성남시)
     rf"|(?P<known>(?=[{_FIRST}])(?:세종(?:특별자치시|시)|(?:{_METROPOLES})(?:시|특별시|광역시)(?={_B})"
     rf"|(?:(?:{CITIES})시|(?:{COUNTIES})군|(?:{WARDS})구)(?:{_B}[가-힣]{{1,3}}구)?|(?:{CITIES}){_B}(?:{WARDS})구)|(?P<hinted>(?=[{_FIRST}])(?:{_PROVINCE})\((?:(?:{CITIES})시|(?:{COUNTIES})군)\)))"
+    # with a blank behind: 성남 분당, 서울, 강남; 가온시 나래구
     rf"|(?P<weak>(?=[{_FIRST}])(?:(?:{CITIES}) (?:{WARDS})|세종|{_METROPOLES}|{_BARE}|{WARDS})"
     rf"|[가-힣]{{1,3}}시{_B}[가-힣]{{1,3}}구)(?={_B})"
 )
@@ -47,14 +50,20 @@ _EVENT = (
 )
 """A number that a word follows, as the year of an event (2019 전주국제영화제), no building and no person."""
 _HOUSE = (
+    # 12, 12-3, 12의 3, 12 다시 3, 12 - 3; not 2019 전주국제영화제
     rf"(?![0-9]가|{_EVENT})[1-9][0-9]{{0,4}}(?:(?:(?:[{DASH}=]| ?의 ?| 다시 )[0-9]{{1,4}}| [{DASH}] [0-9]{{1,4}}(?! ?호"
     rf"|[fF/{DASH}]))(?![0-9]| ?[동층](?:[^가-힣]|\Z)))?"
+    # 12~15
     rf"(?: ?[~∼] ?[0-9]{{1,5}}(?:[{DASH}][0-9]{{1,4}})?)?"
 )
 _ENDS = (
+    # none of these behind a number: :30, *동, -1 (but -101동)
     rf"(?!:?[0-9]|[*＊●○◯•#Xx]+[{DASH}0-9동호번]|[{DASH}][0-9](?![0-9]{{0,3}} ?[호동층](?![분기점선실텔]))|"
+    # ·18
     rf"(?<![0-9]{{3}})[·‧ㆍ•・][0-9]{{1,2}}(?![0-9{DASH}]| ?번지)"
+    # ~10명, .5
     rf"|[~∼][0-9]{{1,5}}(?:{COUNTERS})|[.,](?![0-9]{{1,4}}(?:[호층동{DASH}/Ff]|단지|라인)|(?<=,)(?:[0-9]{{4}}|0[0-9]))[0-9]"
+    # . 1. 1 of a date, 개
     rf"|\. ?1?[0-9]\. ?[0-9]|(?!{AROUND})(?:{COUNTERS}))"
 )
 """What may follow the number of a house: no further digits, no day of an event (금남로 5·18), no counter."""
@@ -62,24 +71,34 @@ _LOT_NUMBER = (
     r" ?번지(?:의 ?[0-9]{1,4}(?: ?호)?|[0-9]{1,4}(?![0-9]| ?[동층](?:[^가-힣]|\Z))(?: ?호)?| ?[0-9]{1,4} ?호(?!실))?"
 )
 _ROAD = (
+    # 가온동, before a road
     rf"(?:(?P<quarter>[가-힣][가-힣0-9·]{{0,7}}?(?:동|[0-9]가|리))(?!\t){_B})?"
+    # 나래로, 3·1대로, 나래길
     rf"(?!{NO_ROADS})(?P<road>(?:[0-9]{{1,2}}[·.])?[0-9]{{0,2}}[가-힣A-Z][가-힣A-Z0-9·]{{0,11}}?(?:(?<![으므])로|길))"
+    # 12번길, 12길
     rf"(?P<branch>{_B}?[0-9]{{1,4}}(?: ?번)?(?: ?길|[가-힣]{{1,2}}길)(?![가-힣]))?"
+    # 12-3, 지하 12
     rf"{_B}?(?:지하 ?)?(?P<house>{_HOUSE})"
     rf"(?:{_LOT_NUMBER}|{_ENDS}(?:(?<=[0-9]{{2}})|(?<=[{DASH}][0-9])|(?!(?!{GLUED})[가-힣])))"
 )
 _LOT = (
+    # 가온동, 종로 1가, 나래리
     rf"(?:(?P<village>[가-힣][가-힣0-9·.]{{0,7}}?(?:[동로] ?[0-9]가|동|리)(?:{_B}[가-힣]{{1,4}}리)?)"
+    # (나래로) beside it, 산 before the number
     rf"(?P<aside> ?\([가-힣0-9]{{1,8}}[로길]\))?{_B}?(?:산 ?|제 ?|지번 ?)?"
+    # 가온읍 산 12
     rf"|(?<=[읍면])산 ?|(?<=[읍면] )산 ?)(?P<lot>{_HOUSE})"
+    # 12번지, 12번지의 3, 12-3호
     rf"(?:{_LOT_NUMBER}|(?:(?<=[0-9]{{2}})|(?<=[{DASH}의][0-9]))호(?![분기점선실텔])|{_ENDS}(?!(?!{GLUED})[가-힣]))"
 )
 _NAME_CELL = rf"(?:{SURNAMES})[가-힣]{{2}}[ \t]?[|\t][ \t]?[가-힣0-9]{{1,12}}[로길동리읍면시군구도가][ ,]"
 """The name of a person before a cell of a table that begins as an address does: no town (홍길동 | 가온동 …)."""
 _ESTATE = (
+    # 강남구 가온동, 가온읍
     rf"(?:(?P<place>(?!{_NAME_CELL})"
     rf"(?:(?![친누가연축야농도입출]구)[가-힣]{{1,3}}구{_B})?[가-힣][가-힣0-9]{{0,6}}?(?:[동로] ?[0-9]가"
     rf"|동|리(?! ?[|\t])|읍|면)),?|"
+    # 푸른빌라, 푸른아파트 2차
     rf"(?P<building>(?!(?:다세대|단독|공동|{BUILDINGS})+(?![가-힣]))"
     rf"[가-힣A-Za-z0-9]{{1,12}}?(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?))?(?=[ \t\v,<(\n])"
 )
@@ -95,8 +114,10 @@ BEGINS = (
 """A relaxation of what a head begins with: a region's first two letters, or a word that ends as roads and towns do.
 Looked for first, it halves the time of the search."""
 PATTERN = re.compile(
+    # no Hangul before it, but that of 주소는, 집은
     r"(?=[가-힣0-9A-Z])(?:(?<![가-힣])|(?<=[은는소])(?:(?<=[집소지]은)|(?<=[소집지]는)|(?<=주소)))"
     rf"(?={BEGINS})(?:{_REGION})?"
+    # 수원시 (가온동) 나래면 나래로 12: a remark, a town, a road or a lot; else an estate
     rf"(?:(?P<remark>(?<=[시군구)]) ?\((?!신"
     rf"|구)[가-힣0-9]{{1,8}}[동리가읍면]\))?{_B}?(?P<town>[가-힣0-9]{{1,6}}[읍면]{_B}?)?(?:{_ROAD}|{_LOT})|{_B}?{_ESTATE})"
 )
@@ -104,7 +125,9 @@ _ITEM_OF_LIST = "[가-힣0-9]{1,12}[로길] [0-9-]{1,9}"
 _AND = r" ?(?:[,/·→]|또는|및|\((?:[가-힣]{1,4} ){1,2}) ?"
 _LABELLED = re.compile(
     rf"(?:{LABELS})(?: ?[(\[][^()\[\]\n]{{1,12}}[)\]])?(?:[은는이가을를]요?|란에는?|[은이][(][는가][)])?"
+    # 주소(자택)은 <b>
     r"(?:</?[a-z]{1,6}>|&nbsp;|[^0-9가-힣A-Za-z<]){0,10}"
+    # 나래로 12, … and the next address of a list
     rf"(?:{_ITEM_OF_LIST}{_AND})?\Z"
 )
 _SAID = re.compile(
@@ -113,7 +136,9 @@ _SAID = re.compile(
 """A label that one or two words divide from the address: 주소를 물어봐서, 주소로 등록했습니다."""
 _CLOSED = r"[ \xa0]{0,3}[’”\"'`」』】〉)）\]*_]{0,2}[ \xa0]{0,3}"
 _LABEL_BEHIND = re.compile(
+    # (자택 주소, 이게 주소
     rf"(?:{_AND}{_ITEM_OF_LIST})?{_CLOSED}(?:[(\[] ?|(?<=[ \xa0])이게 )(?:[가-힣]{{2,4}} )?(?:{LABELS})"
+    # 로 보내, 에 배송
     rf"|{_CLOSED}(?:으?로|에) (?:보내|배송|배달|발송)"
 )
 _NO_TOWN = re.compile(f"(?:{NO_TOWNS})[동리]|[가-힣]+면")

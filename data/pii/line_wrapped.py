@@ -1,4 +1,4 @@
-"""Numbers broken over a line end, or by a <br>: put together again, and found as if they stood on one line."""
+"""Numbers wrapped over a line end, or by a <br>: put together again, and found as if they stood on one line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TAIL = re.compile(r"[0-9+() .·\-‐‑‒–—−ㅡ]{1,30}\r?\Z")
 _CONTINUES = re.compile(rf"[{DASH}] ?{_BREAK}|{_BREAK}[{DASH}][0-9]")
 """A dash at a line's end, or before the digits that begin the next: a number continues (a list's "- 7" does not)."""
 _AT_A_DOT = re.compile(rf"[0-9]\. ?{_BREAK} ?[0-9]|[0-9] ?{_BREAK} ?\.[0-9]")
-BROKEN_GATE = (
+LINE_WRAPPED_GATE = (
     rf"[0-9][{DASH}] ?\r?\n ?[0-9(]|[0-9] ?\r?\n[{DASH}][0-9]"
     rf"|01[016789][ .{DASH}]?[0-9]*[ .{DASH}]?[0-9]* ?\r?\n ?[{DASH}]?[0-9]"
     r"|[0-9][-. )]{0,2}<[bB][rR]"
@@ -54,12 +54,12 @@ _NEXT = 64
 """Characters after a line end that are looked at."""
 
 _LONGEST = 160
-"""Characters after its first break in which a broken number ends."""
+"""Characters after its first break in which a line-wrapped number ends."""
 
 Scan = Callable[[View], Iterator[Found]]
 
 
-def may_go_on(text: str, end: int) -> bool:
+def may_continue(text: str, end: int) -> bool:
     """Return whether the line that ends at `end` may end within a number."""
     if end >= len(text):
         return False
@@ -78,7 +78,7 @@ def _address_continues(text: str, end: int) -> bool:
     return _MAY_BREAK.search(text, *place) is not None and _ADDRESS_BREAK.search(text, *place) is not None
 
 
-def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
+def line_wrapped(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
     """Yield the numbers in text[start:end], or beginning there, that are broken apart; `scan` finds them in a view."""
     places = [extent for extent in [_number_before(text, start, end)] if extent and end < len(text)]
     at = text.find("<", start, end)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from data.pii.apart import APART, Finder
 from data.pii.beside_label import LABEL_FINDERS, LABEL_GATE
 from data.pii.checks import brn_ok, card_prefix_ok, registration_date_ok
 from data.pii.fold import CIRCLED, FOLD_GATE
 from data.pii.runs import RUN_GATE, run
+from data.pii.separated import SEPARATED, Finder
 from data.pii.types.base import BEFORE, DASH, Found, PiiType, digits_of, labelled
 from data.pii.types.identity import DRIVER_LICENSE, HEALTH_INSURANCE
 from data.pii.types.money import BANK_ACCOUNT, BRN, CARD
@@ -142,11 +142,11 @@ FINDERS: dict[str, tuple[str, Finder]] = {
     "spoken": (_SPOKEN_GATE, spoken),
     "run": (RUN_GATE, run),
     "written_mail": (WRITTEN_MAIL_GATE, written_mail),
-    **APART,
+    **SEPARATED,
     **LABEL_FINDERS,
 }
 """Finder → its gate (as those of types: a relaxation in RE2 syntax) and what it runs."""
-HIDDEN_GATES: dict[str, str] = {
+OBFUSCATED_GATES: dict[str, str] = {
     FOLD: FOLD_GATE,
     "labels": LABEL_GATE,
     **{name: gate for name, (gate, _) in FINDERS.items()},

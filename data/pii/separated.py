@@ -205,7 +205,7 @@ def korean_host(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 Finder = Callable[[str, int, int], Iterator[Found]]
-APART: dict[str, tuple[str, Finder]] = {
+SEPARATED: dict[str, tuple[str, Finder]] = {
     "mail_apart": (_MAIL_GATE, mail_apart),
     "ip_apart": (_IP_GATE, ip_apart),
     "masked_registration": (_MASKED_GATE, masked_registration),
