@@ -17,6 +17,7 @@ from typing import IO, Any
 from common.compressed import decompression_errors
 from common.errors import HunminError, UserError
 from common.files import (
+    MADE_BY,
     atomic_write,
     disk_errors,
     fsync_files,
@@ -154,18 +155,17 @@ def claim_folder(out: Path, kind: str) -> None:
     """Make a folder in which a command continues what it began there, with a mark of its kind.
 
     Args:
-        out: the folder; it holds nothing, or this mark.
+        out: the folder; it holds nothing, this mark, or another mark alone, as a refused command leaves it.
         kind: of its content: "KLUE scores" …
 
     Raises:
         UserError: it is none.
     """
-    from common.manifest import MADE_BY  # pydantic, which commands start without
-
     mark = out / MADE_BY
     with _os_errors(out):
         # an empty mark: another element of an array is about to write it
-        if out.is_symlink() or not mark.is_file() or mark.read_bytes() not in (b"", kind.encode()):
+        ours = mark.is_file() and (mark.read_bytes() in (b"", kind.encode()) or [*out.iterdir()] == [mark])
+        if out.is_symlink() or not ours:
             refuse_folder(out)
         _refuse(mark)
         with disk_errors(out):

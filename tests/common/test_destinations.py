@@ -91,6 +91,12 @@ def test_a_folder_is_continued_by_its_own_kind_alone(tmp_path: Path) -> None:
     assert (tmp_path / "o" / MADE_BY).read_text() == "scores"
 
 
+def test_a_refused_command_keeps_no_folder_for_itself(tmp_path: Path) -> None:
+    claim_folder(tmp_path / "o", "scores")
+    claim_folder(tmp_path / "o", "others")
+    assert [(path.name, path.read_text()) for path in (tmp_path / "o").iterdir()] == [(MADE_BY, "others")]
+
+
 def test_a_pipe_in_a_read_only_folder_is_written(tmp_path: Path) -> None:
     """As /dev/null is, by users who may not write to /dev; a link to it is refused."""
     os.mkfifo(tmp_path / "pipe")
