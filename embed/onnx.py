@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from common.destinations import OutputFile
-from common.errors import HunminError, UserError
+from common.errors import DamagedError, HunminError, UserError
 from common.extras import require
+from common.files import sha256_file
 from common.results import encoded
 from embed.base import begin_model, load_encoder, load_model
 from embed.settings import GRAPHS, MEASURED, EmbedSettings
+from embed.tables import read_graphs
 from klue.model_folder import read_model_folder
 from pretrain.export import check, onnx
 
@@ -84,15 +86,24 @@ def _measured(model: Any, graph: Path, expected: np.ndarray) -> dict[str, Any]:
     begun = time.perf_counter()
     model.encode(TEXTS * 8)
     speed = len(TEXTS) * 8 / (time.perf_counter() - begun)
-    sizes = {"bytes": graph.stat().st_size, "sentences_per_second": round(speed)}
-    return sizes | {"cosine": round(float(cosines.min()), 6)}
+    facts = {"bytes": graph.stat().st_size, "sha256": sha256_file(graph), "sentences_per_second": round(speed)}
+    return facts | {"cosine": round(float(cosines.min()), 6)}
 
 
 def graph_of(folder: Path, backend: str) -> Path:
-    """Return a model's graph for a back end, one of `GRAPHS`; UserError where the folder has none."""
-    path = folder / GRAPHS[backend]
+    """Return a model's graph for a back end, one of `GRAPHS`.
+
+    Raises:
+        UserError: the folder has none.
+        DamagedError: it is another than the one that was measured.
+    """
+    path, again = folder / GRAPHS[backend], f"hunmin export {folder} --onnx --int8"
     if not path.is_file():
-        raise UserError(f"{path} is missing", remedy=f"hunmin export {folder} --onnx --int8")
+        raise UserError(f"{path} is missing", remedy=again)
+    measured = read_graphs(folder).get(backend)
+    if measured and measured["sha256"] != sha256_file(path):
+        rule = f"a graph is used as {folder / MEASURED} describes it"
+        raise DamagedError(f"{path} is damaged or was changed", rule, f"make it again: {again} --overwrite")
     return path
 
 
@@ -102,7 +113,11 @@ def use_graph(model: Any, graph: Path) -> Any:
     import torch
     from transformers.modeling_outputs import BaseModelOutput
 
-    session = onnxruntime.InferenceSession(str(graph), providers=["CPUExecutionProvider"])
+    try:
+        session = onnxruntime.InferenceSession(str(graph), providers=["CPUExecutionProvider"])
+    except Exception as error:  # of a class for each fault
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{graph} is no graph that onnxruntime loads: {reason}", remedy="export it again") from None
     names = [one.name for one in session.get_inputs()]
 
     def forward(**inputs: Any) -> BaseModelOutput:

@@ -25,11 +25,12 @@ def read_table(scores: Path) -> dict[str, Any]:
 
 
 def read_graphs(model: Path) -> dict[str, Any]:
-    """Return graph → bytes, sentences a second and smallest cosine; {} for none, DamagedError for an edited file."""
+    """Return graph → bytes, hash, sentences a second, smallest cosine; {} for none, DamagedError for an edited file."""
     path, remedy = model / MEASURED, "hunmin export MODEL --onnx measures again"
 
     def check(graphs: dict[str, Any]) -> None:
         check_numbers([{key: figures[key] for key in GRAPHS} for figures in graphs.values()], GRAPHS.get)
+        "".join(figures["sha256"] for figures in graphs.values())
 
     return dict(read_result(path, check, remedy, sealed=True)) if path.is_file() else {}
 

@@ -15,7 +15,7 @@ import torch
 from tiny_encoders import write_encoder, write_sts
 from transformers import AutoModel, AutoTokenizer
 
-from common.errors import HunminError, UserError
+from common.errors import DamagedError, HunminError, UserError
 from common.process import own_package
 from common.settings import settings_hash
 from embed.settings import GRAPHS, MEASURED
@@ -90,6 +90,15 @@ def test_the_command_prints_its_table_and_no_reports_of_libraries(tmp_path: Path
     done = subprocess.run([*command, "--json"], env={**os.environ, **own_package()}, capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr == ""
     assert list(json.loads(done.stdout)) == list(GRAPHS)
+    graph = folder / GRAPHS["onnx"]
+    assert onnx.graph_of(folder, "onnx") == graph
+    graph.write_bytes(graph.read_bytes()[:-1] + b"x")
+    with pytest.raises(DamagedError, match=r"encoder\.onnx is damaged or was changed"):
+        onnx.graph_of(folder, "onnx")
+    graph.write_bytes(b"no graph")
+    (folder / MEASURED).unlink()
+    with pytest.raises(UserError, match=r"encoder\.onnx is no graph that onnxruntime loads"):
+        onnx.use_graph(None, onnx.graph_of(folder, "onnx"))
 
 
 def test_a_graph_far_from_its_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -216,7 +216,7 @@ def sound(mini_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
               "evaluation_time": 1.0, "kg_co2_emissions": None}  # fmt: skip
     write(scores / "mteb" / "1" / "KLUE-STS.json", encoded(result))
     finish(run, "embed")
-    graph = {"onnx-int8": {"bytes": 1000, "sentences_per_second": 90, "cosine": 0.99}}
+    graph = {"onnx-int8": {"bytes": 1000, "sha256": "0", "sentences_per_second": 90, "cosine": 0.99}}
     write(made / "embed-0123456789" / "model" / "onnx" / "measured.json", encoded(graph))
     board(made / "leaderboard-0123456789" / "tuned", "m", 0.4025)
     finish(run, "leaderboard")

@@ -18,7 +18,7 @@ def test_a_folder_tells_as_much_as_it_holds(tmp_path: Path) -> None:
         {"model": "x, 64 entries", "scores": {"KLUE-STS": 68.0, "KorSTS": 69.5}, "trained_on": [], "truncate": 64},
         {"model": "x, untuned", "scores": {"KLUE-STS": 12.0, "KorSTS": 40.0}, "trained_on": [], "truncate": None},
     ]}  # fmt: skip
-    graphs = {"onnx-int8": {"bytes": 3, "sentences_per_second": 900, "cosine": 0.9991}}
+    graphs = {"onnx-int8": {"bytes": 3, "sha256": "0", "sentences_per_second": 900, "cosine": 0.9991}}
     files: dict[str, Any] = {
         "logs/metrics.jsonl": {"step": 10, "loss": 2.5}, "scores/table.json": table, "model/onnx/measured.json": graphs,
     }  # fmt: skip

@@ -214,7 +214,7 @@ class HandMade:
         tasks = {"KLUE-STS": {"metric": "cosine_spearman", "differs": []}}
         table = {"heading": heading, "messages": {heading: as_tree(heading)}, "rows": rows, "tasks": tasks}
         self.write("embed/scores/table.json", encoded(table).decode())
-        graph = {"bytes": 1_670_000, "sentences_per_second": 2345, "cosine": 0.99934}
+        graph = {"bytes": 1_670_000, "sha256": "0", "sentences_per_second": 2345, "cosine": 0.99934}
         self.write("embed/model/onnx/measured.json", encoded({"onnx-int8": graph}).decode())
 
 
