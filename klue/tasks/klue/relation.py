@@ -38,7 +38,6 @@ class RelationExtraction(Classification):
     )
     unlabelled_fields = "sentence, subject_entity and object_entity with start_idx and end_idx"
     metrics: ClassVar[dict[str, str]] = {"micro_f1": "micro F1", "auprc": "AUPRC"}
-    selection = "micro_f1"
     authors = AuthorsValues(
         epochs=3, max_seq_len=256, large={"epochs": 10, "learning_rate": 2e-5, "warmup_share": 0.2, "global_batch": 16}
     )
