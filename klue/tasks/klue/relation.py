@@ -61,9 +61,9 @@ class RelationExtraction(Classification):
         """Return the entity whose `word` is not what stands at its place."""
         for role in ("subject_entity", "object_entity"):
             entity = record[role]
-            there = record["sentence"][int(entity["start_idx"]) : int(entity["end_idx"]) + 1]
-            if "word" in entity and composed(str(entity["word"])) != composed(there):
-                return f"{role} is {entity['word']!r}, at {entity['start_idx']} to {entity['end_idx']} stands {there!r}"
+            text = record["sentence"][int(entity["start_idx"]) : int(entity["end_idx"]) + 1]
+            if "word" in entity and composed(str(entity["word"])) != composed(text):
+                return f"{role} is {entity['word']!r}, at {entity['start_idx']} to {entity['end_idx']} stands {text!r}"
         return ""
 
     def features(
