@@ -56,11 +56,11 @@ def read_models(
     names = [{row.get("model", "") for row in rows} for _, _, rows in results]
     places = distinguishing_parts([path for path, _ in folders])
     rows = []
-    for number, (place, (_, folder, own)) in enumerate(zip(places, results, strict=True)):
-        taken = set().union(*names[:number], *names[number + 1 :])
-        for row in own:
+    for number, (place, (_, folder, folder_rows)) in enumerate(zip(places, results, strict=True)):
+        other_names = set().union(*names[:number], *names[number + 1 :])
+        for row in folder_rows:
             model = row.get("model", "")
-            title = f"{model} ({place})" if model in taken or not model else model
+            title = f"{model} ({place})" if model in other_names or not model else model
             rows.append({**row, "model": title if len(results) > 1 else model, "folder": str(folder)})
     return rows
 

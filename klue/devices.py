@@ -74,9 +74,9 @@ def find_devices(settings: KlueSettings, jobs: Sequence[Job]) -> tuple[Devices, 
         raise HunminError("no GPU is visible", "klue.device=cuda needs one", "set klue.device=auto")
     names = [f"cuda:{i}" for i in range(gpus)]
     if workers:  # so many, whatever they need
-        most = {name: len(range(i, workers, gpus)) for i, name in enumerate(names)}
-        return Devices(dict.fromkeys(names, math.inf), most), needs
-    most = dict.fromkeys(names, max(1, min(GPU_JOBS, places // gpus)))
+        limits = {name: len(range(i, workers, gpus)) for i, name in enumerate(names)}
+        return Devices(dict.fromkeys(names, math.inf), limits), needs
+    limits = dict.fromkeys(names, max(1, min(GPU_JOBS, places // gpus)))
     from transformers import AutoConfig  # only here: not every encoder's configuration has the same fields
 
     config = AutoConfig.from_pretrained(jobs[0].model, local_files_only=True, trust_remote_code=False)
@@ -92,7 +92,7 @@ def find_devices(settings: KlueSettings, jobs: Sequence[Job]) -> tuple[Devices, 
             "so many jobs run at once as fit",
             "look at nvidia-smi, or set klue.workers",
         )
-    return Devices(dict(zip(names, map(float, json.loads(answer.stdout)), strict=True)), most), needs
+    return Devices(dict(zip(names, map(float, json.loads(answer.stdout)), strict=True)), limits), needs
 
 
 def memory_needed(job: Job, config: Any) -> float:

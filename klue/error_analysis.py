@@ -40,10 +40,10 @@ def confusions(rows: Sequence[dict[str, Any]], task: str) -> list[tuple[str, lis
 def detail_grids(rows: Sequence[dict[str, Any]], task: str) -> list[Grid]:
     """Return the tables of a task's details, one a model and initialisation; mean ± standard deviation over seeds."""
     grids = []
-    for system, mine in _by_system(rows).items():
-        names = [name for name in mine[0] if name not in ("model", "init", "split", "group", "count")]
-        body = [[row["group"], f"{row['count']:,}", *(cell(row[name]) for name in names)] for row in mine]
-        grids.append((f"{TASKS[task].title}, {mine[0]['split']}: {system}", ["", "in gold", *names], body))
+    for system, system_rows in _by_system(rows).items():
+        names = [name for name in system_rows[0] if name not in ("model", "init", "split", "group", "count")]
+        body = [[row["group"], f"{row['count']:,}", *(cell(row[name]) for name in names)] for row in system_rows]
+        grids.append((f"{TASKS[task].title}, {system_rows[0]['split']}: {system}", ["", "in gold", *names], body))
     return grids
 
 
@@ -77,7 +77,7 @@ def worst_grids(rows: Sequence[dict[str, Any]], task: str) -> list[Grid]:
     """Return the tables of the worst examples, one a model and initialisation."""
     head = ["guid", "error", "text", "gold", "predictions"]
     grids = []
-    for system, mine in _by_system(rows).items():
+    for system, system_rows in _by_system(rows).items():
         body = [
             [
                 row["guid"],
@@ -86,7 +86,7 @@ def worst_grids(rows: Sequence[dict[str, Any]], task: str) -> list[Grid]:
                 _short(row["gold"]),
                 "; ".join(map(_short, row["predictions"])),
             ]
-            for row in mine
+            for row in system_rows
         ]
         grids.append((f"{TASKS[task].title}, most error: {system}", head, body))
     return grids

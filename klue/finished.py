@@ -78,18 +78,18 @@ def gather(jobs: Sequence[Job], model: ModelFacts, out: Path, test: bool) -> lis
     rows = with_test_scores(sort_rows(rows), out) if test else sort_rows(rows)
     write_text(out / RESULTS, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     write_text(out / "summary.json", json.dumps(summarize(rows), ensure_ascii=False, indent=1) + "\n")
-    own = {row["job"] for _, row in finished}
-    return [row for row in rows if row["job"] in own]
+    job_names = {row["job"] for _, row in finished}
+    return [row for row in rows if row["job"] in job_names]
 
 
 def _earlier_rows(jobs: Sequence[Job], model: ModelFacts, out: Path) -> list[dict[str, Any]]:
     """Return the results of earlier commands that count beside those of the jobs at hand: of the same model other tasks
     and, trained alike, more seeds. A seed that is left over of other settings must not pass for a choice."""
     planned, data = {job.fingerprint for job in jobs}, {job.task: job.data_hash for job in jobs}
-    asked = {(job.task, job.init) for job in jobs}
+    requested = {(job.task, job.init) for job in jobs}
     listed = [(str(row.get("job")), str(row.get("fingerprint"))) for row in read_metrics(out / RESULTS)]
-    there = (_read_row(jobs_of(out) / name, fingerprint) for name, fingerprint in listed)
-    earlier = [row for row in there if row and row["fingerprint"] not in planned]
+    rows = (_read_row(jobs_of(out) / name, fingerprint) for name, fingerprint in listed)
+    earlier = [row for row in rows if row and row["fingerprint"] not in planned]
     seeds = {row["seed"] for row in earlier}
     alike = {job.model_copy(update={"seed": seed}).fingerprint for job in jobs for seed in seeds}
     counted = [
@@ -97,7 +97,7 @@ def _earlier_rows(jobs: Sequence[Job], model: ModelFacts, out: Path) -> list[dic
         for row in earlier
         if row["fingerprint"] in alike
         or (
-            (row["task"], row["init"]) not in asked
+            (row["task"], row["init"]) not in requested
             and row["model_hash"] == model.hash_for(row["init"])
             and row["data_hash"] == data.get(row["task"], row["data_hash"])
         )

@@ -30,10 +30,10 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
     score_tables = tables(rows, published)
     columns = [(scores, number) for scores in score_tables for number in range(len(scores.columns))]
     shown = [[line for line in scores.lines if line.values[number] is not None][::-1] for scores, number in columns]
-    most = [max(map(len, shown[start : start + COLUMNS])) for start in range(0, len(shown), COLUMNS)]
-    figure, axes = _panels(len(columns), [0.22 * bars + 1.1 for bars in most])
+    row_bars = [max(map(len, shown[start : start + COLUMNS])) for start in range(0, len(shown), COLUMNS)]
+    figure, axes = _panels(len(columns), [0.22 * bars + 1.1 for bars in row_bars])
     models = list(dict.fromkeys(row.get("model", "") for row in rows))
-    for panel, (scores, number), lines, bars in zip(axes, columns, shown, np.repeat(most, COLUMNS), strict=False):
+    for panel, (scores, number), lines, bars in zip(axes, columns, shown, np.repeat(row_bars, COLUMNS), strict=False):
         colours = [_colour(line, models) for line in lines]
         values = [line.values[number] or 0.0 for line in lines]
         spread = [float(line.cells[number].split("±")[1]) if "±" in line.cells[number] else 0.0 for line in lines]
@@ -87,8 +87,8 @@ def draw_curve(rows: Sequence[dict[str, Any]], path: Path) -> None:
     for panel, name in zip(axes, tasks, strict=False):
         metric = TASKS[name].selection
         for init in ("pretrained", "random"):
-            mine = [row for row in rows if (row["task"], row["init"]) == (name, init)]
-            points = [(row["tokens"] or row["step"], row["best"][metric]) for row in mine]
+            init_rows = [row for row in rows if (row["task"], row["init"]) == (name, init)]
+            points = [(row["tokens"] or row["step"], row["best"][metric]) for row in init_rows]
             points = [(at, score) for at, score in points if score["mean"] is not None]
             if points:
                 at, means = [x for x, _ in points], [score["mean"] for _, score in points]

@@ -41,11 +41,11 @@ def spread(values: Sequence[float | None]) -> dict[str, float | int | None]:
 
 def metrics_of(task: str) -> dict[str, str]:
     """Return all metrics of a task, key → name: the paper's, those as published, then those beside them."""
-    which = TASKS[task]
+    kind = TASKS[task]
     published = {
-        key: Message("{metric}, as published", metric=which.metrics[name]) for name, key in which.as_published.items()
+        key: Message("{metric}, as published", metric=kind.metrics[name]) for name, key in kind.as_published.items()
     }
-    return {**which.metrics, **published, **which.extra_metrics}
+    return {**kind.metrics, **published, **kind.extra_metrics}
 
 
 def not_the_benchmarks(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
@@ -153,8 +153,8 @@ def flat_scores(summary: Sequence[dict[str, Any]]) -> dict[str, float]:
     scores = {}
     for entry in summary:
         group = "klue" if entry["init"] == "pretrained" else "klue-random"
-        for which, name in (("best", group), ("test", f"{group}-test")):
-            for metric, value in entry.get(which, {}).items():
+        for split, name in (("best", group), ("test", f"{group}-test")):
+            for metric, value in entry.get(split, {}).items():
                 if value["mean"] is not None:
                     scores[f"{name}/{entry['task']}/{metric}"] = value["mean"]
     return scores

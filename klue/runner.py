@@ -177,7 +177,7 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
         task, split, length = get_task(name), splits[name], job.training.max_seq_len
         tokenizer = load_tokenizer(model.folder)  # anew: a task may add tokens to it
         parts = {"train": split.train, "dev": split.dev} | ({"test": split.test} if split.test else {})
-        features = {which: make_features(task, part, tokenizer, model, length) for which, part in parts.items()}
+        features = {kind: make_features(task, part, tokenizer, model, length) for kind, part in parts.items()}
         save_features(features, folder / name)
         made[name] = {"features": str((folder / name).resolve()), "inputs": len(features["train"].owner)}
         if note := cut_note(features, length):

@@ -79,8 +79,8 @@ def load_model(folder: Path, task: Task) -> tuple[Head, Job]:
     job = Job.model_validate(stored["job"])
     if job.task != task.name:
         raise UserError(f"{folder} was fine-tuned for {job.task}, not {task.name}", RULE, f"name the task {job.task}")
-    here = {"model": str(folder.resolve()), "init": "pretrained", "device": "cpu", "keep_head": True}
-    job = job.model_copy(update=here)
+    changes = {"model": str(folder.resolve()), "init": "pretrained", "device": "cpu", "keep_head": True}
+    job = job.model_copy(update=changes)
     return build_kept(job, task, stored["shared"]), job
 
 

@@ -37,11 +37,11 @@ def score(
         UserError: a file is damaged, a prediction has not the task's form, or a guid is missing, extra or repeated
             (the first one is named).
     """
-    which = get_task(task)
-    gold = {example.guid: example.label for example in read_examples(which, Path(gold_path))}
+    kind = get_task(task)
+    gold = {example.guid: example.label for example in read_examples(kind, Path(gold_path))}
     if any(map(is_synthetic, gold)):
         say(f"{gold_path}: {TOLD}", style="yellow")
-    predictions = read_predictions(which, Path(predictions_path), gold)
+    predictions = read_predictions(kind, Path(predictions_path), gold)
     missing = [guid for guid in gold if guid not in predictions]
     if missing and not subset:
         raise UserError(
@@ -52,16 +52,16 @@ def score(
     guids = [guid for guid in gold if guid in predictions]
     if not guids:
         raise UserError(f"{predictions_path} holds no predictions", RULE)
-    odd = sum(which.odd(predictions[guid], gold[guid]) for guid in guids)
+    odd = sum(kind.odd(predictions[guid], gold[guid]) for guid in guids)
     if odd:
-        where = sum(which.odd(predictions[guid], gold[guid]) > 0 for guid in guids)
-        found_in = f"{odd:,} {which.odd_name}, in {where:,} of {len(guids):,} examples"
+        where = sum(kind.odd(predictions[guid], gold[guid]) > 0 for guid in guids)
+        found_in = f"{odd:,} {kind.odd_name}, in {where:,} of {len(guids):,} examples"
         say(f"{predictions_path}: {found_in}: they count as wrong", style="yellow")
     sides = [gold[guid] for guid in guids], [predictions[guid] for guid in guids]
-    result: dict[str, float | int | list[float] | None] = {k: defined(v) for k, v in which.score(*sides).items()}
+    result: dict[str, float | int | list[float] | None] = {k: defined(v) for k, v in kind.score(*sides).items()}
     if interval:
         with ProgressBar("bootstrap", DRAWS, "draws") as bar:
-            drawn = drawn_scores(which.weighted, sides[0], [[sides[1]]], DRAWS, each=lambda: bar.advance(1))
+            drawn = drawn_scores(kind.weighted, sides[0], [[sides[1]]], DRAWS, each=lambda: bar.advance(1))
         ends = {name: central_interval(scores[:, 0]) for name, scores in drawn.items()}
         result |= {f"{name}_interval": [low, high] for name, (low, high) in ends.items() if not math.isnan(low)}
     return {**result, "examples": len(guids)}

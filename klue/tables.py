@@ -104,21 +104,21 @@ def published_for(rows: Sequence[dict[str, Any]], enabled: bool = True) -> dict[
 
 def tables(rows: Rows, published: Published = None, contamination: Counts = None) -> list[Scores]:
     """Return the scores of result rows, a table for each suite that they are of; see `tabulate`."""
-    there = {SUITE_OF[row["task"]] for row in rows}
-    return [tabulate(rows, published, contamination, suite) for suite in SUITES if suite in there]
+    suites = {SUITE_OF[row["task"]] for row in rows}
+    return [tabulate(rows, published, contamination, suite) for suite in SUITES if suite in suites]
 
 
 def tabulate(rows: Rows, published: Published = None, contamination: Counts = None, suite: str | None = None) -> Scores:
     """Return a suite's scores (None: the first of the rows'): a column a metric, a line a model and initialisation.
     Published scores compare with nothing on data that is not the benchmark's; None leaves them out."""
-    which = SUITES[suite or next((name for name in SUITES if any(SUITE_OF[r["task"]] == name for r in rows)), "klue")]
-    summary = [entry for entry in summarize(rows) if SUITE_OF[entry["task"]] == which.name]
+    chosen = SUITES[suite or next((name for name in SUITES if any(SUITE_OF[r["task"]] == name for r in rows)), "klue")]
+    summary = [entry for entry in summarize(rows) if SUITE_OF[entry["task"]] == chosen.name]
     invented = synthetic_tasks(summary)
     published = None if all_synthetic(summary) else published
-    beside_it = published if published is None or which.name == "klue" else published["suites"].get(which.name)
+    beside_it = published if published is None or chosen.name == "klue" else published["suites"].get(chosen.name)
     tasks = [name for name in TASKS if any(entry["task"] == name for entry in summary)]
-    titles, aside = {name: TASKS[name].title for name in tasks}, not_comparable(summary)
-    published_in = [] if beside_it is None else [name for name in tasks if name not in aside]
+    titles, incomparable = {name: TASKS[name].title for name in tasks}, not_comparable(summary)
+    published_in = [] if beside_it is None else [name for name in tasks if name not in incomparable]
     columns, extra = [], []
     for name in tasks:
         shown = "test" if any("test" in entry for entry in summary if entry["task"] == name) else "best"
@@ -130,16 +130,16 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
         extra += [(name, metric, "best") for metric in TASKS[name].metrics if shown == "test"]
     extra += [(name, TASKS[name].selection, "last") for name in tasks]
     data_notes = {name: note for name in tasks if (note := _data_note(summary, name))}
-    for name, why in aside.items():
+    for name, why in incomparable.items():
         data_notes.setdefault(name, why)
     data_notes = {n: data_notes[n] for n in tasks if n in data_notes and data_notes[n] not in (NOTE, "synthetic")}
     marks = {name: raised(number) for number, name in enumerate(data_notes, start=1)}
     header: list[str] = []
     for name, metric, shown in columns:
-        mine = [entry["data_note"] for entry in summary if entry["task"] == name]
-        split = " (split of dev)" if all("split of dev" in note for note in mine) else ""
+        task_notes = [entry["data_note"] for entry in summary if entry["task"] == name]
+        split = " (split of dev)" if all("split of dev" in note for note in task_notes) else ""
         split = " (synthetic)" if name in invented else split
-        title = _title(name, metric, shown, which)
+        title = _title(name, metric, shown, chosen)
         header.append(Message("{title}{split}{mark}", title=title, split=split, mark=marks.get(name, "")))
     lines, beside = [], []
     for model in dict.fromkeys(entry["model"] for entry in summary):
@@ -160,12 +160,12 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
     published_lines, flags = _published_lines(beside_it, published_in, columns)
     lines += published_lines
     collapsed = collapse_sentences(summary)
-    notes = [*([TOLD] if invented else []), *collapsed, which.caption]
+    notes = [*([TOLD] if invented else []), *collapsed, chosen.caption]
     if beside_it:
         notes.append(Message("published: {source}.", source=beside_it["source"]) if published_lines else NONE_BESIDE)
     notes += [Message("{mark} {text}.", mark=mark, text=text) for mark, text in flags.items()]
-    if published_lines and aside:
-        left_out = [Message("{task} ({why})", task=titles[n], why=aside[n]) for n in tasks if n in aside]
+    if published_lines and incomparable:
+        left_out = [Message("{task} ({why})", task=titles[n], why=incomparable[n]) for n in tasks if n in incomparable]
         notes.append(Message("No published scores beside {tasks}.", tasks=left_out))
     if any("as published" in name for name in header):
         notes.append(AS_PUBLISHED)
@@ -176,14 +176,16 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
     notes += [note for _, note in others_way]
     differ = unequal(summary)
     notes += unequal_note({titles[name]: names for name, names in differ.items()})
-    removed = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
+    removed = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == chosen.name}
     if removed:
-        each = [Message("{task} {count}", task=TASKS[n].title if n in TASKS else n, count=removed[n]) for n in removed]
-        notes.append(Message(DECONTAMINATED, found=each))
+        counts = [
+            Message("{task} {count}", task=TASKS[n].title if n in TASKS else n, count=removed[n]) for n in removed
+        ]
+        notes.append(Message(DECONTAMINATED, found=counts))
     elif contamination:
-        notes.append(Message(NOTHING_TAKEN_OUT, suite=which.title))
-    elif which.name != "klue":
-        notes.append(Message(NOT_KNOWN, suite=which.title))
+        notes.append(Message(NOTHING_TAKEN_OUT, suite=chosen.title))
+    elif chosen.name != "klue":
+        notes.append(Message(NOT_KNOWN, suite=chosen.title))
     notes += [
         Message(
             SEARCHED,
@@ -195,13 +197,13 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
         for entry in summary
         if entry["tried"] > 1
     ]
-    names = [_title(name, metric, shown, which) for name, metric, shown in extra]
+    names = [_title(name, metric, shown, chosen) for name, metric, shown in extra]
     beside_them = [(name, [line[i] for line in beside]) for i, name in enumerate(names)]
-    unranked = {*aside, *differ, *(name for name, _ in others_way if published_lines)}
+    unranked = {*incomparable, *differ, *(name for name, _ in others_way if published_lines)}
     numbers = frozenset(number for number, (name, _, _) in enumerate(columns) if name in unranked)
     all_invented = invented and set(tasks) <= invented
-    title = Message("Synthetic tasks in the form of {suite}'s", suite=which.title) if all_invented else which.title
-    return Scores(which, header, lines, notes, beside_them, numbers, title, tuple(columns), len(collapsed))
+    title = Message("Synthetic tasks in the form of {suite}'s", suite=chosen.title) if all_invented else chosen.title
+    return Scores(chosen, header, lines, notes, beside_them, numbers, title, tuple(columns), len(collapsed))
 
 
 def model_title(model: str, init: str) -> str:
@@ -219,11 +221,11 @@ def unmarked(name: str) -> str:
     return name.rstrip(RAISED)
 
 
-def _title(task: str, metric: str, which: str, suite: Suite) -> str:
+def _title(task: str, metric: str, split: str, suite: Suite) -> str:
     title = Message("{task} {metric}", task=TASKS[task].title, metric=metrics_of(task)[metric])
     if suite.name != "klue":
-        title = Message("{title}, test" if which == "test" else "{title}, dev", title=title)
-    return Message("{title}, last evaluation", title=title) if which == "last" else title
+        title = Message("{title}, test" if split == "test" else "{title}, dev", title=title)
+    return Message("{title}, last evaluation", title=title) if split == "last" else title
 
 
 def _evaluation_counts(summary: Sequence[dict[str, Any]], tasks: set[str]) -> list[str]:
@@ -286,12 +288,12 @@ def _other_than_the_authors(summary: Sequence[dict[str, Any]]) -> list[tuple[str
         for note in (note for note, holds in notes.items() if holds):
             whose = Message("{model}, {init}", model=entry["model"], init=TITLES[entry["init"]])
             said.setdefault((task, note), []).append(whose)
-    there = Counter(entry["task"] for entry in summary)
+    totals = Counter(entry["task"] for entry in summary)
     return [
         (
             task,
             Message(
-                "{task}: {note}." if len(models) == there[task] else "{task}: {note} ({rest:; }).",
+                "{task}: {note}." if len(models) == totals[task] else "{task}: {note} ({rest:; }).",
                 task=TASKS[task].title,
                 note=note,
                 rest=models,
@@ -308,11 +310,11 @@ def _data_note(summary: Sequence[dict[str, Any]], task: str) -> str:
         return next(iter(notes.values()))
     several = len({model for model, _ in notes}) > 1
     text = "{model}, {init}: {note}" if several else "{init}: {note}"
-    each = [
+    parts = [
         Message(text, model=model, init=TITLES[init], note=note or "all of the data")
         for (model, init), note in notes.items()
     ]
-    return Message("{notes:; }", notes=each)
+    return Message("{notes:; }", notes=parts)
 
 
 def _number(value: float | None) -> str:

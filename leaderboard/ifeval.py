@@ -97,8 +97,8 @@ def _matches(pattern: str, answer: str) -> int:
 
 
 def _most_are(answer: str, language: str) -> bool:
-    own = re.findall("[가-힣ㄱ-ㆎᄀ-ᇿ]" if language == "ko" else "[A-Za-z]", answer)
-    return 2 * len(own) > sum(map(str.isalpha, answer))
+    letters = re.findall("[가-힣ㄱ-ㆎᄀ-ᇿ]" if language == "ko" else "[A-Za-z]", answer)
+    return 2 * len(letters) > sum(map(str.isalpha, answer))
 
 
 def _parts(answer: str, mark: str) -> list[str]:

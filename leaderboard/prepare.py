@@ -90,8 +90,8 @@ def social(row: Row, task: Any, options: Row) -> Row:
     if abs(math.fsum(shares) - 1) > 0.01 + 1e-9:
         raise ValueError(f"the shares add to {math.fsum(shares):.4g}, not to 1 ± 0.01")
     merged = [math.fsum(shares[i] for group in groups if index in group for i in group) for index in range(5)]
-    own = {"prompt": f"물음: {text(row, 'question').strip()}\n답:", "choices": choices, "shares": shares}
-    return own | {"merged": merged, "gold": merged.index(max(merged))}
+    fields = {"prompt": f"물음: {text(row, 'question').strip()}\n답:", "choices": choices, "shares": shares}
+    return fields | {"merged": merged, "gold": merged.index(max(merged))}
 
 
 def instruction(row: Row, task: Any, options: Row) -> Row:

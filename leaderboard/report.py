@@ -102,17 +102,22 @@ def report(paths: Sequence[Path], form: str = "markdown") -> str:
     for score in scores:
         models.setdefault(score.model, {})[score.task] = score
     if form == "json":
-        tree = {"scores": [*map(vars, scores)], "means": {name: means(own) for name, own in models.items()}}
+        tree = {"scores": [*map(vars, scores)], "means": {name: means(by_task) for name, by_task in models.items()}}
         return json.dumps(tree | {"published": published}, ensure_ascii=False, indent=1) + "\n"
     draw, escape = (markdown_grid, md) if form == "markdown" else (latex_grid, tex)
     parts = []
     for suite in [name for name in SUITES if any(score.task in SUITES[name] for score in scores)]:
         names = SUITES[suite]
         head = ["model", *(TASKS[name].title for name in names)]
-        body = [[model, *(_cell(own[name]) if name in own else "–" for name in names)] for model, own in models.items()]
+        body = [
+            [model, *(_cell(by_task[name]) if name in by_task else "–" for name in names)]
+            for model, by_task in models.items()
+        ]
         differs = {}
         for column, name in enumerate(names, 1):
-            lines = {own[name]: line for line, own in zip(body, models.values(), strict=True) if name in own}
+            lines = {
+                by_task[name]: line for line, by_task in zip(body, models.values(), strict=True) if name in by_task
+            }
             if len(lines) > 1 and all(score.facts for score in lines):  # of other programs' files no settings are known
                 differs[TASKS[name].title] = unlike = differing([*map(_measured, lines)])
                 best = max(score.value for score in lines)
@@ -120,8 +125,8 @@ def report(paths: Sequence[Path], form: str = "markdown") -> str:
                     line[column] = Best(line[column])
         if suite == "leaderboard2":
             head += ["mean likelihood", "mean generation", "mean of nine"]
-            for line, own in zip(body, models.values(), strict=True):
-                line += [mean if isinstance(mean, str) else f"{mean:.2f}" for mean in means(own).values()]
+            for line, by_task in zip(body, models.values(), strict=True):
+                line += [mean if isinstance(mean, str) else f"{mean:.2f}" for mean in means(by_task).values()]
         else:
             body += _best_constants(models, names)
             constants = published["constants"]
@@ -134,20 +139,20 @@ def report(paths: Sequence[Path], form: str = "markdown") -> str:
     return "\n".join([*parts, draw(("scores", ["model", "task", "metric", "score", *COLUMNS], facts))])
 
 
-def means(own: dict[str, Score]) -> dict[str, float | str]:
+def means(by_task: dict[str, Score]) -> dict[str, float | str]:
     """Return a model's means over leaderboard2's tasks, by kind and all; "partial (k of n)" where some lack rows."""
     by_kind: dict[str, float | str] = {}
     for name in ("likelihood", "generation", "all"):
         tasks = [task for task in SUITES["leaderboard2"] if name in ("all", TASKS[task].kind)]
-        whole = [own[task].value for task in tasks if task in own and not own[task].limited]
+        whole = [by_task[task].value for task in tasks if task in by_task and not by_task[task].limited]
         by_kind[name] = fmean(whole) if len(whole) == len(tasks) else f"partial ({len(whole)} of {len(tasks)})"
     return by_kind
 
 
 def _best_constants(models: dict[str, dict[str, Score]], names: Sequence[str]) -> list[list[str]]:
     rows: dict[tuple[str, ...], list[str]] = {}
-    for model, own in models.items():
-        constants = [_constants(own[name]) if name in own else [] for name in names]
+    for model, by_task in models.items():
+        constants = [_constants(by_task[name]) if name in by_task else [] for name in names]
         rows.setdefault(tuple(_marked(max(values)) if values else "–" for values in constants), []).append(model)
     rows = {cells: of for cells, of in rows.items() if {*cells} != {"–"}}
     return [["best constant answer" + f": {', '.join(of)}" * (len(rows) > 1), *cells] for cells, of in rows.items()]

@@ -60,9 +60,9 @@ def name_results(out: Path, name: str, facts: dict[str, dict[str, Any]]) -> dict
     files = {task: f"{task}-{settings_hash(task_facts)[:10]}.json" for task, task_facts in facts.items()}
     (model,) = {task_facts["model"] for task_facts in facts.values()}
     before = read_board(out) if (out / BOARD).exists() else {}
-    others = before["results"] if before.get("model") == model else {}
+    kept_results = before["results"] if before.get("model") == model else {}
     with atomic_write(out / BOARD, "wb") as stream:
-        stream.write(encoded({"model_name": name, "model": model, "results": others | files}))
+        stream.write(encoded({"model_name": name, "model": model, "results": kept_results | files}))
     return {task: out / "results" / file for task, file in files.items()}
 
 

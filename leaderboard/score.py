@@ -150,8 +150,8 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
 
     def run(model: Any, **options: Any) -> tuple[dict[str, Any], Any]:
         evaluated: Any = evaluate(model, loaded, limit=settings.limit, bootstrap_iters=0, **options)
-        own = evaluated["results"][loaded_task.task_name].items()
-        return {key: float(v) for key, v in own if "," in key and "_stderr" not in key}, evaluated.get("samples", {})
+        pairs = evaluated["results"][loaded_task.task_name].items()
+        return {key: float(v) for key, v in pairs if "," in key and "_stderr" not in key}, evaluated.get("samples", {})
 
     lm.cut.clear()
     lm.chat = chat

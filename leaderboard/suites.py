@@ -69,8 +69,8 @@ def load_rows(name: str, data: Path | None, options: Row) -> tuple[list[Row], li
     test, shots = [*([r for r in prepared(path, lambda row: read(row, task, options)) if r] for path in files), []][:2]
     if not test:
         raise UserError(f"{files[0]} has no such rows of {options.get('use')!r}", "", 'name a use: "use": "copa"')
-    seen, asked = ({text_key(json.dumps(row, ensure_ascii=False)) for row in rows} for rows in (test, shots))
-    if seen & asked:
+    test_keys, shot_keys = ({text_key(json.dumps(row, ensure_ascii=False)) for row in rows} for rows in (test, shots))
+    if test_keys & shot_keys:
         raise UserError(f"{files[1]} holds a row of {files[0]}", "shots are never test rows", "take the row out")
     return test, shots
 

@@ -81,11 +81,11 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("leaderboard/correlate.py", "len(frame[[first, second]].dropna())", "len(frame)"),
     ("leaderboard/ifeval.py", "return count < bound if", "return count <= bound if"),
     ("leaderboard/ifeval.py", "lines, lines[1:], lines[:-1], lines[1:-1]", "lines, lines[1:], lines[:-1]"),
-    ("leaderboard/report.py", "and not own[task].limited", ""),
+    ("leaderboard/report.py", "and not by_task[task].limited", ""),
     ("leaderboard/report.py", "abs(v - c) < 0.006", "abs(v - c) < 0"),
     ("leaderboard/rows.py", "if len({choice.strip() for choice in choices}) < len(choices):", "if False:"),
     ("leaderboard/rows.py", "if index not in range(count):", "if index > count:"),
-    ("leaderboard/suites.py", "if seen & asked:", "if False:"),
+    ("leaderboard/suites.py", "if test_keys & shot_keys:", "if False:"),
     ("leaderboard/tasks/functions.py", "0.7477 * sum(", "0.7 * sum("),
     ("common/facts.py", "(content == content_now or UNKNOWN in (content, content_now))", "content == content_now"),
     ("common/facts.py", "read_as == read_as_now and", ""),
@@ -104,7 +104,7 @@ TESTED_IN = {  # where the tests bear another name
     "data/cleaning/joints.py": "test_rules.py", "data/splitting/scan.py": "../test_splitting.py",
     "pretrain/batches/packing.py": "test_layouts.py",
     "hunmin/state.py": "test_run.py", "hunmin/preflight.py": "test_run.py", "tokenizer/wordpiece.py": "test_train.py",
-    "klue/metrics/sentence.py": "../test_metrics.py", "leaderboard/suites.py": "test_rows.py",
+    "klue/metrics/sentence.py": "test_metrics.py", "leaderboard/suites.py": "test_rows.py",
     "embed/trainer.py": "test_train.py", "leaderboard/tasks/functions.py": "../test_formulas.py",
 }  # fmt: skip
 
@@ -126,8 +126,7 @@ def caught_by(copy: Path, file: str) -> str:
     """Return the test that fails: of those that bear the file's name first, then of its room; "" for none."""
     path, room = Path(file), copy / "tests" / Path(file).parts[0]
     near = copy / "tests" / path.parent
-    first = [*near.glob(f"test_*{path.stem}.py"), *near.parent.glob(f"test_metrics_{path.stem}.py")]
-    first = [(near / TESTED_IN[file]).resolve()] if file in TESTED_IN else first
+    first = [(near / TESTED_IN[file]).resolve()] if file in TESTED_IN else [*near.glob(f"test_*{path.stem}.py")]
     failed = failed_test(copy, first) if first else ""
     return failed or failed_test(copy, [room], "not slow and not drill") or failed_test(copy, [room], "slow")
 

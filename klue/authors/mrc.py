@@ -37,7 +37,7 @@ def final_text(answer: str, words: str, lower_case: bool) -> str:
     spaced = " ".join(word for word, _ in _PUNCTUATION.pre_tokenize_str(clean.normalize_str(words)))
     start = spaced.find(answer)
     end = start + len(answer) - 1
-    there, spaced_there = ([i for i, c in enumerate(text) if c != " "] for text in (words, spaced))
-    if start < 0 or len(there) != len(spaced_there) or not {start, end} <= set(spaced_there):
+    places, spaced_places = ([i for i, c in enumerate(text) if c != " "] for text in (words, spaced))
+    if start < 0 or len(places) != len(spaced_places) or not {start, end} <= set(spaced_places):
         return words
-    return words[there[spaced_there.index(start)] : there[spaced_there.index(end)] + 1]
+    return words[places[spaced_places.index(start)] : places[spaced_places.index(end)] + 1]

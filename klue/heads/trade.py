@@ -74,17 +74,19 @@ class Trade(Head):
             target = values[:, :active, step]
             copied, mixed, state, context = self._step(word[:, :active], state[:, :active], memory, mask)
             gates = self.gate(context) if gates is None else gates
-            there = target != self.pad
+            present = target != self.pad
             target_share = (copied * (ids[:, None] == target[:, :, None])).sum(-1)
-            written = self.narrow(state[there])
+            written = self.narrow(state[present])
             if same is None:  # told the gold tokens: all steps' losses at once, below
-                rows.append((written, mixed[there], target_share[there], target[there]))
+                rows.append((written, mixed[present], target_share[present], target[present]))
                 word = self._embed(target)
                 continue
-            copies = _copies(ids, copied, same, there)
-            part, best = loss_and_choice(written, weight, mixed[there], target_share[there], target[there], copies)
+            copies = _copies(ids, copied, same, present)
+            part, best = loss_and_choice(
+                written, weight, mixed[present], target_share[present], target[present], copies
+            )
             losses.append(part)
-            word = self._embed(target.masked_scatter(there, best))
+            word = self._embed(target.masked_scatter(present, best))
         if rows:
             written, some_mixed, target_shares, targets = (torch.cat(parts) for parts in zip(*rows, strict=True))
             losses.append(loss_and_choice(written, weight, some_mixed, target_shares, targets, None)[0])
@@ -103,18 +105,18 @@ class Trade(Head):
         gates = self.gate(context).argmax(-1)
         has_text = gates == TEXT
         values = ids.new_full((*gates.shape, self.steps), self.pad)
-        most = int(has_text.sum(1).max())
-        if most:
+        slots_to_write = int(has_text.sum(1).max())
+        if slots_to_write:
             same = _same(ids)
-            order = has_text.int().argsort(dim=1, descending=True, stable=True)[:, :most]
-            there = has_text.gather(1, order)
+            order = has_text.int().argsort(dim=1, descending=True, stable=True)[:, :slots_to_write]
+            present = has_text.gather(1, order)
             state, copied, mixed = (part.gather(1, _like(order, part)) for part in (state, copied, mixed))
             words: list[Tensor] = []
             for step in range(self.steps):
                 if step:
                     copied, mixed, state, _ = self._step(self._embed(words[-1]), state, memory, mask)
-                best = choice(self.narrow(state[there]), weight, mixed[there], _copies(ids, copied, same, there))
-                words.append(ids.new_full(there.shape, self.pad).masked_scatter(there, best))
+                best = choice(self.narrow(state[present]), weight, mixed[present], _copies(ids, copied, same, present))
+                words.append(ids.new_full(present.shape, self.pad).masked_scatter(present, best))
             written = torch.stack(words, -1)
             values.scatter_(1, _like(order, written), written)
         return {"gates": gates, "values": values.flatten(1)}
@@ -131,8 +133,8 @@ class Trade(Head):
 
     def _slot_words(self, inputs: int) -> Tensor:
         """Return the decoder's first inputs, (B, J, D): a slot is the sum of its words."""
-        there = (self.slots != self.pad).unsqueeze(-1)
-        return (self._embed(self.slots) * there).sum(1).expand(inputs, -1, -1)
+        present = (self.slots != self.pad).unsqueeze(-1)
+        return (self._embed(self.slots) * present).sum(1).expand(inputs, -1, -1)
 
     def _step(self, word: Tensor, state: Tensor, memory: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return, after one step: the share of each token of the dialogue, (B, J, S); how much of the vocabulary there
@@ -152,10 +154,10 @@ def _same(ids: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def _copies(ids: Tensor, copied: Tensor, same: Tensor, there: Tensor) -> Copies:
-    """Return what the slots that are `there`, (B, J), may copy."""
-    here = ids[:, None].expand(-1, there.size(1), -1)
-    return Copies(here[there], (copied @ same)[there])
+def _copies(ids: Tensor, copied: Tensor, same: Tensor, present: Tensor) -> Copies:
+    """Return what the slots that are `present`, (B, J), may copy."""
+    dialogue_ids = ids[:, None].expand(-1, present.size(1), -1)
+    return Copies(dialogue_ids[present], (copied @ same)[present])
 
 
 def _like(order: Tensor, values: Tensor) -> Tensor:

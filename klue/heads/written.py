@@ -50,9 +50,11 @@ def choice(state: Tensor, weight: Tensor, mixed: Tensor, copies: Copies) -> Tens
     for rows in _blocks(state, weight):
         logits = (state[rows] @ weight.T).float()
         highest, first = logits.max(-1)
-        here = logits.gather(-1, copies.ids[rows])
+        dialogue_logits = logits.gather(-1, copies.ids[rows])
         total = highest + logits.sub_(highest[:, None]).exp_().sum(-1).log()
-        best.append(_likeliest(highest, first, here, total, mixed[rows], Copies(*(part[rows] for part in copies))))
+        best.append(
+            _likeliest(highest, first, dialogue_logits, total, mixed[rows], Copies(*(part[rows] for part in copies)))
+        )
     return torch.cat(best) if best else state.new_empty(0, dtype=torch.long)
 
 
@@ -65,22 +67,22 @@ class _Lost(torch.autograd.Function):
         learns = any(ctx.needs_input_grad)
         reduced = torch.is_autocast_enabled(state.device.type)
         kind = torch.get_autocast_dtype(state.device.type) if reduced else state.dtype
-        taken, table = state.to(kind), weight.to(kind)
+        states, table = state.to(kind), weight.to(kind)
         loss = state.new_zeros((), dtype=torch.float32)
         grad_state, grad_weight = torch.empty_like(state), torch.zeros_like(weight) if learns else weight
         grad_mixed, grad_share = torch.empty_like(mixed), torch.empty_like(target_share)
         best = []
         with torch.autocast(state.device.type, enabled=False):
             for rows in _blocks(state, weight):
-                logits = (taken[rows] @ table.T).float()
+                logits = (states[rows] @ table.T).float()
                 highest, first = logits.max(-1) if copies else (logits.amax(-1), target)
                 at = logits.gather(-1, target[rows, None])[:, 0]
-                here = logits.gather(-1, copies.ids[rows]) if copies else at
+                dialogue_logits = logits.gather(-1, copies.ids[rows]) if copies else at
                 summed = logits.sub_(highest[:, None]).exp_().sum(-1)
                 total = highest + summed.log()
                 if copies:
-                    its = Copies(*(part[rows] for part in copies))
-                    best.append(_likeliest(highest, first, here, total, mixed[rows], its))
+                    row_copies = Copies(*(part[rows] for part in copies))
+                    best.append(_likeliest(highest, first, dialogue_logits, total, mixed[rows], row_copies))
                 written = (at - total).exp()
                 chance = mixed[rows] * written + (1 - mixed[rows]) * target_share[rows]
                 loss -= chance.clamp_min(SMALLEST).log().sum()
@@ -94,9 +96,9 @@ class _Lost(torch.autograd.Function):
                     grad_logits = logits.to(kind)
                     grad_state[rows] = (grad_logits @ table).to(state.dtype)
                     if reduced:
-                        grad_weight += grad_logits.T @ taken[rows]
+                        grad_weight += grad_logits.T @ states[rows]
                     else:
-                        grad_weight.addmm_(grad_logits.T, taken[rows])
+                        grad_weight.addmm_(grad_logits.T, states[rows])
         ctx.save_for_backward(grad_state, grad_weight, grad_mixed, grad_share)
         chosen = torch.cat(best) if best else target
         ctx.mark_non_differentiable(chosen)
@@ -112,15 +114,17 @@ def _blocks(state: Tensor, weight: Tensor) -> list[slice]:
     return [slice(start, start + size) for start in range(0, len(state), size)]
 
 
-def _likeliest(highest: Tensor, first: Tensor, here: Tensor, total: Tensor, mixed: Tensor, copies: Copies) -> Tensor:
+def _likeliest(
+    highest: Tensor, first: Tensor, dialogue_logits: Tensor, total: Tensor, mixed: Tensor, copies: Copies
+) -> Tensor:
     """Return the likeliest token of each row: of the vocabulary, or of the dialogue; nothing else gains by the mixture.
 
     Args:
         highest: the highest logit, (N,).
         first: its token, (N,).
-        here: logits of the dialogue's tokens, (N, S).
+        dialogue_logits: of the dialogue's tokens, (N, S).
         total: logarithm of the sum over the vocabulary, (N,).
     """
-    there = mixed[:, None] * (here - total[:, None]).exp() + (1 - mixed[:, None]) * copies.share
-    chance, place = there.max(-1)
+    chances = mixed[:, None] * (dialogue_logits - total[:, None]).exp() + (1 - mixed[:, None]) * copies.share
+    chance, place = chances.max(-1)
     return torch.where(chance >= mixed * (highest - total).exp(), copies.ids.gather(-1, place[:, None])[:, 0], first)

@@ -146,9 +146,12 @@ class Task(ABC):
     something else of them: only beside that do published scores stand."""
     odd_name: ClassVar[str] = ""
     """What `odd` counts, in the plural."""
-    selection: ClassVar[str]
-    """The metric by which the best evaluation is chosen."""
     authors: ClassVar[AuthorsValues]
+
+    @property
+    def selection(self) -> str:
+        """Return the metric by which the best evaluation is chosen: by default the first one of the paper's tables."""
+        return next(iter(self.metrics))
 
     def records(self, stream: IO[bytes]) -> list[Any]:
         """Return the records of an official file; by default it holds a JSON list of them. Raises ValueError where the

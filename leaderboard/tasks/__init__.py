@@ -19,5 +19,5 @@ _Loader.add_constructor("!function", lambda _, node: getattr(functions, node.val
 def lm_eval_spec(task: BoardTask) -> Any:
     """Return what lm-eval's `TaskManager.load` takes for a task: its name, of KoBEST its part of kit19.yaml."""
     kobest, *_ = yaml.load(Path(__file__).with_name("kit19.yaml").read_bytes(), _Loader)["task"]
-    own = [entry for entry in kobest["task"] if entry["task"] == task.name]
-    return {**kobest, "task": own} if own else task.load or task.name
+    kobest_tasks = [entry for entry in kobest["task"] if entry["task"] == task.name]
+    return {**kobest, "task": kobest_tasks} if kobest_tasks else task.load or task.name

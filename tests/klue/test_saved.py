@@ -20,8 +20,8 @@ from klue.runner import plan_stage
 from klue.saved import build_kept
 from klue.score import score
 from klue.settings import KlueSettings
+from tests.klue.heads.test_heads import make_job
 from tests.klue.names import KLUE_TASKS as TASKS
-from tests.klue.test_heads import make_job
 
 
 def lines(path):

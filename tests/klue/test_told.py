@@ -13,8 +13,8 @@ from klue.job import run_job
 from klue.model_folder import read_model_folder
 from klue.predict import read_unlabelled
 from klue.synthetic import is_synthetic
+from tests.klue.heads.test_heads import make_job
 from tests.klue.names import KLUE_TASKS as TASKS
-from tests.klue.test_heads import make_job
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -122,11 +122,11 @@ class ReadingComprehension(Task):
             head = [*frame.before, *question, *frame.between]
             target = _answer_tokens(example, offsets, owns)
             windows = _windows(len(passage), room)
-            for here, (start, end) in enumerate(windows):
+            for window_number, (start, end) in enumerate(windows):
                 ids = [*head, *passage[start:end].tolist(), *frame.after]
                 inside = target is not None and start <= target[0] and target[1] < end
                 answer = (target[0] - start + len(head), target[1] - start + len(head)) if inside and target else (0, 0)
-                best = _most_context(windows, here)
+                best = _most_context(windows, window_number)
                 begin = np.full(len(ids), -1, np.int64)
                 stop = np.full(len(ids), -1, np.int64)
                 begin[len(head) : len(head) + end - start] = np.where(best & owns[start:end], offsets[start:end, 0], -1)
@@ -247,11 +247,11 @@ def _windows(tokens: int, room: int) -> list[tuple[int, int]]:
     return windows
 
 
-def _most_context(windows: Sequence[tuple[int, int]], here: int) -> np.ndarray:
+def _most_context(windows: Sequence[tuple[int, int]], window_number: int) -> np.ndarray:
     """Return which tokens of a window have most around them in it, of all windows they are in (the first of equals).
     What a token has around it is the smaller of the counts on its sides, plus a hundredth of the window's length, as in
     SQuAD's reference code."""
-    start, end = windows[here]
+    start, end = windows[window_number]
     places = np.arange(start, end)
     best, winner = np.full(len(places), -np.inf), np.full(len(places), -1)
     for number, (first, last) in enumerate(windows):
@@ -261,7 +261,7 @@ def _most_context(windows: Sequence[tuple[int, int]], here: int) -> np.ndarray:
         around = np.where((places >= first) & (places < last), around, -np.inf)
         winner = np.where(around > best, number, winner)
         best = np.maximum(best, around)
-    return winner == here
+    return winner == window_number
 
 
 def _answer_tokens(example: Example, offsets: np.ndarray, owns: np.ndarray) -> tuple[int, int] | None:

@@ -16,7 +16,6 @@ class Nli(Classification):
     labels = ("entailment", "contradiction", "neutral")
     text_columns = ("premise", "hypothesis")
     metrics: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}
-    selection = "accuracy"
     authors = AuthorsValues(epochs=5, patience=5, large={"warmup_share": 0.2})
 
     def read(self, record: Any, guid: str) -> Iterable[Example]:

@@ -38,7 +38,6 @@ class RelationExtraction(Classification):
     )
     unlabelled_fields = "sentence, subject_entity and object_entity with start_idx and end_idx"
     metrics: ClassVar[dict[str, str]] = {"micro_f1": "micro F1", "auprc": "AUPRC"}
-    selection = "micro_f1"
     authors = AuthorsValues(
         epochs=3, max_seq_len=256, large={"epochs": 10, "learning_rate": 2e-5, "warmup_share": 0.2, "global_batch": 16}
     )
@@ -62,9 +61,9 @@ class RelationExtraction(Classification):
         """Return the entity whose `word` is not what stands at its place."""
         for role in ("subject_entity", "object_entity"):
             entity = record[role]
-            there = record["sentence"][int(entity["start_idx"]) : int(entity["end_idx"]) + 1]
-            if "word" in entity and composed(str(entity["word"])) != composed(there):
-                return f"{role} is {entity['word']!r}, at {entity['start_idx']} to {entity['end_idx']} stands {there!r}"
+            text = record["sentence"][int(entity["start_idx"]) : int(entity["end_idx"]) + 1]
+            if "word" in entity and composed(str(entity["word"])) != composed(text):
+                return f"{role} is {entity['word']!r}, at {entity['start_idx']} to {entity['end_idx']} stands {text!r}"
         return ""
 
     def features(

@@ -23,7 +23,6 @@ class Sts(Regression):
     label_column = "labels"
     any_label: ClassVar[Any] = {"real-label": 0.0}
     metrics: ClassVar[dict[str, str]] = {"pearsonr": "Pearson r", "f1": "F1"}
-    selection = "pearsonr"
     authors = AuthorsValues(epochs=4, patience=5, large={"learning_rate": 2e-5})
 
     def label(self, value: Any) -> float:

@@ -16,5 +16,4 @@ class Ynat(Classification):
     labels = ("IT과학", "경제", "사회", "생활문화", "세계", "스포츠", "정치")
     text_columns = ("title",)
     metrics: ClassVar[dict[str, str]] = {"macro_f1": "macro F1"}
-    selection = "macro_f1"
     authors = AuthorsValues(epochs=4, large={"warmup_share": 0.2})

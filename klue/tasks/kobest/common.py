@@ -12,7 +12,6 @@ class KobestTask(LabelTable):
     """A task of KoBEST: train.tsv, dev.tsv and test.tsv in a folder, macro F1 and accuracy."""
 
     metrics: ClassVar[dict[str, str]] = {"macro_f1": "macro F1", "accuracy": "accuracy"}
-    selection = "macro_f1"
 
     def label(self, value: str) -> str:
         """Return the label; True and False may be in any case."""

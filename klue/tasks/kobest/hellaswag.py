@@ -16,7 +16,6 @@ class HellaSwag(KobestTask, Choice):
     choices = 4
     labels = ("0", "1", "2", "3")
     text_columns = ("context", "choice1", "choice2", "choice3", "choice4")
-    label_column = "label"
     authors = own_values(256)
 
     def pairs(self, example: Example) -> list[tuple[str, str]]:

@@ -12,7 +12,6 @@ class Accuracy(LabelTable):
     """A task of one label that is scored by accuracy."""
 
     metrics: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}
-    selection = "accuracy"
 
 
 def koelectra_values(epochs: int = 10, **values: Any) -> AuthorsValues:

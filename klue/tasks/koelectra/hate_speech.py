@@ -20,5 +20,4 @@ class HateSpeech(LabelTable):
     label_column = "hate"
     metrics: ClassVar[dict[str, str]] = {"macro_f1": "macro F1"}
     extra_metrics: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}
-    selection = "macro_f1"
     authors = koelectra_values()

@@ -19,7 +19,6 @@ class KorSts(Table, Regression):
     label_column = "score"
     metrics: ClassVar[dict[str, str]] = {"spearmanr": "Spearman"}
     extra_metrics: ClassVar[dict[str, str]] = {"pearsonr": "Pearson r"}
-    selection = "spearmanr"
     authors = koelectra_values()
 
     def label(self, value: str) -> float:

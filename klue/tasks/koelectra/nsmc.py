@@ -17,5 +17,4 @@ class Nsmc(Accuracy):
     sizes = (150_000, 0, 50_000)
     labels = ("0", "1")
     text_columns = ("document",)
-    label_column = "label"
     authors = koelectra_values()

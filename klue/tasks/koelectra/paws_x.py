@@ -14,5 +14,4 @@ class PawsX(Accuracy):
     sizes = (49_000, 2000, 2000)  # 49,401 pairs were translated
     labels = ("0", "1")
     text_columns = ("sentence1", "sentence2")
-    label_column = "label"
     authors = koelectra_values(epochs=15, learning_rate=3e-5)

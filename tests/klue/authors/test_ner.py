@@ -16,7 +16,7 @@ from klue.tasks import TASKS
 from klue.tasks.base import Example
 from tests.klue.families import write_family
 from tests.klue.faultless import faultless
-from tests.klue.test_families import made
+from tests.klue.tasks.test_families import made
 
 NER = TASKS["klue-ner"]
 KEYS = ("entity_macro_f1_as_published", "character_macro_f1_as_published")

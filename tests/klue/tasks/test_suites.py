@@ -127,7 +127,7 @@ NOT_AT_HAND = ("kornli", "paws-x", "korquad")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in OTHERS if name != "nsmc"])
 def test_the_official_files(name: str) -> None:
-    shared = Path(os.environ.get("HUNMIN_SHARED_DATA") or Path(__file__).parents[3] / "shared" / "data")
+    shared = Path(os.environ.get("HUNMIN_SHARED_DATA") or Path(__file__).parents[4] / "shared" / "data")
     if not (shared / "benchmarks").is_dir():
         pytest.skip("the benchmarks' files are not at hand")
     task, found = TASKS[name], splits_of(name, shared / "benchmarks", shared / "klue")

@@ -10,8 +10,8 @@ from klue.features import load_tokenizer
 from klue.finetune import batch_tensors, build_optimizer, predict, train_step
 from klue.heads import build_head
 from tests.klue.families import FAMILIES, write_family
+from tests.klue.heads.test_heads import CPU, make_job
 from tests.klue.names import KLUE_TASKS as TASKS
-from tests.klue.test_heads import CPU, make_job
 
 
 @pytest.fixture(scope="module")

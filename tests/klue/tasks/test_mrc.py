@@ -11,7 +11,7 @@ from klue.examples import load_splits
 from klue.tasks import TASKS
 from klue.tasks.base import Example, Features
 from klue.tasks.klue.mrc import _most_context, _windows
-from tests.klue.test_tasks import features_of
+from tests.klue.tasks.test_tasks import features_of
 
 MRC = TASKS["klue-mrc"]
 

@@ -9,7 +9,7 @@ from klue.tasks import TASKS
 from klue.tasks.base import Example
 from tests.klue.families import write_family
 from tests.klue.faultless import SURE
-from tests.klue.test_families import made
+from tests.klue.tasks.test_families import made
 
 MRC = TASKS["klue-mrc"]
 CONTEXT = "이순신은 조선의\u202f장군 (충무공),\n끝"

@@ -14,8 +14,8 @@ from klue.heads.served import served
 from klue.model_folder import read_model_folder
 from klue.runner import plan_stage
 from klue.settings import KlueSettings
+from tests.klue.heads.test_heads import make_job
 from tests.klue.names import KLUE_TASKS as TASKS
-from tests.klue.test_heads import make_job
 
 SHAPE = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32,
          "max_position_embeddings": 66, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}  # fmt: skip

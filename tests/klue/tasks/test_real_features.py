@@ -21,7 +21,7 @@ from klue.tasks.klue.dp import LABELS as ARCS
 from klue.tasks.klue.ner import IGNORED
 from klue.tasks.klue.ner import LABELS as TAGS
 
-KLUE = Path(os.environ.get("HUNMIN_SHARED_DATA") or Path(__file__).parents[3] / "shared" / "data") / "klue"
+KLUE = Path(os.environ.get("HUNMIN_SHARED_DATA") or Path(__file__).parents[4] / "shared" / "data") / "klue"
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KLUE.is_dir(), reason="the benchmark's files are not at hand")]
 
 
