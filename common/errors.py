@@ -18,7 +18,7 @@ class HunminError(Exception):
     Args:
         problem: what is wrong, with the value ("shard 3 holds 12 bytes").
         rule: what should have been the case ("a shard holds at least one document").
-        remedy: what to do about it ("delete the folder and run again").
+        fix: what to do about it ("delete the folder and run again").
     """
 
     exit_code = EXIT_FAILED
@@ -27,9 +27,9 @@ class HunminError(Exception):
     path: str = ""
     """Path that names nothing, as it was given; "" where the error is another one."""
 
-    def __init__(self, problem: str, rule: str = "", remedy: str = "") -> None:
+    def __init__(self, problem: str, rule: str = "", fix: str = "") -> None:
         # they are printed, written to logs and told to other processes
-        self.problem, self.rule, self.remedy = masked(problem), masked(rule), masked(remedy)
+        self.problem, self.rule, self.fix = masked(problem), masked(rule), masked(fix)
         super().__init__(str(self))
 
     def __str__(self) -> str:
@@ -38,14 +38,14 @@ class HunminError(Exception):
             for part in (
                 self.problem,
                 self.rule and f"  rule: {self.rule}",
-                self.remedy and f"  fix:  {self.remedy}",
+                self.fix and f"  fix:  {self.fix}",
             )
             if part
         )
 
     def __reduce__(self) -> tuple[type[HunminError], tuple[str, str, str]]:
         """Keep the three parts when the error crosses a process boundary."""
-        return type(self), (self.problem, self.rule, self.remedy)
+        return type(self), (self.problem, self.rule, self.fix)
 
 
 class UserError(HunminError):

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def require(package: str, what: str, extra: str) -> None:
     """Raise a UserError where a package of an extra, which `what` needs, is not installed."""
     if not find_spec(package):
-        raise UserError(f"{what} needs {package.replace('_', '-')}, which is not installed", remedy=pip_install(extra))
+        raise UserError(f"{what} needs {package.replace('_', '-')}, which is not installed", fix=pip_install(extra))
 
 
 def pip_install(extra: str) -> str:

@@ -182,12 +182,12 @@ def damaged_outputs(folder: str | Path, manifest: Manifest, unread: Sequence[str
     ]
 
 
-def refuse_damaged(folder: str | Path, remedy: str, unread: Sequence[str] = ()) -> None:
+def refuse_damaged(folder: str | Path, fix: str, unread: Sequence[str] = ()) -> None:
     """Refuse a finished folder whose outputs are gone or changed; one without a manifest is not looked at.
 
     Args:
         folder: any folder.
-        remedy: what to do, beside restoring the file from a copy.
+        fix: what to do, beside restoring the file from a copy.
         unread: patterns of names that are not going to be read.
 
     Raises:
@@ -200,7 +200,7 @@ def refuse_damaged(folder: str | Path, remedy: str, unread: Sequence[str] = ()) 
         raise HunminError(
             f"{Path(folder) / damaged[0]} is damaged or was changed{more}: its bytes are not those that were written",
             f"a finished folder is read only as its {MANIFEST} describes it",
-            f"restore the file from a copy, or {remedy}",
+            f"restore the file from a copy, or {fix}",
         )
 
 

@@ -74,7 +74,7 @@ def manifest_of(folder: Path) -> Manifest | None:
     return manifest
 
 
-def check_unchanged(path: Path, remedy: str = "") -> bool:
+def check_unchanged(path: Path, fix: str = "") -> bool:
     """Return whether a manifest describes a file, whose bytes are then the ones that were written.
 
     Raises:
@@ -86,7 +86,7 @@ def check_unchanged(path: Path, remedy: str = "") -> bool:
         if written is None and (folder != path.parent or not path.exists()):
             return False
         if written is None or not path.is_file() or sha256_file(path) != written["sha256"]:
-            raise unfit(path, f"{folder / MANIFEST} describes other bytes" if path.exists() else "is missing", remedy)
+            raise unfit(path, f"{folder / MANIFEST} describes other bytes" if path.exists() else "is missing", fix)
         return True
     return False
 
@@ -96,22 +96,20 @@ def is_there(path: Path) -> bool:
     return check_unchanged(path) or path.is_file()
 
 
-def read_result(
-    path: Path, check: Callable[[Any], object] = check_numbers, remedy: str = "", sealed: bool = False
-) -> Any:
+def read_result(path: Path, check: Callable[[Any], object] = check_numbers, fix: str = "", sealed: bool = False) -> Any:
     """Return what a result file holds: a tree of JSON, of .jsonl a list of rows; digests are left out.
 
     Args:
         path: of the file.
         check: raises one of `UNFIT` for a tree or row that is none of this kind.
-        remedy: what to do, beside restoring the file from a copy.
+        fix: what to do, beside restoring the file from a copy.
         sealed: whether the file must have a digest; one that has `FACTS` must in any case.
 
     Raises:
         DamagedError: the file is not as it was written.
         UserError: nothing says how it was written, and it holds no such result.
     """
-    lines, own, rows = path.suffix == ".jsonl", check_unchanged(path, remedy) or sealed, list[Any]()
+    lines, own, rows = path.suffix == ".jsonl", check_unchanged(path, fix) or sealed, list[Any]()
     try:
         text = path.read_text(encoding="utf-8")
         for line in text.removesuffix("\n").split("\n") if lines and text else [text]:
@@ -124,19 +122,19 @@ def read_result(
             check(row)
             rows.append(row)
     except (OSError, *UNFIT) as error:
-        raise unfit(path, error, remedy, own, f"line {len(rows) + 1}: " if lines else "") from None
+        raise unfit(path, error, fix, own, f"line {len(rows) + 1}: " if lines else "") from None
     return rows if lines else rows[0]
 
 
-def refuse_unfit(path: Path, check: Callable[[], object], remedy: str = "", own: bool = True) -> None:
+def refuse_unfit(path: Path, check: Callable[[], object], fix: str = "", own: bool = True) -> None:
     """Raise the error of a file where a check of what it holds raises one of `UNFIT`; see `unfit`."""
     try:
         check()
     except UNFIT as error:
-        raise unfit(path, error, remedy, own) from None
+        raise unfit(path, error, fix, own) from None
 
 
-def unfit(path: Path, why: object, remedy: str = "", own: bool = True, where: str = "") -> HunminError:
+def unfit(path: Path, why: object, fix: str = "", own: bool = True, where: str = "") -> HunminError:
     """Return the error of a file that holds no result as it was written; `own`: Hunmin says how it was."""
     reason = f"it lacks {why}" if isinstance(why, LookupError) else why
     if isinstance(why, TypeError | AttributeError | RecursionError):
@@ -144,7 +142,7 @@ def unfit(path: Path, why: object, remedy: str = "", own: bool = True, where: st
     return (DamagedError if own else UserError)(
         f"{path} is damaged or was changed: {where}{reason}",
         "a result is shown as it was written, each number within the range of what it measures",
-        f"restore it from a copy{remedy and f', or {remedy}'}",
+        f"restore it from a copy{fix and f', or {fix}'}",
     )
 
 

@@ -104,7 +104,7 @@ def load_yaml(path: str | Path) -> dict[str, Any]:
     try:
         loaded = parse_yaml(text)
     except yaml.YAMLError as error:
-        raise UserError(f"{path} is not valid YAML: {yaml_fault(error)}", remedy="fix the line named above") from None
+        raise UserError(f"{path} is not valid YAML: {yaml_fault(error)}", fix="fix the line named above") from None
     if not isinstance(loaded, dict):
         raise UserError(f"{path} holds {type(loaded).__name__}, not a mapping", "a recipe is a mapping of settings")
     remember(loaded)
@@ -144,7 +144,7 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
             node[leaf] = text if PLAIN_WITH_HASH.match(text) else parse_yaml(text)
         except yaml.YAMLError as error:
             problem = f"what follows '{key}=' is not a YAML value: {yaml_fault(error)}"
-            raise UserError(problem, remedy="quote it") from None
+            raise UserError(problem, fix="quote it") from None
     return tree
 
 
@@ -167,21 +167,21 @@ def under(overrides: Iterable[str], section: str, known: Container[str]) -> list
     ]
 
 
-REMEDY = "fix the recipe, or override with key=value"
+FIX = "fix the recipe, or override with key=value"
 
 
 def parse_settings(
     model: type[S],
     tree: dict[str, Any],
     source: str,
-    remedy: str = REMEDY,
+    fix: str = FIX,
     options: Mapping[str, str] | None = None,
 ) -> S:
     """Return `tree` as an instance of `model`.
 
     Args:
         source: where the values came from, for the message.
-        remedy: what to do about wrong values.
+        fix: what to do about wrong values.
         options: where the values are a command's options: names of those that are not called as the setting is.
 
     Raises:
@@ -194,7 +194,7 @@ def parse_settings(
         raise UserError(
             f"{source}: {len(lines)} setting{'s' if len(lines) > 1 else ''} wrong\n"
             + "\n".join(f"  - {line}" for line in lines),
-            remedy=remedy,
+            fix=fix,
         ) from None
 
 

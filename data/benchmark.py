@@ -45,7 +45,7 @@ _NO_TEXT = re.compile(
 """Names of fields beside a question: of running text, of choices, and those without text of the benchmark's."""
 _SHORTEST = 8
 """Letters and digits of a choice that counts, as of a passage's sentences: shorter ones (네, 서울) are everywhere."""
-REMEDY = "move the file out of the benchmark folder, or convert it to JSON Lines"
+FIX = "move the file out of the benchmark folder, or convert it to JSON Lines"
 
 
 class BenchmarkSentence(NamedTuple):
@@ -138,7 +138,7 @@ def _read_file(name: str, contexts: set[str]) -> list[BenchmarkSentence]:
                 raise _NotRecognisedError(f"{place}: {error}") from None
         return sentences
     except (_NotRecognisedError, UnreadableError) as error:
-        raise UserError(f"{name} is not recognised as benchmark data: {error}", LAYOUTS, REMEDY) from None
+        raise UserError(f"{name} is not recognised as benchmark data: {error}", LAYOUTS, FIX) from None
 
 
 def _json_records(text: str) -> Iterator[tuple[str, Any]]:

@@ -39,11 +39,11 @@ def read_base(folder: Path, settings: EmbedSettings, within: str = "") -> tuple[
     """
     facts, name = read_model_folder(folder), shown_name(folder)
     if is_finetuned(folder):
-        raise UserError(f"{name} has the head of a fine-tuned model", remedy="name the pretrained model (embed.base)")
+        raise UserError(f"{name} has the head of a fine-tuned model", fix="name the pretrained model (embed.base)")
     if settings.max_seq_len > (most := facts.max_positions):
         raise UserError(
             f"embed.{within}max_seq_len={settings.max_seq_len} is more than the {most} positions of {name}",
-            remedy=f"set embed.{within}max_seq_len={most} at most",
+            fix=f"set embed.{within}max_seq_len={most} at most",
         )
     if wide := [width for width in settings.matryoshka if width >= facts.hidden_size]:
         raise UserError(

@@ -99,7 +99,7 @@ def graph_of(folder: Path, backend: str) -> Path:
     """
     path, again = folder / GRAPHS[backend], f"hunmin export {folder} --onnx --int8"
     if not path.is_file():
-        raise UserError(f"{path} is missing", remedy=again)
+        raise UserError(f"{path} is missing", fix=again)
     measured = read_graphs(folder).get(backend)
     if measured and measured["sha256"] != sha256_file(path):
         rule = f"a graph is used as {folder / MEASURED} describes it"
@@ -117,7 +117,7 @@ def use_graph(model: Any, graph: Path) -> Any:
         session = onnxruntime.InferenceSession(str(graph), providers=["CPUExecutionProvider"])
     except Exception as error:  # of a class for each fault
         reason = str(error).splitlines()[0]
-        raise UserError(f"{graph} is no graph that onnxruntime loads: {reason}", remedy="export it again") from None
+        raise UserError(f"{graph} is no graph that onnxruntime loads: {reason}", fix="export it again") from None
     names = [one.name for one in session.get_inputs()]
 
     def forward(**inputs: Any) -> BaseModelOutput:

@@ -37,10 +37,10 @@ def with_negatives(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
     with_queries = query_sets(sets)
     usable = [dataset for dataset in with_queries if len(dataset.texts[0]) >= 3]
     if without := ", ".join(dataset.name for dataset in with_queries if dataset not in usable):
-        rule, remedy = "a reranker compares a positive with negatives", "mine them: hunmin embed mine"
+        rule, fix = "a reranker compares a positive with negatives", "mine them: hunmin embed mine"
         if not usable:
-            raise UserError(f"{without} has no negatives", rule, f"{remedy}, and name the mined file in embed.data")
-        say(f"left out: {without} has no negatives; {remedy}", style="yellow")
+            raise UserError(f"{without} has no negatives", rule, f"{fix}, and name the mined file in embed.data")
+        say(f"left out: {without} has no negatives; {fix}", style="yellow")
     return usable
 
 

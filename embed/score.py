@@ -80,7 +80,7 @@ def score_models(
     if not hub:
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
     elif os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "on", "yes", "true"):
-        raise UserError("--hub fetches data, and HF_HUB_OFFLINE is set", remedy="unset it, or leave --hub out")
+        raise UserError("--hub fetches data, and HF_HUB_OFFLINE is set", fix="unset it, or leave --hub out")
     quiet_libraries()
     from embed.tasks import differences, hub_task, local_task
 
@@ -88,7 +88,7 @@ def score_models(
     if base:
         open_model(base)
     if truncate and truncate > width:
-        raise UserError(f"--truncate {truncate} is more than the {width} entries of a vector", remedy="lower it")
+        raise UserError(f"--truncate {truncate} is more than the {width} entries of a vector", fix="lower it")
     files, absent = _chosen(tasks, folders, hub, large)
     facts = json.loads(path.read_bytes()) if (path := model / FACTS).is_file() else {}
     learned = {name for one in facts.get("trained_on", []) for name in (one["set"], *one.get("origins", ()))}

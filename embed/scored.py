@@ -154,7 +154,7 @@ def scored_files(name: str, folders: Folders) -> dict[str, Path]:
         places = (Path(folder, name, file + ending) for folder in folders for ending in ("", *COMPRESSED))
         if (path := next((path for path in places if path.is_file()), None)) is None:
             where = ", ".join(map(str, folders)) or "no folder"
-            raise UserError(f"no {name}/{file} in {where}", remedy="put the file there, or score with --hub")
+            raise UserError(f"no {name}/{file} in {where}", fix="put the file there, or score with --hub")
         files[file] = path
     return files
 

@@ -217,5 +217,5 @@ def require_mteb() -> None:
         problem = (
             f"mteb, which scores embeddings, needs Python 3.11; this is {'.'.join(map(str, sys.version_info[:2]))}"
         )
-        raise UserError(problem, remedy="use a newer one")
+        raise UserError(problem, fix="use a newer one")
     require("mteb", "scoring embeddings", "embed")

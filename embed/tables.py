@@ -8,7 +8,7 @@ from typing import Any
 from common.results import AMOUNT, CORRELATION, PERCENT, Bounds, check_numbers, read_result
 from embed.settings import MEASURED, TABLE
 
-REMEDY = "move it away: hunmin embed score makes it again, scored tasks are kept"
+FIX = "move it away: hunmin embed score makes it again, scored tasks are kept"
 GRAPHS: dict[str, Bounds] = {"bytes": AMOUNT, "sentences_per_second": AMOUNT, "cosine": (-1, 1)}
 
 
@@ -21,18 +21,18 @@ def read_table(scores: Path) -> dict[str, Any]:
             check_numbers(row["scores"], named.__getitem__)
         "".join([table["heading"], *(row["model"] for row in table["rows"])])
 
-    return dict(read_result(scores / TABLE, check, REMEDY, sealed=True))
+    return dict(read_result(scores / TABLE, check, FIX, sealed=True))
 
 
 def read_graphs(model: Path) -> dict[str, Any]:
     """Return graph → bytes, hash, sentences a second, smallest cosine; {} for none, DamagedError for an edited file."""
-    path, remedy = model / MEASURED, "hunmin export MODEL --onnx measures again"
+    path, fix = model / MEASURED, "hunmin export MODEL --onnx measures again"
 
     def check(graphs: dict[str, Any]) -> None:
         check_numbers([{key: figures[key] for key in GRAPHS} for figures in graphs.values()], GRAPHS.get)
         "".join(figures["sha256"] for figures in graphs.values())
 
-    return dict(read_result(path, check, remedy, sealed=True)) if path.is_file() else {}
+    return dict(read_result(path, check, fix, sealed=True)) if path.is_file() else {}
 
 
 def main_bounds(metric: str) -> Bounds:

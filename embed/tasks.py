@@ -63,7 +63,7 @@ def hub_task(name: str) -> Any:
         task.load_data()
     except Exception as error:  # of many kinds
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError(f"{name} cannot be fetched: {reason}", remedy=f"put its files in DATA/{name}/") from None
+        raise UserError(f"{name} cannot be fetched: {reason}", fix=f"put its files in DATA/{name}/") from None
     if isinstance(task, AbsTaskRetrieval):
         task.convert_v1_dataset_format_to_v2(num_proc=None)
     return task

@@ -108,7 +108,7 @@ def with_settings(error: UserError, recipe: Settings) -> list[UserError]:
     tree, errors = dump_settings(recipe, "secret"), []
     for part in error.parts or (error,):
         names = ", ".join(_places(tree, part.path)) if part.path else ""
-        errors.append(UserError(part.problem + f" ({names})" * bool(names), part.rule, part.remedy))
+        errors.append(UserError(part.problem + f" ({names})" * bool(names), part.rule, part.fix))
     return errors
 
 
@@ -251,7 +251,7 @@ def refuse_tasks_without_files(recipe: Recipe) -> None:
             refused[name] = error
     if len(refused) > 1:
         first = next(iter(refused.values()))
-        raise UserError(f"{first.problem}, nor what {', '.join(list(refused)[1:])} need", first.rule, first.remedy)
+        raise UserError(f"{first.problem}, nor what {', '.join(list(refused)[1:])} need", first.rule, first.fix)
     raise_together([*refused.values()], "")
 
 

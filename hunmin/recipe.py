@@ -14,7 +14,7 @@ from common.errors import UserError, nearest
 from common.files import atomic_write
 from common.secrets import masked
 from common.settings import (
-    REMEDY,
+    FIX,
     Settings,
     apply_overrides,
     dump_settings,
@@ -92,14 +92,14 @@ class Recipe(RunSettings):
     @model_validator(mode="after")
     def _ends_as_an_encoder(self) -> Recipe:
         last = self.pretrain.objective
-        for there, what, remedy in (
+        for there, what, fix in (
             (self.klue, "fine-tune", "klue=null"),
             (self.hub.repository, "push to the hub", "hub.repository=null"),
         ):
             if there and not OBJECTIVES[last].scored:
                 raise ValueError(
                     f"pretrain.objective={last} leaves no encoder to {what}: its tokens have not seen what follows "
-                    f"them; set {remedy}, or pretrain.objective=mlm with pretrain.first_phase"
+                    f"them; set {fix}, or pretrain.objective=mlm with pretrain.first_phase"
                 )
         return self
 
@@ -159,8 +159,8 @@ def load_recipe(
         if isinstance(decontaminate, dict) and decontaminate.get("enabled", True):
             decontaminate.setdefault("benchmark", tests[0] if len(tests) == 1 else tests)
     no_data = isinstance(klue, dict) and not klue.get("data")
-    remedy = REMEDY + ("; klue=null runs without scores" if no_data else "")
-    recipe = parse_settings(Recipe, tree, str(path), remedy)
+    fix = FIX + ("; klue=null runs without scores" if no_data else "")
+    recipe = parse_settings(Recipe, tree, str(path), fix)
     if _has_key(written) and Path(path).resolve().is_relative_to(Path(recipe.out).resolve()):
         raise UserError(
             f"{path} holds corpus.pii.key and lies in the run folder {recipe.out}",
@@ -218,12 +218,12 @@ def refuse_instructions(tree: dict[str, Any], path: Path) -> None:
     if is_of_embeddings(tree):
         raise UserError(
             f"{path} is a recipe of sentence embeddings, which only `hunmin run`, `embed` and `verify` read",
-            remedy="to publish or score its model, name the folder embed/model of its run",
+            fix="to publish or score its model, name the folder embed/model of its run",
         )
     if is_of_instructions(tree):
         raise UserError(
             f"{path} is a recipe of instruction tuning, which only `hunmin run`, `instruct` and `verify` read",
-            remedy="to ask or score its model, name the folder tune/model of its run",
+            fix="to ask or score its model, name the folder tune/model of its run",
         )
 
 

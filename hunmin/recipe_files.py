@@ -43,5 +43,5 @@ def load_embed_recipe(path: str, overrides: Sequence[str] = (), fetch: bool = Tr
     loaded = load_any_recipe(path, keys, fetch=fetch)
     refuse_moved(loaded, path, overrides)
     if not isinstance(loaded, (Recipe, EmbedRecipe)) or loaded.embed is None:
-        raise UserError(f"{path} has no section 'embed'", remedy="see configs/embed-small.yaml")
+        raise UserError(f"{path} has no section 'embed'", fix="see configs/embed-small.yaml")
     return loaded

@@ -86,10 +86,10 @@ def judge_all(
     return verdicts
 
 
-def _refuse_undone(verdicts: Sequence[Verdict], rule: str, remedy: str) -> None:
+def _refuse_undone(verdicts: Sequence[Verdict], rule: str, fix: str) -> None:
     for verdict in verdicts:
         if not verdict.done:
-            raise UserError(f"stage '{verdict.stage.name}' is not done ({verdict.why})", rule, remedy)
+            raise UserError(f"stage '{verdict.stage.name}' is not done ({verdict.why})", rule, fix)
 
 
 def _asks(stage: Stage, first: str | None, restart: str | None) -> str:

@@ -148,11 +148,11 @@ def accept_changes(folder: Path) -> list[str]:
     Raises:
         UserError: it is no such folder, no manifest describes it, or a check refuses it.
     """
-    remedy, whole = "name its folder: RUN/export, RUN/embed/model, RUN/tokenizer …", folder.resolve()
+    fix, whole = "name its folder: RUN/export, RUN/embed/model, RUN/tokenizer …", folder.resolve()
     described = home_of(folder, changed=True)
     is_model = (folder / "config.json").is_file()
     if not described or not (is_model or (folder / "tokenizer.json").is_file()):
-        raise UserError(f"no manifest describes {folder}", "changes are accepted of a model or tokenizer", remedy)
+        raise UserError(f"no manifest describes {folder}", "changes are accepted of a model or tokenizer", fix)
     if is_model:
         from pretrain.decoders.load import open_decoder
         from pretrain.model_folder import open_model

@@ -20,7 +20,7 @@ from klue.examples import find_file, read_examples
 from klue.grid import latex_grid, markdown_grid, terminal_grid
 from klue.plot import draw_confusion, draw_scores
 from klue.report import as_tree, latex, markdown, results_table
-from klue.result_rows import REMEDY, RESULTS, read_rows
+from klue.result_rows import FIX, RESULTS, read_rows
 from klue.tables import published_for
 from klue.tasks import get_task, suite_folder
 
@@ -74,7 +74,7 @@ def print_report(options: ReportOptions) -> None:
         say(f"plot: {options.plot.path}")
     if options.interval or options.details:
         for _, folder in options.folders:
-            refuse_damaged(folder, REMEDY, ["jobs/*/model/*"])  # labels and predictions are read, too
+            refuse_damaged(folder, FIX, ["jobs/*/model/*"])  # labels and predictions are read, too
     more, grids, notes = _more(options, rows)
     for name, file in matrices.items():
         if confused := confusions(rows, name):  # of a task whose predictions are labels

@@ -16,7 +16,7 @@ from klue.tasks import TASKS
 
 RESULTS = "results.jsonl"
 """File of a folder of fine-tuning: a row a job."""
-REMEDY = "score again: hunmin klue finetune, or hunmin run with --from klue"
+FIX = "score again: hunmin klue finetune, or hunmin run with --from klue"
 COUNTED = ("train", "dev", "test", "train_cut", "train_in_dev")
 """Examples that rows count."""
 BOUNDS: dict[str, Bounds] = {
@@ -43,7 +43,7 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
     rule, path = "scores are read from a finished klue folder", folder / RESULTS
     if not is_there(path):
         raise UserError(f"{folder} holds no {RESULTS}", rule, "hunmin klue finetune")
-    if rows := read_result(path, check_row, REMEDY):
+    if rows := read_result(path, check_row, FIX):
         return [with_message(row) for row in rows]
     raise UserError(f"{path} holds no results", rule)
 

@@ -54,8 +54,8 @@ def watched_rows(out: Path) -> list[dict[str, Any]]:
         check_numbers(row, bounds_of)
         _ = row["init"], row["step"], row["tokens"], row["best"][TASKS[row["task"]].selection]["mean"]
 
-    path, remedy = out / LINES, "remove it: hunmin klue watch RUN writes it again"
-    return read_result(path, check, remedy, sealed=True) if path.is_file() else []
+    path, fix = out / LINES, "remove it: hunmin klue watch RUN writes it again"
+    return read_result(path, check, fix, sealed=True) if path.is_file() else []
 
 
 def collect(out: Path, key: str) -> list[dict[str, Any]]:

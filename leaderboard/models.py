@@ -30,7 +30,7 @@ class CountingLM(HFLM):
     def _loglikelihood_tokens(self, requests: Any, *args: Any, **options: Any) -> list[tuple[float, bool]]:
         if longest := [answer for (_, answer), _, ids in requests if len(ids) > self.max_length]:
             problem = f"answer {longest[0][:40]!r} … exceeds {self.max_length:,} positions"
-            raise UserError(problem, remedy="use another model")
+            raise UserError(problem, fix="use another model")
         self.cut |= {prompt for (prompt, _), *ids in requests if sum(map(len, ids)) > self.max_length + 1}
         return super()._loglikelihood_tokens(requests, *args, **options)
 
@@ -41,7 +41,7 @@ class CountingLM(HFLM):
                 problem = (
                     f"answers of {generation['max_gen_toks']:,} tokens leave no room in {self.max_length:,} positions"
                 )
-                raise UserError(problem, remedy="lower leaderboard.max_gen_toks")
+                raise UserError(problem, fix="lower leaderboard.max_gen_toks")
             self.cut |= {prompt} if len(self.tok_encode(prompt)) > room else set()
         return super().generate_until(requests, disable_tqdm)
 

@@ -12,7 +12,7 @@ from common.once import once_file
 from common.results import FACTS, encoded, plain, read_result, unfit
 from common.settings import settings_hash
 
-REMEDY = "move it away: scoring with the same settings then makes it again"
+FIX = "move it away: scoring with the same settings then makes it again"
 BOARD = "board.json"
 """File in a folder of scores: the model's name, and which result counts for each task; those of other settings stand
 beside it."""
@@ -39,10 +39,10 @@ def result_once(
         tree = compute()
         stream.write(encoded(tree | {FACTS: tree.get(FACTS, {}) | facts}))
 
-    tree = read_result(once_file(path, write), check, REMEDY, sealed=True)
+    tree = read_result(once_file(path, write), check, FIX, sealed=True)
     stored = tree.get(FACTS, {})
     if settings_hash({key: stored.get(key) for key in facts}) != settings_hash(plain(facts)):
-        raise unfit(path, "it is of other facts than its name says", REMEDY)
+        raise unfit(path, "it is of other facts than its name says", FIX)
     return tree
 
 
@@ -71,7 +71,7 @@ def read_board(out: Path) -> dict[str, Any]:
     DamagedError where they were edited."""
     return dict(
         read_result(
-            out / BOARD, lambda board: [board["model_name"], board["model"], {**board["results"]}], REMEDY, sealed=True
+            out / BOARD, lambda board: [board["model_name"], board["model"], {**board["results"]}], FIX, sealed=True
         )
     )
 
@@ -93,7 +93,6 @@ def counted_results(out: Path, check: Callable[[Any], object]) -> list[dict[str,
     for task, file in board["results"].items():
         if (path := out / "results" / file).exists():
             results.append(
-                read_result(path, partial(check_own, task=task), REMEDY, sealed=True)
-                | {"model_name": board["model_name"]}
+                read_result(path, partial(check_own, task=task), FIX, sealed=True) | {"model_name": board["model_name"]}
             )
     return results

@@ -284,11 +284,11 @@ class PretrainSettings(Settings):
                 )
         if smallest % processes:
             whole = processes * self.micro_batch
-            remedy = "fewer processes" if self.batch_warmup else f"{name}={-(-smallest // whole) * whole}"
-            return f"{name} ({smallest}) must be divisible by the processes ({processes}); e.g. {remedy}"
+            fix = "fewer processes" if self.batch_warmup else f"{name}={-(-smallest // whole) * whole}"
+            return f"{name} ({smallest}) must be divisible by the processes ({processes}); e.g. {fix}"
         if smallest % self.micro_batch:
-            remedy = f"pretrain.micro_batch={_largest_divisor(smallest, processes, self.micro_batch)}"
-            return f"{name} ({smallest}) must be divisible by micro_batch ({self.micro_batch}); e.g. {remedy}"
+            fix = f"pretrain.micro_batch={_largest_divisor(smallest, processes, self.micro_batch)}"
+            return f"{name} ({smallest}) must be divisible by micro_batch ({self.micro_batch}); e.g. {fix}"
         return ""
 
     def shared_by(self, processes: int) -> PretrainSettings:

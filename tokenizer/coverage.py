@@ -93,7 +93,7 @@ def fitting_count(texts: Iterable[str]) -> int:
     return 1
 
 
-def check_share(share: float, name: str, of: str, remedy: str) -> None:
+def check_share(share: float, name: str, of: str, fix: str) -> None:
     """Raise UserError where more than `REFUSED` of a text cannot be read; warn where more than `TOLD` cannot."""
     if share > REFUSED:
         raise UserError(
@@ -103,4 +103,4 @@ def check_share(share: float, name: str, of: str, remedy: str) -> None:
             "(without one BERT's tokenizer takes Hangul apart)",
         )
     if share > TOLD:
-        say(f"warning: {name} cannot read {share:.1%} of the characters of {of}; fix: {remedy}", style="yellow")
+        say(f"warning: {name} cannot read {share:.1%} of the characters of {of}; fix: {fix}", style="yellow")

@@ -118,18 +118,16 @@ def _hash_shingles(letters: np.ndarray, sizes: np.ndarray, total: int) -> np.nda
 
 
 def _sketch() -> Any:
-    remedy = "pip install 'rensa>=0.5,<0.6', or set corpus.deduplicate.near=false"
+    fix = "pip install 'rensa>=0.5,<0.6', or set corpus.deduplicate.near=false"
     try:
         from rensa import RMinHash
     except ImportError:
-        raise UserError(
-            "rensa is not installed", "corpus.deduplicate.near computes signatures with it", remedy
-        ) from None
+        raise UserError("rensa is not installed", "corpus.deduplicate.near computes signatures with it", fix) from None
     version = getattr(RMinHash, "ALGORITHM_VERSION", 1)
     if version != ALGORITHM:
         raise UserError(
             f"this rensa computes R-MinHash signatures of version {version}",
             f"the same input gives the same corpus, so signatures are of version {ALGORITHM}",
-            remedy,
+            fix,
         )
     return RMinHash

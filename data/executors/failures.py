@@ -46,8 +46,8 @@ class Failure:
 class WorkFailed(HunminError):
     """Some work units failed; the message names them."""
 
-    def __init__(self, problem: str, rule: str = "", remedy: str = "", exit_code: int = HunminError.exit_code) -> None:
-        super().__init__(problem, rule, remedy)
+    def __init__(self, problem: str, rule: str = "", fix: str = "", exit_code: int = HunminError.exit_code) -> None:
+        super().__init__(problem, rule, fix)
         self.exit_code = exit_code
 
 

@@ -120,7 +120,7 @@ def build_instructions(
     with atomic_write(out / TABLE, "wb") as stream:
         stream.write(orjson.dumps(counts, option=orjson.OPT_INDENT_2) + b"\n")
     if not counts["rows"]:
-        raise UserError("no row is left to train on", remedy=f"see the table in {out / TABLE}, and {out / REJECTS}")
+        raise UserError("no row is left to train on", fix=f"see the table in {out / TABLE}, and {out / REJECTS}")
     return counts
 
 

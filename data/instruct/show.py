@@ -10,7 +10,7 @@ from common.results import AMOUNT, check_numbers, check_unchanged, read_result
 from data.instruct.build import COUNTED, HELD_OUT, TABLE, TRAIN
 from data.instruct.rows import read_rows
 
-REMEDY = "build it again: hunmin instruct build RECIPE"
+FIX = "build it again: hunmin instruct build RECIPE"
 
 
 def describe(folder: Path, task: str | None = None, n: int = 3) -> dict[str, Any]:
@@ -22,9 +22,9 @@ def describe(folder: Path, task: str | None = None, n: int = 3) -> dict[str, Any
     """
     if not (folder / TABLE).is_file():
         raise UserError(f"{folder} holds no {TABLE}", "a build leaves one", "build it: hunmin instruct build RECIPE")
-    counts: dict[str, Any] = read_result(folder / TABLE, _check, REMEDY)
+    counts: dict[str, Any] = read_result(folder / TABLE, _check, FIX)
     for name in (TRAIN, HELD_OUT):
-        check_unchanged(folder / name, REMEDY)
+        check_unchanged(folder / name, FIX)
     rows = {"examples": read_rows(folder / TRAIN), "held_out_examples": read_rows(folder / HELD_OUT)}
     tasks = sorted({row.task for one in rows.values() for row in one})
     if task is not None and task not in tasks:

@@ -129,7 +129,7 @@ def names_in(template: str) -> set[str]:
 def use_of(name: str | Path) -> Use:
     """Return the spec of one of `USES`, or of a YAML file; raises UserError where its parts do not fit together."""
     path = name if isinstance(name, Path) else FOLDER / f"{name}.yaml"
-    return parse_settings(Use, load_yaml(path), str(path), remedy="fix the spec")
+    return parse_settings(Use, load_yaml(path), str(path), fix="fix the spec")
 
 
 def is_open(licence: str) -> bool:

@@ -94,7 +94,7 @@ def resolve_key(settings: PiiSettings, of_recipe: bool = True) -> bytes:
     key, origin = os.environ.get(settings.key_env, ""), f"the environment variable {settings.key_env}"
     if not key and settings.key is not None:
         key, origin = settings.key, "corpus.pii.key of the recipe"
-    remedy = (
+    fix = (
         f"make one, unless you have one, and keep it secret: {MAKE_KEY}; then "
         f"export {settings.key_env}=$(cat ~/.hunmin-pii-key)"
     )
@@ -103,13 +103,13 @@ def resolve_key(settings: PiiSettings, of_recipe: bool = True) -> bytes:
             f"no key for pseudonymisation: {settings.key_env} is not set"
             + " and the recipe has no corpus.pii.key" * of_recipe,
             "pseudonyms are keyed, so that nobody can recompute them from a guess",
-            remedy + "\n          (or leave personal data in with corpus.pii.enabled=false)" * of_recipe,
+            fix + "\n          (or leave personal data in with corpus.pii.enabled=false)" * of_recipe,
         )
     if len(key) < MIN_KEY_CHARACTERS:
         raise UserError(
             f"{origin} holds {len(key)} characters",
             f"a key has at least {MIN_KEY_CHARACTERS} characters",
-            remedy,
+            fix,
         )
     if origin.startswith("corpus.pii.key"):
         _warn_once(settings.key_env)

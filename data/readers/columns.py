@@ -46,7 +46,7 @@ def unknown_columns(
     named, bounded = _are_names(columns), missing[0] in file.settings.columns
     shown = f"the file's columns are {', '.join(columns[:20])}"
     hidden = f"what stands in their place does not look like column names ({len(columns)} columns)"
-    remedy = (
+    fix = (
         "add a row with column names"
         if not named
         else "bound one of them in the source's columns"
@@ -54,11 +54,11 @@ def unknown_columns(
         else "set the source's text_field to one of them (or a list of them)"
     )
     if named and arrays:
-        remedy += f"; where the records are in its array '{arrays[0]}', set the source's records_field to '{arrays[0]}'"
+        fix += f"; where the records are in its array '{arrays[0]}', set the source's records_field to '{arrays[0]}'"
     error = UnfitInputError(
         file.path,
         f"has no column '{missing[0]}'{nearest(missing[0], columns) if named else ''}",
-        remedy,
+        fix,
         f"{'columns names numbers' if bounded else 'text_field names the column with the documents'}"
         f"; {shown if named else hidden}",
     )

@@ -136,10 +136,10 @@ def refuse_content(path: str, head: bytes) -> None:
     for first, what, unpack in _ARCHIVES:
         if re.match(first, head):
             joined = _how_to_join(path.rsplit("/", 1)[-1])
-            remedy = joined or f"{unpack}, or name the files to read with a glob"
+            fix = joined or f"{unpack}, or name the files to read with a glob"
             if not joined and first.startswith((b"PK", b"7z")):
-                remedy += "; join it first (cat X.zip.part* > X.zip) where it is a part of an archive"
-            raise ContainerError(path, f"is {what}", remedy, "archives and documents of other programs are not read")
+                fix += "; join it first (cat X.zip.part* > X.zip) where it is a part of an archive"
+            raise ContainerError(path, f"is {what}", fix, "archives and documents of other programs are not read")
     for first, what in _MEDIA:
         if re.match(first, head):
             raise DamagedInputError(path, what, "name the files to read with a glob", "inputs hold text")

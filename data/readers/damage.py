@@ -21,16 +21,16 @@ class DamagedInputError(UserError):
     `reason` says what is broken, without the path.
     """
 
-    def __init__(self, path: str, reason: str, remedy: str = "", rule: str = "") -> None:
+    def __init__(self, path: str, reason: str, fix: str = "", rule: str = "") -> None:
         super().__init__(
             f"{path} {reason}",
             rule or "an input is whole and readable",
-            remedy or "fetch or write the file again, or take it out of the inputs",
+            fix or "fetch or write the file again, or take it out of the inputs",
         )
         self.reason = reason
 
     def __reduce__(self) -> Any:
-        return type(self), (self.problem.removesuffix(f" {self.reason}"), self.reason, self.remedy, self.rule)
+        return type(self), (self.problem.removesuffix(f" {self.reason}"), self.reason, self.fix, self.rule)
 
 
 class UnfitInputError(DamagedInputError):

@@ -93,15 +93,15 @@ def _refuse_no_dump(file: InputFile, magic: Format | None, head: bytes) -> None:
     is_dump = _DUMPS[setting].search(head) if setting in _DUMPS and head.strip() else True
     if magic is None and is_dump:
         return
-    remedy = "leave the format out"
+    fix = "leave the format out"
     if setting in _DUMPS:
-        remedy += (
+        fix += (
             f", and set the source's markup to {setting}: it reads the markup of text fields, whatever file holds them"
         )
     raise UnfitInputError(
         file.path,
         f"is {'in the format ' + magic if magic else 'no dump of a wiki'}, and the source's format is {setting}",
-        remedy,
+        fix,
         "format namuwiki reads the JSON dump of Namuwiki alone, mediawiki XML dumps" if setting in _DUMPS else "",
     )
 

@@ -54,13 +54,13 @@ def _refuse_kinds(alike: Sequence[InputFile]) -> None:
     for file in _by_kind(alike):
         fault = _unread(file)
         if isinstance(fault, ContainerError):
-            raise UserError(fault.problem, fault.rule, fault.remedy)
+            raise UserError(fault.problem, fault.rule, fault.fix)
         if isinstance(fault, StandInError):
             stand_in = stand_in or fault
         elif not _ABOUT.fullmatch(file.path.rsplit("/", 1)[-1]):
             whole = True
     if stand_in and not whole:
-        raise UserError(stand_in.problem, stand_in.rule, stand_in.remedy)
+        raise UserError(stand_in.problem, stand_in.rule, stand_in.fix)
 
 
 def _unread(file: InputFile) -> DamagedInputError | None:
@@ -83,7 +83,7 @@ def _refuse_unfit(alike: Sequence[InputFile]) -> None:
         misfit = misfit or fault
     if misfit and len(alike) > 1:
         problem = f"no file of {alike[0].settings.path} can be read as it is said: {misfit.problem}"
-        raise UserError(problem, misfit.rule, misfit.remedy)
+        raise UserError(problem, misfit.rule, misfit.fix)
     if misfit:
         raise misfit
 
@@ -117,7 +117,7 @@ def _misfit(file: InputFile, propose: bool = False) -> UnfitInputError | None:
         list(islice(read_blocks(file, SAMPLED_BYTES), 1))
     except UnfitInputError as error:
         if propose and (settings := proposed(file)):
-            error.remedy = f"write this entry into corpus.inputs instead: {yaml_entry(settings)}"
+            error.fix = f"write this entry into corpus.inputs instead: {yaml_entry(settings)}"
         return error
     except MissingParserError:
         raise

@@ -41,8 +41,8 @@ def doctor(
         table = Table("", "", "found", show_lines=False)
         for check in checks:
             text = Text(check.found)
-            if check.remedy:
-                text.append(f"\n→ {check.remedy}", style="bold" if check.bad else "dim")
+            if check.fix:
+                text.append(f"\n→ {check.fix}", style="bold" if check.bad else "dim")
             table.add_row(check.name, Text(check.state, style=COLOURS[check.state]), text)
         out = console(stderr=False)
         out.print(table)

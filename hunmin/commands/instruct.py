@@ -111,7 +111,7 @@ def answer(
     rows: list[dict[str, Any]] = [{"instruction": prompt}] if source is None else read_rows(Path(source))
     for number, row in enumerate(rows, 1):
         if not isinstance(row.get("instruction"), str) or not isinstance(row.get("input") or "", str):
-            raise UserError(f'{source}, row {number}: "instruction" is not text', remedy="fix the row")
+            raise UserError(f'{source}, row {number}: "instruction" is not text', fix="fix the row")
     messages = [user_message(row["instruction"], row.get("input") or "") for row in rows]
     texts = answers(decoder_folder(model), messages, max_new_tokens, batch_size, device)
     if file is None:

@@ -125,7 +125,7 @@ def export(
                 f"hf upload {push_to_hub} {out}",
             )
     elif dry_run or public or language:
-        raise UserError("--dry-run, --public and --language need an upload", remedy="add --push-to-hub OWNER/NAME")
+        raise UserError("--dry-run, --public and --language need an upload", fix="add --push-to-hub OWNER/NAME")
     if onnx:
         from pretrain.export.onnx import refuse_onnx
 

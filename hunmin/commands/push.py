@@ -53,13 +53,13 @@ def push(
 
     folder = Path(what)
     if not folder.is_dir():
-        raise UserError(f"{what} is not a folder", remedy="name a run, checkpoint, tokenizer or model folder")
+        raise UserError(f"{what} is not a folder", fix="name a run, checkpoint, tokenizer or model folder")
     if license is not None:
         check_license(license)
     of_run = checkpoint_in(folder)
     name = repository or (load_recipe(of_run[1] / "recipe.yaml").hub.repository if of_run else None)
     if name is None:
-        raise UserError(f"{what} has no repository", remedy=f"name one: hunmin push {what} OWNER/NAME")
+        raise UserError(f"{what} has no repository", fix=f"name one: hunmin push {what} OWNER/NAME")
     embeds = not of_run and (folder / "modules.json").is_file()
     if scores and not embeds:
         raise UserError(f"--scores {scores}", "it names the scores of an embedder", "leave it out")

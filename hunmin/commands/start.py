@@ -54,7 +54,7 @@ def init(
     text = [*(text or []), *(more or [])]
     if not text:
         if not sys.stdin.isatty():
-            raise UserError("no text is named", remedy="hunmin init --text 'texts/*.jsonl'")
+            raise UserError("no text is named", fix="hunmin init --text 'texts/*.jsonl'")
         text = [typer.prompt("Your text (files, folder, glob or URL)", err=True)]
     for entry in new_recipe(file, text, name or file.path.stem, size, klue, _ask_columns):
         say(entry, style="yellow" if entry.startswith("warning: ") else "")
@@ -101,9 +101,7 @@ def recipes(
     """List the built-in recipes, or copy one to change it."""
     known = builtin_recipes()
     if out and copy is None:
-        raise UserError(
-            f"--out {out} without --copy", remedy=f"name the recipe: hunmin recipes --copy NAME --out {out}"
-        )
+        raise UserError(f"--out {out} without --copy", fix=f"name the recipe: hunmin recipes --copy NAME --out {out}")
     if copy is None:
         rows = {name: summary(path) for name, path in known.items()}
         if as_json:

@@ -44,7 +44,7 @@ class Check:
     state: Literal["ok", "note", "missing", "broken"]
     """ok; note: it works without, at a price that is named; missing, broken: it is needed."""
     found: str
-    remedy: str = ""
+    fix: str = ""
     """The command that fixes it, or what to set; "" where nothing is to be fixed."""
 
     @property
@@ -150,20 +150,20 @@ def device_check(torch: Answer) -> Check:
         return Check("devices", "ok", "TPU; bf16")
     if faults := [f"{gpu['name']}: {gpu['fault']}" for gpu in seen["gpus"] if gpu["fault"]]:
         text = "; ".join(dict.fromkeys(faults))
-        remedy = "look at nvidia-smi"
+        fix = "look at nvidia-smi"
         if "no kernel image" in text:
             text += f": this torch, for CUDA {seen['cuda']}, has no kernels for it"
-            remedy = f"{pip_install('torch')} --force-reinstall --index-url {OLDER_GPUS}"
-        return Check("devices", "broken", text, remedy)
+            fix = f"{pip_install('torch')} --force-reinstall --index-url {OLDER_GPUS}"
+        return Check("devices", "broken", text, fix)
     if seen["gpus"]:
         names = [_described(gpu, bool(seen["hip"])) for gpu in seen["gpus"]]
         return Check("devices", "ok", "; ".join(f"{names.count(name)} × {name}" for name in dict.fromkeys(names)))
     if seen["driver"]:
         why = "; ".join(seen["warned"]) or "no GPU is seen" if seen["cuda"] else "this torch is built for the CPU"
-        remedy = f"{pip_install('torch')} --force-reinstall --index-url https://pypi.org/simple"
+        fix = f"{pip_install('torch')} --force-reinstall --index-url https://pypi.org/simple"
         if seen["cuda"]:
-            remedy = "look at nvidia-smi and CUDA_VISIBLE_DEVICES"
-        return Check("devices", "note", f"the CPU alone, though an NVIDIA driver is here: {why}", remedy)
+            fix = "look at nvidia-smi and CUDA_VISIBLE_DEVICES"
+        return Check("devices", "note", f"the CPU alone, though an NVIDIA driver is here: {why}", fix)
     return Check("devices", "ok", "the CPU alone; fp32")
 
 
@@ -206,8 +206,8 @@ def memory_checks() -> list[Check]:
     ]  # fmt: skip
 
 
-def _enough(name: str, amount: float, bound: float, shown: str, remedy: str) -> Check:
-    return Check(name, "ok", shown) if amount >= bound else Check(name, "note", shown, remedy)
+def _enough(name: str, amount: float, bound: float, shown: str, fix: str) -> Check:
+    return Check(name, "ok", shown) if amount >= bound else Check(name, "note", shown, fix)
 
 
 def free_memory() -> float:
@@ -234,8 +234,8 @@ def disk_check(run: Path) -> Check:
         with tempfile.TemporaryFile(dir=here) as probe:
             probe.write(b"1")
     except OSError as error:
-        remedy = "name another folder: out=DIR in the recipe, --run DIR here"
-        return Check("disk", "broken", f"{here} cannot be written to: {error.strerror}", remedy)
+        fix = "name another folder: out=DIR in the recipe, --run DIR here"
+        return Check("disk", "broken", f"{here} cannot be written to: {error.strerror}", fix)
     free = shutil.disk_usage(here).free
     return _enough(
         "disk", free, LOW_DISK, f"{human_size(free)} free in {here}", "hunmin plan RECIPE says what a run takes"
@@ -258,8 +258,8 @@ def hub_checks(hub: Answer) -> list[Check]:
     variables = ", ".join(f"{name} is {'set' if is_set else 'not set'}" for name, is_set in there.items())
     if there["HUNMIN_PII_KEY"]:
         return [network, Check("keys", "ok", variables)]
-    remedy = (
+    fix = (
         "[ -s ~/.hunmin-pii-key ] || (umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key); "
         "export HUNMIN_PII_KEY=$(cat ~/.hunmin-pii-key)"
     )
-    return [network, Check("keys", "note", f"{variables}; pseudonyms in a corpus of yours need HUNMIN_PII_KEY", remedy)]
+    return [network, Check("keys", "note", f"{variables}; pseudonyms in a corpus of yours need HUNMIN_PII_KEY", fix)]

@@ -14,7 +14,7 @@ from common.results import ROUNDING, read_result, unfit
 from embed.card import FACTS, write_card
 from embed.score import as_markdown, model_revision, published
 from embed.settings import GGUF, GRAPHS, TABLE
-from embed.tables import REMEDY, check_main, read_table
+from embed.tables import FIX, check_main, read_table
 from hunmin.hub.card import Language
 from hunmin.hub.publish import CARD, send, there
 from hunmin.hub.push import check_name
@@ -85,14 +85,14 @@ def hub_scores(model: Path, scores: Path) -> Iterator[tuple[str, str, list[EvalR
     row, truncate = table["rows"][0], table["rows"][0]["truncate"]
     for name, facts in table["tasks"].items():
         if row["revision"] != model_revision(model, truncate):
-            raise UserError(f"{scores} holds no scores of {model}", remedy=f"hunmin embed score {model} --out {scores}")
+            raise UserError(f"{scores} holds no scores of {model}", fix=f"hunmin embed score {model} --out {scores}")
         if truncate or facts["differs"] or name not in published()["tasks"]:
             continue
         path = scores / row["results"][name]
-        read_result(path, partial(check_main, facts["metric"]), REMEDY, sealed=True)
+        read_result(path, partial(check_main, facts["metric"]), FIX, sealed=True)
         result = TaskResult.from_disk(path)
         if abs(100 * float(result.get_score()) - row["scores"][name]) > ROUNDING:
-            raise unfit(scores / TABLE, f"its score of {name} is not that of {path}", REMEDY)
+            raise unfit(scores / TABLE, f"its score of {name} is not that of {path}", FIX)
         data = result.task.metadata
         yield f".eval_results/{name}.yaml", result._to_hf_benchmark_result().to_yaml(), [
             EvalResult(

@@ -36,7 +36,7 @@ def license_fault(value: str) -> str:
 def check_license(value: str) -> None:
     """Raise a UserError for a licence that cannot stand in a card."""
     if fault := license_fault(value):
-        raise UserError(fault, remedy="choose one from https://huggingface.co/docs/hub/repositories-licenses")
+        raise UserError(fault, fix="choose one from https://huggingface.co/docs/hub/repositories-licenses")
 
 
 def license_fields(value: str) -> dict[str, str]:

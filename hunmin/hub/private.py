@@ -18,7 +18,7 @@ PUBLIC = ("URL", "MENTION")
 """Types of personal data that a card may hold."""
 READ = (".md", ".yaml", ".jsonl", ".txt")
 """Ends of the names of files that are looked through for personal data: what else is sent holds no sentences."""
-REMEDY = "take it out of the recipe or of the card's note, and push again"
+FIX = "take it out of the recipe or of the card's note, and push again"
 
 
 def refuse_private(files: Mapping[str, str | Path], key_variable: str | None = None) -> None:
@@ -43,7 +43,7 @@ def refuse_private(files: Mapping[str, str | Path], key_variable: str | None = N
             at = match.start()
             line = data[:at].count(b"\n") + 1
             place = f"line {line}," if text else f"byte {at:,},"
-            raise _error(f"{name}, {place}", list(unwanted.values())[match.lastindex - 1], REMEDY)
+            raise _error(f"{name}, {place}", list(unwanted.values())[match.lastindex - 1], FIX)
         if name.endswith(READ):
             _refuse_logins(name, bytes(data).decode("utf-8", "replace"))
             _refuse_personal(name, bytes(data).decode("utf-8", "replace"))
@@ -86,7 +86,7 @@ def _netrc_passwords() -> Iterator[tuple[str, str]]:
 def _refuse_logins(name: str, text: str) -> None:
     for number, line in enumerate(text.split("\n") if name.endswith((".md", ".yaml")) else (), 1):
         if masked_urls(line) != line:
-            raise _error(f"{name}, line {number},", "what looks like a password or a signature", REMEDY)
+            raise _error(f"{name}, line {number},", "what looks like a password or a signature", FIX)
 
 
 def _refuse_personal(name: str, text: str) -> None:
@@ -98,11 +98,11 @@ def _refuse_personal(name: str, text: str) -> None:
         for span in spans:
             if span.type not in PUBLIC:
                 line = number + part.count("\n", 0, span.start) + 1
-                remedy = REMEDY
+                fix = FIX
                 if name.endswith(".txt"):
-                    remedy = "a vocabulary is made of the corpus: have corpus.pii replace it there, and train again"
-                raise _error(f"{name}, line {line},", f"what looks like personal data ({span.type})", remedy)
+                    fix = "a vocabulary is made of the corpus: have corpus.pii replace it there, and train again"
+                raise _error(f"{name}, line {line},", f"what looks like personal data ({span.type})", fix)
 
 
-def _error(where: str, what: str, remedy: str) -> UserError:
-    return UserError(f"{where} holds {what}", "nothing with secrets or personal data leaves for the hub", remedy)
+def _error(where: str, what: str, fix: str) -> UserError:
+    return UserError(f"{where} holds {what}", "nothing with secrets or personal data leaves for the hub", fix)

@@ -43,9 +43,7 @@ def checkpoint_in(folder: Path) -> tuple[Path, Path] | None:
     refuse_instructions(load_yaml(run / "recipe.yaml"), run / "recipe.yaml")
     training = training_folder(run)
     if training is None:
-        raise UserError(
-            f"{run} has no finished checkpoint", remedy=f"hunmin run {run / 'recipe.yaml'} --until pretrain"
-        )
+        raise UserError(f"{run} has no finished checkpoint", fix=f"hunmin run {run / 'recipe.yaml'} --until pretrain")
     if training != work_folder_of(run, "pretrain"):
         return last_checkpoint(training / "checkpoints")[1], run
     checkpoints = complete_checkpoints(training / "checkpoints")

@@ -172,7 +172,7 @@ def again(what: str, function: Callable[[Any], T]) -> T:
         sleep(wait)
     raise HunminError(
         f"could not {what}: {fault}, {attempt} times",
-        remedy="give the same command again later: what was uploaded is not sent again; where it stays so, check "
+        fix="give the same command again later: what was uploaded is not sent again; where it stays so, check "
         "HF_ENDPOINT and the proxy's variables",
     )
 
@@ -184,7 +184,7 @@ def _fault(what: str, error: BaseException) -> tuple[str, float]:
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
     if isinstance(error, OfflineModeIsEnabled):
-        raise UserError(f"could not {what}: HF_HUB_OFFLINE is set", remedy="unset HF_HUB_OFFLINE") from None
+        raise UserError(f"could not {what}: HF_HUB_OFFLINE is set", fix="unset HF_HUB_OFFLINE") from None
     kinds = [kind.__name__ for kind in type(error).__mro__]
     status, said, asked = 0, "", ""
     if isinstance(error, HfHubHTTPError):

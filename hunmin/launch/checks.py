@@ -77,9 +77,9 @@ def check_options(launcher: str, job: Job) -> None:
                 f"{option} is taken by {' and '.join(takers)} alone",
                 "leave it out, or choose one of these launchers",
             )
-    for launchers, there, option, rule, remedy in NEEDS:
+    for launchers, there, option, rule, fix in NEEDS:
         if launcher in launchers and not there(cluster):
-            raise UserError(f"--launcher {launcher} on {cluster.nodes} nodes without {option}", rule, remedy)
+            raise UserError(f"--launcher {launcher} on {cluster.nodes} nodes without {option}", rule, fix)
     if cluster.node is not None and cluster.node >= cluster.nodes:
         raise UserError(
             f"--node {cluster.node} of --nodes {cluster.nodes_given}",
@@ -169,9 +169,9 @@ def warning(launcher: str, job: Job) -> str:
     if not pii.enabled or pii.key is not None or job.cluster.env_file:
         return ""
     if launcher in PODS:
-        remedy = "name a Secret that holds it with --env-file (kubernetes), or put it into the runtime's container"
+        fix = "name a Secret that holds it with --env-file (kubernetes), or put it into the runtime's container"
     elif _key_is_here(pii):
         return ""
     else:
-        remedy = "export it before this command, or put it into a file for --env-file (slurm)"
-    return f"warning: {pii.key_env}, the key of the pseudonyms, is not seen to reach the run: {remedy}"
+        fix = "export it before this command, or put it into a file for --env-file (slurm)"
+    return f"warning: {pii.key_env}, the key of the pseudonyms, is not seen to reach the run: {fix}"

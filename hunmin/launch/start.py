@@ -99,7 +99,7 @@ def _run(launcher: str, job: Job, step: Step) -> None:
     trains = launcher in ("torchrun", "xla") and not {"--until", "--from"} & set(step.words)
     logs = f"; {torchrun.where_logs_are(job)}" if trains else ""
     raise HunminError(
-        f"exit code {code}: {step}", remedy=f"see the lines above; the same command continues from there{logs}"
+        f"exit code {code}: {step}", fix=f"see the lines above; the same command continues from there{logs}"
     )
 
 

@@ -120,7 +120,7 @@ def run_cost(
 def refuse_settings(settings: PretrainSettings, name: str, kind: str) -> None:
     """Raise a UserError for settings that a kind of device ("gpu", "tpu", "cpu") cannot do."""
     tpu = kind == "tpu"
-    for refused, what, rule, remedy in (
+    for refused, what, rule, fix in (
         (tpu and settings.zero_stage, f"pretrain.zero_stage={settings.zero_stage}",
          "ZeRO is DeepSpeed's, which does not run on TPUs", "pretrain.zero_stage=0"),
         (tpu and settings.chosen_engine == "deepspeed", f"pretrain.engine={settings.engine}",
@@ -129,7 +129,7 @@ def refuse_settings(settings: PretrainSettings, name: str, kind: str) -> None:
          "pretrain.dtype=auto"),
     ):  # fmt: skip
         if refused:
-            raise UserError(f"{what} on {name}", rule, f"set {remedy}")
+            raise UserError(f"{what} on {name}", rule, f"set {fix}")
 
 
 def advice(settings: PretrainSettings, vocab_size: int, machines: Machines, cost: dict[str, Any]) -> list[str]:

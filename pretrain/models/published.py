@@ -44,8 +44,8 @@ def check_shape(source: str, config: PreTrainedConfig, settings: ModelSettings) 
         if getattr(config, theirs) != getattr(settings, name)
     }
     if differing:
-        remedy = " ".join(f"pretrain.model.{name}={value}" for name, value in differing.items())
-        raise UserError(f"{source} has another shape than the recipe", "weights fit one shape", f"set {remedy}")
+        fix = " ".join(f"pretrain.model.{name}={value}" for name, value in differing.items())
+        raise UserError(f"{source} has another shape than the recipe", "weights fit one shape", f"set {fix}")
 
 
 def check_kind(source: str, config: PreTrainedConfig, ours: PreTrainedConfig) -> None:
@@ -55,12 +55,12 @@ def check_kind(source: str, config: PreTrainedConfig, ours: PreTrainedConfig) ->
     for name, value in {**decided, **architecture.needs}.items():
         theirs = getattr(config, name, value)
         if theirs != value:
-            remedy = "continue with another model"
+            fix = "continue with another model"
             if name in architecture.set_by:
-                remedy = f"set {architecture.set_by[name]} as the model has it"
+                fix = f"set {architecture.set_by[name]} as the model has it"
             elif name == "pad_token_id":
-                remedy = "use the model's own tokenizer"
-            raise UserError(f"{source} has {name} = {theirs}, the run {value}", rule, remedy)
+                fix = "use the model's own tokenizer"
+            raise UserError(f"{source} has {name} = {theirs}, the run {value}", rule, fix)
 
 
 def read_weights(source: str, config: PreTrainedConfig, kind: type[PreTrainedModel]) -> PreTrainedModel:

@@ -38,7 +38,7 @@ def run_job(
     except RuntimeError as error:
         if type(error).__name__ != "OutOfMemoryError":
             raise
-        say(str(UserError(f"the device's memory does not hold {what}", remedy=cure)), style="red")
+        say(str(UserError(f"the device's memory does not hold {what}", fix=cure)), style="red")
         return UserError.exit_code
 
 

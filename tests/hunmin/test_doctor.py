@@ -67,15 +67,15 @@ def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hunmin.doctor.checks.installed", lambda name: versions.get(name, "999"))
     checks = {check.name: check for check in package_checks({"transformers": {"error": "x"}})}
     assert checks["torch"].state == "broken" and checks["torch"].found == "torch 2.8.1 is installed, >=2.11 is needed"
-    assert checks["torch"].remedy.startswith(sys.executable) and checks["torch"].remedy.endswith("'torch>=2.11'")
+    assert checks["torch"].fix.startswith(sys.executable) and checks["torch"].fix.endswith("'torch>=2.11'")
     assert checks["deepspeed"].state == "broken" and "0.20.0" in checks["deepspeed"].found
     assert checks["transformers"].found == "99 is installed and does not work: x"
     assert checks["tokenizers"] == Check("tokenizers", "missing", "tokenizers>=0.22 is not installed",
-                                         checks["tokenizers"].remedy)  # fmt: skip
+                                         checks["tokenizers"].fix)  # fmt: skip
     assert checks["other packages"].state == "missing" and "typer 0.1 is installed" in checks["other packages"].found
-    assert "'typer>=0.15'" in checks["other packages"].remedy and "kiwi" in checks["extras"].found
+    assert "'typer>=0.15'" in checks["other packages"].fix and "kiwi" in checks["extras"].found
     monkeypatch.setattr("hunmin.doctor.checks.NAME", "no-such-package")
-    assert [check.remedy for check in package_checks({})] == ["make install"]
+    assert [check.fix for check in package_checks({})] == ["make install"]
     monkeypatch.undo()
     monkeypatch.setattr("platform.python_version", lambda: "3.9.2")
     assert package_checks({}) == [Check("python", "broken", "3.9.2; <3.15,>=3.10 is needed",
@@ -83,7 +83,7 @@ def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "state", "found", "remedy"),
+    ("answer", "state", "found", "fix"),
     [
         (torch_with(), "ok", "the CPU alone; fp32", ""),
         (torch_with(tpu=True), "ok", "TPU; bf16", ""),
@@ -98,9 +98,9 @@ def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
         (torch_with({**H100, "fault": "it computes 64 ones to 3"}), "broken", "64 ones to 3", "nvidia-smi"),
     ],
 )  # fmt: skip
-def test_devices(answer: dict[str, Any], state: str, found: str, remedy: str) -> None:
+def test_devices(answer: dict[str, Any], state: str, found: str, fix: str) -> None:
     check = device_check(answer)
-    assert check.state == state and found in check.found and remedy in check.remedy
+    assert check.state == state and found in check.found and fix in check.fix
     assert state == "ok" or "H100: CUDA" not in check.found
 
 
@@ -122,7 +122,7 @@ def test_limits_and_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert "cores" in memory.found and memory.found.endswith("of memory free")
-    assert (files.state, files.found) == ("note", "256") and files.remedy.startswith("ulimit -n ")
+    assert (files.state, files.found) == ("note", "256") and files.fix.startswith("ulimit -n ")
     monkeypatch.setattr("hunmin.doctor.checks.free_memory", lambda: 1e9)
     assert memory_checks()[0].state == "note" and "1.0 GB of memory free" in memory_checks()[0].found
     assert disk_check(tmp_path / "실행 폴더" / "run").state in ("ok", "note")
@@ -137,7 +137,7 @@ def test_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://user:pass@127.0.0.1:9")  # nobody listens on it
     (tmp_path / "token").write_text("hf_secret")
     network, keys = hub_checks(probes.ask(["hub"])["hub"])
-    assert network.state == "note" and "Connection refused" in network.found and "HF_HUB_OFFLINE=1" in network.remedy
+    assert network.state == "note" and "Connection refused" in network.found and "HF_HUB_OFFLINE=1" in network.fix
     assert keys.found.startswith("HF_TOKEN is set, HUNMIN_PII_KEY is not set") and "secret" not in str(keys)
     answers = {"token": False, "address": "http://user:pass@hub", "offline": False, "fault": ""}
     network, keys = hub_checks({"found": answers})

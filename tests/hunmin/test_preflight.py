@@ -63,7 +63,7 @@ def test_tasks_without_a_file_are_all_named_before_training(tmp_path: Path) -> N
     with pytest.raises(UserError) as refused:
         refuse_tasks_without_files(recipe)
     assert "no dev file of klue-nli in" in refused.value.problem and "nor what klue-sts need" in refused.value.problem
-    assert "klue.tasks" in refused.value.remedy and "ynat" not in refused.value.problem
+    assert "klue.tasks" in refused.value.fix and "ynat" not in refused.value.problem
 
 
 def test_a_parent_that_is_not_there_is_told_before_training(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ Said = Callable[[], str]
 
 @pytest.fixture
 def said(capfd: pytest.CaptureFixture[str]) -> Said:
-    """What a command has said on stderr: an error of one line, its rule, its remedy."""
+    """What a command has said on stderr: an error of one line, its rule, its fix."""
 
     def read() -> str:
         err = capfd.readouterr().err

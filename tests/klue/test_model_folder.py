@@ -84,7 +84,7 @@ def test_configurations_that_do_not_fit(folder, changes, message):
     edit(folder, **changes)
     with pytest.raises(UserError, match=message) as raised:
         read_model_folder(folder)
-    assert len(str(raised.value).splitlines()) == 2 + bool(raised.value.remedy)
+    assert len(str(raised.value).splitlines()) == 2 + bool(raised.value.fix)
 
 
 def test_a_model_that_reads_no_text(folder):

@@ -1,4 +1,4 @@
-"""Settings of pretraining: what does not go together is refused with value, rule and remedy; what identifies a run."""
+"""Settings of pretraining: what does not go together is refused with value, rule and fix; what identifies a run."""
 
 from __future__ import annotations
 

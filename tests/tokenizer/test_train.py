@@ -223,7 +223,7 @@ def test_a_text_in_another_encoding_is_refused(text_file: Path, tmp_path: Path) 
 def test_a_sample_of_nothing_says_so(text_file: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds no words: it is 0 of") as caught:
         train_tokenizer(SMALL.model_copy(update={"sample_mb": 1e-6}), text_file, tmp_path)
-    assert "sample_mb" in caught.value.remedy
+    assert "sample_mb" in caught.value.fix
 
 
 @pytest.mark.parametrize(

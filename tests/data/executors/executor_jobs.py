@@ -32,7 +32,7 @@ def working_folder(task: Number) -> str:
 
 def full(task: Number) -> int:
     if task.value == 3:
-        raise DiskFullError("the disk is full", "rule", "remedy")
+        raise DiskFullError("the disk is full", "rule", "fix")
     return task.value
 
 
@@ -43,12 +43,12 @@ def broken(task: Number) -> int:
 
 
 def in_vain(task: Number) -> int:
-    raise UserError("no table: units", "rule", "remedy")
+    raise UserError("no table: units", "rule", "fix")
 
 
 def misused(task: Number) -> int:
     if task.value % 3 == 1:
-        raise UserError(f"bad {task.value}", "rule", "remedy")
+        raise UserError(f"bad {task.value}", "rule", "fix")
     return task.value
 
 

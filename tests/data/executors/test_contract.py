@@ -152,7 +152,7 @@ def test_a_full_disk_ends_the_call_at_once_and_the_executor_serves_on(execute):
     drawn: list[int] = []
     with pytest.raises(DiskFullError) as caught:
         execute(full, numbers(100, drawn))
-    assert (caught.value.rule, caught.value.remedy) == ("rule", "remedy") and len(drawn) < 50
+    assert (caught.value.rule, caught.value.fix) == ("rule", "fix") and len(drawn) < 50
     with pytest.raises(KeyboardInterrupt):
         execute(square, numbers(6), interrupt)
     assert execute(square, numbers(6)) == [n * n for n in range(6)]

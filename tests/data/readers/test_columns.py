@@ -51,7 +51,7 @@ def test_a_number_may_lie_within(tmp_path: Path) -> None:
 def test_what_has_no_such_column_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnfitInputError, match="has no column 'edu_scroe'") as caught:
         read(write(tmp_path / "a.parquet"), columns={"edu_scroe": {"min": 3}})
-    assert "the source's columns" in caught.value.remedy and "edu_score" in caught.value.rule
+    assert "the source's columns" in caught.value.fix and "edu_score" in caught.value.rule
     (tmp_path / "a.txt").write_text("가\n나\n")
     with pytest.raises(UnfitInputError, match="format text, which has no column 'edu_score'"):
         read(tmp_path / "a.txt", columns=BOUNDS)

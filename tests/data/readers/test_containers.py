@@ -76,7 +76,7 @@ def test_archives_are_told_whatever_they_are_called(tmp_path, kind, name):
     inputs = folder(tmp_path, **{name: CONTENT[kind]})
     with pytest.raises(UserError) as caught:
         check_fields(list_files([str(inputs)]))
-    assert f"{inputs / name} is " in str(caught.value) and kind in caught.value.problem and caught.value.remedy
+    assert f"{inputs / name} is " in str(caught.value) and kind in caught.value.problem and caught.value.fix
     assert not isinstance(caught.value, DamagedInputError)
     with pytest.raises(ContainerError, match=kind):
         read(inputs / name)
@@ -136,7 +136,7 @@ def test_parts_are_told_by_their_names_with_how_to_join_them(tmp_path, name, joi
     inputs = folder(tmp_path, **{name: b"\x99" * 40})
     with pytest.raises(UserError, match="is a part of an archive") as caught:
         list_files([str(inputs)])
-    assert join in caught.value.remedy
+    assert join in caught.value.fix
 
 
 @pytest.mark.parametrize("name", ["xaa", "data.0", "data.part0"])
@@ -144,7 +144,7 @@ def test_a_part_under_any_name_is_told_by_its_first_bytes(tmp_path, name):
     inputs = folder(tmp_path, **{name: zipped()[:60]})
     with pytest.raises(UserError, match="ZIP archive") as caught:
         check_fields(list_files([str(inputs)]))
-    assert "join it first" in caught.value.remedy
+    assert "join it first" in caught.value.fix
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_pointer_is_named_with_the_way_to_fetch_whatever_it_stands_for(tmp_pat
     (tmp_path / name).write_bytes(pointer)
     with pytest.raises(StandInError, match=r"is a pointer of git-(lfs|annex)") as caught:
         read(tmp_path / name)
-    assert "git lfs pull" in caught.value.remedy or "git annex get" in caught.value.remedy
+    assert "git lfs pull" in caught.value.fix or "git annex get" in caught.value.fix
 
 
 def test_an_input_all_of_whose_data_files_are_pointers_stops_the_stage(tmp_path):
@@ -199,7 +199,7 @@ def test_an_input_all_of_whose_data_files_are_pointers_stops_the_stage(tmp_path)
     (tmp_path / "LICENSE").write_text("CC0\n")
     with pytest.raises(UserError, match="is a pointer of git-lfs") as caught:
         check_fields(list_files([str(tmp_path)]))
-    assert "git lfs pull" in caught.value.remedy and not isinstance(caught.value, DamagedInputError)
+    assert "git lfs pull" in caught.value.fix and not isinstance(caught.value, DamagedInputError)
     (tmp_path / "train-1.jsonl").write_bytes(LINES)  # one that was fetched
     check_fields(list_files([str(tmp_path)]))
 

@@ -76,7 +76,7 @@ def test_an_object_around_records_is_seen_whatever_its_size(tmp_path, indent):
     assert path.stat().st_size > 1_500_000
     with pytest.raises(UnfitInputError, match="no column 'text'") as caught:
         read(path)
-    assert caught.value.arrays == ["data"] and "records_field" in caught.value.remedy
+    assert caught.value.arrays == ["data"] and "records_field" in caught.value.fix
     assert len(texts(read(path, records_field="data", text_field="sentences"))) == 20_000
     path.write_text(json.dumps({"text": "글이다.", "more": records}, ensure_ascii=False), encoding="utf-8")
     assert texts(read(path)) == ["글이다."]

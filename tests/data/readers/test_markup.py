@@ -128,7 +128,7 @@ def test_a_format_for_dumps_says_so_of_tables(tmp_path, format, suffix):
     path = write(tmp_path / f"a{suffix}", [NAMU])
     with pytest.raises(UnfitInputError) as caught:
         read(path, format=format)
-    assert f"markup to {format}" in caught.value.remedy and "not text" not in caught.value.problem
+    assert f"markup to {format}" in caught.value.fix and "not text" not in caught.value.problem
 
 
 @pytest.mark.parametrize("format", ["namuwiki", "mediawiki", "html", "markdown", "warc"])

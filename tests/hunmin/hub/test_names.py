@@ -121,7 +121,7 @@ def test_offline_one_error_says_what_to_fetch(cache: Path, offline: None, tokeni
     ):
         with pytest.raises(UserError, match="not in the hub's cache") as caught:
             find(name, part)  # type: ignore[arg-type]
-        assert command in caught.value.remedy and find_here(name, part) is None  # type: ignore[arg-type]
+        assert command in caught.value.fix and find_here(name, part) is None  # type: ignore[arg-type]
     files = model_files(tokenizer)
     store(cache, "klue/roberta-base", COMMIT, {name: files[name] for name in ("tokenizer.json", "config.json")})
     assert find_here("klue/roberta-base", "tokenizer") and not find_here("klue/roberta-base", "model")  # no weights

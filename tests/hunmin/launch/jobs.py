@@ -31,5 +31,5 @@ def refused(launcher: str, cluster: Cluster, **job: Any) -> str:
     """Return why a launcher refuses a job."""
     with pytest.raises(UserError) as caught:
         emit(launcher, job_of(cluster, **job))
-    assert caught.value.rule and caught.value.remedy
+    assert caught.value.rule and caught.value.fix
     return str(caught.value)

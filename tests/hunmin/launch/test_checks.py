@@ -145,8 +145,8 @@ def test_inputs_that_are_not_there_are_refused_where_they_can_be_known(here: Pat
 
 def test_a_key_that_does_not_reach_the_run_is_told(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pods, named = Cluster(image="a", volume_claim="x:/y"), Cluster(env_file="keys.env")
-    for launcher, cluster, remedy in (("slurm", Cluster(), "--env-file"), ("kubernetes", pods, "a Secret")):
-        assert KEY in warning(launcher, job_of(cluster)) and remedy in warning(launcher, job_of(cluster))
+    for launcher, cluster, fix in (("slurm", Cluster(), "--env-file"), ("kubernetes", pods, "a Secret")):
+        assert KEY in warning(launcher, job_of(cluster)) and fix in warning(launcher, job_of(cluster))
     assert not warning("slurm", job_of(named)) and not warning("kubernetes", job_of(named))
     monkeypatch.setenv(KEY, "0" * 32)
     assert not warning("slurm", job_of(Cluster())) and warning("kubernetes", job_of(pods))

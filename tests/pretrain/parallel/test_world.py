@@ -213,7 +213,7 @@ def test_what_contradicts_itself_is_refused(name: str) -> None:
     environment, said = WRONG[name]
     with pytest.raises(UserError, match=said) as raised:
         world_info(environment)
-    assert raised.value.exit_code == 2 and raised.value.rule and raised.value.remedy
+    assert raised.value.exit_code == 2 and raised.value.rule and raised.value.fix
 
 
 def test_tasks_of_a_step_meet_at_one_port_and_other_steps_at_others() -> None:
