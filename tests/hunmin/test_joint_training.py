@@ -32,7 +32,8 @@ ENVIRONMENT = {
 def encoded(mini_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run whose token shards are done."""
     folder = tmp_path_factory.mktemp("joint")
-    write_further(mini_run, folder, micro_batch=8)
+    recipe = write_further(mini_run, folder, micro_batch=8)
+    assert subprocess.run([*HUNMIN, "run", str(recipe), "--until", "encode"], env=ENVIRONMENT).returncode == 0
     return folder
 
 
