@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from fcntl import F_GETFL, fcntl
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any
@@ -29,11 +31,12 @@ from common.files import (
 )
 
 RULE = "an output replaces only what Hunmin made, of its kind and unchanged; never an input or a link"
+TAKEN = "this command reads or writes it already"
 HEAD_BYTES = 2**20
 """Bytes of a file's content in which its kind is looked for."""
 URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
-OPEN_FILE = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|thread-self|\d+)/fd/\d+")
-"""Names of files that a process has open, which are written in place."""
+OPEN_FILE = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(?:self|thread-self)/(fd/\d+)")
+"""Names of files that this process has open, which are written where it has come to: behind what `>>` continues."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class OutputFile:
         path: as it is named.
         kind: what the first MiB of every such file holds; b"" = no file is replaced.
         overwrite: replace a file of this kind.
-        inputs: other files that the command reads or writes; "-" is none.
+        inputs: other files that the command reads or writes; "-" stands for standard input and output.
 
     Raises:
         UserError: it may not.
@@ -65,10 +68,13 @@ class OutputFile:
         """Yield a stream that is the file when the block ends without error; for the arguments see `atomic_write`."""
         with ExitStack() as stack:
             with _os_errors(self.path):
-                in_place = self._in_place()
-                stream = stack.enter_context(
-                    self.path.open("wb") if in_place else atomic_write(self.path, mode, as_given, self._refuse)
-                )
+                number, in_place = self._descriptor(), self._in_place()
+                if number is not None:
+                    stream: Any = stack.enter_context(os.fdopen(os.dup(number), "wb"))
+                elif in_place:
+                    stream = stack.enter_context(self.path.open("wb"))
+                else:
+                    stream = stack.enter_context(atomic_write(self.path, mode, as_given, self._refuse))
             text = text_stream(stream, as_given) if in_place and mode == "w" else nullcontext(stream)
             yield stack.enter_context(text)
 
@@ -84,17 +90,27 @@ class OutputFile:
     def _in_place(self) -> bool:
         kinds = Path.is_symlink, Path.is_file, Path.is_dir
         special = self.path.exists() and not any(is_kind(self.path) for is_kind in kinds)
-        return special or OPEN_FILE.fullmatch(str(self.path)) is not None
+        return special or self._descriptor() is not None
+
+    def _descriptor(self) -> int | None:
+        match = OPEN_FILE.fullmatch(str(self.path))
+        name = (match[1] or match[2]).removeprefix("fd/") if match else ""
+        return {"stdout": 1, "stderr": 2}.get(name) or int(name) if match else None
 
     def _refuse(self) -> None:
         path, why, fix = self.path, "", "name another file"
         with _os_errors(path):
+            number, taken = self._descriptor(), path.is_file() and any(_same(path, other) for other in self.inputs)
             if self._in_place():
+                if number is not None and fcntl(number, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+                    why = "it is open for reading alone"
+                if why or taken:
+                    raise UserError(f"cannot write to {path}: {why or TAKEN}", RULE, fix)
                 return
             if path.is_dir():
                 why = "it is a folder"
-            elif any(_same(path, Path(other)) for other in self.inputs if str(other) != "-"):
-                why = "this command reads or writes it already"
+            elif taken or any(path.resolve() == Path(other).resolve() for other in self.inputs):
+                why = TAKEN
             elif path.is_file() and path.stat().st_size:
                 if not (self.kind and self.overwrite):
                     why = "it already exists"
@@ -211,5 +227,13 @@ def _os_errors(path: Path) -> Iterator[None]:
         raise UserError(f"cannot write to {path}: {error.strerror or error}", RULE, "name another place") from None
 
 
-def _same(first: Path, second: Path) -> bool:
-    return first.resolve() == second.resolve() or (first.exists() and second.exists() and first.samefile(second))
+def _same(path: Path, other: str | Path) -> bool:
+    def is_file_of(read: Callable[[], os.stat_result]) -> bool:
+        try:
+            return os.path.samestat(path.stat(), read())
+        except OSError:  # it is not there, or closed
+            return False
+
+    if str(other) == "-":
+        return any(is_file_of(partial(os.fstat, number)) for number in (0, 1))
+    return is_file_of(Path(other).stat)

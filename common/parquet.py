@@ -31,11 +31,19 @@ def parquet_rows(stream: IO[bytes]) -> tuple[list[dict[str, Any]], pa.Schema]:
     rows: list[dict[str, Any]] = []
     try:
         with pq.ParquetFile(pa.BufferReader(content)) as parquet:
-            schema, facts, leaves = parquet.schema_arrow, parquet.metadata, range(len(parquet.schema))
-            texts = [leaf.path for leaf in map(parquet.schema.column, leaves) if leaf.physical_type == "BYTE_ARRAY"]
-            sizes = (facts.row_group(group).column(leaf) for group in range(facts.num_row_groups) for leaf in leaves)
-            if facts.num_rows > most_values or sum(size.total_uncompressed_size for size in sizes) > most_bytes:
+            schema, facts = parquet.schema_arrow, parquet.metadata
+            leaves = [parquet.schema.column(number) for number in range(len(parquet.schema))]
+            texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+            chunks = [
+                (facts.row_group(group).column(number), leaf.length)  # bytes of a value of a fixed length, else 0 or −1
+                for group in range(facts.num_row_groups)
+                for number, leaf in enumerate(leaves)
+            ]
+            stored = sum(max(chunk.total_uncompressed_size, chunk.num_values * length) for chunk, length in chunks)
+            if facts.num_rows > most_values or stored > most_bytes:
                 raise UnreadableError(EXPANDS)
+            if sum(chunk.num_values for chunk, _ in chunks) > most_values:
+                raise UnreadableError(TOO_MANY)
         with pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts) as parquet:  # each text is held once
             groups = range(facts.num_row_groups)  # one by one: a batch of two is none for dictionaries within lists
             for batch in chain.from_iterable(parquet.iter_batches(FEW_ROWS, row_groups=[group]) for group in groups):

@@ -63,8 +63,8 @@ def _flat(counts: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]
 
 
 def files_of(path: str) -> list[str]:
-    """Return the files that a path, pattern or folder stands for; none of "-"."""
-    return [] if path == "-" else expand(path)
+    """Return the files that a path, pattern or folder stands for; "-" stands for itself."""
+    return [path] if path == "-" else expand(path)
 
 
 @contextmanager

@@ -64,6 +64,9 @@ def parquet_file(path: Path, name: str) -> None:
         pq.write_table(pa.table({"title": pa.array([0] * 300_000, pa.int8())}), path)
     elif name == "zeros in a list":
         pq.write_table(pa.table({"title": pa.array([[0] * 300_000], pa.list_(pa.int8()))}), path)
+    elif name == "fixed length":
+        column = pa.array([b"a" * 300_000] * 100, pa.binary(300_000))
+        pq.write_table(pa.table({"title": column}), path, dictionary_pagesize_limit=1 << 30)
     elif name == "cp949":
         pq.write_table(pa.table({"title": pa.array(["가".encode("cp949")]).cast(pa.string(), safe=False)}), path)
     else:
@@ -71,7 +74,9 @@ def parquet_file(path: Path, name: str) -> None:
         path.write_bytes(path.read_bytes()[:-20])
 
 
-BROKEN_PARQUET = ("dictionary", "in lists", "zeros", "zeros in a list", "cp949", "cut")
+KNOWN_BEFORE = ("zeros", "zeros in a list", "fixed length")
+"""Files whose metadata say what they stand for: nothing of them is decoded."""
+BROKEN_PARQUET = ("dictionary", "in lists", *KNOWN_BEFORE, "cp949", "cut")
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -89,6 +94,18 @@ def test_a_broken_file_ends_in_one_message(name: str, tmp_path: Path, monkeypatc
             READERS[name](path)
         assert str(path) in str(error.value), kind
         assert len(str(error.value)) < 1000, kind
+
+
+@pytest.mark.parametrize("name", KNOWN_BEFORE)
+def test_nothing_is_decoded_that_the_metadata_refuse(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "FREE_BYTES", 20_000_000)
+    monkeypatch.setattr(parquet, "MOST_VALUES", 200_000)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", None)
+    parquet_file(tmp_path / "a.parquet", name)
+    with (tmp_path / "a.parquet").open("rb") as stream, pytest.raises(bounded.UnreadableError):
+        parquet_rows(stream)
 
 
 @pytest.mark.parametrize("name", ["pairs.jsonl", "boards.jsonl", "boards.json"])

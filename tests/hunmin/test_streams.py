@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from common.process import own_package
 from hunmin.main import run_command
 
 KEY = "0123456789abcdef-test"
@@ -91,6 +92,35 @@ def test_what_is_not_a_file_of_its_own_is_written_in_place(tmp_path: Path) -> No
             assert run_command([*split, name.format(kept.fileno())]) == 0
             assert os.fstat(kept.fileno()).st_ino == (tmp_path / "kept").stat().st_ino
         assert lines(tmp_path / "kept")
+
+
+@pytest.mark.parametrize(("redirection", "name"), [(">>", "/dev/stdout"), ("3>>", "/dev/fd/3"), ("2>>", "/dev/stderr")])
+def test_an_open_file_keeps_what_it_held(redirection: str, name: str, tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", {"text": "갔다. 왔다."})
+    (tmp_path / "log").write_text("the user's\n")
+    hunmin = f"{sys.executable} -c 'from hunmin.main import main; main()' corpus split"
+    command = f"{hunmin} --in in.jsonl --out {name} {redirection} log"
+    assert subprocess.run(["sh", "-c", command], cwd=tmp_path, env={**os.environ, **own_package()}).returncode == 0
+    assert (tmp_path / "log").read_text().startswith("the user's\n{")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--in in.jsonl --out /dev/stdout >> in.jsonl", "this command reads or writes it already"),
+        ("--in - --out in.jsonl --overwrite < in.jsonl", "this command reads or writes it already"),
+        ("--in in.jsonl --out /dev/fd/0 < in.jsonl", "it is open for reading alone"),
+        ("--in in.jsonl --out /dev/fd/77", "Bad file descriptor"),
+    ],
+)
+def test_an_input_is_no_output_by_whatever_name(words: str, why: str, tmp_path: Path) -> None:
+    path = Path(write(tmp_path / "in.jsonl", {"text": "갔다. 왔다.", "sentences": []}))
+    before = path.read_bytes()
+    command = f"{sys.executable} -c 'from hunmin.main import main; main()' corpus split {words}"
+    environment = {**os.environ, **own_package()}
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2 and why in " ".join(done.stderr.split()) and "fix:" in done.stderr
+    assert path.read_bytes() == before
 
 
 def test_json_summaries(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
