@@ -242,7 +242,7 @@ def work(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
     short("embed.score.score_models", lambda *given, **_: fills(2)(*given))
     for name in ("_print_table", "_print"):
         monkeypatch.setattr(f"hunmin.commands.embed.{name}", lambda *_: None)
-    short("embed.mine.mine", fills(3))
+    short("hunmin.embed.results.mine", fills(3))
     short("hunmin.embed.results.train_on", lambda _, __, folder, ___: fills(0)(folder) | {"sets": []})
     short("embed.rerank.teach", fills(2))
     return began
