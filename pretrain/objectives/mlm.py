@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 
 from common.errors import HunminError
 from common.settings import Settings
-from pretrain.batches.budgets import mean_budget
 from pretrain.batches.predictions import MaskedBatch, masking_rate, rows_for
 from pretrain.objectives.objective import Corpus, Objective, Predict
 
@@ -91,7 +90,8 @@ class MaskedLanguageModelling(Objective):
         return {"masking_rate": round(self.rate(settings, step), 5)}
 
     def predict(self, corpus: Corpus) -> Predict:
-        from pretrain.batches.masking import mask_batch  # loads numba
+        from pretrain.batches.budgets import mean_budget  # both load numba
+        from pretrain.batches.masking import mask_batch
 
         s, m = corpus.settings, corpus.settings.masking
         if not min(mean_budget(corpus.by_ordinary_L, rate) for rate in (m.rate, m.last_rate)):
