@@ -211,7 +211,11 @@ def _module_files(folder: Path) -> list[Path]:
         if Path(place).is_absolute() or ".." in Path(place).parts:
             raise UserError(f"{path} names {place!r}", rule, "fetch or export the model again")
         own = sorted(file for file in (folder / place).glob("*") if file.is_file()) if place else []
-        if not any(file.suffix == ".safetensors" for file in own) and (
+        if kind.endswith(".Transformer") and (folder / place).resolve() != folder.resolve():
+            raise UserError(
+                f"{path} has the encoder in {place!r}", "the encoder lies in the model's own folder", "move it"
+            )
+        if not any(file.name == WEIGHTS for file in own) and (
             pickles := [file for file in own for pattern in PICKLES if fnmatchcase(file.name, pattern)]
         ):
             raise UserError(f"{pickles[0]} is a pickle", "weights are safetensors: no code is run", "save it again")
@@ -221,8 +225,11 @@ def _module_files(folder: Path) -> list[Path]:
 
 def _json(path: Path) -> Any:
     try:
+        if path.exists() and not path.is_file():  # a pipe, which would be waited for
+            raise ValueError("it is no file")
         tree = json.loads(path.read_text("utf-8"))
-        json.dumps(tree, ensure_ascii=False).encode()  # lone surrogates, which cannot be printed
+        # no lone surrogates, which cannot be printed, and no NaN or infinity, which a model would compute with
+        json.dumps(tree, ensure_ascii=False, allow_nan=False).encode()
     except FileNotFoundError:
         raise UserError(f"{path.parent} has no {path.name}", RULE, "name an exported model's folder") from None
     except (OSError, ValueError, RecursionError) as error:

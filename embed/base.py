@@ -17,7 +17,7 @@ from common.errors import UserError
 from common.names import shown_name
 from embed.settings import EmbedSettings
 from klue.model_folder import ModelFacts, is_finetuned, read_model_folder
-from pretrain.model_folder import LOCAL, open_model, quiet
+from pretrain.model_folder import LOCAL, open_model, quiet, refused
 
 
 def quiet_libraries() -> None:
@@ -87,10 +87,11 @@ def load_model(folder: Path, device: str | None = None, truncate: int | None = N
             "such a folder has a modules.json",
             "tune one (hunmin embed train), or export with --sentence-embeddings",
         )
-    model = SentenceTransformer(
-        str(folder), device=device, truncate_dim=truncate, model_kwargs=_without_pooler(folder), **LOCAL
-    )
-    encoder = model[0].auto_model
+    with refused(folder, "sentence-transformers does not load it"):
+        model = SentenceTransformer(
+            str(folder), device=device, truncate_dim=truncate, model_kwargs=_without_pooler(folder), **LOCAL
+        )
+        encoder = model[0].auto_model
     learned = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
     if learned is not None:
         most = learned.num_embeddings - (0 if learned.padding_idx is None else learned.padding_idx + 1)

@@ -20,6 +20,8 @@ from common.names import shown_name
 
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 """Arguments of whatever loads a folder."""
+MOST_LAYERS = 2_000
+"""Layers that a model may have; each is built before its weights are looked for."""
 SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")
 """Entries of a configuration that are whole numbers above 0, where it has them."""
 HEAD_SIZES = ("head_dim", "d_head", "attention_head_size")
@@ -56,7 +58,7 @@ def open_model(
     """
     check_small_files(folder, changed)
     written = read_config(folder)
-    with quiet(), _refused(folder, "config.json does not load"):
+    with quiet(), refused(folder, "config.json does not load"):
         config = AutoConfig.from_pretrained(folder, **LOCAL)
     fits(config)
     _check_sizes(folder, config.get_text_config())
@@ -64,7 +66,7 @@ def open_model(
     rows = _check_shapes(folder, config, auto)
     text = written.get("text_config")
     _check_ids(folder, {**written, **(text if isinstance(text, dict) else {})}, config.get_text_config(), rows)
-    with quiet(), _refused(folder, "its tokenizer does not load"):
+    with quiet(), refused(folder, "its tokenizer does not load"):
         tokenizer = AutoTokenizer.from_pretrained(folder, **LOCAL)
     if (largest := max(tokenizer.get_vocab().values(), default=0)) >= rows:
         raise UserError(
@@ -90,7 +92,8 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _refused(folder: Path, what: str) -> Iterator[None]:
+def refused(folder: Path, what: str) -> Iterator[None]:
+    """Turn whatever a library raises over a model's folder into a UserError that says `what` does not work."""
     try:
         yield
     except Exception as error:  # of many kinds, by model and library
@@ -112,6 +115,8 @@ def _check_sizes(folder: Path, config: Any) -> None:
     for name, value in sizes.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise _wrong(folder, f"{name} is {value!r}", f"{name} is a whole number above 0")
+    if (layers := sizes.get("num_hidden_layers", 0)) > MOST_LAYERS:
+        raise _wrong(folder, f"num_hidden_layers is {layers:,}", f"a model has at most {MOST_LAYERS:,} layers")
     width, heads, groups = (
         getattr(config, name, None) for name in ("hidden_size", "num_attention_heads", "num_key_value_heads")
     )
@@ -124,7 +129,7 @@ def _check_sizes(folder: Path, config: Any) -> None:
 def _check_shapes(folder: Path, config: Any, auto: Any) -> int:
     """Return the rows of a model's embeddings; raise a UserError where weights are absent, left over or of another
     shape. transformers would fill the first at random, with a warning."""
-    with quiet(), _refused(folder, f"{auto.__name__} does not load it"), torch.random.fork_rng(devices=[]):
+    with quiet(), refused(folder, f"{auto.__name__} does not load it"), torch.random.fork_rng(devices=[]):
         model, info = auto.from_pretrained(
             folder, config=config, device_map="meta", output_loading_info=True, ignore_mismatched_sizes=True, **LOCAL
         )

@@ -122,6 +122,13 @@ def without_tokenizer(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
+def pickle_behind_a_decoy(folder: Path) -> None:
+    module(path="2_Dense")(folder)
+    (folder / "2_Dense").mkdir()
+    for name in ("pytorch_model.bin", "x.safetensors"):
+        (folder / "2_Dense" / name).write_bytes(b"")
+
+
 def module(**changes: Any) -> Callable[[Path], object]:
     def spoil(folder: Path) -> None:
         tree = json.loads((folder / "modules.json").read_bytes())
@@ -232,6 +239,13 @@ FAULTS: dict[str, Fault] = {
     ),
     "a tokenizer with more entries": Fault(more_entries, r"tokenizer of .* gives ids up to [\d,]+"),
     "a module of its own code": Fault(module(type="code.Model"), r"the module 'code\.Model'", parts=("embedder",)),
+    "a pickle behind a decoy": Fault(pickle_behind_a_decoy, r"pytorch_model\.bin is a pickle", parts=("embedder",)),
+    "an encoder in a folder of its own": Fault(
+        module(type="sentence_transformers.models.Transformer"), r"has the encoder in", parts=("embedder",)
+    ),
+    "a norm with NaN": Fault(edited(layer_norm_eps=float("nan")), r"config\.json cannot be read: Out of range"),
+    "a norm with infinity": Fault(edited(layer_norm_eps=float("inf")), r"config\.json cannot be read: Out of range"),
+    "a million layers": Fault(edited(num_hidden_layers=1_000_000), r"num_hidden_layers is 1,000,000"),
     "a module out of the folder": Fault(module(path="../1_Pooling"), r"names '\.\./1_Pooling'", parts=("embedder",)),
     "a flipped bit in the weights": Fault(in_manifest(flipped("model.safetensors")), DAMAGED, 1),
     "a flipped bit, manifest above": Fault(in_manifest_above(flipped("model.safetensors")), DAMAGED, 1),
