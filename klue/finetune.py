@@ -208,7 +208,7 @@ def batch_tensors(
 def batch_arrays(
     features: Features, batch: np.ndarray, task: Task, pad_id: int, multiple: int
 ) -> dict[str, np.ndarray]:
-    """Return what `batch_tensors` does as numpy arrays, filled up to a `multiple`."""
+    """Return what `batch_tensors` does of the inputs `batch`, (B,), as numpy arrays filled up to a `multiple`."""
     arrays = {}
     for name, column in features.columns.items():
         if name in task.decoding:

@@ -180,7 +180,7 @@ class TrainingRun(Trainer):
         return self._done == s.steps
 
     def finish(self, tokenizer: Path) -> dict[str, Any]:
-        """Write the model, as transformers reads it, into `out/model` and the run's counts, returned, beside it."""
+        """Write the model for transformers into `out/model`, the run's counts into `out`, and return the counts."""
         run, loader = self._run, self.loader
         guard = self.guard.figures()
         counts = {

@@ -29,6 +29,7 @@ class ChoiceHead(Head):
         return F.cross_entropy(self.predict(inputs)["logits"].float(), inputs["labels"])
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return `logits`, (B, C)."""
         return {"logits": self.model(**split_choices(inputs, self.pad_id)).logits}
 
 

@@ -34,6 +34,7 @@ class SequenceHead(Head):
         return self.model(**encoder_inputs(inputs), labels=labels).loss
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return `logits`, (B, C)."""
         return {"logits": self.model(**encoder_inputs(inputs)).logits}
 
 
@@ -48,6 +49,7 @@ class TokenHead(Head):
         return self.model(**encoder_inputs(inputs), labels=inputs["labels"]).loss
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return `tags`, (B, S): the likeliest label of each token."""
         return {"tags": self.model(**encoder_inputs(inputs)).logits.argmax(-1)}
 
 
@@ -69,5 +71,6 @@ class SpanHead(Head):
         return torch.stack(losses).mean()
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return `start` and `end`, (B, S) logits each."""
         outputs = self.model(**encoder_inputs(inputs))
         return {"start": outputs.start_logits, "end": outputs.end_logits}

@@ -52,6 +52,7 @@ class Trade(Head):
         self.pooler = None if hasattr(self.encoder, "pooler") and self.encoder.pooler else nn.Linear(width, width)
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
+        """Return the mean cross entropy of the values' tokens plus that of the gates."""
         ids, values = inputs["input_ids"], inputs["values"].view(len(inputs["values"]), len(self.slots), -1)
         if self.texts_only:
             values = values.masked_fill((inputs["gates"] != TEXT)[..., None], self.pad)

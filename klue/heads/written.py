@@ -124,6 +124,7 @@ def _likeliest(
         first: its token, (N,).
         dialogue_logits: of the dialogue's tokens, (N, S).
         total: logarithm of the sum over the vocabulary, (N,).
+        mixed: share of the vocabulary in the mixture, (N,).
     """
     chances = mixed[:, None] * (dialogue_logits - total[:, None]).exp() + (1 - mixed[:, None]) * copies.share
     chance, place = chances.max(-1)

@@ -35,7 +35,7 @@ def mean(shares: Iterable[float]) -> float:
 
 
 def weighted_sums(addends_NK: ArrayLike, scores_of: Callable[[np.ndarray], dict[str, float]]) -> Weighted:
-    """Return the scores that `scores_of` gives of sums over the examples, each adding its row of `addends_NK`."""
+    """Return the scores that `scores_of` gives of sums over examples, (K,), each adding its row of `addends_NK`."""
     addends_NK = np.asarray(addends_NK, dtype=np.float64)
     return lambda weights_N: scores_of(np.asarray(weights_N, dtype=np.float64) @ addends_NK)
 

@@ -47,7 +47,7 @@ class Step:
 
     compute: float
     communication: float
-    """Seconds in all, whether or not something is computed beside it."""
+    """Seconds in all, whether or not computation overlaps them."""
     seconds: float
     """Seconds of the step."""
 

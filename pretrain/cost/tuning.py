@@ -32,7 +32,7 @@ def plan_tuning(settings: TuneSettings, instructions: Path | None) -> dict[str, 
     config = whole.get_text_config()
     trained, frozen = counts["trained_parameters"], counts["parameters"] - counts["trained_parameters"]
     wide = 2 if half_type(s.dtype) else 4
-    trained_bytes = wide if s.zero_stage else 4  # DeepSpeed has a master of each trained weight beside it
+    trained_bytes = wide if s.zero_stage else 4  # DeepSpeed keeps an fp32 copy of each trained weight
     shared = [s.processes if s.zero_stage >= stage else 1 for stage in range(4)]
     layers = config.num_hidden_layers * (1 if s.gradient_checkpointing else 17)
     values = wide * layers * config.hidden_size + (8 + wide) * config.vocab_size

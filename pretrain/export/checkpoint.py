@@ -147,7 +147,7 @@ def export_checkpoint(
 def is_export_of(
     folder: Path, checkpoint: Path, dtype: Dtype = "fp32", sentence_embeddings: bool = False, onnx: bool = False
 ) -> bool:
-    """Return whether a folder is what `export_checkpoint` makes of a checkpoint; a card beside it makes no difference.
+    """Return whether a folder is what `export_checkpoint` makes of a checkpoint; a card does not count.
 
     Raises:
         UserError: `checkpoint` is none.

@@ -180,7 +180,7 @@ class MaskedRowsModel(nn.Module):
 
 
 def _positions(segment_ids_BS: Tensor) -> Tensor:
-    """Return each position's place in its text, from 0; texts stand side by side."""
+    """Return each position's place in its text, from 0; texts are packed one after the other."""
     at_S = torch.arange(segment_ids_BS.shape[1], device=segment_ids_BS.device)
     begins_BS = torch.ones_like(segment_ids_BS, dtype=torch.bool)
     begins_BS[:, 1:] = segment_ids_BS[:, 1:] != segment_ids_BS[:, :-1]

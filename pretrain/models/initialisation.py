@@ -42,7 +42,7 @@ def begin_local(model: PreTrainedModel, seed: int) -> None:
 
 
 def sinusoids(positions: int, hidden: int) -> Tensor:
-    """Return sin(p · w) and cos(p · w), side by side for ⌈H/2⌉ falling frequencies w, mean square 1: float32 (P, H)."""
+    """Return sin(p · w) and cos(p · w), joined, for ⌈H/2⌉ falling frequencies w; mean square 1, float32 (P, H)."""
     rate_I = WAVELENGTHS ** (-torch.arange(0, hidden, 2, dtype=torch.float64) / hidden)
     angle_PI = torch.arange(positions, dtype=torch.float64)[:, None] * rate_I
     return (torch.stack([angle_PI.sin(), angle_PI.cos()], -1).flatten(1)[:, :hidden] * 2**0.5).float()

@@ -175,8 +175,8 @@ class DependencyParsing(Task):
         return {key: scores[name] for name, key in self.as_published.items()}
 
     def check(self, prediction: Any, label: Any) -> dict[str, Any]:
-        """Return heads and relations, one a word; a head beyond the last word is let through. The authors' models give
-        some, and their metric counts them wrong."""
+        """Return heads and relations; raises ValueError where they are not one a word. A head beyond the last word is
+        let through: the authors' models give some, and their metric counts them wrong."""
         if not isinstance(prediction, dict) or not {"heads", "labels"} <= prediction.keys():
             raise ValueError('a prediction is {"heads", "labels"}')
         return self._parse(prediction["heads"], prediction["labels"], len(label["heads"]), beyond=True)

@@ -147,6 +147,7 @@ class Ner(Task):
         return {key: scores[name] for name, key in self.as_published.items()}
 
     def check(self, prediction: Any, label: Any) -> list[str]:
+        """Return the labels; raises ValueError where one is outside the set, or they are not one a character."""
         if not isinstance(prediction, list):
             raise ValueError("a prediction is a list of labels, one for each character that is no space")
         if len(prediction) != len(label):

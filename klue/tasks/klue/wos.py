@@ -141,6 +141,7 @@ class DialogueStates(Task):
         return states
 
     def check(self, prediction: Any, label: Any) -> list[str]:
+        """Return the state; raises ValueError where it is no list of "domain-slot-value" with the benchmark's slots."""
         if not isinstance(prediction, list) or not all(isinstance(item, str) for item in prediction):
             raise ValueError('a prediction is a list of "domain-slot-value"')
         prediction = [composed(entry) for entry in prediction]
