@@ -93,8 +93,8 @@ def run_recipe(recipe: str | Path, *overrides: str, first: str | None = None, la
         KeyboardInterrupt: training received a stop signal; its state is saved.
     """
     from common.process import refuse_unguarded
-    from hunmin.recipe_files import load_any_recipe
-    from hunmin.run_and_publish import run_whole
+    from hunmin.pipeline.run_and_publish import run_whole
+    from hunmin.recipes.load import load_any_recipe
 
     refuse_unguarded()
     loaded = load_any_recipe(recipe, overrides, fetch=True)

@@ -23,8 +23,8 @@ from common.progress import console, duration, say
 from common.stage_folders import AT_WORK, COUNTS, MADE, folder_of, read_current
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
-from hunmin.stages import STAGES
-from hunmin.state import RunFolder
+from hunmin.pipeline.stages import STAGES
+from hunmin.pipeline.state import RunFolder
 from pretrain.training_stage import checkpoints_in
 
 NAME = re.compile(r"(?P<stage>[a-z]+)-[0-9a-f]{10}(\.\d+)?")

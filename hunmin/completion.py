@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from hunmin.builtin_recipes import builtin_recipes
+from hunmin.recipes.builtin import builtin_recipes
 
 STAGES = ("corpus", "tokenizer", "encode", "pretrain", "export", "klue", "report", "instruct", "tune", "leaderboard",
           "embed")  # fmt: skip

@@ -30,7 +30,7 @@ from common.stage_folders import COUNTS, MADE, MANIFESTS, folder_of, folders_of,
 from hunmin.clean import REMOVED, SHARED
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
-from hunmin.stages import STAGES
+from hunmin.pipeline.stages import STAGES
 from pretrain.callbacks import tuning_checkpoints
 from pretrain.callbacks.checkpoint_metadata import damaged_files
 from pretrain.training_stage import checkpoints_in

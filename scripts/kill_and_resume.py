@@ -25,7 +25,7 @@ from gpu_report import conditions_of, device, read_report, write_report
 from timing import Row, as_dicts, parser_of, print_rows
 
 from common.errors import HunminError
-from hunmin.recipe import load_recipe
+from hunmin.recipes.recipe import load_recipe
 
 LOG = Path("logs") / "metrics.jsonl"
 ROOT = Path(__file__).parents[1]

@@ -32,7 +32,7 @@ from pydantic_core import PydanticUndefined
 from common.errors import UserError
 from common.settings import Settings
 from hunmin.instruct.recipe import InstructRecipe
-from hunmin.recipe import INSTRUCT_SECTIONS, Recipe
+from hunmin.recipes.recipe import INSTRUCT_SECTIONS, Recipe
 
 KOREAN = Path(__file__).with_name("recipe_reference.ko.yaml")
 BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
@@ -56,7 +56,7 @@ everything.""",
 *Free* settings change how the work is done but not the output: they may have another value when a run resumes. If
 any other setting changes, its stage and the stages that read its output run again; where that would replace more
 than a minute of work, only with `--restart STAGE`. What was there stays in a folder of its own
-(`tests/hunmin/test_run.py`). *required* means that there is no default.""",
+(`tests/hunmin/pipeline/test_run.py`). *required* means that there is no default.""",
 )
 
 DECODER = """\

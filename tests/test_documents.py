@@ -19,8 +19,8 @@ from pydantic import BaseModel
 
 from hunmin.instruct.recipe import InstructRecipe
 from hunmin.main import app, run_command
-from hunmin.recipe import INSTRUCT_SECTIONS, Recipe, is_of_instructions
-from hunmin.recipe_files import load_any_recipe
+from hunmin.recipes.load import load_any_recipe
+from hunmin.recipes.recipe import INSTRUCT_SECTIONS, Recipe, is_of_instructions
 
 ROOT = Path(__file__).parents[1]
 ENGLISH = [

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hunmin.recipe import Recipe
+from hunmin.recipes.recipe import Recipe
 from pretrain.settings import PretrainSettings
 from scripts.recipe_reference import main
 

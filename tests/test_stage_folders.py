@@ -7,7 +7,7 @@ import pytest
 
 from common.stage_folders import folder_of, folders_of, latest_folder_of, of_run_or_itself, work_folder_of
 from hunmin.instruct.stages import INSTRUCT_STAGES
-from hunmin.stages import encoder_stages
+from hunmin.pipeline.stages import encoder_stages
 
 ROOT = Path(__file__).parents[1]
 STAGES = (*encoder_stages(True), *INSTRUCT_STAGES)
@@ -15,7 +15,7 @@ NAMES = {name for stage in STAGES for name in (stage.name, stage.folder)}
 ROOMS = ("common", "data", "tokenizer", "pretrain", "klue", "leaderboard", "embed", "hunmin")
 JOINS = ("joinpath", "glob", "rglob", "with_name")
 OF_NO_RUN = {
-    ("hunmin/watch.py", "folder / 'klue'"),
+    ("hunmin/pipeline/watch.py", "folder / 'klue'"),
     ("tokenizer/shards.py", "folder / name"),
     ("common/code.py", "root / room"),
     ("hunmin/hub/card.py", "f'{(last_name(run) if Path(run).is_absolute() else run)}/export'"),

@@ -53,9 +53,9 @@ def build(
     from common.stage_folders import MADE
     from data.corpus import build_units
     from data.statistics.table import load_statistics
-    from hunmin.preflight import refuse_moved
-    from hunmin.recipe import load_recipe
-    from hunmin.run import run
+    from hunmin.pipeline.run import run
+    from hunmin.recipes.preflight import refuse_moved
+    from hunmin.recipes.recipe import load_recipe
 
     chosen = {"corpus.executor": executor, "corpus.ray_address": ray_address}
     options = [f"{name}={value}" for name, value in chosen.items() if value is not None]
@@ -82,7 +82,7 @@ def plan(
 ) -> None:
     """Estimate the corpus stage before it runs: files, time by cores, memory and disk."""
     from data.plan import CORES, corpus_plan, print_corpus_plan
-    from hunmin.recipe import load_recipe
+    from hunmin.recipes.recipe import load_recipe
 
     settings = load_recipe(recipe, overrides or [], section="corpus").corpus
     described = corpus_plan(settings, (cores,) if cores else CORES)
@@ -162,7 +162,7 @@ SHOWN = 300
 def _list_dropped(folder: str, most: int, text: bool, as_json: bool) -> None:
     from data.dropped import listed_examples, with_texts
     from data.statistics.table import load_statistics
-    from hunmin.recipe import load_recipe
+    from hunmin.recipes.recipe import load_recipe
 
     if folder == "-" or not most:
         raise UserError(
@@ -251,7 +251,7 @@ def _list_personal_data(paths: list[str], most: int | None, streams: tuple[str, 
     from data.pii.listing import personal_data
     from data.readers import list_files
     from data.units.fields import check_fields
-    from hunmin.new_inputs import new_inputs
+    from hunmin.recipes.new import new_inputs
 
     if most is None or not paths or streams != ("-", "-"):
         raise UserError(

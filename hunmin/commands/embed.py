@@ -33,7 +33,7 @@ def data(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = Fals
     from embed.base import read_base
     from embed.data import describe_sets, load_sets
     from hunmin.embed.stages import base_of, settings_of
-    from hunmin.recipe_files import load_embed_recipe
+    from hunmin.recipes.load import load_embed_recipe
 
     loaded = load_embed_recipe(recipe, overrides or [])
     settings = settings_of(loaded)
@@ -56,9 +56,9 @@ def train(
     restart: Annotated[bool, typer.Option("--restart", help="Begin again; move what is there aside.")] = False,
 ) -> None:
     """Tune the recipe's encoder on its data sets, and score it where the recipe says so; the same command resumes."""
-    from hunmin.recipe import Recipe
-    from hunmin.recipe_files import load_embed_recipe
-    from hunmin.run import require_done, run
+    from hunmin.pipeline.run import require_done, run
+    from hunmin.recipes.load import load_embed_recipe
+    from hunmin.recipes.recipe import Recipe
     from pretrain.parallel.world import world_info
 
     if (world := world_info(os.environ).world) > 1:
@@ -170,7 +170,7 @@ def rerank_teach(recipe: RecipePath, overrides: Overrides = None, out: Out = Non
 
 def _loaded(recipe: str, overrides: list[str] | None) -> WithEmbed:
     from common.extras import require
-    from hunmin.recipe_files import load_embed_recipe
+    from hunmin.recipes.load import load_embed_recipe
 
     require("sentence_transformers", "this command", "embed")
     from embed.base import quiet_libraries

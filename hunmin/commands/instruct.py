@@ -21,8 +21,8 @@ app = typer.Typer(no_args_is_help=True, help="Tune Korean decoders: build instru
 @app.command(epilog="Example: hunmin instruct build configs/quickstart-instruct.yaml")
 def build(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Build a recipe's instructions from the data sets in `instruct.data`."""
-    from hunmin.recipe_files import load_instruct_recipe
-    from hunmin.run import run
+    from hunmin.pipeline.run import run
+    from hunmin.recipes.load import load_instruct_recipe
 
     loaded = load_instruct_recipe(recipe, overrides or [], section="instruct")
     run(loaded, last="instruct")
@@ -43,10 +43,10 @@ def tune(
 ) -> None:
     """Tune the recipe's base model on its instructions; resumes. Works under torchrun and srun."""
     from hunmin.instruct.plan import planned, print_tuning
-    from hunmin.joint_training import TUNING, train_together
-    from hunmin.recipe_files import load_instruct_recipe
-    from hunmin.run import refuse_early, require_done
-    from hunmin.run import run as run_recipe
+    from hunmin.pipeline.joint_training import TUNING, train_together
+    from hunmin.pipeline.run import refuse_early, require_done
+    from hunmin.pipeline.run import run as run_recipe
+    from hunmin.recipes.load import load_instruct_recipe
     from pretrain.parallel.world import world_info
 
     loaded = load_instruct_recipe(recipe, overrides or [], section="tune")

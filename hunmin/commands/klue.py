@@ -248,8 +248,8 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Print scores of models beside published scores, and what decontamination removed per task."""
-    from hunmin.recipe import load_recipe
-    from hunmin.report import contamination
+    from hunmin.pipeline.report import contamination
+    from hunmin.recipes.recipe import load_recipe
     from klue.print_report import ReportOptions, print_report
 
     chart = plot_file(Path(plot), "--plot", overwrite) if plot else None
@@ -283,6 +283,6 @@ def watch(
 
     Use CUDA_VISIBLE_DEVICES to keep it off the devices that train. Scores go to RUN/watch: scores.jsonl, scores.png.
     """
-    from hunmin.watch import watch as watch_run
+    from hunmin.pipeline.watch import watch as watch_run
 
     watch_run(Path(folder), overrides or [], once, every)

@@ -86,7 +86,7 @@ def launch(
     from hunmin.launch.checks import check_run, warning
     from hunmin.launch.cluster import Cluster, Job, parse_nodes
     from hunmin.launch.start import emit, show, start
-    from hunmin.recipe import load_recipe
+    from hunmin.recipes.recipe import load_recipe
 
     fewest, most = parse_nodes(nodes)
     cluster = Cluster(

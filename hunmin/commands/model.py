@@ -38,11 +38,11 @@ def pretrain(
     Under torchrun, srun, mpirun or in the pods of a Kubernetes Job, each process joins the same training.
     """
     from hunmin.hub.follow import following
-    from hunmin.joint_training import train_together
-    from hunmin.preflight import refuse_moved
-    from hunmin.recipe import load_recipe
-    from hunmin.run import require_done
-    from hunmin.run import run as run_recipe
+    from hunmin.pipeline.joint_training import train_together
+    from hunmin.pipeline.run import require_done
+    from hunmin.pipeline.run import run as run_recipe
+    from hunmin.recipes.preflight import refuse_moved
+    from hunmin.recipes.recipe import load_recipe
     from pretrain.parallel.world import world_info
 
     loaded = load_recipe(recipe, overrides or [], fetch=True, section="pretrain")

@@ -48,7 +48,7 @@ def push(
     from hunmin.hub.licenses import check_license
     from hunmin.hub.publish import publish_finetuned, publish_tokenizer, refuse_damaged_model
     from hunmin.hub.publish_run import checkpoint_in, publish_checkpoint
-    from hunmin.recipe import load_recipe
+    from hunmin.recipes.recipe import load_recipe
     from klue.saved import FACTS
 
     folder = Path(what)

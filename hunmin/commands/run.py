@@ -62,9 +62,9 @@ def run(
 ) -> None:
     """Run a recipe: every stage that is not finished, from raw text to KLUE scores. The same command resumes."""
     from hunmin.embed.recipe import EmbedRecipe
-    from hunmin.preflight import refuse_moved, refuse_with_inputs
-    from hunmin.recipe import Recipe
-    from hunmin.recipe_files import load_any_recipe
+    from hunmin.recipes.load import load_any_recipe
+    from hunmin.recipes.preflight import refuse_moved, refuse_with_inputs
+    from hunmin.recipes.recipe import Recipe
 
     try:
         loaded = load_any_recipe(recipe, overrides or [], fetch=not dry_run)
@@ -74,8 +74,8 @@ def run(
     refuse_moved(loaded, recipe, overrides or [])
     if dry_run:
         from hunmin.embed.plan import dry_run_embed
+        from hunmin.estimates.plan import dry_run_plan, print_plan
         from hunmin.instruct.plan import dry_run_instruct, print_instruct_plan
-        from hunmin.plan import dry_run_plan, print_plan
 
         asked = (first, last, restart)
         if isinstance(loaded, EmbedRecipe):
@@ -84,11 +84,11 @@ def run(
             described = dry_run_plan(loaded, *asked) if isinstance(loaded, Recipe) else dry_run_instruct(loaded, *asked)
         printing = print_plan if isinstance(loaded, Recipe) else print_instruct_plan
         print_json(described) if as_json else printing(described)
-        from hunmin.run import refuse_early
+        from hunmin.pipeline.run import refuse_early
 
         refuse_early(loaded, first, last, restart)  # the plan shows why
         return
-    from hunmin.run_and_publish import run_whole
+    from hunmin.pipeline.run_and_publish import run_whole
 
     run_whole(loaded, first, last, restart)
     if isinstance(loaded, EmbedRecipe) or last == "embed":
@@ -98,7 +98,7 @@ def run(
             print_board([str(folder_of(Path(loaded.out), "leaderboard"))], "json" if as_json else "markdown")
     elif last in (None, "report"):
         from hunmin.page.page import PAGE
-        from hunmin.report import print_report, read_report
+        from hunmin.pipeline.report import print_report, read_report
 
         if as_json:
             print_json(read_report(Path(loaded.out)), indent=2)
@@ -143,9 +143,9 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Estimate tokens, FLOPs, memory, disk, time and cost of a run, before it runs."""
-    from hunmin.cost import cost_plan, refuse_full_node
-    from hunmin.cost_tables import print_cost
-    from hunmin.recipe import load_recipe
+    from hunmin.estimates.cost import cost_plan, refuse_full_node
+    from hunmin.estimates.tables import print_cost
+    from hunmin.recipes.recipe import load_recipe
 
     for option, value in (("--network", network), ("--price", price), ("--mfu", mfu)):
         if value is not None and not math.isfinite(value):
@@ -242,8 +242,8 @@ def report(
     """Write a run, finished or in progress, as one HTML page without network requests; compare several runs."""
     from common.process import Terminated
     from common.settings import load_yaml
-    from hunmin.recipe import refuse_instructions
-    from hunmin.report import print_report, print_unfinished, read_report, stage_line
+    from hunmin.pipeline.report import print_report, print_unfinished, read_report, stage_line
+    from hunmin.recipes.recipe import refuse_instructions
 
     runs = [Path(folder) for folder in folders]
     for run in runs:

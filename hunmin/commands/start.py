@@ -14,9 +14,8 @@ from rich.table import Table
 from common.errors import UserError
 from common.progress import console, duration, print_json, say
 from hunmin import completion
-from hunmin.builtin_recipes import builtin_recipes, summary
 from hunmin.commands.options import AsJson
-from hunmin.new_recipe import Size, new_recipe
+from hunmin.recipes.builtin import Size, builtin_recipes, summary
 
 
 def register(app: typer.Typer) -> None:
@@ -49,6 +48,7 @@ def init(
 ) -> None:
     """Write a commented recipe for your own text; an existing file is never overwritten."""
     from common.destinations import OutputFile
+    from hunmin.recipes.new import new_recipe
 
     file = OutputFile(Path(out))
     text = [*(text or []), *(more or [])]
@@ -63,9 +63,9 @@ def init(
 
 
 def _say_hours(out: str) -> None:
-    from hunmin.cost import cost_plan
-    from hunmin.recipe import load_recipe
-    from hunmin.stages import stages_of
+    from hunmin.estimates.cost import cost_plan
+    from hunmin.pipeline.stages import stages_of
+    from hunmin.recipes.recipe import load_recipe
 
     recipe = load_recipe(out)
     try:

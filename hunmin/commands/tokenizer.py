@@ -72,7 +72,7 @@ def train(
 ) -> None:
     """Train a vocabulary and save it as a transformers tokenizer."""
     from common.settings import parse_settings
-    from hunmin.outside_run import train_tokenizer_folder
+    from hunmin.pipeline.outside_run import train_tokenizer_folder
     from tokenizer.train import TokenizerSettings
 
     settings = parse_settings(
@@ -136,7 +136,7 @@ def extend(
     from common.errors import UserError
     from common.files import open_bytes
     from common.settings import parse_settings
-    from hunmin.outside_run import extend_tokenizer_folder
+    from hunmin.pipeline.outside_run import extend_tokenizer_folder
     from tokenizer.train import TokenizerSettings
 
     if (corpus is None) != (vocab_size is None) or (words is None and corpus is None):

@@ -7,7 +7,7 @@ from typing import Any
 from embed.data import load_sets, refuse_small_sets
 from hunmin.embed.recipe import EmbedRecipe
 from hunmin.embed.stages import check_models
-from hunmin.run import judge_all
+from hunmin.pipeline.run import judge_all
 
 
 def dry_run_embed(recipe: EmbedRecipe, *asked: str | None) -> dict[str, Any]:

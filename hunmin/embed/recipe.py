@@ -9,8 +9,8 @@ from typing import Any
 from common.errors import UserError
 from common.settings import apply_overrides, parse_settings
 from embed.settings import EmbedSettings
-from hunmin.pins import pin_names
-from hunmin.recipe import CommitSettings, Recipe, RunSettings
+from hunmin.recipes.pins import pin_names
+from hunmin.recipes.recipe import CommitSettings, Recipe, RunSettings
 
 
 class EmbedRecipe(RunSettings):

@@ -21,10 +21,10 @@ from embed.mine import mine
 from embed.settings import EmbedSettings
 from hunmin.embed.recipe import WithEmbed
 from hunmin.embed.stages import base_of, set_inputs, settings_of, train_on
-from hunmin.inputs import model_inputs
-from hunmin.outside_run import publish_result
-from hunmin.stage import Counts
-from hunmin.state import RunFolder
+from hunmin.pipeline.inputs import model_inputs
+from hunmin.pipeline.outside_run import publish_result
+from hunmin.pipeline.stage import Counts
+from hunmin.pipeline.state import RunFolder
 
 
 def tuned_model(recipe: WithEmbed, name: str | None, part: str = "embed") -> Path:

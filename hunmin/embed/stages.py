@@ -15,8 +15,8 @@ from embed.data import load_sets, refuse_small_sets
 from embed.sets import set_files
 from embed.settings import EmbedSettings, require_mteb
 from hunmin.embed.recipe import WithEmbed
-from hunmin.inputs import Input, labelled, model_inputs
-from hunmin.stage import Counts, Stage, section_settings
+from hunmin.pipeline.inputs import Input, labelled, model_inputs
+from hunmin.pipeline.stage import Counts, Stage, section_settings
 from pretrain.training_stage import steps_done, train_in_processes, write_job
 
 

@@ -15,11 +15,11 @@ from common.stage_folders import MADE, folder_of, run_and_stage
 from data.statistics.table import load_statistics
 from hunmin.hub.scrub import hub_base
 from hunmin.hub.work import Work, work_of
-from hunmin.preflight import parent_of
-from hunmin.recipe import Recipe, load_recipe, recipe_of
-from hunmin.report import contamination
-from hunmin.scores import score_rows
-from hunmin.watch import training_folder
+from hunmin.pipeline.report import contamination
+from hunmin.pipeline.scores import score_rows
+from hunmin.pipeline.watch import training_folder
+from hunmin.recipes.preflight import parent_of
+from hunmin.recipes.recipe import Recipe, load_recipe, recipe_of
 from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata
 from pretrain.callbacks.metrics import STARTS, read_metrics
 from tokenizer.show import show

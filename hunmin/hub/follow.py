@@ -18,8 +18,8 @@ from common.lock import is_locked
 from common.process import own_package
 from common.progress import say
 from hunmin.hub.push import EXPORTS, steps_pushed
-from hunmin.recipe import Recipe
-from hunmin.watch import checkpoints
+from hunmin.pipeline.watch import checkpoints
+from hunmin.recipes.recipe import Recipe
 
 LOG = Path("logs") / "hub.log"
 """In the run's folder: what the uploads have printed."""

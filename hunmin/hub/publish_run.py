@@ -13,8 +13,8 @@ from hunmin.hub.card import Language
 from hunmin.hub.facts import read_facts
 from hunmin.hub.publish import publish, refuse_no_encoder, run_of
 from hunmin.hub.push import check_name, prepare
-from hunmin.recipe import Recipe, load_recipe, refuse_instructions
-from hunmin.watch import training_folder
+from hunmin.pipeline.watch import training_folder
+from hunmin.recipes.recipe import Recipe, load_recipe, refuse_instructions
 from pretrain.callbacks.checkpoint_metadata import METADATA, complete_checkpoints, damaged_files, last_checkpoint
 from pretrain.export import Dtype, export_checkpoint
 

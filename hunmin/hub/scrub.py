@@ -14,7 +14,7 @@ from common.nulls import without_nulls
 from common.secrets import masked_setting
 from common.settings import dump_settings
 from data.readers import HUB
-from hunmin.recipe import Recipe
+from hunmin.recipes.recipe import Recipe
 
 PLACES = (
     "path", "benchmark", "benchmarks", "data", "base", "branch_from", "inputs", "sources", "model", "guide", "reranker"

@@ -13,8 +13,8 @@ from common.names import find_here
 from common.progress import console, duration
 from common.stage_folders import folder_of
 from hunmin.instruct.recipe import InstructRecipe
-from hunmin.preflight import refuse_missing
-from hunmin.run import early_checks, judge_all, selected
+from hunmin.pipeline.run import early_checks, judge_all, selected
+from hunmin.recipes.preflight import refuse_missing
 
 if TYPE_CHECKING:
     from pretrain.tuning.settings import TuneSettings

@@ -8,8 +8,8 @@ from typing import Any
 
 from common.settings import apply_overrides, parse_settings, under
 from data.instruct.settings import InstructSettings
-from hunmin.pins import pin_names
-from hunmin.recipe import CommitSettings, RunSettings
+from hunmin.recipes.pins import pin_names
+from hunmin.recipes.recipe import CommitSettings, RunSettings
 from leaderboard.settings import LeaderboardSettings
 from pretrain.tuning.settings import TuneSettings
 

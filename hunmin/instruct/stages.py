@@ -11,8 +11,8 @@ from common.progress import say
 from common.stage_folders import folder_of
 from data.instruct.build import build_instructions, instruct_files
 from data.instruct.settings import InstructSettings
-from hunmin.inputs import Input, labelled, model_inputs
-from hunmin.stage import Counts, Stage, section_settings
+from hunmin.pipeline.inputs import Input, labelled, model_inputs
+from hunmin.pipeline.stage import Counts, Stage, section_settings
 from leaderboard.score import score_model
 from leaderboard.settings import LeaderboardSettings
 from leaderboard.texts import test_files, test_texts

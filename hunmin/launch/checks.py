@@ -17,12 +17,17 @@ from common.secrets import masked_words
 from data.pii import PiiSettings
 from data.readers import HUB
 from hunmin.launch.cluster import Cluster, Job
-from hunmin.pins import refuse_unknown_names
-from hunmin.preflight import refuse_moved, refuse_other_model, refuse_repeated_validation, refuse_shared_executor
-from hunmin.recipe import Recipe
-from hunmin.run import refuse_redoing_unasked
-from hunmin.stages import stages_of
-from hunmin.state import RunFolder
+from hunmin.pipeline.run import refuse_redoing_unasked
+from hunmin.pipeline.stages import stages_of
+from hunmin.pipeline.state import RunFolder
+from hunmin.recipes.pins import refuse_unknown_names
+from hunmin.recipes.preflight import (
+    refuse_moved,
+    refuse_other_model,
+    refuse_repeated_validation,
+    refuse_shared_executor,
+)
+from hunmin.recipes.recipe import Recipe
 
 TAKES: dict[str, tuple[str, ...]] = {
     "local": (),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from common.errors import UserError
 from common.process import WITH_SAFE_PATH
 from common.secrets import masked_words
-from hunmin.recipe import Recipe
+from hunmin.recipes.recipe import Recipe
 
 FILES = Path("launch")
 """Folder, in that of a run, of what a launcher writes."""

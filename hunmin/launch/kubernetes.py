@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from hunmin.builtin_recipes import recipe_file
 from hunmin.launch.cluster import FILES, Job, Launch, Step
 from hunmin.launch.fill import command, fill
+from hunmin.recipes.builtin import recipe_file
 
 LONGEST_NAME = 40
 """Letters: part of the pods' host names, which DNS limits to 63."""

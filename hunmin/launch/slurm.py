@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 from common.errors import UserError
 from common.files import HUB, is_remote
-from hunmin.builtin_recipes import recipe_file
 from hunmin.launch.cluster import FILES, RANK_LOGS, Job, Launch, Step
 from hunmin.launch.fill import fill
+from hunmin.recipes.builtin import recipe_file
 
 OUTPUT = Path("logs") / "slurm"
 """Folder, in that of a run, of what the batch jobs print."""

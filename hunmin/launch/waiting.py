@@ -15,7 +15,7 @@ from common.manifest import read_manifest
 from common.progress import say
 from common.stage_folders import folder_of
 from hunmin.launch.cluster import FILES, Job
-from hunmin.run import judge_all, selected
+from hunmin.pipeline.run import judge_all, selected
 
 LAST = "encode"
 """The last stage before training."""

@@ -9,7 +9,7 @@ from typing import Any, get_args
 from common.differing import differing
 from common.settings import Settings
 from hunmin.page.facts import Facts
-from hunmin.recipe import Recipe
+from hunmin.recipes.recipe import Recipe
 
 NOT_SETTINGS = ("name", "out", "hub", "published")
 """Sections and fields of a recipe on which no figure depends."""

@@ -16,10 +16,10 @@ from data.statistics.table import load_statistics
 from hunmin.embed.facts import EmbedFacts, read_embed
 from hunmin.page.curves import Metrics, read_curves
 from hunmin.page.stages import FRESH, RunState, StageFacts, last_written, read_stages, run_state
-from hunmin.recipe import recipe_of
-from hunmin.report import contamination
-from hunmin.scores import renamed
-from hunmin.stage import TIMING
+from hunmin.pipeline.report import contamination
+from hunmin.pipeline.scores import renamed
+from hunmin.pipeline.stage import TIMING
+from hunmin.recipes.recipe import recipe_of
 from klue.finished import PLANNED, RESULT
 from klue.plan import jobs_of
 from klue.result_rows import RESULTS, read_job, read_rows, with_message

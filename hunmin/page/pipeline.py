@@ -6,7 +6,7 @@ from typing import Any
 
 from hunmin.page.facts import Facts
 from hunmin.page.words import Words
-from hunmin.report import stage_line
+from hunmin.pipeline.report import stage_line
 
 STATES = {
     "done": "done",
@@ -31,7 +31,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
 
 
 def validation_ends(facts: Facts) -> dict[str, Any]:
-    """Return the first and the last validation as `hunmin.report.collect` has them."""
+    """Return the first and the last validation as `hunmin.pipeline.report.collect` has them."""
     metrics = facts.training.metrics
     names = [name for name in metrics.curves if name.startswith("validation_")]
     values = {name: values_P for name in names if len(values_P := metrics.of_last_objective(name).values_P)}

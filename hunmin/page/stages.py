@@ -10,8 +10,8 @@ from typing import Any, Literal
 from common.manifest import Manifest
 from common.results import manifest_of
 from common.stage_folders import MADE, folder_of, work_folder_of
-from hunmin.stage import stage_times
-from hunmin.stages import encoder_stages
+from hunmin.pipeline.stage import stage_times
+from hunmin.pipeline.stages import encoder_stages
 from klue.plan import jobs_of
 
 StageState = Literal["done", "outdated", "under way", "unfinished", "waiting"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from common.manifest import MANIFEST
-from hunmin.stages import STAGES
+from hunmin.pipeline.stages import STAGES
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "hunmin"))
 from mini import write_mini

@@ -22,7 +22,7 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _short_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test depend on how long a small run takes here; `test_replacing.py` sets its own times."""
-    monkeypatch.setattr("hunmin.redo.LONG_SECONDS", 3600.0)
+    monkeypatch.setattr("hunmin.pipeline.redo.LONG_SECONDS", 3600.0)
 
 
 @pytest.fixture(scope="session")

@@ -11,11 +11,11 @@ import pytest
 
 from common.errors import HunminError
 from common.manifest import MANIFEST
-from hunmin import run as engine
-from hunmin import stages
-from hunmin.inputs import Input
-from hunmin.recipe import Recipe
-from hunmin.stage import Stage
+from hunmin.pipeline import run as engine
+from hunmin.pipeline import stages
+from hunmin.pipeline.inputs import Input
+from hunmin.pipeline.stage import Stage
+from hunmin.recipes.recipe import Recipe
 
 Work = Callable[[Path, Path], dict[str, Any]]
 

@@ -20,7 +20,7 @@ from transformers import AutoTokenizer
 
 import hunmin
 from hunmin.main import run_command
-from hunmin.recipe import Recipe
+from hunmin.recipes.recipe import Recipe
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "api.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
@@ -122,13 +122,14 @@ def test_a_run_is_as_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         yield
         done.append("ends")
 
-    monkeypatch.setattr("hunmin.run_and_publish.following", following)
+    monkeypatch.setattr("hunmin.pipeline.run_and_publish.following", following)
     monkeypatch.setattr(
-        "hunmin.run_and_publish.run", lambda recipe, first, last, restart=None: done.append((first, last)) or []
+        "hunmin.pipeline.run_and_publish.run",
+        lambda recipe, first, last, restart=None: done.append((first, last)) or [],
     )
-    monkeypatch.setattr("hunmin.run_and_publish.write_page", lambda run: done.append(f"page of {run.name}"))
+    monkeypatch.setattr("hunmin.pipeline.run_and_publish.write_page", lambda run: done.append(f"page of {run.name}"))
     monkeypatch.setattr("hunmin.hub.publish_run.publish_run", lambda *_: done.append("pushed"))
-    monkeypatch.setattr("hunmin.report.print_report", lambda run, page: None)
+    monkeypatch.setattr("hunmin.pipeline.report.print_report", lambda run, page: None)
     given = ("quickstart", f"out={tmp_path / 'run'}", "hub.repository=me/x")
     whole = [("follows", "me/x", False), ("export", None), "ends", "page of run", "pushed"]
     part = [("follows", "me/x", True), (None, "pretrain"), "ends"]

@@ -26,7 +26,7 @@ from transformers import RobertaConfig, RobertaForSequenceClassification
 from common.manifest import MADE_BY
 from embed.settings import EmbedSettings
 from hunmin.main import app, run_command
-from hunmin.pins import MODELS
+from hunmin.recipes.pins import MODELS
 from tests.hunmin.broken_models import (
     FAULTS,
     MARK,

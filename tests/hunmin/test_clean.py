@@ -113,7 +113,8 @@ def test_the_parent_of_a_branch_stays(house: House) -> None:
     first = (house.run / "pretrain").resolve()
     (checkpoint := first / "checkpoints" / "step-00000010").mkdir(parents=True)
     branch = {"branch_from": str(house.run / "pretrain" / "checkpoints" / checkpoint.name)}
-    house.patch.setattr("hunmin.run.refuse_training", lambda recipe, here: None)  # it would read the checkpoint
+    # it would read the checkpoint
+    house.patch.setattr("hunmin.pipeline.run.refuse_training", lambda recipe, here: None)
     house.go(pretrain=branch)
     assert (house.run / "pretrain").resolve() != first
     assert first.name not in {row["folder"] for row in unneeded(house.run)}

@@ -14,7 +14,7 @@ from hunmin import completion
 from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.launch.start import LAUNCHERS
 from hunmin.main import run_command
-from hunmin.stages import STAGES
+from hunmin.pipeline.stages import STAGES
 from klue.tasks import SUITES, TASKS
 from leaderboard.suites import SUITES as BOARDS
 

@@ -16,10 +16,10 @@ from pydantic import BaseModel
 from common.settings import Settings
 from hunmin.embed.recipe import EmbedRecipe
 from hunmin.instruct.recipe import InstructRecipe
-from hunmin.recipe import Recipe, RunSettings, load_recipe
-from hunmin.run import judge_all
-from hunmin.stages import stages_of
-from hunmin.state import RunFolder
+from hunmin.pipeline.run import judge_all
+from hunmin.pipeline.stages import stages_of
+from hunmin.pipeline.state import RunFolder
+from hunmin.recipes.recipe import Recipe, RunSettings, load_recipe
 from tests.runs import copy_run
 
 RECIPES: dict[type[RunSettings], dict[str, Any]] = {

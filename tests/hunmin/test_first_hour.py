@@ -13,7 +13,7 @@ import yaml
 from common.errors import UserError
 from data.readers import SourceSettings, list_files, read_documents
 from hunmin.main import run_command
-from hunmin.recipe import load_recipe, recipe_of
+from hunmin.recipes.recipe import load_recipe, recipe_of
 from tokenizer.wordpiece import train_vocabulary
 
 SENTENCES = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from common.settings import dump_settings
-from hunmin.joint_training import other_settings
-from hunmin.recipe import Recipe
+from hunmin.pipeline.joint_training import other_settings
+from hunmin.recipes.recipe import Recipe
 
 
 def given(host: str, **pretrain: Any) -> tuple[str, dict[str, Any]]:

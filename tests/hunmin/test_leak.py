@@ -13,7 +13,7 @@ from common.errors import HunminError, UserError
 from data import corpus
 from data.pii import PII_TYPES, find_many
 from hunmin.main import run_command
-from hunmin.recipe import load_recipe
+from hunmin.recipes.recipe import load_recipe
 from tests.data.pii.examples import COMMON
 
 KEY = "a-key-that-must-not-be-found-either"

@@ -19,7 +19,7 @@ from common.errors import UserError
 from common.settings import class_at, has_key, inside, parse_settings, under
 from hunmin.instruct.recipe import InstructRecipe
 from hunmin.main import run_command
-from hunmin.recipe import Recipe, load_recipe
+from hunmin.recipes.recipe import Recipe, load_recipe
 from klue.settings import KlueSettings
 from pretrain.settings import PretrainSettings
 from tokenizer.settings import TokenizerSettings

@@ -10,7 +10,7 @@ import pytest
 from mini import write_recipe
 
 from hunmin.main import run_command
-from hunmin.report import print_report
+from hunmin.pipeline.report import print_report
 
 
 @pytest.fixture

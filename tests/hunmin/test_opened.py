@@ -11,8 +11,8 @@ import pytest
 from mini import write_mini
 
 import hunmin
-from hunmin.recipe import load_recipe
-from hunmin.stages import STAGES
+from hunmin.pipeline.stages import STAGES
+from hunmin.recipes.recipe import load_recipe
 
 HOOK = """
 import os, sys
@@ -30,9 +30,9 @@ sys.addaudithook(note)
 """
 DRIVER = """
 import os, sys
-from hunmin.recipe import load_recipe
-from hunmin.run import run
-from hunmin.stages import STAGES
+from hunmin.recipes.recipe import load_recipe
+from hunmin.pipeline.run import run
+from hunmin.pipeline.stages import STAGES
 
 def noted(stage):
     def work(recipe, folder, out):

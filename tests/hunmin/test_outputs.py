@@ -26,7 +26,7 @@ from common.slurm_array import ShareDone
 from hunmin.commands.options import CONTRACT
 from hunmin.embed.stages import settings_of
 from hunmin.main import app, run_command
-from hunmin.recipe_files import load_embed_recipe
+from hunmin.recipes.load import load_embed_recipe
 from tests.klue.test_report import VALUES
 from tests.rights import without_root
 
@@ -200,8 +200,8 @@ def work(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HUNMIN_PII_KEY", "0123456789abcdef-test")
     monkeypatch.setattr(sys, "stdin", Lines())
-    short("hunmin.outside_run.train_tokenizer", fills(2))
-    short("hunmin.outside_run.extend_tokenizer", fills(1))
+    short("hunmin.pipeline.outside_run.train_tokenizer", fills(2))
+    short("hunmin.pipeline.outside_run.extend_tokenizer", fills(1))
     row = {"fertility": 1.0, "continued_word_ratio": 1.0, "unk_ratio": 0.0, "morpheme_boundary_f1": 1.0}
     row |= {"josa_coverage": 1.0, "ending_coverage": 1.0, "tokens_per_byte": 1.0, "unused_ratio": 0.0}
     short("tokenizer.compare.compare", lambda *_: [{"tokenizer": "tok", "vocab_size": 60, **row}])
@@ -222,7 +222,7 @@ def work(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
     monkeypatch.setattr("klue.print_report.results_table", lambda *_: "")
     short("hunmin.page.page.read_facts", lambda *_: SimpleNamespace(state="finished", recipe={}))
     monkeypatch.setattr("hunmin.page.page.render", lambda *_: '<meta name="generator" content="hunmin"> page')
-    monkeypatch.setattr("hunmin.report.print_report", lambda *_: None)
+    monkeypatch.setattr("hunmin.pipeline.report.print_report", lambda *_: None)
     short("pretrain.export.is_export_of", lambda *_: False)
     short("pretrain.export.export_checkpoint", lambda *given: fills(1)(*given))
     of_graphs: dict[str, Callable[..., Any]] = {

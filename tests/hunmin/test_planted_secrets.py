@@ -26,8 +26,8 @@ from hunmin.embed.recipe import EmbedRecipe
 from hunmin.hub.scrub import public_recipe
 from hunmin.instruct.recipe import InstructRecipe
 from hunmin.main import app, run_command
-from hunmin.recipe import Recipe, save_recipe
-from hunmin.recipe_files import load_any_recipe
+from hunmin.recipes.load import load_any_recipe
+from hunmin.recipes.recipe import Recipe, save_recipe
 
 PASSWORD, SIGNATURE, KEY = "PwInvented77", "SigInvented88", "InventedSampleKey-0123"
 URL = f"https://lee:{PASSWORD}@127.0.0.1:9/a?X-Amz-Signature={SIGNATURE}&part=3"

@@ -79,8 +79,8 @@ def _hub_scores(folder: Path) -> None:
 
 
 def _watch(folder: Path) -> None:
-    from hunmin.recipe import load_recipe
-    from hunmin.scores import log_scores
+    from hunmin.pipeline.scores import log_scores
+    from hunmin.recipes.recipe import load_recipe
 
     log_scores(load_recipe(folder / "run" / "recipe.yaml", []), folder / "run" / "watch", 5, 10, [])
 

@@ -12,9 +12,9 @@ import pytest
 
 from common.progress import duration
 from data.pii.settings import MAKE_KEY
-from hunmin.builtin_recipes import builtin_recipes
 from hunmin.main import run_command
-from hunmin.recipe import load_recipe
+from hunmin.recipes.builtin import builtin_recipes
+from hunmin.recipes.recipe import load_recipe
 
 
 @pytest.fixture(autouse=True)

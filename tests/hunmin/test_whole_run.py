@@ -19,7 +19,7 @@ from common.manifest import read_manifest
 from common.message import from_tree
 from data.shards import read_shards
 from hunmin.main import run_command
-from hunmin.stages import STAGES
+from hunmin.pipeline.stages import STAGES
 from pretrain.callbacks.metrics import read_metrics
 from tests.hunmin.mini import TASKS
 from tests.klue.names import KLUE_TASKS
@@ -161,7 +161,7 @@ def test_watch_scores_each_checkpoint_once(mini_run: Path, capfd: pytest.Capture
 def test_a_further_task_keeps_the_finished_jobs_and_going_back_trains_none(
     mini_run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hunmin.redo.LONG_SECONDS", 1e9)
+    monkeypatch.setattr("hunmin.pipeline.redo.LONG_SECONDS", 1e9)
     run = copy_run(mini_run / "run", tmp_path / "run")
     rows = (run / "klue" / "results.jsonl").read_bytes()
     for folder in {*run.glob("made/jobs/*")} - {

@@ -17,9 +17,9 @@ from hunmin.hub.card import write_card
 from hunmin.hub.facts import read_facts
 from hunmin.hub.scrub import public_recipe
 from hunmin.main import run_command
-from hunmin.recipe import load_recipe
-from hunmin.stages import STAGES, stage_named
-from hunmin.watch import watch
+from hunmin.pipeline.stages import STAGES, stage_named
+from hunmin.pipeline.watch import watch
+from hunmin.recipes.recipe import load_recipe
 
 UNDECONTAMINATED = "nothing is decontaminated"
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from common.errors import UserError
 from hunmin.main import run_command
-from hunmin.recipe import Recipe, save_recipe
+from hunmin.recipes.recipe import Recipe, save_recipe
 from klue.plot import draw_scores
 from klue.report import as_tree, latex, markdown, results_table
 from klue.result_rows import read_rows

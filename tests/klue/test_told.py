@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from hunmin.klue_cost import klue_seconds
+from hunmin.estimates.seconds import klue_seconds
 from hunmin.main import run_command
-from hunmin.recipe import Recipe
+from hunmin.recipes.recipe import Recipe
 from klue.examples import find_file, load_splits, read_examples
 from klue.features import load_tokenizer, make_features
 from klue.job import run_job

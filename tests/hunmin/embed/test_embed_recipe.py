@@ -10,9 +10,9 @@ import yaml
 from common.errors import UserError
 from hunmin.embed.recipe import EmbedRecipe
 from hunmin.main import run_command
-from hunmin.recipe import Recipe, load_recipe
-from hunmin.recipe_files import load_any_recipe, load_embed_recipe
-from hunmin.stages import STAGES, stages_of
+from hunmin.pipeline.stages import STAGES, stages_of
+from hunmin.recipes.load import load_any_recipe, load_embed_recipe
+from hunmin.recipes.recipe import Recipe, load_recipe
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 SECTION = {"data": [{"use": "korsts"}], "score": ["KorSTS"]}

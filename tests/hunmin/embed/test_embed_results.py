@@ -17,7 +17,7 @@ from tiny_encoders import RUN, embedding_folder, pairs, write_encoder, write_lin
 
 from hunmin.embed.stages import settings_of
 from hunmin.main import run_command
-from hunmin.recipe_files import load_embed_recipe
+from hunmin.recipes.load import load_embed_recipe
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from hunmin.hub.facts import read_facts
 from hunmin.hub.work import Work
 from hunmin.main import run_command
 from hunmin.page.facts import read_facts as read_page_facts
-from hunmin.recipe import load_recipe
-from hunmin.report import collect
+from hunmin.pipeline.report import collect
+from hunmin.recipes.recipe import load_recipe
 from klue.report import markdown
 from klue.results import metrics_of
 from klue.tables import published_rows

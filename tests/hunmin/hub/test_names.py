@@ -21,12 +21,12 @@ from data.readers.hub import split_name
 from data.readers.volume import file_version
 from hunmin.api import TextEncoder
 from hunmin.hub.scrub import base_model, public_recipe
-from hunmin.inputs import Input
 from hunmin.main import run_command
-from hunmin.pins import refuse_unknown_names
-from hunmin.preflight import refuse_other_model
-from hunmin.recipe import load_recipe, save_recipe
-from hunmin.stages import stage_named
+from hunmin.pipeline.inputs import Input
+from hunmin.pipeline.stages import stage_named
+from hunmin.recipes.pins import refuse_unknown_names
+from hunmin.recipes.preflight import refuse_other_model
+from hunmin.recipes.recipe import load_recipe, save_recipe
 from tokenizer.save import build_tokenizer, save_tokenizer
 
 COMMIT, OTHER, THIRD = "0123456789abcdef" * 2 + "01234567", "f" * 40, "a" * 40

@@ -23,7 +23,7 @@ from hunmin.hub import follow
 from hunmin.hub.private import refuse_private
 from hunmin.hub.publish_run import publish_run
 from hunmin.main import run_command
-from hunmin.recipe import Recipe, load_recipe
+from hunmin.recipes.recipe import Recipe, load_recipe
 from pretrain.callbacks.checkpoint_metadata import write_metadata
 from tests.runs import copy_run, forget, set_at_work
 

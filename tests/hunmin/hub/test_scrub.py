@@ -13,7 +13,7 @@ from common.settings import dump_settings
 from hunmin.hub.private import refuse_private
 from hunmin.hub.scrub import bare, base_model, public_recipe
 from hunmin.main import run_command
-from hunmin.recipe import Recipe, load_recipe
+from hunmin.recipes.recipe import Recipe, load_recipe
 from hunmin.sample import write_sample
 
 KEY = "the-key-of-the-pseudonyms"

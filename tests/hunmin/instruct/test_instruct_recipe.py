@@ -13,10 +13,10 @@ from safetensors.torch import load_file
 from common.errors import UserError
 from hunmin.instruct.recipe import InstructRecipe
 from hunmin.main import run_command
-from hunmin.recipe import Recipe, load_recipe
-from hunmin.recipe_files import load_any_recipe, load_instruct_recipe
-from hunmin.run import selected
-from hunmin.stages import STAGES, stage_named, stages_of
+from hunmin.pipeline.run import selected
+from hunmin.pipeline.stages import STAGES, stage_named, stages_of
+from hunmin.recipes.load import load_any_recipe, load_instruct_recipe
+from hunmin.recipes.recipe import Recipe, load_recipe
 from tests.pretrain.tuning.tiny_decoders import write_base
 
 CONFIGS = Path(__file__).parents[3] / "configs"

@@ -119,7 +119,7 @@ def test_a_changed_setting_redoes_its_stage_and_those_after_it(
 def test_tuning_and_its_dry_run_refuse_to_replace_work(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("hunmin.redo.LONG_SECONDS", -1.0)
+    monkeypatch.setattr("hunmin.pipeline.redo.LONG_SECONDS", -1.0)
     for dry in (["--dry-run"], []):
         assert run_command(["instruct", "tune", str(folder / "run.yaml"), "tune.seed=7", *dry]) == 2
         assert "tune.seed: 42 → 7" in capsys.readouterr().err

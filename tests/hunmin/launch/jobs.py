@@ -9,7 +9,7 @@ import pytest
 from common.errors import UserError
 from hunmin.launch.cluster import Cluster, Job, Launch
 from hunmin.launch.start import emit
-from hunmin.recipe import Recipe
+from hunmin.recipes.recipe import Recipe
 
 
 def job_of(

@@ -12,7 +12,7 @@ from hunmin.launch.checks import check_run, warning
 from hunmin.launch.cluster import Cluster, parse_address, parse_nodes
 from hunmin.launch.start import LAUNCHERS, emit, start
 from hunmin.main import run_command
-from hunmin.recipe import save_recipe
+from hunmin.recipes.recipe import save_recipe
 from tests.hunmin.house import House
 from tests.hunmin.launch.jobs import job_of, refused
 
@@ -158,7 +158,7 @@ def test_a_launch_and_its_dry_run_refuse_to_replace_finished_work(
 ) -> None:
     """Training took an hour; the scores after it are made anew by every launch but a local one."""
     monkeypatch.setenv(KEY, "0" * 32)
-    monkeypatch.setattr("hunmin.redo.LONG_SECONDS", -1.0)
+    monkeypatch.setattr("hunmin.pipeline.redo.LONG_SECONDS", -1.0)
     monkeypatch.setattr("hunmin.launch.start.run_child", lambda words, until: 0)
     house.change("b", name="pretrain")
     house.change("c", after=("a", "pretrain"), settings=lambda recipe: {"seeds": recipe.klue.seeds})
@@ -184,7 +184,7 @@ def test_a_launch_and_its_dry_run_refuse_to_replace_finished_work(
 def test_a_first_launch_reads_no_input(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashing what may be terabytes is for the job, not for the machine that submits it."""
     monkeypatch.setenv(KEY, "0" * 32)
-    monkeypatch.setattr("hunmin.state.sha256_file", lambda path: pytest.fail("an input was hashed"))
+    monkeypatch.setattr("hunmin.pipeline.state.sha256_file", lambda path: pytest.fail("an input was hashed"))
     save_recipe(house.recipe(), house.folder / "recipe.yaml")
     (house.run / "launch").mkdir(parents=True)
     assert run_command(["launch", str(house.folder / "recipe.yaml"), "--launcher", "slurm", "--dry-run"]) == 0

@@ -11,7 +11,7 @@ import yaml
 from common.manifest import Manifest, describe_outputs, read_manifest, write_manifest
 from common.message import Message, as_tree
 from common.results import encoded
-from hunmin.stages import stage_named
+from hunmin.pipeline.stages import stage_named
 from klue.examples import SPLIT_TO_SCORE
 from klue.results import metrics_of
 from klue.tasks import TASKS

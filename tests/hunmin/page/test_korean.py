@@ -28,7 +28,7 @@ from hunmin.page.facts import read_facts
 from hunmin.page.page import render, write_comparison
 from hunmin.page.scores import metric_name, notes
 from hunmin.page.words import Words
-from hunmin.stages import encoder_stages
+from hunmin.pipeline.stages import encoder_stages
 from klue.examples import CUT_AND_SHORT, IN_DEV, IN_DEV_OR_TEST, SPLIT_TO_CHOOSE, SPLIT_TO_SCORE
 from klue.tables import published_rows, tables
 from klue.tasks import SUITES, TASKS

@@ -17,8 +17,8 @@ from scipy import stats
 
 from common.errors import UserError
 from data.benchmark import load_benchmark
-from hunmin.recipe import load_recipe
-from hunmin.report import contamination
+from hunmin.pipeline.report import contamination
+from hunmin.recipes.recipe import load_recipe
 from klue.examples import load_splits
 from klue.metrics.korquad import korquad_scores
 from klue.metrics.sentence import spearmanr

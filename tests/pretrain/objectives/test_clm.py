@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from common.errors import HunminError
 from hunmin.hub.publish import no_encoder
-from hunmin.watch import checkpoints
+from hunmin.pipeline.watch import checkpoints
 from pretrain.batches.inputs import RECTANGLES, InputForm, prepare
 from pretrain.batches.loader import Loader, plan_samples
 from pretrain.batches.predictions import IGNORE, MaskedBatch

@@ -1,0 +1,1 @@
+"""What a user asks for: recipes read, written, completed and refused before anything runs."""
