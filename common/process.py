@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing import forkserver
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from common.errors import UserError
 from common.progress import say
@@ -49,6 +51,21 @@ def die_with_parent() -> None:
     if sys.platform == "linux":
         pr_set_pdeathsig = 1
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+def end_process(code: int) -> NoReturn:
+    """End this process with an exit code: its threads joined, its exit handlers run, its output written, and the
+    interpreter not taken down.
+
+    Torch keeps a process group of DistributedDataParallel to the end. Where a thread of the group still lets go of a
+    tensor while the interpreter goes down, that would abort the process (SIGABRT), whose work is done and written.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]  # what multiprocessing does at the end of a process
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # whoever read it has gone
+            stream.flush()
+    os._exit(code)
 
 
 def refuse_unguarded() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from common.errors import UserError
 from common.extras import require
+from common.process import end_process
 from common.settings import parse_settings
 from embed.settings import EmbedSettings
 from pretrain.parallel.job import prepare_torch, run_job
@@ -53,4 +54,4 @@ def main(job: str, processes: int = 1) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[-1], int(sys.argv[1]) if len(sys.argv) > 2 else 1))
+    end_process(main(sys.argv[-1], int(sys.argv[1]) if len(sys.argv) > 2 else 1))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.errors import HunminError
 from common.output import guard_output
-from common.process import die_with_parent, say_waiting
+from common.process import die_with_parent, end_process, say_waiting
 from common.progress import say
 from common.settings import parse_settings
 from pretrain.parallel.launch import STOP_SIGNALS, ignore_stops
@@ -122,4 +122,4 @@ def main(job: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    end_process(main(sys.argv[1]))

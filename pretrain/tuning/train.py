@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
+from common.process import end_process
 from common.settings import parse_settings
 from pretrain.parallel.job import prepare_torch, run_job
 from pretrain.parallel.world import world_info
@@ -45,4 +46,4 @@ def main(job: str, processes: int = 1) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[-1], int(sys.argv[1]) if len(sys.argv) > 2 else 1))
+    end_process(main(sys.argv[-1], int(sys.argv[1]) if len(sys.argv) > 2 else 1))

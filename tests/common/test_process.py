@@ -30,6 +30,31 @@ def test_sigterm_unwinds_as_ctrl_c_does():
     assert undone == ["undone"]
 
 
+ENDING = """
+import atexit, os, sys, threading, time
+from common.process import end_process
+
+class AbortsAtTheEnd:  # as a C++ thread does that lets go of a Python object while the interpreter goes down
+    def __del__(self):
+        os.abort()
+
+aborts = AbortsAtTheEnd()
+atexit.register(print, "handler")
+threading.Thread(target=lambda: (time.sleep(0.3), print("thread"))).start()
+print("no line's end", end=" ")
+{end}(3)
+"""
+
+
+@pytest.mark.parametrize(("end", "code"), [("sys.exit", -signal.SIGABRT), ("end_process", 3)])
+def test_a_process_ends_with_its_work_done_and_nothing_taken_down(end: str, code: int) -> None:
+    command = [sys.executable, "-c", ENDING.format(end=end)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    assert (done.returncode, done.stdout) == (code, "no line's end thread\nhandler\n")
+    buffered = subprocess.run(command, capture_output=True, text=True)
+    assert (buffered.returncode, buffered.stdout) == (code, done.stdout)
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 does not know PYTHONSAFEPATH")
 @pytest.mark.parametrize("inherited", ["", ":", "elsewhere:"])  # an empty name is the current folder
 def test_a_child_imports_this_package_and_nothing_of_the_current_folder(
