@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import glob
+import re
 from pathlib import Path
 
-from common.beside import LEFT_BESIDE, is_beside
 from common.errors import UserError
 from common.files import forms, is_remote, other_locale, suffix_of, unreachable
+
+LEFT_BESIDE = re.compile(
+    "_(?:SUCCESS|FAILURE|metadata|common_metadata|delta_log|spark_metadata|temporary|(?:committed|started)_[0-9]+)"
+)
+"""Names of files and folders that Spark, Hive and the like write beside their data."""
+
+
+def is_beside(relative: str) -> bool:
+    """Return whether a path inside a folder, or a part of it, is hidden or written beside the data."""
+    return any(part.startswith(".") or LEFT_BESIDE.fullmatch(part) for part in relative.split("/"))
 
 
 def expand(pattern: str) -> list[str]:
     """Return the files a path, folder (its files, none hidden or in a hidden folder) or glob stands for, sorted.
 
     A folder that a glob finds stands for its files where it has the glob's own ending: `*.parquet` finds what Spark
-    writes. What such programs write beside their files (`common.beside`) is no file of a folder.
+    writes. What such programs write beside their files (`is_beside`) is no file of a folder.
 
     Raises:
         UserError: nothing is there, or the name is none that a file can have.

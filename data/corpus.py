@@ -51,12 +51,10 @@ from data.rules import part_rules
 from data.settings import CorpusSettings
 from data.shards import SCHEMA
 from data.statistics import Counters, merge, total
-from data.statistics.emptied import Inputs
-from data.statistics.report import STATISTICS, check_counts, whereabouts, write_reports
-from data.units.catalog import Catalog
+from data.statistics.report import STATISTICS, Inputs, check_counts, whereabouts, write_reports
+from data.units.catalog import Catalog, do_units
 from data.units.fields import check_fields
 from data.units.quarantine import Quarantine
-from data.units.runs import do_units
 from data.units.survey import document_bytes, estimated_text
 from data.units.work import UnitWork, check_sources, check_unnamed, named
 

@@ -14,7 +14,7 @@ from common.extras import require
 from common.process import end_process
 from common.settings import parse_settings
 from embed.settings import EmbedSettings
-from pretrain.parallel.job import prepare_torch, run_job
+from pretrain.parallel.trainer_process import prepare_torch, run_job
 from pretrain.parallel.world import world_info
 from pretrain.train import StopFlag
 

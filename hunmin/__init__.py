@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from common.errors import HunminError, UserError
     from hunmin.api import TextEncoder, finetune, read_documents, run_recipe
-    from klue.score import score
+    from klue.score_file import score
 
 HOMES = {
     "HunminError": "common.errors",
@@ -21,7 +21,7 @@ HOMES = {
     "finetune": "hunmin.api",
     "read_documents": "hunmin.api",
     "run_recipe": "hunmin.api",
-    "score": "klue.score",
+    "score": "klue.score_file",
 }
 """Name → the module that it is defined in."""
 

@@ -13,7 +13,7 @@ from klue.gold import read_answers
 from klue.grid import Grid
 from klue.metrics.confidence import central_interval, drawn_scores, paired_p_value
 from klue.results import chosen, metrics_of, spread
-from klue.score import DRAWS, defined
+from klue.score_file import DRAWS, defined
 from klue.tables import model_title
 from klue.tasks import TASKS
 

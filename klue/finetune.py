@@ -22,7 +22,7 @@ from klue.heads import Head, build_head
 from klue.heads.served import served
 from klue.plan import Job, steps_of
 from klue.saved import build_kept, save_model
-from klue.score import defined
+from klue.score_file import defined
 from klue.tasks import get_task
 from klue.tasks.base import Features, Outputs, Task
 

@@ -11,7 +11,7 @@ from common.files import atomic_write
 from klue.examples import Splits
 from klue.plan import jobs_of
 from klue.results import chosen
-from klue.score import defined
+from klue.score_file import defined
 from klue.tasks import TASKS
 
 GOLD = "gold/{task}-{data_hash:.12}/{split}.jsonl"

@@ -13,7 +13,7 @@ from common.results import encoded
 from klue.finished import RESULT, finished_row
 from klue.gold import PREDICTIONS
 from klue.plan import Job
-from klue.score import write_predictions
+from klue.score_file import write_predictions
 
 
 def run_job(job: Job) -> dict[str, Any]:

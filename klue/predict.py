@@ -16,7 +16,7 @@ from klue.finetune import predict
 from klue.hub import SUFFIX
 from klue.model_folder import read_model_folder
 from klue.saved import load_model
-from klue.score import write_predictions
+from klue.score_file import write_predictions
 from klue.tasks import TASKS, get_task
 from klue.tasks.base import Classification, Example, Task
 

@@ -19,8 +19,8 @@ from klue.error_analysis import confusions, detail_grids, detail_rows, worst, wo
 from klue.examples import find_file, read_examples
 from klue.grid import latex_grid, markdown_grid, terminal_grid
 from klue.plot import draw_confusion, draw_scores
-from klue.report import as_tree, latex, markdown, results_table
 from klue.result_rows import FIX, RESULTS, read_rows
+from klue.table_forms import as_tree, latex, markdown, results_table
 from klue.tables import published_for
 from klue.tasks import get_task, suite_folder
 

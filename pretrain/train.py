@@ -1,8 +1,8 @@
 """Train: one process of a run. Started as `python -m pretrain.train JOB.json`, alone or under torchrun.
 
-python -m pretrain.train runs/x/pretrain/job.json
-python -m pretrain.parallel.launch 2 runs/x/pretrain/job.json
-python -m torch.distributed.run --standalone --nproc-per-node 2 -m pretrain.train runs/x/pretrain/job.json
+python -m pretrain.train runs/x/pretrain/logs/job.json
+python -m pretrain.parallel.agent 2 runs/x/pretrain/logs/job.json
+python -m torch.distributed.run --standalone --nproc-per-node 2 -m pretrain.train runs/x/pretrain/logs/job.json
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from common.output import guard_output
 from common.process import die_with_parent, end_process, say_waiting
 from common.progress import say
 from common.settings import parse_settings
-from pretrain.parallel.launch import STOP_SIGNALS, ignore_stops
+from pretrain.parallel.agent import STOP_SIGNALS, ignore_stops
 from pretrain.parallel.monitor import HEARTBEAT
 from pretrain.settings import PretrainSettings
 

@@ -24,8 +24,7 @@ from pretrain.batches.random_numbers import key_of
 from pretrain.callbacks.checkpoint import save_checkpoint
 from pretrain.callbacks.checkpoint_metadata import step_folder
 from pretrain.callbacks.guard import GuardFigures, StepGuard, TooManySkippedError
-from pretrain.callbacks.log_window import LogWindow
-from pretrain.callbacks.training_log import TrainingLog
+from pretrain.callbacks.training_log import LogWindow, TrainingLog
 from pretrain.export import load_hf_model, save_hf_model
 from pretrain.export.check import check_folder
 from pretrain.kernels.compile import COMPILED, save_compiled

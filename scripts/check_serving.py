@@ -29,7 +29,7 @@ from embed.gguf import export_gguf
 from embed.onnx import TEXTS, export_encoder
 from embed.settings import GGUF, GRAPHS, EmbedSettings
 from embed.trainer import write_model
-from hunmin.sample.files import write_sample
+from hunmin.sample.folder import write_sample
 from pretrain.export import save_hf_model
 from pretrain.models.encoder import build_config, build_model
 from pretrain.models.registry import ARCHITECTURES

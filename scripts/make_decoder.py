@@ -10,7 +10,7 @@ from pathlib import Path
 from timing import parser_of
 
 from data.instruct.rows import read_rows
-from hunmin.sample.decoder import write_decoder
+from hunmin.sample.folder import write_decoder
 
 if __name__ == "__main__":
     parser = parser_of(__doc__)

@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 MUTATIONS = [  # file, text that it holds once, what replaces it
     ("common/files.py", "temporary.unlink(missing_ok=True)", "pass"),
-    ("common/beside.py", 'part.startswith(".")', 'part.startswith("~")'),
+    ("common/globs.py", 'part.startswith(".")', 'part.startswith("~")'),
     ("common/files.py", "(errno.ENOSPC, errno.EDQUOT)", "(errno.EDQUOT,)"),
     ("common/files.py", "    if old is not None:\n        remove_folder(old)", "    del old"),
     ("common/manifest.py", "path.stat().st_size != facts", "path.stat().st_size < facts"),
@@ -36,7 +36,7 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("data/deduplicate/decide.py", '(paragraphs["characters"] >= shortest)', '(paragraphs["characters"] >= 0)'),
     ("data/decontaminate/bm25.py", "= -(-round(threshold * PARTS) *", "= (round(threshold * PARTS) *"),
     ("data/decontaminate/normalise.py", "folded = character.casefold()", "folded = character"),
-    ("data/mixture/rates.py", "** settings.alpha", "** 1.0"),
+    ("data/mixture/shares.py", "** settings.alpha", "** 1.0"),
     ("data/pii/checks.py", "-total % 10", "total % 10"),
     ("data/cleaning/joints.py", "return letters or left.isdigit() or right.isdigit()", "return letters"),
     ("data/splitting/scan.py", "return not (len(letters) == 1 or", "return not (len(letters) == 0 or"),

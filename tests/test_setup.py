@@ -37,7 +37,7 @@ from database import z
 if True:
     from pretrain.train import JOB  # from data
 command = ["-m", "pretrain.train", "pretrain.partial", "pretrain", 'klue.job', "see pretrain.train"]
-both = "pretrain.train", "pretrain.parallel.launch"
+both = "pretrain.train", "pretrain.parallel.agent"
 def f():
     yield from data
     raise ValueError from tokenizer
@@ -50,7 +50,7 @@ AFTER = (
     .replace('"-m", "pretrain.train"', '"-m", "hunmin.pretrain.train"')
     .replace("'klue.job'", "'hunmin.klue.job'")
     .replace(
-        '= "pretrain.train", "pretrain.parallel.launch"', '= "hunmin.pretrain.train", "hunmin.pretrain.parallel.launch"'
+        '= "pretrain.train", "pretrain.parallel.agent"', '= "hunmin.pretrain.train", "hunmin.pretrain.parallel.agent"'
     )
 )
 
@@ -103,7 +103,7 @@ def test_no_setting_is_taken_for_a_module() -> None:
         if SETUP.MODULE.match(f"'{node.value}'") and SETUP._is_module(node.value)
     }
     assert named == {
-        "common.errors", "klue.score", "data.units.warm", "pretrain.train", "pretrain.parallel.launch",
+        "common.errors", "klue.score_file", "data.units.warm", "pretrain.train", "pretrain.parallel.agent",
         "pretrain.tuning.train", "embed.train",
     }  # fmt: skip
 

@@ -1,4 +1,7 @@
-"""The decontaminator: benchmark sentences in, index out, and for each corpus sentence the best hit or none."""
+"""The decontaminator: benchmark sentences in, index out, and for each corpus sentence the best hit or none.
+
+An exact match is a benchmark sentence, whatever its blanks, punctuation and case.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,15 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
+from numpy.typing import NDArray
 
 from data.benchmark import BenchmarkSentence
 from data.decontaminate.containment import build_containment_index, search_containment
 from data.decontaminate.criteria import RULES, Criteria, Rule, Scope
 from data.decontaminate.embedded import MIN_WORDS, build_embedded_index, search_embedded
-from data.decontaminate.exact import build_exact_index, search_exact
 from data.decontaminate.fragments import build_fragment_index, search_fragments
+from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot
 from data.decontaminate.terms import (
     FoldedText,
     count_syllables,
@@ -26,6 +31,32 @@ from data.decontaminate.terms import (
     hash_words,
     take_sentences,
 )
+
+
+class ExactIndex(NamedTuple):
+    """Hashes of K distinct texts and the first benchmark sentence that has each."""
+
+    texts: HashTable
+    sentence_K: NDArray[np.int32]
+
+
+def build_exact_index(text: FoldedText, min_characters: NDArray[np.integer]) -> ExactIndex:
+    """Return the index of the benchmark sentences that have at least their own `min_characters` letters (≥ 1)."""
+    eligible = np.flatnonzero(np.diff(text.first_letter_N) >= min_characters)
+    keys, first = np.unique(hash_sentences(text)[eligible], return_index=True)
+    return ExactIndex(build_hash_table(keys), eligible[first].astype(np.int32))
+
+
+@njit(cache=True)
+def search_exact(index, hashes):  # type: ignore[no-untyped-def]
+    """Return the benchmark sentence with the same text, or -1, for each corpus sentence's hash."""
+    best = np.full(len(hashes), -1, np.int32)
+    for n in range(len(hashes)):
+        slot = find_slot(index.texts, hashes[n])
+        if slot >= 0:
+            best[n] = index.sentence_K[slot]
+    return best
+
 
 BATCH = 1024
 """Sentences folded at a time: their letters stay in the cache."""

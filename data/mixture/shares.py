@@ -1,22 +1,89 @@
-"""The mixture of a corpus: two passes over ids, sources and sizes of what its parts keep, none over text."""
+"""The mixture of a corpus: two passes over ids, sources and sizes of what its parts keep, none over text.
+
+A rate says how often the documents of a source come in a pass; a draw depends on (seed, purpose, source, id) alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from common.errors import UserError, nearest
 from common.progress import say
-from data.mixture.draw import Purpose, cap_threshold, copies, draws
-from data.mixture.rates import rates_of
-from data.mixture.settings import MixtureSettings
+from data.mixture.settings import MixtureSettings, SourceShare
 from data.shards import read_columns
 from data.statistics.counts import Counters, merge, sort_counters
+
+DIGITS = 9
+"""Decimals of a rate: what rounding leaves of a 1 is a 1."""
+
+
+def rates_of(sizes: Mapping[str, int], settings: MixtureSettings) -> dict[str, float]:
+    """Return the rate of each source: how often a document of it comes in a pass, on average, ≥ 0.
+
+    A source with `epochs` has that rate. The others share out as many bytes as they have together: source i gets
+    weight_i · n_i^α / Σ weight_j · n_j^α of them (Conneau and Lample 2019, section 3.1, for its n^α; Xue et al. 2021,
+    section 3.2), but none more than `max_epochs` times what it has; what is left over goes to those below the bound in
+    the same proportions (Chung et al. 2023, "UniMax", algorithm 1).
+
+    Args:
+        sizes: bytes of each source, what is held out or over a cap not counted.
+
+    >>> rates_of({"news": 900, "talk": 100}, MixtureSettings(alpha=0.5))
+    {'news': 0.833333333, 'talk': 2.5}
+    """
+    default = SourceShare()
+    chosen = {name: settings.sources.get(name, default) for name in sizes}
+    rates = {name: float(one.epochs) for name, one in chosen.items() if one.epochs is not None}
+    open_ = sorted(name for name in sizes if name not in rates and sizes[name])
+    rates |= {name: 1.0 for name in sizes if name not in rates and not sizes[name]}
+    left = float(sum(sizes[name] for name in open_))
+    while open_:
+        weighted = {name: chosen[name].weight * float(sizes[name]) ** settings.alpha for name in open_}
+        whole = math.fsum(weighted.values())
+        open_rates = {name: round(left * weighted[name] / whole / sizes[name], DIGITS) for name in open_}
+        full = [name for name in open_ if open_rates[name] > settings.max_epochs]
+        if not full:
+            rates |= open_rates
+            break
+        rates |= dict.fromkeys(full, float(settings.max_epochs))
+        left -= settings.max_epochs * sum(sizes[name] for name in full)
+        open_ = [name for name in open_ if name not in full]
+    return {name: rates[name] for name in sizes}
+
+
+Purpose = Literal["held out", "cap", "copies"]
+"""What is drawn; the draws of one purpose tell nothing of those of another."""
+
+
+def draws(sources: Sequence[str], ids: Sequence[str], seed: int, purpose: Purpose) -> NDArray[np.float64]:
+    """Return a number in [0, 1) for each document, as if drawn evenly: xxh3_64 of purpose, source and id, / 2^64."""
+    hash_of = xxhash.xxh3_64_intdigest
+    hashes = [hash_of(f"{purpose}\0{source}\0{id}".encode(), seed) for source, id in zip(sources, ids, strict=True)]
+    return (np.array(hashes, np.uint64) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def copies(rates: NDArray[np.float64], drawn: NDArray[np.float64]) -> NDArray[np.int16]:
+    """Return how often each document comes, ⌊rate + draw⌋: the rate on average, and never further than 1 from it."""
+    return np.floor(rates + drawn).astype(np.int16)
+
+
+def cap_threshold(drawn: NDArray[np.float64], sizes: NDArray[np.int64], most: float) -> float:
+    """Return the draw below which documents stay so that they hold `most` bytes together, or less.
+
+    Documents of one draw stay or go together.
+    """
+    order = np.argsort(drawn, kind="stable")
+    over = np.flatnonzero(np.cumsum(sizes[order]) > most)
+    return float(drawn[order[over[0]]]) if len(over) else 1.0
+
 
 FEW_IDS, MOST_IDS = 100, 10_000
 """Documents of a source from which on a warning says that half of them, or more, repeat an id; ids counted at most."""

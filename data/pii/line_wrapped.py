@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 
 from data.pii.fold import View
+from data.pii.runs import NUMBER_TYPES
 from data.pii.types import BY_NAME
 from data.pii.types.address.head import HEAD_BREAK, OVER_LINE_END, on_one_line
 from data.pii.types.base import BEFORE, DASH, Found, digits_of, labelled
 
+_NUMBER_NAMES = frozenset(kind.name for kind in NUMBER_TYPES)
 _BREAK = r"(?:\r?\n|<[bB][rR] ?/?>\r?\n?)"
 _BROKEN = re.compile(
     rf"(?<![0-9A-Za-z])[0-9+(](?:[0-9+() .·{DASH}]{{0,24}} ?{_BREAK} ?(?=[0-9(.{DASH}])){{1,3}}"
@@ -168,11 +170,8 @@ def _joined(text: str, match: re.Match[str], scan: Scan) -> Iterator[Found]:
             crosses = any(piece.start < right and left < piece.end for left, right in gaps)
             number = digits_of(piece.value)
             mobile = piece.type == "TEL" and number.startswith("010") and len(number) == 11
-            if crosses and (mobile or (piece.type == "IP" and at_a_dot) or (continues and piece.type in _KINDS)):
+            if crosses and (mobile or (piece.type == "IP" and at_a_dot) or (continues and piece.type in _NUMBER_NAMES)):
                 whole = True
                 yield piece
         if whole:
             return
-
-
-_KINDS = frozenset(("TEL", "RRN", "FRN", "CARD", "BRN", "DRIVER_LICENSE", "BANK_ACCOUNT", "HEALTH_INSURANCE"))

@@ -58,7 +58,8 @@ _NEXT = re.compile(r" ?(?:[,/·→]|및|또는|\((?:[가-힣]{1,4} ){1,2}) ?")
 """Between a value and the next of a list, for which the label of the first speaks."""
 _BRACKET = re.compile(r"[()\[\]{}<>\"'`”’】〉」』]")
 _BRACKETS = dict(zip("([{<", ")]}>", strict=True))
-_KINDS = (CARD, RRN, FRN, DRIVER_LICENSE, BRN, TEL, BANK_ACCOUNT, HEALTH_INSURANCE)
+NUMBER_TYPES = (CARD, RRN, FRN, DRIVER_LICENSE, BRN, TEL, BANK_ACCOUNT, HEALTH_INSURANCE)
+"""Types whose values are numbers alone, in the order in which a run of digits is tried as one."""
 _MOBILE = re.compile("01[016789][0-9]{7,8}")
 _DASHES = frozenset("-‐‑‒–—―−ㅡ")
 _AS_DIGITS = str.maketrans(LOOKALIKES)
@@ -159,7 +160,7 @@ def _read(text: str, groups: list[Group], alone: bool, previous: Found | None) -
         view = f"{text[max(0, start - BEFORE) : start]} {plain} {text[end : end + 24]}"
         at = min(start, BEFORE) + 1
         joined = "-" not in plain and 1 < len(groups) <= 8
-        for kind in (TEL,) if joined or mixed else _KINDS:
+        for kind in (TEL,) if joined or mixed else NUMBER_TYPES:
             match = kind.pattern.match(view, at)
             if match is None or match.end() != at + len(plain):
                 continue

@@ -1,8 +1,8 @@
 """The catalogue of a corpus's units: what the inputs hold, what of it is done, and where the parts are.
 
-Resume goes by content. A unit's part is named after a hash of the unit (`units.unit_key`), so it is found again when
-files came, went, changed their order or their folder, and never taken for another content. For each file an index
-lists its units; while the file's version stands as it was, its units are known without reading it again.
+Resume goes by content. A unit's part is named after a hash of the unit (`data.units.work.unit_key`), so it is found
+again when files came, went, changed their order or their folder, and never taken for another content. For each file an
+index lists its units; while the file's version stands as it was, its units are known without reading it again.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ import orjson
 
 from common.errors import UserError
 from common.files import atomic_write
+from common.progress import ProgressBar
 from common.secrets import masked_urls
 from common.settings import settings_hash
 from common.slurm_array import ArrayElement
-from data.executors import Executor, Failures, failure_of
+from data.executors import Executor, Failures, failure_of, raise_failures
 from data.readers import Block, DamagedInputError, Format, InputFile, UnfitInputError, is_referred, read_blocks, sought
 from data.readers.volume import FileVersion, TextSize, file_bytes, file_version
 from data.units.quarantine import Quarantine, TooManyDamagedError
 from data.units.ranged import Ranged, look_at
 from data.units.survey import text_of
-from data.units.whole import WholeDone, WholeTask, read_whole
-from data.units.work import UnitTask, part_path, read_as, unit_key
+from data.units.whole import AnyWork, WholeDone, WholeTask, read_whole
+from data.units.work import UnitDone, UnitTask, UnitWork, part_path, read_as, unit_key
 
 
 class Catalog:
@@ -233,3 +234,31 @@ class Catalog:
         """Return the parts, each with the number of its file, in input order; all files must have been read."""
         numbers = range(len(self.files))
         return [(number, part_path(self.folder, key)) for number in numbers for key in self._keys[number]]
+
+
+def do_units(catalog: Catalog, function: UnitWork, execute: Executor) -> None:
+    """Do every unit of the catalogue that is not finished.
+
+    Raises:
+        HunminError: units failed; all others are done.
+    """
+    catalog.look_at(execute)
+    failures = Failures()
+    size = catalog.text_bytes()
+    rejects = 0
+    with ProgressBar("corpus", size and size / 1e6, "MB") as bar:
+
+        def report(done: UnitDone | WholeDone) -> None:
+            nonlocal rejects
+            rejects += done.rejects
+            if isinstance(done, WholeDone):
+                catalog.take_whole(done, failures)
+            for path, reason in done.damages:
+                catalog.quarantine.add(path, reason)
+            finished, catalog.finished_bytes = catalog.finished_bytes, 0
+            bar.skip(finished / 1e6)
+            bar.advance(done.bytes / 1e6, f"{rejects:,} rejects")
+
+        execute(AnyWork(function), catalog.pending(failures), report, failures)
+        bar.skip(catalog.finished_bytes / 1e6)
+    raise_failures(failures)

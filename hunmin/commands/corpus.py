@@ -81,7 +81,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Estimate the corpus stage before it runs: files, time by cores, memory and disk."""
-    from data.plan import CORES, corpus_plan, print_corpus_plan
+    from data.estimate import CORES, corpus_plan, print_corpus_plan
     from hunmin.recipes.recipe import load_recipe
 
     settings = load_recipe(recipe, overrides or [], section="corpus").corpus
@@ -119,8 +119,8 @@ def stats(
     """Print corpus statistics: sizes by source, removals by rule, personal data, decontamination."""
     from data.commands import stats_stream
     from data.statistics.plots import draw_statistics, statistics_files
+    from data.statistics.report import warnings_of
     from data.statistics.table import load_statistics
-    from data.statistics.warnings import warnings_of
 
     if dropped or text:
         _list_dropped(folder, dropped, text, as_json)

@@ -107,10 +107,10 @@ def finetune(
     from common.slurm_array import ArrayElement, ShareDone
     from klue.finished import refuse_edited
     from klue.plan import jobs_of
-    from klue.report import results_table
     from klue.result_rows import read_rows
     from klue.runner import plan_stage, run_klue
     from klue.settings import KlueSettings
+    from klue.table_forms import results_table
     from klue.tables import published_for
 
     commits = read_commits(Path(out))
@@ -161,7 +161,7 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score a predictions file against a gold file; all scores × 100."""
-    from klue.score import score as score_task
+    from klue.score_file import score as score_task
 
     scores = score_task(task, Path(gold), Path(predictions), subset, interval)
     if as_json:

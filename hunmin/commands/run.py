@@ -74,7 +74,7 @@ def run(
     refuse_moved(loaded, recipe, overrides or [])
     if dry_run:
         from hunmin.embed.plan import dry_run_embed
-        from hunmin.estimates.plan import dry_run_plan, print_plan
+        from hunmin.estimates.dry_run import dry_run_plan, print_plan
         from hunmin.instruct.plan import dry_run_instruct, print_instruct_plan
 
         asked = (first, last, restart)
@@ -207,7 +207,7 @@ def sample(
 ) -> None:
     """Write the synthetic sample: Korean corpora with planted noise, and eight small tasks in KLUE's form."""
     from hunmin.sample import make_sample
-    from hunmin.sample.files import SEED
+    from hunmin.sample.folder import SEED
 
     if seed not in (None, SEED):
         raise UserError(f"--seed {seed}", f"the sample is fixed data of seed {SEED}", "leave --seed out")

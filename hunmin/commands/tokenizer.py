@@ -194,7 +194,7 @@ def compare(
     file = plot_file(Path(plot), "--plot", overwrite) if plot else None
     rows = compare_tokenizers(folders, text)
     if file:
-        from tokenizer.plots import draw_comparison
+        from tokenizer.show import draw_comparison
 
         draw_comparison(rows, file)
         say(f"drawn: {plot}")

@@ -94,7 +94,7 @@ def check_models(recipe: WithEmbed) -> None:
 
 
 ALONE = Stage(
-    "embed", (), section_settings("embed"), _embed, _inputs,
-    ("torch", "transformers", "sentence-transformers", "mteb"), EmbedSettings, extent=steps_done, check=_check,
+    "embed", after=(), settings=section_settings("embed"), work=_embed, inputs=_inputs, model=EmbedSettings,
+    packages=("torch", "transformers", "sentence-transformers", "mteb"), extent=steps_done, check=_check,
 )  # fmt: skip
 AFTER_EXPORT = replace(ALONE, after=("export",))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from common.errors import UserError
 from data.benchmark import benchmark_files
-from data.plan import RATES
+from data.estimate import RATES
 from hunmin.recipes.recipe import NOT_NAMED, Recipe
 from klue.examples import load_splits
 from klue.search import tried_values

@@ -24,9 +24,9 @@ from hunmin.page.vocabulary import SIZES
 from hunmin.page.words import Language, Words
 from klue.grid import md
 from klue.model_index import eval_results
-from klue.report import markdown
 from klue.results import not_the_benchmarks, scored_examples
 from klue.synthetic import all_synthetic
+from klue.table_forms import markdown
 from klue.tables import published_for
 from klue.tasks import SUITE_OF, TASKS
 from pretrain.models.registry import ARCHITECTURES

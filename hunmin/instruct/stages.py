@@ -92,14 +92,17 @@ def decoder_folder(name: str) -> Path:
 
 
 INSTRUCT_STAGES = (
-    Stage("instruct", (), section_settings("instruct"), _instruct, _instruct_inputs, model=InstructSettings),
     Stage(
-        "tune", ("instruct",), section_settings("tune"), _tune, _base_inputs,
-        ("torch", "transformers", "peft", "deepspeed"), TuneSettings, extent=steps_done,
+        "instruct", after=(), settings=section_settings("instruct"), work=_instruct, inputs=_instruct_inputs,
+        model=InstructSettings,
     ),
     Stage(
-        "leaderboard", ("instruct", "tune"), section_settings("leaderboard"), _board,
-        lambda recipe: [*_test_inputs(recipe), *_base_inputs(recipe)], ("lm_eval", "torch", "transformers"),
-        LeaderboardSettings, unread=("train.jsonl", "adapter/*"),
+        "tune", after=("instruct",), settings=section_settings("tune"), work=_tune, inputs=_base_inputs,
+        model=TuneSettings, packages=("torch", "transformers", "peft", "deepspeed"), extent=steps_done,
+    ),
+    Stage(
+        "leaderboard", after=("instruct", "tune"), settings=section_settings("leaderboard"), work=_board,
+        inputs=lambda recipe: [*_test_inputs(recipe), *_base_inputs(recipe)], model=LeaderboardSettings,
+        packages=("lm_eval", "torch", "transformers"), unread=("train.jsonl", "adapter/*"),
     ),
 )  # fmt: skip

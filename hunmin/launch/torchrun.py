@@ -4,9 +4,23 @@ variables by which TorchTPU's chips find each other.
 
 from __future__ import annotations
 
+import socket
+
 from hunmin.launch.cluster import FILES, RANK_LOGS, Job, Launch, Step
 from hunmin.launch.fill import command, fill
-from pretrain.parallel.addresses import own_address
+
+
+def own_address(meeting: str) -> str:
+    """Return this machine's address by which those that reach `meeting` reach it: of the interface that leads there."""
+    family = socket.AF_INET6 if ":" in meeting else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((meeting, 9))  # sends nothing
+            own: str = probe.getsockname()[0]
+        except OSError:  # no route, or a name of IPv6 alone
+            return meeting
+    return meeting if own == "::1" or own.startswith("127.") else own
+
 
 WRITTEN = {"torchrun": (), "deepspeed": ("hostfile",), "xla": ("tpu.sh",)}
 """Launcher → the templates of the files that its command (LAUNCHER.sh) reads."""

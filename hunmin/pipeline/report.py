@@ -21,9 +21,9 @@ from hunmin.page.words import ENGLISH, Words
 from hunmin.pipeline.scores import NOT_SCORED, score_rows
 from hunmin.pipeline.stage import stage_times
 from hunmin.recipes.recipe import Recipe
-from klue.report import results_table
 from klue.result_rows import check_row
 from klue.synthetic import synthetic_tasks
+from klue.table_forms import results_table
 from klue.tables import published_for
 from klue.tasks import TASKS
 from pretrain.callbacks.metrics import check_figures, read_figures

@@ -215,7 +215,7 @@ def require_done(recipe: RunSettings, last: str, words: Sequence[str]) -> None:
     """Refuse a run in which a stage up to `last` is not done.
 
     Args:
-        given: the recipe's file and the overrides, as on the command line.
+        words: the recipe's file and the overrides, as on the command line.
 
     Raises:
         UserError: one is not.

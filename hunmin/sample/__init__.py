@@ -2,7 +2,6 @@
 instruction data sets. PROVENANCE.md says where the texts come from.
 """
 
-from hunmin.sample.files import sample_files, write_sample
-from hunmin.sample.folder import make_sample
+from hunmin.sample.folder import make_sample, sample_files, write_sample
 
 __all__ = ["make_sample", "sample_files", "write_sample"]

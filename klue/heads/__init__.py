@@ -8,8 +8,7 @@ import torch
 
 from klue.heads.base import Head
 from klue.heads.biaffine import BiaffineParser
-from klue.heads.choice import ChoiceHead
-from klue.heads.library import SequenceHead, SpanHead, TokenHead
+from klue.heads.library import ChoiceHead, SequenceHead, SpanHead, TokenHead
 from klue.heads.trade import Trade
 from klue.plan import Job
 from klue.tasks.base import Task

@@ -38,7 +38,7 @@ def permute(positions: np.ndarray, size: int, key: int) -> np.ndarray:
 
 
 class SampleOrder:
-    """Which samples make up the n-th global batch of a run, and which, a tenth at most, are held out for validation."""
+    """Which sample stands at which position of a run, and which, a tenth at most, are held out for validation."""
 
     def __init__(self, total: int, held_out: int, seed: int) -> None:
         self.seed = seed
@@ -50,7 +50,8 @@ class SampleOrder:
     def train(self, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return (sample ids, epochs), both int64 of shape (count,), for run positions first … first + count − 1.
 
-        Every training sample comes once an epoch; each epoch has its own order. Position = step × global batch + i.
+        Every training sample comes once an epoch; each epoch has its own order. A step begins at
+        `PretrainSettings.samples_before(step)`.
         """
         positions = np.arange(first, first + count, dtype=np.int64)
         epochs, within = positions // self.size, positions % self.size

@@ -1,4 +1,6 @@
-"""Plans: which samples a run has, and what is worked out once for it and kept on disk."""
+"""Plans: which samples a run has, and what is worked out once for it and kept on disk: to pack a large corpus
+takes seconds, which every start of a run would pay again.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +9,41 @@ from pathlib import Path
 
 import numpy as np
 
+from common.arrays import map_array, save_array
 from common.errors import UserError
 from common.files import atomic_write
 from pretrain.batches.budgets import count_by_ordinary_tokens
-from pretrain.batches.layouts import Layout, Parts, contiguous, doc_sentences, full_sentences
-from pretrain.batches.packed_files import holds_groups, read_groups, write_groups
+from pretrain.batches.layouts import Groups, Layout, Parts, contiguous, doc_sentences, full_sentences
 from pretrain.batches.packing import packed
 from pretrain.batches.pairs import plan_pairs, read_pairs
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
+
+
+def write_groups(folder: Path, shard: int, layout: Groups) -> None:
+    """Write the samples of a shard into `folder`; what `holds_groups` looks for comes last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, array in (("pieces", layout.pieces_P2), ("first", layout.first)):
+        save_array(folder / _name(shard, name), array)
+    with atomic_write(folder / _name(shard, "sums")) as text:
+        json.dump(layout.sums, text)
+
+
+def holds_groups(folder: Path, shard: int) -> bool:
+    """Return whether `write_groups` has finished a shard in `folder`."""
+    return (folder / _name(shard, "sums")).exists()
+
+
+def read_groups(folder: Path, shard: int) -> Groups:
+    """Return what `write_groups` wrote, mapped into memory."""
+    pieces, first = (map_array(folder / _name(shard, name)) for name in ("pieces", "first"))
+    positions, squares = json.loads((folder / _name(shard, "sums")).read_bytes())
+    return Groups(pieces, first, (positions, squares))
+
+
+def _name(shard: int, part: str) -> str:
+    return f"packed-{shard:05d}-{part}.{'json' if part == 'sums' else 'npy'}"
+
 
 BY_ORDINARY = "by-ordinary-tokens.json"
 

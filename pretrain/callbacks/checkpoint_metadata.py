@@ -7,17 +7,59 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write, fsync_folder, xxh3_file
+from common.files import atomic_write, free_name, fsync_folder, xxh3_file
 from common.manifest import read_manifest
 from common.progress import say
 from common.secrets import masked_urls
 from common.settings import changed_keys, settings_hash
-from pretrain.callbacks.damaged import newest_sound
 from pretrain.settings import PretrainSettings
+
+DAMAGED = "damaged"
+"""Folder, beside the checkpoints, of those that a run could not resume from."""
+
+
+def newest_sound(checkpoints: Sequence[Path], damaged_files: Callable[[Path], list[str]]) -> Path | None:
+    """Return the last checkpoint whose bytes are those that were written, None where there is none at all.
+
+    Later ones are moved into the folder `DAMAGED`: the run that resumes writes checkpoints of their steps, and counts
+    those that it keeps.
+
+    Raises:
+        UserError: all of them are damaged; they stay where they are.
+    """
+    damaged: list[tuple[Path, str]] = []
+    for path in reversed(checkpoints):
+        files = damaged_files(path)
+        if not files:
+            for damaged_path, file in damaged:
+                _quarantine(damaged_path, file)
+            return path
+        damaged.append((path, files[0]))
+    if damaged:
+        raise UserError(
+            f"none of the checkpoints in {damaged[0][0].parent} is whole: "
+            + ", ".join(f"{path.name}/{file} is damaged or was changed" for path, file in damaged),
+            "a run that has been trained does not begin anew unasked",
+            f"restore one of them from a copy; to begin anew, move {damaged[0][0].parent} away",
+        )
+    return None
+
+
+def _quarantine(path: Path, file: str) -> None:
+    folder = path.parent / DAMAGED
+    folder.mkdir(exist_ok=True)
+    target = free_name(folder / path.name)
+    path.rename(target)
+    say(
+        f"warning: checkpoint {path.name} is passed over: {file} is damaged or was changed; it is kept as {target}",
+        style="yellow",
+    )
+
 
 METADATA, DIGEST = "complete.json", "digest"
 """File that ends a checkpoint; key in it: hash of all else that it says."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from common.errors import HunminError
 from common.manifest import MANIFEST, Manifest, damaged_outputs, describe_outputs, read_manifest, write_manifest
 from common.settings import settings_hash
-from pretrain.callbacks.damaged import newest_sound
+from pretrain.callbacks.checkpoint_metadata import newest_sound
 
 PREFIX = "checkpoint-"
 """Prefix of the names that the Trainer gives its checkpoints: checkpoint-STEP."""

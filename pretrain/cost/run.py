@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -9,14 +10,61 @@ from common.errors import UserError
 from common.units import time
 from pretrain.cost.communication import HOP_BETWEEN, HOP_INSIDE, REACHED, Cluster, Link
 from pretrain.cost.devices import DEVICES, Device
-from pretrain.cost.disk import disk
 from pretrain.cost.memory import Arithmetic, Memory, largest_dividing, largest_micro_batch, memory
 from pretrain.cost.scaling import Row, counts, nodes_of, verdict
 from pretrain.cost.step import Step, flops_per_token, micro_batch_flops, step
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.objectives.registry import OBJECTIVES
+from pretrain.optim.registry import OPTIMIZERS
 from pretrain.parallel.buckets import bucket_elements
 from pretrain.settings import PretrainSettings
+
+BYTES = 4
+"""Bytes of a weight and of a number of the optimizer's state, fp32."""
+UINT16_VOCABULARY = 1 << 16
+"""Largest vocabulary whose token ids take 2 bytes (`tokenizer.shards`)."""
+
+
+@dataclass(frozen=True)
+class Disk:
+    """Bytes on disk."""
+
+    checkpoint: int
+    """Bytes of one checkpoint."""
+    checkpoints: int
+    """Bytes of all when they are most, just before the last one of those not kept is removed."""
+    export: int
+    tokens: int | None
+    """Token shards; None while it is not known how many tokens there are."""
+
+    @property
+    def total(self) -> int:
+        """Bytes of all that is known."""
+        return self.checkpoints + self.export + (self.tokens or 0)
+
+
+def disk(settings: PretrainSettings, vocab_size: int, parameters: int, corpus_tokens: int | None) -> Disk:
+    """Return the disk that a run takes at its fullest."""
+    checkpoint = BYTES * (parameters + OPTIMIZERS[settings.optimizer.type].state_numbers(settings, parameters))
+    return Disk(
+        checkpoint=checkpoint,
+        checkpoints=most_checkpoints(settings) * checkpoint,
+        export=BYTES * parameters,
+        tokens=None if corpus_tokens is None else corpus_tokens * token_bytes(vocab_size),
+    )
+
+
+def token_bytes(vocab_size: int) -> int:
+    """Return the bytes of a token in the shards, 2 or 4."""
+    return 2 if vocab_size <= UINT16_VOCABULARY else 4
+
+
+def most_checkpoints(settings: PretrainSettings) -> int:
+    """Return how many checkpoints there are at once at most: a new one is whole before an old one goes."""
+    steps, every, for_good = settings.steps, settings.checkpoint_every, settings.keep_every
+    stay = steps // math.lcm(every, for_good) if for_good else 0
+    return min(-(-steps // every), stay + settings.keep_last + 1)
+
 
 USABLE = 0.95
 """Share of a device's published memory that training can take: the rest is for driver, libraries and gaps."""

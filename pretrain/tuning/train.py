@@ -10,7 +10,7 @@ from typing import Any
 from common.errors import UserError
 from common.process import end_process
 from common.settings import parse_settings
-from pretrain.parallel.job import prepare_torch, run_job
+from pretrain.parallel.trainer_process import prepare_torch, run_job
 from pretrain.parallel.world import world_info
 from pretrain.train import StopFlag
 from pretrain.tuning.settings import TuneSettings

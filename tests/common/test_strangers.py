@@ -22,7 +22,7 @@ from data.instruct import rows as instructions
 from embed.scored import read_lines
 from klue.examples import read_examples
 from klue.predict import read_unlabelled
-from klue.score import read_predictions
+from klue.score_file import read_predictions
 from klue.tasks import get_task
 from leaderboard import rows as boards
 

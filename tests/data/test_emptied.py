@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from common.errors import UserError
-from data.statistics.warnings import warnings_of
+from data.statistics.report import warnings_of
 from hunmin.commands.corpus import app
 
 from .building import OFF, build, settings

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from common.errors import UserError
-from data.statistics.warnings import warnings_of
+from data.statistics.report import warnings_of
 
 from .building import OFF, build, listed, rows, settings
 from .readers.test_containers import LFS

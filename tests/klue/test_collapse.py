@@ -10,9 +10,9 @@ from hunmin.page.words import Words
 from klue.collapse import collapse_sentences, one_answer
 from klue.job import run_job
 from klue.model_folder import read_model_folder
-from klue.report import markdown, results_table
 from klue.runner import run_jobs
 from klue.settings import KlueSettings
+from klue.table_forms import markdown, results_table
 from tests.klue.test_finetune import make_jobs
 
 

@@ -12,7 +12,7 @@ from data.benchmark import load_benchmark
 from klue.examples import find_file, load_splits, read_examples
 from klue.hub import SPLITS
 from klue.metrics.entities import LABELS as ENTITY_LABELS
-from klue.score import score
+from klue.score_file import score
 from klue.tasks.klue.relation import RelationExtraction
 from klue.tsv import Sentence
 from tests.klue.faultless import ceilings

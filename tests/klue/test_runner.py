@@ -12,7 +12,7 @@ from data.executors import LocalPool
 from hunmin.main import run_command
 from klue import runner
 from klue.runner import plan_stage, run_klue
-from klue.score import score
+from klue.score_file import score
 from klue.settings import KlueSettings
 from tests.klue.names import SENTENCE_TASKS, job_folder
 from tests.klue.stand_in import one_dies, pretend

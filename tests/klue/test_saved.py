@@ -18,7 +18,7 @@ from klue.job import run_job
 from klue.predict import predict_file, read_unlabelled
 from klue.runner import plan_stage
 from klue.saved import build_kept
-from klue.score import score
+from klue.score_file import score
 from klue.settings import KlueSettings
 from tests.klue.heads.test_heads import make_job
 from tests.klue.names import KLUE_TASKS as TASKS

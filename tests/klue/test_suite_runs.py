@@ -11,16 +11,16 @@ from transformers import AutoModelForMultipleChoice
 
 from klue.features import load_tokenizer, make_features
 from klue.gold import with_test_scores
-from klue.heads.choice import split_choices
+from klue.heads.library import split_choices
 from klue.model_folder import read_model_folder
 from klue.model_index import eval_results
 from klue.predict import predict_file
-from klue.report import markdown
 from klue.result_rows import read_rows
 from klue.results import flat_scores, summarize
 from klue.runner import run_klue
-from klue.score import score
+from klue.score_file import score
 from klue.settings import KlueSettings
+from klue.table_forms import markdown
 from klue.tables import published_rows, tables
 from klue.tasks import SUITE_OF, TASKS
 from tests.klue.faultless import ceilings

@@ -1,14 +1,14 @@
 """Scores of the sample's invented tasks say that they are synthetic, and stand beside no published ones."""
 
 import pytest
+from tests.klue.test_report import result
 
 from klue.examples import find_file, load_splits, read_examples
-from klue.report import latex, markdown
 from klue.results import not_comparable
 from klue.synthetic import NOTE, TOLD, all_synthetic, is_synthetic
+from klue.table_forms import latex, markdown
 from klue.tables import published_for, published_rows, tables
 from tests.klue.names import KLUE_TASKS as TASKS
-from tests.klue.test_report import result
 
 
 def row(task, splits):
@@ -77,7 +77,7 @@ def test_the_page_and_the_card_say_so(rows):
 def test_scoring_a_file_of_the_sample_says_so(sample_benchmark, tmp_path, capsys):
     import json
 
-    from klue.score import score
+    from klue.score_file import score
 
     gold = find_file(TASKS["klue-sts"], sample_benchmark, "dev")
     lines = [json.dumps({"guid": e.guid, "prediction": e.label}) for e in read_examples(TASKS["klue-sts"], gold)]

@@ -20,7 +20,7 @@ import torch
 
 from pretrain.batches.loader import Loader, plan_samples
 from pretrain.callbacks.guard import StepGuard
-from pretrain.callbacks.log_window import LogWindow
+from pretrain.callbacks.training_log import LogWindow
 from pretrain.kernels.attention import NAME
 from pretrain.kernels.compile import compile_layers, compile_whole, speed_up
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers

@@ -93,7 +93,7 @@ def test_processes_that_cannot_share_a_small_batch_are_refused(tmp_path: Path, t
     paths = {"tokens": str(tokens), "tokenizer": str(tokenizer), "out": str(tmp_path)}
     job = tmp_path / "job.json"
     job.write_text(json.dumps({"settings": {**RUN, **odd}, **paths}))
-    command = [sys.executable, "-m", "pretrain.parallel.launch", "2", str(job)]
+    command = [sys.executable, "-m", "pretrain.parallel.agent", "2", str(job)]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
     assert done.returncode == 2 and "batch_warmup.start (1) must be divisible by" in done.stderr
     assert "Traceback" not in done.stderr

@@ -97,7 +97,7 @@ def start(
         return WarmProcess(job, out, processes)
     command = [sys.executable, "-m", "pretrain.train", str(job)]
     if processes > 1:
-        command[2:3] = ["pretrain.parallel.launch", str(processes)]
+        command[2:3] = ["pretrain.parallel.agent", str(processes)]
     paths = [str(out), str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
     return subprocess.Popen(command, env=environment, stderr=stderr)

@@ -142,7 +142,7 @@ def _train(job: str) -> int:
 def _launch(job: str, processes: int) -> int:
     from torch.distributed.elastic.multiprocessing.subprocess_handler import subprocess_handler
 
-    from pretrain.parallel.launch import launch
+    from pretrain.parallel.agent import launch
 
     subprocess_handler.Popen = _Rank  # type: ignore[assignment,misc]
     return launch([job], processes)

@@ -20,8 +20,7 @@ from leaderboard.models import ConstantLM
 from leaderboard.settings import LeaderboardSettings
 from leaderboard.suites import SUITES, TASKS, bounds_of, held_out_tasks, task_files
 from leaderboard.texts import test_texts
-from pretrain.tuning.encode import arguments_of
-from pretrain.tuning.inputs import Inputs
+from pretrain.tuning.inputs import Inputs, arguments_of
 from pretrain.tuning.settings import TuneSettings
 
 INSTRUCT_CODE = (

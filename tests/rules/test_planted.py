@@ -120,7 +120,7 @@ PLANTED: list[tuple[str, str, Plant]] = [
     (
         "tune",
         "instruction and input stand on one line",
-        _value("pretrain.tuning.encode.user_message", lambda instruction, given: f"{instruction} {given}"),
+        _value("pretrain.tuning.inputs.user_message", lambda instruction, given: f"{instruction} {given}"),
     ),
     ("leaderboard", "a prompt has no frame", _value("leaderboard.prepare.plain_prompt", lambda text: text)),
 ]
@@ -175,7 +175,7 @@ def test_a_changed_output_is_not_locked_before_its_number_is_raised(tmp_path: Pa
     write_lock({"tune": replace(locked["tune"], code="of yesterday")}, path)
     main(path)
     assert read_lock(path) == locked
-    monkeypatch.setattr("pretrain.tuning.encode.user_message", lambda instruction, given: f"{given}{instruction}")
+    monkeypatch.setattr("pretrain.tuning.inputs.user_message", lambda instruction, given: f"{given}{instruction}")
     with pytest.raises(SystemExit, match="tune: its output changed: raise the number in common/rules"):
         main(path)
     assert read_lock(path) == locked

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tokenizer.compare import compare
-from tokenizer.plots import FIGURES, _short_names, draw_comparison
+from tokenizer.show import FIGURES, _short_names, draw_comparison
 
 
 def test_a_comparison_is_drawn_alike_every_time(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from data.decontaminate.exact import build_exact_index, search_exact
+from data.decontaminate.matcher import build_exact_index, search_exact
 from data.decontaminate.terms import fold_sentences, hash_sentences
 
 BENCHMARK = ["긴 문장 하나", "네", "긴문장 하나!", "..."]

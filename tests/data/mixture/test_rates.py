@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from common.errors import UserError
 from common.settings import parse_settings
 from data.mixture import MixtureSettings, SourceShare
-from data.mixture.rates import rates_of
+from data.mixture.shares import rates_of
 
 SIZES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 10**12), min_size=1)
 

@@ -18,7 +18,7 @@ from data.assemble import assemble
 from data.deduplicate import DeduplicateSettings
 from data.executors import LocalPool
 from data.mixture import HELD_OUT, OUT, MixtureSettings, mix
-from data.mixture.draw import cap_threshold, copies, draws
+from data.mixture.shares import cap_threshold, copies, draws
 from data.shards import read_shard, read_shard_manifest, shard_paths
 from data.statistics.table import format_mixture
 

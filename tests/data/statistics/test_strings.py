@@ -5,7 +5,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.statistics.strings import count_strings, count_words
+from data.statistics.counts import count_strings, count_words
 
 BLANKS = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
 NO_BLANKS = "a가ㅋ\u200b\u200c\u3001\u1681\u2060\xa1\ufeff\U0001f600"

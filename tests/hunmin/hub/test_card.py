@@ -22,8 +22,8 @@ from hunmin.main import run_command
 from hunmin.page.facts import read_facts as read_page_facts
 from hunmin.pipeline.report import collect
 from hunmin.recipes.recipe import load_recipe
-from klue.report import markdown
 from klue.results import metrics_of
+from klue.table_forms import markdown
 from klue.tables import published_rows
 from klue.tasks import TASKS
 from pretrain.callbacks.checkpoint_metadata import write_metadata

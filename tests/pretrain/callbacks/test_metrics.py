@@ -20,8 +20,8 @@ from common.errors import DiskFullError, UserError
 from common.settings import Settings
 from embed.settings import EmbedSettings
 from pretrain.callbacks import trackers
-from pretrain.callbacks.log_window import LogWindow
 from pretrain.callbacks.metrics import MetricsLog, read_metrics
+from pretrain.callbacks.training_log import LogWindow
 from pretrain.objectives.registry import OBJECTIVES
 from pretrain.settings import PretrainSettings
 from pretrain.tuning.settings import TuneSettings

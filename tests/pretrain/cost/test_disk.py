@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pretrain.cost.disk import disk, most_checkpoints
+from pretrain.cost.run import disk, most_checkpoints
 from pretrain.settings import PretrainSettings
 
 

@@ -25,8 +25,8 @@ from common.settings import dump_settings, parse_settings
 from pretrain.callbacks.branch import read_parent
 from pretrain.callbacks.checkpoint import load_optimizer
 from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata, write_metadata
-from pretrain.cost.disk import disk
 from pretrain.cost.memory import Arithmetic, memory
+from pretrain.cost.run import disk
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.optim import muon

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM
 
 from pretrain.decoders.prompts import read_tokenizer
-from pretrain.tuning.encode import Example, Examples, MicroBatches
+from pretrain.tuning.inputs import Example, Examples, MicroBatches
 
 
 def examples_of(lengths: list[int]) -> list[Example]:

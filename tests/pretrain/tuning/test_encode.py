@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerFast
 from common.errors import UserError
 from data.instruct.layout import CHAT_TEMPLATE, plain_prompt, user_message
 from pretrain.decoders.prompts import encode_pair, prompt_of, read_tokenizer
-from pretrain.tuning.encode import Examples
+from pretrain.tuning.inputs import Examples
 
 OWN = (
     "{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}"

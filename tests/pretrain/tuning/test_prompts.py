@@ -16,7 +16,7 @@ from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 from common.errors import UserError
 from data.instruct.layout import user_message
 from pretrain.decoders.prompts import encode, encode_pair, prompt_of, read_tokenizer
-from pretrain.tuning.encode import Examples
+from pretrain.tuning.inputs import Examples
 
 TURNS = "{% for m in messages %}{{ '### ' + m['role'] + ': ' + m['content'] + '\n' }}{% endfor %}"
 ASK = "{% if add_generation_prompt %}### assistant:END{% endif %}"

@@ -22,7 +22,7 @@ from pretrain.callbacks.tuning_checkpoints import newest_checkpoint
 from pretrain.cost.tuning import plan_tuning
 from pretrain.decoders.answer import answer
 from pretrain.decoders.prompts import read_tokenizer
-from pretrain.tuning.encode import Examples
+from pretrain.tuning.inputs import Examples
 from pretrain.tuning.settings import TuneSettings
 from pretrain.tuning.train import main
 

@@ -14,7 +14,7 @@ from common.errors import HunminError, UserError
 from common.output import guard_output
 from common.process import available_cores, die_with_parent
 from common.progress import say
-from pretrain.parallel.launch import ignore_stops, launch
+from pretrain.parallel.agent import ignore_stops, launch
 from pretrain.parallel.world import WorldInfo
 
 

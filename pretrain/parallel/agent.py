@@ -1,6 +1,6 @@
 """Launch: the training processes of one machine by torchrun's agent.
 
-    python -m pretrain.parallel.launch PROCESSES JOB.json
+    python -m pretrain.parallel.agent PROCESSES JOB.json
 
 Around the agent: a stop signal reaches all processes, also those that are still starting, and they are waited for
 however long their last step and their checkpoint take; the exit code of the process that failed is this process's; and

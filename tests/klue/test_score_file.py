@@ -3,7 +3,7 @@ import json
 import pytest
 
 from common.errors import UserError
-from klue.score import score
+from klue.score_file import score
 
 
 @pytest.fixture

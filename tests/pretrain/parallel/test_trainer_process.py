@@ -10,7 +10,7 @@ import pytest
 
 WORK = """
 import os, sys, torch.distributed as dist
-from pretrain.parallel.job import run_job
+from pretrain.parallel.trainer_process import run_job
 
 def work(read, source):
     dist.init_process_group("gloo", store=dist.FileStore(read["store"], 1), rank=0, world_size=1)

@@ -12,7 +12,7 @@ from common.errors import UserError
 from data.deduplicate import limits
 from data.deduplicate.limits import near_bytes, refuse_beyond, sentence_bytes
 from data.deduplicate.settings import DeduplicateSettings
-from data.plan import MOST_UNITS, Archive, Volume, _advice, estimate
+from data.estimate import MOST_UNITS, Archive, Volume, _advice, estimate
 from hunmin.main import run_command
 
 HOUR = 3600

@@ -26,7 +26,7 @@ BESIDE = "KLUE-"
 def results_table(
     rows: Rows, published: Published = None, width: int = 120, contamination: Counts = None, brief: bool = False
 ) -> Group:
-    """Return the results as tables for the terminal, one a suite, a metric a row, the best in bold; see `tabulate`.
+    """Return the results as tables for the terminal, one a suite, a metric a row, the best in bold; see `tables`.
 
     Args:
         width: columns of the terminal; fewer published models stand in fewer.
@@ -73,7 +73,7 @@ def _first_notes(scores: Scores, shown: list[Line]) -> list[str]:
 def markdown(
     rows: Rows, published: Published = None, contamination: Counts = None, say: Callable[[str], str] = str
 ) -> str:
-    """Return the results as Markdown, a model a row, the best of each column in bold, notes below; see `tabulate`.
+    """Return the results as Markdown, a model a row, the best of each column in bold, notes below; see `tables`.
 
     Args:
         say: translates each title, name of a metric, and note; names of models are left as they are.
@@ -111,7 +111,7 @@ def _said_cell(cell: str, say: Callable[[str], str]) -> str:
 
 
 def latex(rows: Rows, published: Published = None, contamination: Counts = None) -> str:
-    """Return the results as LaTeX tables (booktabs, graphicx), one a suite, the best in bold; see `tabulate`."""
+    """Return the results as LaTeX tables (booktabs, graphicx), one a suite, the best in bold; see `tables`."""
     return "\n".join(_latex(scores) for scores in tables(rows, published, contamination))
 
 
@@ -133,7 +133,7 @@ def _latex(scores: Scores) -> str:
 
 
 def as_tree(rows: Rows, published: Published = None, contamination: Counts = None) -> dict[str, Any]:
-    """Return the results as a JSON-like tree: {"rows", "summary", "published", "contamination"}; see `tabulate`. The
+    """Return the results as a JSON-like tree: {"rows", "summary", "published", "contamination"}; see `tables`. The
     summary has mean and standard deviation over seeds, and of a search the best values on dev."""
     known = dict(contamination or {})
     return {"rows": list(rows), "summary": summarize(rows), "published": published, "contamination": known}

@@ -9,9 +9,9 @@ from common.errors import UserError
 from hunmin.main import run_command
 from hunmin.recipes.recipe import Recipe, save_recipe
 from klue.plot import draw_scores
-from klue.report import as_tree, latex, markdown, results_table
 from klue.result_rows import read_rows
 from klue.results import metrics_of
+from klue.table_forms import as_tree, latex, markdown, results_table
 from klue.tables import published_rows, tabulate
 from tests.klue.names import KLUE_TASKS as TASKS
 

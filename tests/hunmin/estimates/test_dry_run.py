@@ -10,7 +10,7 @@ import torch
 import yaml
 
 from common.errors import UserError
-from hunmin.estimates import plan
+from hunmin.estimates import dry_run
 from hunmin.estimates.cost import cost_plan
 from hunmin.main import run_command
 from hunmin.pipeline.run import refuse_early, run
@@ -29,7 +29,7 @@ def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def test_processes_share_a_cpu(text: dict[str, Any]) -> None:
     one, four = (Recipe.model_validate({**text, "pretrain": {"processes": n}}) for n in (1, 4))
-    expected = [plan.dry_run_plan(recipe, None, None)["stages"][3]["seconds"] for recipe in (one, four)]
+    expected = [dry_run.dry_run_plan(recipe, None, None)["stages"][3]["seconds"] for recipe in (one, four)]
     assert expected == [pytest.approx(cost_plan(one)["hours"] * 3600 + 20, abs=0.1)] * 2  # and the start
 
 
@@ -38,10 +38,10 @@ def test_small_inputs_take_the_starts_of_the_stages(
 ) -> None:
     """19 bytes of text and a device without end: nothing else is left, and what is not in it is said beside it."""
     monkeypatch.setattr("pretrain.cost.peak.measured_rate", lambda device=None: 1e30)
-    found = plan.dry_run_plan(Recipe.model_validate(text), None, None)
+    found = dry_run.dry_run_plan(Recipe.model_validate(text), None, None)
     seconds = {row["stage"]: row["seconds"] for row in found["stages"]}
     assert seconds == {"corpus": 5, "tokenizer": 5, "encode": 5, "pretrain": 20, "export": 10, "klue": 0, "report": 10}
-    plan.print_plan(found)
+    dry_run.print_plan(found)
     (total,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("total: about 55s")]
     assert "with the start of each stage" in total and "left out: compilation in the first run" in total
 
@@ -53,7 +53,7 @@ def test_a_dry_run_and_a_plan_say_the_same(text: dict[str, Any], tmp_path: Path)
     text["corpus"]["decontaminate"] = {"benchmark": str(tmp_path / "bench")}
     for changes in ({}, {"pretrain": {"steps": 300, "optimizer": {"warmup_steps": 30}}}):
         recipe = Recipe.model_validate({**text, **changes})
-        dry = {row["stage"]: row["seconds"] for row in plan.dry_run_plan(recipe, None, None)["stages"]}
+        dry = {row["stage"]: row["seconds"] for row in dry_run.dry_run_plan(recipe, None, None)["stages"]}
         planned = cost_plan(recipe)["stage_seconds"]
         assert dry == {stage: pytest.approx(planned[stage], abs=0.06) for stage in dry}
         assert dry["corpus"] == pytest.approx(5 + 2, abs=0.06) and dry["tokenizer"] == pytest.approx(5, abs=0.06)
@@ -80,7 +80,7 @@ def test_the_time_of_embeddings_is_not_known(text: dict[str, Any], tmp_path: Pat
     for split in ("train", "test"):
         (tmp_path / "korsts" / f"sts-{split}.tsv").write_text("")
     tree = {**text, "embed": {"data": [{"use": "korsts"}], "score": ["KorSTS"], "sources": [str(tmp_path)]}}
-    found = plan.dry_run_plan(Recipe.model_validate(tree), None, None)
+    found = dry_run.dry_run_plan(Recipe.model_validate(tree), None, None)
     assert [row["seconds"] for row in found["stages"] if row["stage"] == "embed"] == [None]
 
 
@@ -90,13 +90,13 @@ def test_a_file_without_the_text_column_is_told_with_its_columns(text: dict[str,
     (tmp_path / "posts.csv").write_text("title,body\n가,나\n")
     text["corpus"]["inputs"] = [str(tmp_path / "*.*")]
     recipe = Recipe.model_validate({**text, "tokenizer": {"vocab_size": 100}})
-    notes = (plan.dry_run_plan(recipe, None, None)["warnings"], cost_plan(recipe)["notes"])
+    notes = (dry_run.dry_run_plan(recipe, None, None)["warnings"], cost_plan(recipe)["notes"])
     for said in notes:
         (one,) = [line for line in said if "posts.csv" in line]
         assert "has no column 'text' and will be quarantined" in one and "columns are title, body" in one
         assert f"{{path: {tmp_path / 'posts.csv'}, text_field: COLUMN}}" in one
     (tmp_path / "more.csv").write_text("title,body\n가,나\n")  # one of several may be bad, two of six not
-    for ask in (plan.dry_run_plan, run):
+    for ask in (dry_run.dry_run_plan, run):
         with pytest.raises(UserError, match="2 of 6 inputs are damaged or do not fit their settings"):
             ask(recipe, None, "corpus")  # type: ignore[operator]
     assert any("2 of 6 inputs" in line for line in cost_plan(recipe)["notes"])
@@ -106,7 +106,7 @@ def test_a_vocabulary_that_a_text_does_not_fill_is_told(text: dict[str, Any]) ->
     """19 bytes of text: 2,000 entries suit them, and more than twice as many are told of."""
     for tokenizer, told in (({}, True), ({"vocab_size": 4_001}, True), ({"vocab_size": 4_000}, False)):
         recipe = Recipe.model_validate({**text, "tokenizer": tokenizer})
-        for said in (plan.dry_run_plan(recipe, None, None)["warnings"], cost_plan(recipe)["notes"]):
+        for said in (dry_run.dry_run_plan(recipe, None, None)["warnings"], cost_plan(recipe)["notes"]):
             found = [line for line in said if "set tokenizer.vocab_size=2000" in line]
             assert len(found) == told
     text["corpus"]["inputs"] = ["hf:someone/news"]  # nobody is asked
@@ -122,7 +122,7 @@ def test_a_text_that_is_read_more_than_a_hundred_times_is_told_of(text: dict[str
     for steps, told in ((235, False), (236, True), (4000, True)):
         pretrain = {**training, "steps": steps, "optimizer": {"warmup_steps": 2}}
         recipe = Recipe.model_validate({**text, "pretrain": pretrain})
-        for said in (plan.dry_run_plan(recipe, None, None)["warnings"], cost_plan(recipe)["notes"]):
+        for said in (dry_run.dry_run_plan(recipe, None, None)["warnings"], cost_plan(recipe)["notes"]):
             assert (
                 len([line for line in said if "times; BERT was" in line and "set pretrain.steps=100" in line]) == told
             )
@@ -133,7 +133,7 @@ def test_all_that_is_missing_is_named_at_once(text: dict[str, Any], tmp_path: Pa
     gone = str(tmp_path / "no-model")
     missing = {**text, "klue": {"data": "./no-klue"}, "tokenizer": {"base": gone}, "pretrain": {"init_from": gone}}
     recipe = Recipe.model_validate(missing)
-    for ask in (plan.dry_run_plan, run):
+    for ask in (dry_run.dry_run_plan, run):
         with pytest.raises(UserError) as caught:
             ask(recipe, None, None)  # type: ignore[operator]
         said = str(caught.value)
@@ -151,23 +151,23 @@ def test_all_that_is_missing_is_named_at_once(text: dict[str, Any], tmp_path: Pa
     assert "nothing found at lost.jsonl (corpus.inputs[2].path)" in notes and "(klue.data)" in notes
     with pytest.raises(UserError, match=r"^nothing found at lost.jsonl \(corpus.inputs\[1\].path\)\n"):
         text["corpus"]["inputs"].remove("gone/*.txt")
-        plan.dry_run_plan(Recipe.model_validate(text), None, None)
+        dry_run.dry_run_plan(Recipe.model_validate(text), None, None)
 
 
 def test_a_dry_run_refuses_what_the_run_refuses(text: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     four = Recipe.model_validate({**text, "pretrain": {"processes": 4}})
-    assert plan.dry_run_plan(four, None, None)["stages"][0]["runs"]
+    assert dry_run.dry_run_plan(four, None, None)["stages"][0]["runs"]
     array = Recipe.model_validate({**text, "corpus": {**text["corpus"], "executor": "slurm-array"}})
     for refused, first, last in ((four, "klue", None), (array, None, None), (array, None, "encode")):
         said = []
-        for ask in (plan.dry_run_plan, run):
+        for ask in (dry_run.dry_run_plan, run):
             with pytest.raises(UserError) as caught:
                 ask(refused, first, last)  # type: ignore[operator]
             said.append(str(caught.value))
         assert said[0] == said[1]
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    for ask in (plan.dry_run_plan, run):
+    for ask in (dry_run.dry_run_plan, run):
         with pytest.raises(UserError, match="4 processes on a machine with 2 GPUs"):
             ask(four, None, None)  # type: ignore[operator]
     for name, value in {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"}.items():

@@ -87,7 +87,7 @@ def meet(name, other, folder=folder, rank=os.environ["RANK"], sleep=time.sleep):
     while not (folder / (other + rank)).exists():
         sleep(0.01)
 meet("up", "sent")
-from pretrain.parallel.launch import ignore_stops
+from pretrain.parallel.agent import ignore_stops
 from pretrain.train import StopFlag
 stop = StopFlag()
 while not stop.asked:
@@ -100,7 +100,7 @@ slow = Slow()
 """
     )
     words = [sys.executable, str(program)]
-    line = f"import sys; from pretrain.parallel.launch import launch; sys.exit(launch({words!r}, 2))"
+    line = f"import sys; from pretrain.parallel.agent import launch; sys.exit(launch({words!r}, 2))"
     run = subprocess.Popen([sys.executable, "-c", line], preexec_fn=die_with_parent)
     for seen, sent in (("up", "sent"), ("late", "again")):
         for rank in range(2):
