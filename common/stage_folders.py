@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from common.files import read_bytes
+
 MADE = "made"
 """Folder of what is done `once`, below a run's: each work has a folder of its own there."""
 CURRENT = "current.json"
@@ -33,7 +35,7 @@ def _made(run: Path, key: str, stage: str) -> Path | None:
 def read_current(run: Path) -> dict[str, dict[str, str]]:
     """Return what `CURRENT` holds; nothing under each key where it is not there, or cannot be read."""
     try:
-        tree = json.loads((run / CURRENT).read_bytes())
+        tree = json.loads(read_bytes(run / CURRENT))
         return {key: {str(name): str(value) for name, value in tree[key].items()} for key in KEYS}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {key: {} for key in KEYS}

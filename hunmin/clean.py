@@ -15,7 +15,7 @@ from rich.text import Text
 
 from common.errors import DiskFullError, HunminError, UserError
 from common.facts import Facts
-from common.files import human_size
+from common.files import human_size, read_bytes
 from common.lock import locked
 from common.manifest import MANIFEST, WORK_MARK, Manifest, added_files, read_manifest
 from common.once import read_mark, with_lineage
@@ -104,7 +104,7 @@ def _manifest(folder: Path) -> Manifest | None:
         if manifest := read_manifest(folder):
             return manifest
     with suppress(OSError, ValueError):
-        return Manifest.model_validate_json((folder / REMOVED).read_bytes())
+        return Manifest.model_validate_json(read_bytes(folder / REMOVED))
     return None
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from common.files import read_bytes
 from common.lock import is_locked
 from common.results import is_there
 from common.settings import load_yaml
@@ -182,7 +183,7 @@ def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
     tree = recipe.get("klue") or {}
     rows, jobs = [], None
     if (partial := work_folder_of(run, "klue")).is_dir():
-        planned = [str(row.get("job")) for row in read_metrics(partial / PLANNED)]
+        planned = dict.fromkeys(str(row.get("job")) for row in read_metrics(partial / PLANNED))
         results = [jobs_of(run / MADE) / name / RESULT for name in planned]
         rows, jobs = [with_message(read_job(path)) for path in results if path.is_file()], len(planned) or None
     elif is_there(folder_of(run, "klue") / RESULTS):
@@ -198,7 +199,7 @@ def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        tree = json.loads(path.read_bytes())
+        tree = json.loads(read_bytes(path))
     except (OSError, ValueError):
         return {}
     return tree if isinstance(tree, dict) else {}

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from common.files import append_line, atomic_write, disk_errors
+from common.files import append_line, atomic_write, disk_errors, read_bytes
 from common.progress import say
 from common.results import SHARE, check_numbers, refuse_unfit
 from pretrain.callbacks.trackers import Tracker, require_trackers, start_trackers
@@ -85,7 +85,7 @@ def check_figures(row: dict[str, Any]) -> None:
 def read_metrics(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a metrics file; a last line that a kill cut short is left out."""
     rows = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+    for line in read_bytes(path).decode().splitlines() if path.exists() else []:
         with suppress(ValueError):
             rows.append(json.loads(line))
     return rows
