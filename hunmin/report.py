@@ -22,7 +22,7 @@ from hunmin.recipe import Recipe
 from hunmin.scores import NOT_SCORED, score_rows
 from hunmin.stage import stage_times
 from klue.report import results_table
-from klue.result_rows import check_row
+from klue.result_rows import check_row, check_rows
 from klue.synthetic import synthetic_tasks
 from klue.tables import published_for
 from klue.tasks import TASKS
@@ -170,6 +170,7 @@ def _check_report(report: dict[str, Any]) -> None:
         check_figures(end)
     for row in report["klue"]:
         check_row(row)
+    check_rows(report["klue"])
     summary(report)
 
 
