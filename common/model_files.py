@@ -228,9 +228,7 @@ def _module_files(folder: Path) -> list[Path]:
 
 def _json(path: Path) -> Any:
     try:
-        if path.exists() and not path.is_file():  # a pipe, which would be waited for
-            raise ValueError("it is no file")
-        tree = json.loads(read_bytes(path))
+        tree = json.loads(read_bytes(path).decode())
         # no lone surrogates, which cannot be printed, and no NaN or infinity, which a model would compute with
         json.dumps(tree, ensure_ascii=False, allow_nan=False).encode()
     except FileNotFoundError:

@@ -40,17 +40,17 @@ def read_results(paths: Sequence[Path]) -> list[Score]:
     for a damaged file, none at all, or two scores of a model on a task."""
     scores, places = list[Score](), dict[tuple[str, ...], Path]()
     for place, score in (placed for path in paths for placed in _scores(path)):
-        if other := places.get(key := (score.model, score.facts.get("model", ""), score.task)):
+        if other := places.get(key := (score.model, str(score.facts.get("model", "")), score.task)):
             what = f"{other} and {place} both hold a score of {score.model} on {score.task}"
             raise UserError(what, "a table shows a model's score on a task once", "leave one of them out")
         places[key] = place
         scores.append(score)
     if not scores:
         raise UserError(f"no scores in {', '.join(map(str, paths))}", "", "name result files or their folders")
-    models = {(score.model, score.facts.get("model", "")) for score in scores}
+    models = {(score.model, str(score.facts.get("model", ""))) for score in scores}
     for score in scores:  # two models may lie in folders of one name
         if sum(name == score.model for name, _ in models) > 1:
-            score.model += f" ({score.facts.get('model', 'other')[:6]})"
+            score.model += f" ({str(score.facts.get('model', 'other'))[:6]})"
     return scores
 
 

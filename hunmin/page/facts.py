@@ -27,7 +27,7 @@ from klue.result_rows import RESULTS, read_job, read_rows, with_message
 from klue.tables import published_for
 from klue.watched import watched_rows
 from pretrain.callbacks.checkpoint_metadata import read_metadata
-from pretrain.callbacks.metrics import STARTS, read_metrics
+from pretrain.callbacks.metrics import read_metrics, read_starts
 from pretrain.cost.devices import known_device
 from pretrain.parallel.monitor import HEARTBEAT
 from pretrain.train import STOPPED_MARK
@@ -163,7 +163,7 @@ def read_training(folder: Path) -> Training:
             guard, device = saved.get("guard", {}), str(saved.get("device") or "")
             hardware = (f"{saved['world']} × " if saved.get("world", 1) > 1 else "") + device or None
     logs = folder / "logs"
-    starts = read_metrics(logs / STARTS)
+    starts = read_starts(logs)
     return Training(
         read_curves(logs / "metrics.jsonl"), checkpoints, guard, starts, _json(logs / HEARTBEAT), hardware,
         known_device(device) is not None,

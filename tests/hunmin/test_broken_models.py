@@ -24,6 +24,7 @@ from tiny_encoders import embedding_folder, pairs, write_encoder, write_lines, w
 from transformers import RobertaConfig, RobertaForSequenceClassification
 
 from common.manifest import MADE_BY
+from common.results import encoded
 from embed.settings import EmbedSettings
 from hunmin.main import app, run_command
 from hunmin.pins import MODELS
@@ -189,7 +190,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = "".join(path.read_text("utf-8") for path in (home / "klue").rglob("*.json"))
     base = write_encoder(home / "encoder", letters="".join({*texts} - {*" \n"}))
     embedding_folder(base, home / "embedder", SETTINGS)
-    (home / "embedder" / "hunmin-embed.json").write_text("{}")
+    (home / "embedder" / "hunmin-embed.json").write_bytes(encoded({"trained_on": []}))
     shutil.copytree(base, home / "reranker")
     RobertaForSequenceClassification(RobertaConfig.from_pretrained(base, num_labels=1)).save_pretrained(
         home / "reranker"

@@ -469,6 +469,40 @@ def test_results_are_not_accepted_with_a_model_beside_them(places: Path, capfd: 
     assert refused(places, "klue report run", path.name, capfd)
 
 
+def test_predictions_give_the_scores_of_their_row(places: Path, capfd: Any) -> None:
+    """Where no manifest describes them, too."""
+    assert run_command(["klue", "report", "klue", "--interval"]) == 0
+    for pattern, field in (("jobs/*/predictions.jsonl", "prediction"), ("gold/*/dev.jsonl", "label")):
+        [path] = places.glob(f"klue/{pattern}")
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        others = [{**row, field: "정치"} if number % 2 else row for number, row in enumerate(rows)]
+        for faulty in (others, [*rows, 5], [{**row, field: None} for row in rows]):
+            write(path, faulty)
+            for command in ("klue report klue --interval", "klue report klue --breakdown ynat"):
+                assert refused(places, command, ".jsonl", capfd), (command, faulty[-1])
+        write(path, rows)
+
+
+@pytest.mark.parametrize(
+    ("file", "rows", "commands"),
+    [
+        ("run/logs/timing.jsonl", [{"stage": "klue", "folder": []}, 5], ()),
+        ("run/pretrain/logs/starts.jsonl", [{"step": "x", "processes": 1}], ("report run", "card run")),
+        ("run/pretrain/logs/metrics.jsonl", [{"loss": 1.5}], ("card run",)),
+        ("run/pretrain/logs/metrics.jsonl", [{"step": 5, "tokens_per_second": 3.5}], ("card run",)),
+        ("run/watch/metrics.jsonl", [{"klue/ynat/macro_f1": 40.25}], (_watch,)),
+    ],
+)
+def test_a_log_of_another_shape_is_refused_or_left_out(
+    file: str, rows: list[Any], commands: tuple[Any, ...], places: Path, capfd: Any
+) -> None:
+    write(places / file, rows)
+    for command in commands:
+        assert refused(places, command, file, capfd), command
+    if not commands:
+        assert run_command(["report", "run"]) == 0
+
+
 OPENED: set[str] = set()
 """Files that commands have opened, while it is looked."""
 READERS = ("report run", "klue report run --interval", "card run", "leaderboard report run", "instruct show run",
