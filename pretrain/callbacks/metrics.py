@@ -70,7 +70,7 @@ def note_start(folder: Path, step: int, processes: int, changed: Sequence[str] =
     append_line(folder / STARTS, json.dumps(row))
 
 
-RATES = dict.fromkeys(("step", "processes", "tokens", "tokens_per_second", "tflops"), AMOUNT)
+RATES = dict.fromkeys(("step", "tokens", "tokens_per_second", "tflops"), AMOUNT)
 """Figures that a card and a plan reckon with → their bounds."""
 
 
@@ -84,8 +84,8 @@ def read_figures(path: Path) -> list[dict[str, Any]]:
 def read_starts(folder: Path) -> list[dict[str, Any]]:
     """Return {"time", "step", "processes"} of each start, of the logs in a folder. Raises UserError for an odd one."""
     rows, path = read_metrics(folder / STARTS), folder / STARTS
-    counts = [{key: row.get(key, "") for key in ("step", "processes")} for row in rows]
-    refuse_unfit(path, lambda: check_numbers(counts, RATES.get), own=False)
+    steps = [row.get("step", "") for row in rows]
+    refuse_unfit(path, lambda: check_numbers(steps, name="step", bounds=AMOUNT), own=False)
     return rows
 
 
