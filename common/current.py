@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from contextlib import suppress
@@ -10,7 +11,8 @@ from pathlib import Path
 
 from common.errors import UserError
 from common.files import atomic_write, sha256_file
-from common.manifest import MANIFEST, WORK_MARK, made_by
+from common.manifest import MANIFEST, WORK_MARK, Manifest, made_by, manifest_text, write_manifest
+from common.noted_manifest import noted_manifest
 from common.progress import say
 from common.stage_folders import AT_WORK, COUNTS, CURRENT, MADE, MANIFESTS, links_of, read_current
 
@@ -39,11 +41,19 @@ def make_current(run: Path, stage: str, folder: Path) -> None:
         at_work.unlink()
 
 
-def accept_manifest(folder: Path) -> None:
-    """Let a folder of `MADE` have the manifest that is there, where the run noted another one."""
+def accept_manifest(folder: Path, manifest: Manifest) -> None:
+    """Give a folder another manifest, which its run notes first: where a kill comes between, it is known again.
+
+    Raises:
+        DamagedError: the run noted neither this one nor the one that is there.
+    """
+    digest = hashlib.sha256(manifest_text(manifest).encode()).hexdigest()
     if folder.parent.name == MADE and folder.name in (tree := read_current(run := folder.parent.parent))[MANIFESTS]:
-        tree[MANIFESTS][folder.name] = sha256_file(folder / MANIFEST)
+        if tree[MANIFESTS][folder.name] != digest:
+            noted_manifest(folder)
+        tree[MANIFESTS][folder.name] = digest
         _write(run, tree)
+    write_manifest(folder, manifest)
 
 
 def _write(run: Path, tree: dict[str, dict[str, str]]) -> None:

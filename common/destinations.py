@@ -206,7 +206,7 @@ def _users_own(folder: Path, stage: str) -> str:
 
 def _refuse(path: Path, why: str = "", fix: str = "name another place") -> None:
     """Raise a UserError where a path may not be written for the reason given, or for one that all paths have."""
-    above = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
+    above = next((parent for parent in path.absolute().parents if os.path.lexists(parent)), path)
     if URL.match(str(path)):  # it would become folders, with its password in their names
         why = "it is a URL"
     elif path.is_symlink():

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from common.files import atomic_write
+from common.files import atomic_write, read_bytes
 
 SETTLED = 2_000_000_000
 """Age of a file in nanoseconds from which facts about it are stored: within a tick of the file system's clock, a second
@@ -48,7 +48,7 @@ def _place() -> Path:
 
 def _stored() -> dict[str, dict[str, object]]:
     with suppress(OSError, ValueError, RecursionError, AttributeError, TypeError):
-        return {str(key): dict(facts) for key, facts in json.loads(_place().read_bytes()).items()}
+        return {str(key): dict(facts) for key, facts in json.loads(read_bytes(_place())).items()}
     return {}
 
 

@@ -9,6 +9,7 @@ import io
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import islice, product
@@ -89,6 +90,28 @@ def suffix_of(path: str) -> str:
     return Path(without_compression(path).lower()).suffix
 
 
+def open_file(path: str | Path) -> IO[bytes]:
+    """Open a local file for reading. Raises UserError for a pipe or a device, which would be waited for, unless the
+    system names it (/dev/stdin)."""
+    return open(path, "rb", opener=_opened)
+
+
+def _opened(name: str, flags: int) -> int:
+    descriptor = os.open(name, flags | os.O_NONBLOCK)
+    mode = os.fstat(descriptor).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or str(name).startswith(("/dev/", "/proc/"))):
+        os.close(descriptor)
+        raise UserError(f"{name} is a pipe or a device", "files are read", "name a file, or move it away")
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Return what a local file holds; see `open_file`."""
+    with open_file(path) as stream:
+        return stream.read()
+
+
 def open_bytes(path: str | Path, carry: Callable[[str, IO[bytes]], Any] | None = None) -> IO[bytes]:
     """Return a readable binary stream of the *decompressed* content (.gz, .bz2, .xz, .zst by name; local or URL).
 
@@ -102,7 +125,7 @@ def open_bytes(path: str | Path, carry: Callable[[str, IO[bytes]], Any] | None =
     """
     name = str(path)
     try:
-        raw = _open_remote(name) if is_remote(name) else stored(name).open("rb")
+        raw = _open_remote(name) if is_remote(name) else open_file(stored(name))
     except OSError as error:
         raise UserError(f"cannot open {name}: {error.strerror or error}", "inputs are readable files") from None
     return decompressed(name, carry(name, raw) if carry and is_remote(name) else raw)
@@ -329,7 +352,7 @@ def xxh3_file(path: str | Path) -> str:
 
 def hash_file(path: str | Path, *digests: Any) -> list[str]:
     """Return the hex digits of several hashes of a local file's bytes, which are read once."""
-    with Path(path).open("rb", buffering=0) as stream:
+    with open_file(path) as stream:
         while block := stream.read(1 << 20):
             for digest in digests:
                 digest.update(block)

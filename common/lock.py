@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from common.errors import UserError
+from common.files import open_file
 from common.progress import say
 
 LOCK = ".lock"
+
+
+def open_lock(folder: Path) -> IO[bytes]:
+    """Open the lock file of a folder, which is made where it is not there."""
+    with suppress(FileNotFoundError):
+        open_file(folder / LOCK).close()  # refuses a pipe
+    return (folder / LOCK).open("a+b")  # for reading too: network file systems want that for a shared lock
 
 
 @contextmanager
@@ -25,7 +34,7 @@ def locked(folder: Path, share: bool = False) -> Iterator[None]:
         UserError: another command is at work in it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("a+b") as stream:  # for reading too: network file systems want that for a shared lock
+    with open_lock(folder) as stream:
         try:
             fcntl.flock(stream, (fcntl.LOCK_SH if share else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -42,7 +51,7 @@ def locked(folder: Path, share: bool = False) -> Iterator[None]:
 def is_locked(folder: Path) -> bool:
     """Return whether a process holds the lock of a folder."""
     try:
-        with (folder / LOCK).open("rb") as stream:
+        with open_file(folder / LOCK) as stream:
             fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

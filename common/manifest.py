@@ -14,8 +14,9 @@ import xxhash
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from common.errors import HunminError
-from common.files import MADE_BY, atomic_write, hash_file, xxh3_file
+from common.files import MADE_BY, hash_file, read_bytes, write_text, xxh3_file
 from common.lock import LOCK
+from common.secrets import masked_urls
 from common.settings import settings_hash
 
 MANIFEST = "manifest.json"
@@ -100,9 +101,14 @@ def _describe(path: Path) -> dict[str, Any]:
 
 def write_manifest(folder: str | Path, manifest: Manifest) -> None:
     """Write `manifest.json` into `folder` atomically, with sorted keys."""
-    with atomic_write(Path(folder) / MANIFEST) as stream:
-        json.dump(manifest.model_dump(mode="json"), stream, ensure_ascii=False, indent=1, sort_keys=True)
-        stream.write("\n")
+    write_text(Path(folder) / MANIFEST, manifest_text(manifest))
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """Return what `write_manifest` writes."""
+    return (
+        masked_urls(json.dumps(manifest.model_dump(mode="json"), ensure_ascii=False, indent=1, sort_keys=True)) + "\n"
+    )
 
 
 def read_manifest(folder: str | Path) -> Manifest | None:
@@ -115,8 +121,8 @@ def read_manifest(folder: str | Path) -> Manifest | None:
     if not path.exists():
         return None
     try:
-        return Manifest.model_validate_json(path.read_bytes())
-    except ValidationError:
+        return Manifest.model_validate_json(read_bytes(path))
+    except (OSError, ValidationError):
         raise HunminError(
             f"{path} is damaged or was not written by hunmin",
             "a finished folder holds a readable manifest",

@@ -14,7 +14,7 @@ from typing import Any
 
 from common.errors import HunminError, UserError
 from common.file_facts import file_fact
-from common.files import xxh3_file
+from common.files import open_file, read_bytes, xxh3_file
 from common.manifest import MANIFEST, Manifest
 from common.names import TOKENIZERS
 from common.noted_manifest import manifests_above
@@ -51,6 +51,9 @@ def check_small_files(folder: Path, changed: bool = False) -> None:
         UserError: a JSON file is damaged, or nested too deep.
         HunminError: files are not those of its manifest.
     """
+    for path in folder.glob("*"):
+        if path.exists() and not path.is_dir():
+            open_file(path).close()  # libraries would wait for a pipe
     named = [path for name in READ for path in sorted(folder.glob(name)) if path.is_file()]
     if not changed:
         _refuse_changed(folder, named)
@@ -225,9 +228,7 @@ def _module_files(folder: Path) -> list[Path]:
 
 def _json(path: Path) -> Any:
     try:
-        if path.exists() and not path.is_file():  # a pipe, which would be waited for
-            raise ValueError("it is no file")
-        tree = json.loads(path.read_text("utf-8"))
+        tree = json.loads(read_bytes(path).decode())
         # no lone surrogates, which cannot be printed, and no NaN or infinity, which a model would compute with
         json.dumps(tree, ensure_ascii=False, allow_nan=False).encode()
     except FileNotFoundError:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from unicodedata import normalize
 
 from common.errors import HunminError, UserError
-from common.files import HUB, atomic_write, other_locale, stored
+from common.files import HUB, atomic_write, other_locale, read_bytes, stored
 from common.hub_limits import limit_calls
 from common.progress import say
 from common.stage_folders import folder_of, run_and_stage
@@ -173,7 +173,7 @@ def pinned_name(folder: str | Path) -> str | None:
 def read_commits(folder: Path) -> dict[str, str]:
     """Return the commits that a command has recorded in the folder that it writes; {} where it has not."""
     try:
-        commits = json.loads((folder / RECORD).read_bytes())
+        commits = json.loads(read_bytes(folder / RECORD))
     except (OSError, ValueError):
         return {}
     return {str(name): str(commit) for name, commit in commits.items()} if isinstance(commits, dict) else {}

@@ -27,8 +27,7 @@ def noted_manifest(folder: Path, changed: bool = False) -> Manifest | None:
         raise DamagedError(
             f"{path} is damaged or was changed: its run wrote other bytes",
             "a finished folder holds the manifest that its run wrote",
-            f"restore it from a copy, or move {folder} away and run again; of a model or tokenizer in it that was "
-            "changed on purpose: hunmin verify FOLDER --accept",
+            f"restore it from a copy, or move {folder} away and run again",
         )
     return read_manifest(folder)
 

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 
 from common.errors import HunminError
 from common.facts import Differences, Facts, differences, rules_since
-from common.files import atomic_write, fsync_files, remove_leftovers
+from common.files import atomic_write, fsync_files, read_bytes, remove_leftovers
 from common.manifest import (
     MANIFEST,
     WORK_MARK,
@@ -187,7 +187,7 @@ def read_mark(folder: Path) -> Facts | None:
     if (folder / MANIFEST).exists():
         return None
     try:
-        mark = json.loads((folder / WORK_MARK).read_bytes())
+        mark = json.loads(read_bytes(folder / WORK_MARK))
         return Facts(mark["settings"], mark["inputs"], mark["rules"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -208,7 +208,7 @@ def with_lineage(folder: Path) -> dict[str, Path]:
 def _lineage(folder: Path) -> list[str]:
     for name in (MANIFEST, WORK_MARK):
         with suppress(OSError, ValueError, KeyError, AttributeError):
-            return [str(folder_name) for folder_name in json.loads((folder / name).read_bytes())["lineage"].values()]
+            return [str(folder_name) for folder_name in json.loads(read_bytes(folder / name))["lineage"].values()]
     return []
 
 

@@ -8,12 +8,12 @@ machine to machine, is checked for shape and ranges alone.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from common.errors import DamagedError, HunminError, UserError
-from common.files import sha256_file
+from common.files import read_bytes, sha256_file
 from common.manifest import MANIFEST, Manifest
 from common.noted_manifest import manifests_above, noted_manifest
 from common.secrets import masked_urls
@@ -61,6 +61,14 @@ def check_numbers(
             raise ValueError(f"{name} is {str(tree)[:40]}, not a number from {low:g} to {high:g}")
 
 
+def check_distinct(rows: Sequence[dict[str, Any]], *keys: str) -> None:
+    """Raise a ValueError where two rows are of the same, by the values of these keys."""
+    first: dict[str, int] = {}
+    for number, row in enumerate(rows, 1):
+        if (before := first.setdefault(settings_hash([row.get(key) for key in keys]), number)) != number:
+            raise ValueError(f"rows {before} and {number} are of the same {', '.join(keys)}")
+
+
 def manifest_of(folder: Path) -> Manifest | None:
     """Return a folder's manifest, None where there is none.
 
@@ -86,7 +94,7 @@ def check_unchanged(path: Path, fix: str = "") -> bool:
         if written is None and (folder != path.parent or not path.exists()):
             return False
         if written is None or not path.is_file() or sha256_file(path) != written["sha256"]:
-            raise unfit(path, f"{folder / MANIFEST} describes other bytes" if path.exists() else "is missing", fix)
+            raise unfit(path, f"{folder / MANIFEST} describes other bytes", fix)
         return True
     return False
 
@@ -111,7 +119,7 @@ def read_result(path: Path, check: Callable[[Any], object] = check_numbers, fix:
     """
     lines, own, rows = path.suffix == ".jsonl", check_unchanged(path, fix) or sealed, list[Any]()
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path).decode()
         for line in text.removesuffix("\n").split("\n") if lines and text else [text]:
             row = json.loads(line)
             json.dumps(row, ensure_ascii=False).encode()  # lone surrogates cannot be printed
@@ -135,12 +143,12 @@ def refuse_unfit(path: Path, check: Callable[[], object], fix: str = "", own: bo
 
 
 def unfit(path: Path, why: object, fix: str = "", own: bool = True, where: str = "") -> HunminError:
-    """Return the error of a file that holds no result as it was written; `own`: Hunmin says how it was."""
+    """Return the error of a file that is missing, or holds no result as it was written; `own`: Hunmin says how."""
     reason = f"it lacks {why}" if isinstance(why, LookupError) else why
     if isinstance(why, TypeError | AttributeError | RecursionError):
         reason = "it has another shape"
     return (DamagedError if own else UserError)(
-        f"{path} is damaged or was changed: {where}{reason}",
+        f"{path} is damaged or was changed: {where}{reason}" if path.exists() else f"{path} is missing",
         "a result is shown as it was written, each number within the range of what it measures",
         f"restore it from a copy{fix and f', or {fix}'}",
     )

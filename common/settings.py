@@ -15,6 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from common.errors import UserError, nearest
+from common.files import read_bytes
 from common.safe_yaml import parse_yaml, yaml_fault
 from common.secrets import MASK, is_secret_name, masked_logins, masked_setting, remember
 
@@ -91,7 +92,7 @@ def load_yaml(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path).decode()
     except OSError as error:
         known = [p.name for p in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
         raise UserError(

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from common.errors import DamagedError
+from common.files import read_bytes
+
 MADE = "made"
 """Folder of what is done `once`, below a run's: each work has a folder of its own there."""
 CURRENT = "current.json"
@@ -31,12 +34,18 @@ def _made(run: Path, key: str, stage: str) -> Path | None:
 
 
 def read_current(run: Path) -> dict[str, dict[str, str]]:
-    """Return what `CURRENT` holds; nothing under each key where it is not there, or cannot be read."""
+    """Return what `CURRENT` holds; nothing under each key where it is not there. Raises DamagedError where it was
+    changed: nothing would seem to count, and `hunmin clean` would remove it."""
     try:
-        tree = json.loads((run / CURRENT).read_bytes())
+        tree = json.loads(read_bytes(run / CURRENT))
         return {key: {str(name): str(value) for name, value in tree[key].items()} for key in KEYS}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (FileNotFoundError, NotADirectoryError):
         return {key: {} for key in KEYS}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise DamagedError(
+            f"{run / CURRENT} is damaged or was changed", "it names the folders that count in a run",
+            "restore it from a copy, or move it away and run the recipe again: what is finished is found again",
+        ) from None  # fmt: skip
 
 
 def links_of(run: Path, stage: str) -> tuple[Path, Path]:

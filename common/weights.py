@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from common.files import open_file
+
 EXPONENTS = {
     "F64": ("<u8", 0x7FF << 52),
     "F32": ("<u4", 0x7F800000),
@@ -31,7 +33,7 @@ def check_header(path: Path) -> None:
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(path, framework="np"):
+        with open_file(path), safe_open(path, framework="np"):
             pass
     except SafetensorError as error:
         raise ValueError(str(error)) from None
@@ -47,7 +49,7 @@ def first_not_finite(path: Path) -> str:
 
 
 def _not_finite(path: Path) -> Iterator[str]:
-    with path.open("rb") as stream:
+    with open_file(path) as stream:
         size = int.from_bytes(stream.read(8), "little")
         header = json.loads(stream.read(size))
     for name, tensor in header.items():

@@ -10,7 +10,7 @@ import pyarrow as pa
 import xxhash
 
 from common.errors import UserError
-from common.files import write_text
+from common.files import read_bytes, write_text
 from common.progress import ProgressBar
 from data.deduplicate import DeduplicateSettings
 from data.deduplicate.decide import decide
@@ -160,7 +160,7 @@ def _hash(tasks: list[ShardTask], schema: pa.Schema) -> str:
 def _keep_to(plan: str, out: Path) -> None:
     """Note the plan of the shards, and remove the shards of another plan: the inputs changed without a trace."""
     note = out / WORK / PLAN
-    if note.exists() and note.read_text(encoding="utf-8") == plan:
+    if note.exists() and read_bytes(note).decode() == plan:
         return
     for path in (out / SHARDS).glob("shard-*"):
         path.unlink()

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write, sha256_file
+from common.files import atomic_write, read_bytes, sha256_file
 
 SCHEMA = pa.schema(
     [
@@ -185,7 +185,7 @@ def read_shard_manifest(shard: Path) -> dict[str, Any]:
     """
     path = manifest_path(shard)
     try:
-        manifest: dict[str, Any] = orjson.loads(path.read_bytes())
+        manifest: dict[str, Any] = orjson.loads(read_bytes(path))
     except (OSError, orjson.JSONDecodeError) as error:
         raise HunminError(
             f"cannot read {path}: {error}", "a manifest lies beside each shard", "delete the corpus folder, run again"

@@ -12,6 +12,7 @@ from huggingface_hub import ModelCardData
 from common.files import HUB
 from common.names import hub_name, pinned_name, shown_name
 from common.nulls import without_nulls
+from common.results import AMOUNT, check_numbers, read_result
 from common.settings import dump_settings, load_yaml
 from embed.data import TrainingSet
 from embed.settings import EmbedSettings
@@ -35,6 +36,17 @@ def facts_of(s: EmbedSettings, base: Path, sets: Sequence[TrainingSet]) -> dict[
          "origins": sorted(entry.origins), "licence": entry.licence, "rows": len(entry.texts), "shape": entry.shape}
         for entry in sets
     ], "settings": settings}  # fmt: skip
+
+
+def read_facts(model: Path) -> dict[str, Any]:
+    """Return `facts_of` a tuned model's folder; {} where it has none. Raises DamagedError where they were edited."""
+
+    def check(facts: dict[str, Any]) -> None:
+        check_numbers([{"rows": entry["rows"]} for entry in facts["trained_on"]], {"rows": AMOUNT}.get)
+        "".join(name for entry in facts["trained_on"] for name in (entry["set"], *entry["origins"]))
+
+    path = model / FACTS
+    return dict(read_result(path, check, "tune it again", sealed=True)) if path.exists() else {}
 
 
 def write_card(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +15,9 @@ from sentence_transformers.sentence_transformer import losses
 from sentence_transformers.sentence_transformer.data_collator import SentenceTransformerDataCollator
 from sentence_transformers.util import pairwise_cos_sim
 
-from common.files import atomic_write, disk_errors, sha256_file, write_text
+from common.files import disk_errors, sha256_file, write_text
 from common.names import find
+from common.results import encoded
 from common.settings import dump_settings
 from embed.base import begin_model, load_encoder, load_model, quiet_libraries, read_base
 from embed.batches import Drawn, draw_batches, epoch_batches
@@ -199,7 +199,6 @@ def train_to_end(
             shutil.rmtree(partial, ignore_errors=True)
             last = folder / f"checkpoint-{steps}"
             kind.save_folder(partial, last, tokenizer, s, model_facts, name, sets, described)
-            with atomic_write(partial / FACTS) as stream:
-                json.dump(model_facts, stream, ensure_ascii=False, indent=1)
+            write_text(partial / FACTS, encoded(model_facts).decode())
             publish_tuned(partial, out, counts)
     return counts

@@ -15,12 +15,12 @@ from rich.text import Text
 
 from common.errors import DiskFullError, HunminError, UserError
 from common.facts import Facts
-from common.files import human_size
+from common.files import human_size, read_bytes
 from common.lock import locked
 from common.manifest import MANIFEST, WORK_MARK, Manifest, added_files, read_manifest
 from common.once import read_mark, with_lineage
 from common.progress import console, duration, say
-from common.stage_folders import AT_WORK, COUNTS, MADE, folder_of, read_current
+from common.stage_folders import AT_WORK, COUNTS, CURRENT, MADE, folder_of, read_current
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.pipeline.stages import STAGES
@@ -48,8 +48,9 @@ def unneeded(run: Path) -> list[dict[str, Any]]:
         UserError: the folder is no run.
     """
     made = run / MADE
-    if not made.is_dir():
-        raise UserError(f"{run} holds no folder {MADE}", "a run folder is the `out` of a recipe", "name one")
+    if not made.is_dir() or not (run / CURRENT).exists():
+        lacking = CURRENT if made.is_dir() else f"folder {MADE}"
+        raise UserError(f"{run} holds no {lacking}", "a run folder is the `out` of a recipe", "name one")
     return [_described(run, path) for path in sorted(made.iterdir()) if path.name in set(_unneeded_names(run))]
 
 
@@ -104,7 +105,7 @@ def _manifest(folder: Path) -> Manifest | None:
         if manifest := read_manifest(folder):
             return manifest
     with suppress(OSError, ValueError):
-        return Manifest.model_validate_json((folder / REMOVED).read_bytes())
+        return Manifest.model_validate_json(read_bytes(folder / REMOVED))
     return None
 
 
@@ -159,7 +160,7 @@ def told_what_nothing_needs(run: Path) -> Iterator[None]:
     """Say at the end of a `with` block, and where it fills the disk, how much of a run could be removed."""
 
     def say_it() -> None:
-        if (run / MADE).is_dir() and (rows := unneeded(run)):
+        if (run / MADE).is_dir() and (run / CURRENT).is_file() and (rows := unneeded(run)):
             size = human_size(sum(row["bytes"] for row in rows))
             say(f"{size} in {len(rows)} folders that nothing needs: hunmin clean {shlex.quote(str(run))}")
 

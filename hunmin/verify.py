@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,12 @@ from common.manifest import (
     damaged_outputs,
     describe_outputs,
     read_manifest,
-    write_manifest,
 )
-from common.model_files import home_of, read_config
+from common.model_files import READ, home_of, read_config
 from common.once import with_lineage
 from common.progress import ProgressBar, console
 from common.stage_folders import COUNTS, MADE, MANIFESTS, folder_of, folders_of, read_current
+from embed.settings import GGUF, GRAPHS, MEASURED
 from hunmin.clean import REMOVED, SHARED
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
@@ -38,6 +39,8 @@ from tokenizer.save import read_tokenizer
 
 TRAININGS = ("pretrain", "tune", "embed", "rerank")
 """Folders of stages and results that keep checkpoints."""
+OF_MODELS = (*READ, ".safetensors", "README.md", *GRAPHS.values(), MEASURED, GGUF)
+"""Ends of the names of a model's files; results that lie beside it are none of them."""
 
 
 def verify_run(run: Path) -> list[dict[str, Any]]:
@@ -143,10 +146,12 @@ def _damage(checkpoint: Path) -> list[str]:
 
 def accept_changes(folder: Path) -> list[str]:
     """Write the files of a model or tokenizer folder into its manifest as they are now, after the checks of every
-    command that takes it, and return the files that differed: changed, added, or gone.
+    command that takes it, and return the files that differed: changed, added, or gone. Results beside them stay as the
+    manifest says.
 
     Raises:
         UserError: it is no such folder, no manifest describes it, or a check refuses it.
+        DamagedError: the manifest itself was changed.
     """
     fix, whole = "name its folder: RUN/export, RUN/embed/model, RUN/tokenizer …", folder.resolve()
     described = home_of(folder, changed=True)
@@ -162,14 +167,19 @@ def accept_changes(folder: Path) -> list[str]:
     else:
         read_tokenizer(folder, changed=True)
     home, manifest = described
-    now = {(whole / name).relative_to(home).as_posix(): facts for name, facts in describe_outputs(whole).items()}
-    before = {name: facts for name, facts in manifest.outputs.items() if (home / name).is_relative_to(whole)}
+    described_now = {
+        (whole / name).relative_to(home).as_posix(): facts for name, facts in describe_outputs(whole).items()
+    }
+
+    def of_model(outputs: dict[str, Any]) -> dict[str, Any]:
+        names = (name for name in outputs if any(fnmatch(name, f"*{end}") for end in OF_MODELS))
+        return {name: outputs[name] for name in names if (home / name).is_relative_to(whole)}
+
+    now, before = of_model(described_now), of_model(manifest.outputs)
     others = {name: facts for name, facts in manifest.outputs.items() if name not in before}
     differing = sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
     with locked(home.parent.parent) if home.parent.name == MADE else nullcontext():
-        if differing:
-            write_manifest(home, manifest.model_copy(update={"outputs": others | now}))
-        accept_manifest(home)  # also where a kill came between the two
+        accept_manifest(home, manifest.model_copy(update={"outputs": others | now}))
     return differing
 
 

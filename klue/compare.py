@@ -8,6 +8,7 @@ from itertools import combinations, takewhile
 from pathlib import Path
 from typing import Any
 
+from common.errors import UserError
 from common.progress import ProgressBar
 from klue.gold import read_answers
 from klue.grid import Grid
@@ -66,11 +67,15 @@ def read_models(
 
 
 def distinguishing_parts(paths: Sequence[str]) -> list[str]:
-    """Return of each path what tells it from the others: without the folders that all begin and end with.
+    """Return of each path what tells it from the others: without the folders that all begin and end with. Raises
+    UserError where two are of the same folder.
 
     >>> distinguishing_parts(["runs/small/1/klue", "runs/small/2/klue"]), distinguishing_parts(["runs/a", "runs/a/b"])
     (['1', '2'], ['runs/a', 'runs/a/b'])
     """
+    for path, other in combinations(paths, 2):
+        if Path(path).resolve() == Path(other).resolve():
+            raise UserError(f"{path} and {other} are the same folder", "a run is set beside others", "leave one out")
     parts = [Path(path).parts for path in paths]
     first = _shared(parts)
     last = _shared([each[first:][::-1] for each in parts])

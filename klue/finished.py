@@ -11,7 +11,7 @@ from secrets import token_hex
 from typing import Any
 
 from common.errors import HunminError, UserError
-from common.files import disk_errors, write_text
+from common.files import disk_errors, read_bytes, write_text
 from common.manifest import described_files
 from common.progress import say
 from klue.gold import with_test_scores
@@ -87,7 +87,7 @@ def _earlier_rows(jobs: Sequence[Job], model: ModelFacts, out: Path) -> list[dic
     and, trained alike, more seeds. A seed that is left over of other settings must not pass for a choice."""
     planned, data = {job.fingerprint for job in jobs}, {job.task: job.data_hash for job in jobs}
     requested = {(job.task, job.init) for job in jobs}
-    listed = [(str(row.get("job")), str(row.get("fingerprint"))) for row in read_metrics(out / RESULTS)]
+    listed = {(str(row.get("job")), str(row.get("fingerprint"))): None for row in read_metrics(out / RESULTS)}
     rows = (_read_row(jobs_of(out) / name, fingerprint) for name, fingerprint in listed)
     earlier = [row for row in rows if row and row["fingerprint"] not in planned]
     seeds = {row["seed"] for row in earlier}
@@ -111,7 +111,7 @@ def _earlier_rows(jobs: Sequence[Job], model: ModelFacts, out: Path) -> list[dic
 def refuse_edited(out: Path) -> None:
     """Raise a UserError where results.jsonl is not what the jobs beside it have left, of which it is gathered anew."""
     path = out / RESULTS
-    for line in path.read_bytes().splitlines() if path.exists() else ():
+    for line in read_bytes(path).splitlines() if path.exists() else ():
         try:
             row = json.loads(line)
             result = jobs_of(out) / row["job"] / RESULT

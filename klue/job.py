@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from common.files import atomic_write, remove_leftovers
-from common.lock import LOCK
+from common.lock import open_lock
 from common.message import as_tree
 from common.results import encoded
 from klue.finished import RESULT, finished_row
@@ -23,7 +23,7 @@ def run_job(job: Job) -> dict[str, Any]:
     from klue.finetune import finetune
 
     job.folder.mkdir(parents=True, exist_ok=True)
-    with (job.folder / LOCK).open("a+b") as lock:
+    with open_lock(job.folder) as lock:
         with suppress(OSError):  # the file system knows no locks
             fcntl.flock(lock, fcntl.LOCK_EX)
         if row := finished_row(job):

@@ -7,7 +7,18 @@ from typing import Any
 
 from common.errors import UserError
 from common.message import from_tree
-from common.results import AMOUNT, CORRELATION, PERCENT, SHARE, Bounds, check_numbers, is_there, read_result
+from common.results import (
+    AMOUNT,
+    CORRELATION,
+    PERCENT,
+    SHARE,
+    Bounds,
+    check_distinct,
+    check_numbers,
+    is_there,
+    read_result,
+    refuse_unfit,
+)
 from klue.plan import INITS
 from klue.results import metrics_of
 from klue.search import GRID
@@ -44,6 +55,7 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
     if not is_there(path):
         raise UserError(f"{folder} holds no {RESULTS}", rule, "hunmin klue finetune")
     if rows := read_result(path, check_row, FIX):
+        refuse_unfit(path, lambda: check_rows(rows), FIX, own=False)
         return [with_message(row) for row in rows]
     raise UserError(f"{path} holds no results", rule)
 
@@ -56,6 +68,11 @@ def read_job(path: Path) -> dict[str, Any]:
 def with_message(row: dict[str, Any]) -> dict[str, Any]:
     """Return a result row whose note is a message again, which can be said in another language."""
     return {**row, "data_note": from_tree(row.get("data_message", row["data_note"]))}
+
+
+def check_rows(rows: list[dict[str, Any]]) -> None:
+    """Raise a ValueError where a row repeats another: a mean would count it as a seed of its own."""
+    check_distinct(rows, "model", "task", "init", "seed", "settings")
 
 
 def check_row(row: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from common.errors import HunminError
-from common.files import remove_leftovers, write_text
+from common.files import read_bytes, remove_leftovers, write_text
 from common.lock import is_locked, locked
 from common.message import Message
 from common.progress import ProgressBar, duration, say
@@ -256,6 +256,6 @@ def _ended(job: Job, code: int, reason: str | None) -> str | None:
 
 def _steps_done(job: Job) -> int:
     try:
-        return int(json.loads(job.history.read_bytes().splitlines()[-1])["step"])
+        return int(json.loads(read_bytes(job.history).splitlines()[-1])["step"])
     except (OSError, ValueError, IndexError):
         return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,9 +13,11 @@ from safetensors.torch import load_file, save_file
 from common.errors import UserError
 from common.files import follow_umask, publish_folder, write_text
 from common.names import pinned_name
+from common.results import check_numbers, encoded, read_result
 from klue.heads import Head, build_head
 from klue.model_folder import BESIDE_TOKENIZER, HEAD_FILE, TOKENIZER_FILES
 from klue.plan import Job, jobs_of
+from klue.result_rows import bounds_of
 from klue.tasks import get_task
 from klue.tasks.base import Task
 from klue.usage import usage
@@ -56,21 +57,28 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
         "labels": list(labels),
         "base": pinned_name(Path(job.model)) or "",
     }
-    write_text(folder / FACTS, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
-    write_text(folder / "README.md", _card(task, job, scores))
+    write_text(folder / FACTS, encoded(facts).decode() + "\n")
+    write_text(folder / "README.md", write_card(job, scores, (jobs_of(Path()) / job.folder.name / FOLDER).as_posix()))
     publish_folder(folder, job.folder / FOLDER, replace=True)  # of an earlier attempt at this job
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
     """Return what a saved model says of itself: its "job", what the head "shared" with the tokenizer, the "scores" of
-    its weights, its "labels", and its "base", hf:OWNER/NAME@COMMIT or "" of a folder. Raises UserError where the folder
-    holds no saved model."""
-    try:
-        stored = json.loads((folder / FACTS).read_bytes())
+    its weights, its "labels", and its "base", hf:OWNER/NAME@COMMIT or "" of a folder.
+
+    Raises:
+        UserError: the folder holds no saved model.
+        DamagedError: what it says was edited.
+    """
+
+    def check(stored: dict[str, Any]) -> None:
         Job.model_validate(stored["job"])
-        return {key: stored[key] for key in ("job", "shared", "scores", "labels")} | {"base": stored.get("base", "")}
-    except (OSError, ValueError, KeyError, TypeError):
-        raise UserError(f"{folder} holds no fine-tuned model ({FACTS})", RULE, "name such a folder") from None
+        check_numbers(stored["scores"], bounds_of)
+        "".join([stored["base"], *stored["labels"], *stored["shared"]])
+
+    if not (folder / FACTS).exists():
+        raise UserError(f"{folder} holds no fine-tuned model ({FACTS})", RULE, "name such a folder")
+    return dict(read_result(folder / FACTS, check, "fine-tune it again", sealed=True))
 
 
 def load_model(folder: Path, task: Task) -> tuple[Head, Job]:
@@ -122,12 +130,9 @@ def _tensors(model: Head) -> dict[str, torch.Tensor]:
     return {name: part for name, part in [*model.named_parameters(), *model.named_buffers()] if name in saved_names}
 
 
-def place_of(job: Job) -> str:
-    """Return where a job's saved model lies, from the folder that fine-tuning wrote."""
-    return (jobs_of(Path()) / job.folder.name / FOLDER).as_posix()
-
-
-def _card(task: Task, job: Job, scores: dict[str, Any]) -> str:
+def write_card(job: Job, scores: dict[str, Any], place: str) -> str:
+    """Return the card of a saved model, which `usage` tries by the name `place`."""
+    task = get_task(job.task)
     names = {**task.metrics, **task.extra_metrics}
     lines = [f"| {names[key]} | {scores[key]:.2f} |" for key in names if isinstance(scores.get(key), float)]
     values = job.training
@@ -145,7 +150,7 @@ def _card(task: Task, job: Job, scores: dict[str, Any]) -> str:
             *lines,
             "",
             *([f"Data: {job.data_note}.", ""] if job.data_note else []),
-            usage(task, place_of(job)),
+            usage(task, place),
             "",
         ]
     )

@@ -9,7 +9,7 @@ from common.errors import HunminError
 from common.files import write_text
 from common.plots import can_plot
 from common.progress import say
-from common.results import check_numbers, encoded, read_result
+from common.results import check_distinct, check_numbers, encoded, read_result, refuse_unfit
 from common.settings import dump_settings, settings_hash
 from klue.examples import files_hash
 from klue.plot import draw_curve
@@ -55,7 +55,9 @@ def watched_rows(out: Path) -> list[dict[str, Any]]:
         _ = row["init"], row["step"], row["tokens"], row["best"][TASKS[row["task"]].selection]["mean"]
 
     path, fix = out / LINES, "remove it: hunmin klue watch RUN writes it again"
-    return read_result(path, check, fix, sealed=True) if path.is_file() else []
+    rows: list[dict[str, Any]] = read_result(path, check, fix, sealed=True) if path.is_file() else []
+    refuse_unfit(path, lambda: check_distinct(rows, "step", "task", "init"), fix)
+    return rows
 
 
 def collect(out: Path, key: str) -> list[dict[str, Any]]:

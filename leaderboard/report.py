@@ -37,33 +37,39 @@ class Score:
 
 def read_results(paths: Sequence[Path]) -> list[Score]:
     """Return the scores in files, or folders' JSON files (of a folder of scores: those that count). Raises UserError
-    for a damaged file, or none at all."""
-    scores = [score for path in paths for score in _scores(path)]
+    for a damaged file, none at all, or two scores of a model on a task."""
+    scores, places = list[Score](), dict[tuple[str, ...], Path]()
+    for place, score in (placed for path in paths for placed in _scores(path)):
+        if other := places.get(key := (score.model, str(score.facts.get("model", "")), score.task)):
+            what = f"{other} and {place} both hold a score of {score.model} on {score.task}"
+            raise UserError(what, "a table shows a model's score on a task once", "leave one of them out")
+        places[key] = place
+        scores.append(score)
     if not scores:
         raise UserError(f"no scores in {', '.join(map(str, paths))}", "", "name result files or their folders")
-    models = {(score.model, score.facts.get("model", "")) for score in scores}
+    models = {(score.model, str(score.facts.get("model", ""))) for score in scores}
     for score in scores:  # two models may lie in folders of one name
         if sum(name == score.model for name, _ in models) > 1:
-            score.model += f" ({score.facts.get('model', 'other')[:6]})"
+            score.model += f" ({str(score.facts.get('model', 'other'))[:6]})"
     return scores
 
 
-def _scores(source: Path) -> Iterator[Score]:
+def _scores(source: Path) -> Iterator[tuple[Path, Score]]:
     source = source.parent if source.is_dir() and (source.parent / BOARD).is_file() else source
     boards = sorted(path.parent for path in source.rglob(BOARD))
     for board in boards:
         for tree in counted_results(board, _tree):
-            yield from _tree(tree)
+            yield from ((board, score) for score in _tree(tree))
     files = sorted(source.rglob("*.json")) if source.is_dir() else [source]
     for path in [file for file in files if file.name != MANIFEST and not {*boards} & {*file.parents}]:
         if path.suffix != ".csv":
-            yield from _tree(read_result(path, _tree, OTHERS))
+            yield from ((path, score) for score in _tree(read_result(path, _tree, OTHERS)))
             continue
         try:
             for row in read_rows(path):
                 low = bounds_of(TASKS[row["task"]].metric)[0] if row["task"] in TASKS else CORRELATION[0]
                 check_numbers(value := number(row["score"]), name="score", bounds=(low, 100))
-                yield Score(row["model"], row["task"], "score", value)
+                yield path, Score(row["model"], row["task"], "score", value)
         except (ValueError, KeyError) as error:
             raise UserError(f"cannot read {path}: {error!r}", "CSV has model,task,score, in percent", OTHERS) from None
 

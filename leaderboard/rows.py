@@ -13,6 +13,7 @@ from typing import Any
 
 from common.bounded import json_lines, load_json
 from common.errors import UserError
+from common.files import open_file
 from common.parquet import parquet_rows
 
 SUFFIXES = ("jsonl", "json", "csv", "parquet")
@@ -32,7 +33,7 @@ def find_rows(data: Path, stem: str, authors: Sequence[str] = ()) -> Path | None
 def read_rows(path: Path) -> list[Row]:
     """Return the rows of a file, told by its suffix; UserError for one that is damaged or holds none."""
     try:
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             if path.suffix == ".parquet":
                 rows, _ = parquet_rows(stream)
             elif path.suffix == ".jsonl":

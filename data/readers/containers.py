@@ -11,7 +11,7 @@ from typing import Any
 
 from common.compressed import COMPRESSED, compression_of
 from common.errors import UserError
-from common.files import is_remote, open_bytes, store_of, stored, suffix_of
+from common.files import is_remote, open_bytes, open_file, store_of, stored, suffix_of
 from data.readers.damage import DamagedInputError
 from data.readers.encoding import read_full
 
@@ -166,7 +166,7 @@ def first_bytes(path: str) -> bytes:
         if compression is None:
             return b""
     try:
-        opened: Any = store_of(path)[0].open(store_of(path)[1], "rb") if is_remote(path) else stored(path).open("rb")
+        opened: Any = store_of(path)[0].open(store_of(path)[1], "rb") if is_remote(path) else open_file(stored(path))
         with opened as stream:
             head = read_full(stream, HEAD_BYTES)
     except Exception:

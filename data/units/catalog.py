@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from common.errors import UserError
-from common.files import atomic_write
+from common.files import atomic_write, read_bytes
 from common.progress import ProgressBar
 from common.secrets import masked_urls
 from common.settings import settings_hash
@@ -174,7 +174,7 @@ class Catalog:
 
     def _index(self, file: InputFile) -> dict[str, Any] | None:
         try:
-            index: dict[str, Any] = orjson.loads(self._index_path(file).read_bytes())
+            index: dict[str, Any] = orjson.loads(read_bytes(self._index_path(file)))
         except (OSError, ValueError):
             return None
         return index

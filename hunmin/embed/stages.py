@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,7 +58,7 @@ def _embed(recipe: WithEmbed, run: Path, out: Path) -> Counts:
     counts = train_on(recipe, settings, out)
     if not settings.score:
         return counts
-    from embed.card import FACTS, write_card
+    from embed.card import read_facts, write_card
     from embed.score import as_markdown, score_models
 
     model = out / "model"
@@ -67,7 +66,7 @@ def _embed(recipe: WithEmbed, run: Path, out: Path) -> Counts:
     table = score_models(
         model, folders, out / "scores", settings.score, base_of(recipe), name=recipe.name, widths=settings.matryoshka
     )
-    card = write_card(json.loads((model / FACTS).read_bytes()), recipe.name, as_markdown(table, "en"))
+    card = write_card(read_facts(model), recipe.name, as_markdown(table, "en"))
     write_text(model / "README.md", card)
     return {**counts, "scores": table}
 

@@ -31,7 +31,7 @@ from hunmin.recipes.preflight import (
     unfit_inputs,
 )
 from hunmin.recipes.recipe import Recipe, warnings
-from pretrain.callbacks.metrics import read_metrics
+from pretrain.callbacks.metrics import read_figures
 from pretrain.cost.epochs import epochs_of
 
 
@@ -102,7 +102,7 @@ def _seconds_left(recipe: Recipe) -> float | None:
     """Return what unfinished training still takes at the rate that it had; None where it has logged none."""
     p = recipe.pretrain
     path = work_folder_of(Path(recipe.out), "pretrain") / "logs" / "metrics.jsonl"
-    rows = [row for row in read_metrics(path) if "tokens_per_second" in row]
+    rows = [row for row in read_figures(path) if row.get("tokens_per_second")]
     if not rows:
         return None
     left = p.tokens - p.samples_before(rows[-1]["step"]) * p.max_seq_len

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -10,8 +9,8 @@ from pathlib import Path
 from huggingface_hub import EvalResult
 
 from common.errors import UserError
-from common.results import ROUNDING, read_result, unfit
-from embed.card import FACTS, write_card
+from common.results import ROUNDING, read_result, refuse_unfit, unfit
+from embed.card import FACTS, read_facts, write_card
 from embed.score import as_markdown, model_revision, published
 from embed.settings import GGUF, GRAPHS, TABLE
 from embed.tables import FIX, check_main, read_table
@@ -61,8 +60,10 @@ def publish_embeddings(
             files[path] = content
             index += results
     more = {"model_name": name, "eval_results": index} if index else {}
-    facts = json.loads((folder / FACTS).read_bytes())
-    files[CARD] = write_card(facts, name, table, language, repository, **more)
+    facts = read_facts(folder)
+    card = partial(write_card, facts, name, table, language, repository, **more)
+    refuse_unfit(folder / FACTS, card, "tune it again")
+    files[CARD] = card()
     ours = (*MODEL, CARD, RESULTS)
     return send(files, repository, "Sentence embeddings", private, dry_run, ours, license=license)
 

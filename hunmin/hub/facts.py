@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
 from common.once import with_lineage
-from common.results import is_there, manifest_of
+from common.results import is_there, manifest_of, refuse_unfit
 from common.settings import load_yaml
 from common.stage_folders import MADE, folder_of, run_and_stage
 from data.statistics.table import load_statistics
@@ -21,7 +22,7 @@ from hunmin.pipeline.watch import training_folder
 from hunmin.recipes.preflight import parent_of
 from hunmin.recipes.recipe import Recipe, load_recipe, recipe_of
 from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata
-from pretrain.callbacks.metrics import STARTS, read_metrics
+from pretrain.callbacks.metrics import read_figures, read_starts
 from tokenizer.show import show
 
 STAGES = ("corpus", "tokenizer", "tokens", "pretrain", "export", "klue")
@@ -134,7 +135,9 @@ def _folders(run: Path, training: Path) -> dict[str, Path]:
 def _work(training: Path, saved: dict[str, Any]) -> Work:
     logs, checkpoints = training / "logs", complete_checkpoints(training / "checkpoints")
     there = [metadata for _, path in checkpoints if (metadata := read_metadata(path))]
-    return work_of(read_metrics(logs / "metrics.jsonl"), read_metrics(logs / STARTS), there, saved)
+    work = partial(work_of, read_figures(logs / "metrics.jsonl"), read_starts(logs), there, saved)
+    refuse_unfit(logs / "metrics.jsonl", work, own=False)
+    return work()
 
 
 def _parent(saved: dict[str, Any], run: Path) -> Parent | None:

@@ -22,11 +22,9 @@ from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
 from klue.model_index import HUB_TASKS
 from klue.plan import Job
 from klue.result_rows import check_row
-from klue.saved import FACTS, REST, place_of
+from klue.saved import FACTS, REST
 from klue.saved import read_facts as read_job
-from klue.settings import Training
-from klue.tasks import get_task
-from klue.usage import usage
+from klue.saved import write_card as write_job_card
 from pretrain.callbacks.checkpoint_metadata import TOKENIZER_FILES, read_metadata
 from pretrain.export import EXPORT_FILES
 from pretrain.export.onnx import FILE as ONNX_FILE
@@ -157,25 +155,22 @@ def publish_finetuned(
     """
     open_model(folder)
     facts = read_job(folder)
-    files, job = there(folder, FINETUNED), facts["job"]
+    job, scores = Job.model_validate(facts["job"]), facts["scores"]
     row = {
-        **{name: job[name] for name in ("task", "init", "seed", "data_note", "examples")},
-        "settings": Training.model_validate(job["training"]).values, "model": job["model_name"],
-        "best": facts["scores"], "last": facts["scores"],
+        **{name: getattr(job, name) for name in ("task", "init", "seed", "data_note", "examples")},
+        "settings": job.training.values, "model": job.model_name, "best": scores, "last": scores,
     }  # fmt: skip
     refuse_unfit(folder / FACTS, lambda: check_row(row), "fine-tune it again")
     front = metadata(
         repository.partition("/")[2],
-        [row] if job["init"] == "pretrained" else [],
+        [row] if job.init == "pretrained" else [],
         library_name="transformers",
-        pipeline_tag=HUB_TASKS.get(job["task"], "text-classification"),
-        tags=["hunmin", "korean", "fine-tuned", job["task"]],
-        base_model=hub_base(facts["base"]) if job["init"] == "pretrained" else None,
+        pipeline_tag=HUB_TASKS.get(job.task, "text-classification"),
+        tags=["hunmin", "korean", "fine-tuned", job.task],
+        base_model=hub_base(facts["base"]) if job.init == "pretrained" else None,
     )
-    task, here = get_task(job["task"]), place_of(Job.model_validate(job))
-    text = (folder / CARD).read_text("utf-8")
-    files[CARD] = front + text.replace(usage(task, here), usage(task, repository))
-    message, ours = f"Fine-tuned for {job['task']}", (*FINETUNED, CARD)
+    files = {**there(folder, FINETUNED), CARD: front + write_job_card(job, scores, repository)}
+    message, ours = f"Fine-tuned for {job.task}", (*FINETUNED, CARD)
     return send(files, repository, message, private, dry_run, ours, license=license)
 
 

@@ -64,7 +64,7 @@ def work_of(
     began = starts[0]["step"] if starts else 0
     tokens: float | None = None if began else 0.0
     for row in metrics:
-        if row["step"] > saved["step"] or not row.get("tokens_per_second"):
+        if row["step"] > saved["step"] or not (row.get("tokens_per_second") or 0) > 0:
             continue
         if tokens is None:  # a branch: its log begins amid the tokens of its parent
             tokens = row["tokens"] * min(1.0, began / max(1, row["step"]))

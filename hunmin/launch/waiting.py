@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write
+from common.files import atomic_write, read_bytes
 from common.manifest import read_manifest
 from common.progress import say
 from common.stage_folders import folder_of
@@ -107,5 +107,5 @@ def _lacking(job: Job) -> str:
 
 def _read(job: Job) -> str:
     with suppress(OSError):
-        return (job.run / MARK).read_text(encoding="utf-8")
+        return read_bytes(job.run / MARK).decode()
     return ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from common.files import read_bytes
 from common.lock import is_locked
 from common.results import is_there
 from common.settings import load_yaml
@@ -26,7 +27,7 @@ from klue.result_rows import RESULTS, read_job, read_rows, with_message
 from klue.tables import published_for
 from klue.watched import watched_rows
 from pretrain.callbacks.checkpoint_metadata import read_metadata
-from pretrain.callbacks.metrics import STARTS, read_metrics
+from pretrain.callbacks.metrics import read_metrics, read_starts
 from pretrain.cost.devices import known_device
 from pretrain.parallel.monitor import HEARTBEAT
 from pretrain.train import STOPPED_MARK
@@ -162,7 +163,7 @@ def read_training(folder: Path) -> Training:
             guard, device = saved.get("guard", {}), str(saved.get("device") or "")
             hardware = (f"{saved['world']} × " if saved.get("world", 1) > 1 else "") + device or None
     logs = folder / "logs"
-    starts = read_metrics(logs / STARTS)
+    starts = read_starts(logs)
     return Training(
         read_curves(logs / "metrics.jsonl"), checkpoints, guard, starts, _json(logs / HEARTBEAT), hardware,
         known_device(device) is not None,
@@ -182,7 +183,7 @@ def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
     tree = recipe.get("klue") or {}
     rows, jobs = [], None
     if (partial := work_folder_of(run, "klue")).is_dir():
-        planned = [str(row.get("job")) for row in read_metrics(partial / PLANNED)]
+        planned = dict.fromkeys(str(row.get("job")) for row in read_metrics(partial / PLANNED))
         results = [jobs_of(run / MADE) / name / RESULT for name in planned]
         rows, jobs = [with_message(read_job(path)) for path in results if path.is_file()], len(planned) or None
     elif is_there(folder_of(run, "klue") / RESULTS):
@@ -198,7 +199,7 @@ def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        tree = json.loads(path.read_bytes())
+        tree = json.loads(read_bytes(path))
     except (OSError, ValueError):
         return {}
     return tree if isinstance(tree, dict) else {}

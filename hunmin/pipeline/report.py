@@ -21,7 +21,7 @@ from hunmin.page.words import ENGLISH, Words
 from hunmin.pipeline.scores import NOT_SCORED, score_rows
 from hunmin.pipeline.stage import stage_times
 from hunmin.recipes.recipe import Recipe
-from klue.result_rows import check_row
+from klue.result_rows import check_row, check_rows
 from klue.synthetic import synthetic_tasks
 from klue.table_forms import results_table
 from klue.tables import published_for
@@ -170,6 +170,7 @@ def _check_report(report: dict[str, Any]) -> None:
         check_figures(end)
     for row in report["klue"]:
         check_row(row)
+    check_rows(report["klue"])
     summary(report)
 
 

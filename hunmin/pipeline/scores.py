@@ -46,8 +46,10 @@ def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summ
         summary: entries as `klue.results.summarize` returns them.
     """
     p, config = recipe.pretrain, {"name": recipe.name, "klue": dump_settings(recipe)["klue"]}
-    later = [row for row in read_metrics(folder / "metrics.jsonl") if row["step"] > step]
-    refuse_unfit(folder / "metrics.jsonl", lambda: check_numbers(later, bounds_of), "remove it", own=False)
+    rows = read_metrics(path := folder / "metrics.jsonl")
+    with_steps = [{"step": row.get("step", "")} | row for row in rows]
+    refuse_unfit(path, lambda: check_numbers(with_steps, bounds_of), "remove it", own=False)
+    later = [row for row in rows if row["step"] > step]
     log = MetricsLog(folder, step - 1, p, config)
     for row in ({"step": step, "tokens": tokens, **flat_scores(summary)}, *later):
         log.log(row)

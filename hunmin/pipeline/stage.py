@@ -27,7 +27,7 @@ def stage_times(run: Path) -> dict[str, dict[str, float]]:
     """Return stage → {"seconds": of the command that finished it, "since_begin": of commands before it as well, 0 where
     that is not known}, of the folders that count; of each the last line that is whole."""
     current = set(read_current(run)[COUNTS].values())
-    rows = [row for row in _timing(run) if not current or row.get("folder") in current]
+    rows = [row for row in _timing(run) if not current or str(row.get("folder")) in current]
     times = {}
     for row in rows:
         with suppress(ValueError, TypeError):
@@ -46,7 +46,7 @@ def seconds_of(run: Path, folder: Path) -> float | None:
 
 
 def _timing(run: Path) -> list[dict[str, Any]]:
-    return [row for row in read_metrics(run / TIMING) if isinstance(row, dict) and "stage" in row]
+    return [row for row in read_metrics(run / TIMING) if "stage" in row]
 
 
 @dataclass(frozen=True)

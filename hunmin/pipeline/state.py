@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from common.facts import UNKNOWN, Differences, Facts, rules_since
-from common.files import atomic_write, is_remote, sha256_file
+from common.files import atomic_write, is_remote, read_bytes, sha256_file
 from common.manifest import read_manifest, refuse_damaged
 from common.once import Work, read_mark
 from common.rules import rules_number
@@ -61,7 +61,7 @@ class RunFolder:
         self._versions: dict[str, str] = {}
         self._read: set[str] = set()
         with suppress(FileNotFoundError, ValueError):
-            self._cache = json.loads(self._cache_path.read_bytes())
+            self._cache = json.loads(read_bytes(self._cache_path))
 
     def final(self, stage: Stage) -> Path:
         """Return the folder of what a stage has made."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError, raise_together
-from common.files import HUB, human_size
+from common.files import HUB, human_size, read_bytes
 from common.lock import LOCK
 from common.manifest import read_manifest
 from common.names import find_here, with_prefix
@@ -227,7 +227,7 @@ def parent_of(branch_from: str | None, run: Path) -> str | None:
     if named.parent.parent in links_of(run.absolute(), "pretrain"):
         for folder in folders_of(run, "pretrain"):
             with suppress(OSError, ValueError, KeyError, TypeError):
-                parent = Path(json.loads((folder / "logs" / JOB).read_bytes())["parent"])
+                parent = Path(json.loads(read_bytes(folder / "logs" / JOB))["parent"])
                 if parent.name == named.name and parent.parents[2].samefile(run / MADE):
                     return str(parent)
         return str(named.resolve()) if named.exists() else branch_from

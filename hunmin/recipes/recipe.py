@@ -11,7 +11,7 @@ from pydantic import AfterValidator, model_validator
 
 from common.control_characters import one_line
 from common.errors import UserError, nearest
-from common.files import atomic_write
+from common.files import atomic_write, read_bytes
 from common.secrets import masked
 from common.settings import (
     FIX,
@@ -279,7 +279,7 @@ def _as_yaml(tree: dict[str, Any]) -> str:
 def is_resolved_recipe(path: Path) -> bool:
     """Return whether a file is as `save_recipe` writes it, and nobody has put a word of their own into it."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path).decode()
         if text.startswith(RESOLVED) and text.count("#") == 1:
             return True
         tree = load_yaml(path)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write, free_name, fsync_folder, xxh3_file
+from common.files import atomic_write, free_name, fsync_folder, read_bytes, xxh3_file
 from common.manifest import read_manifest
 from common.progress import say
 from common.secrets import masked_urls
@@ -109,7 +109,7 @@ def _numbered(folder: Path) -> list[Path]:
 def _metadata(path: Path) -> dict[str, Any]:
     """Return the metadata of a checkpoint, {} where they are missing, damaged or edited."""
     try:
-        saved = dict(json.loads((path / METADATA).read_bytes()))
+        saved = dict(json.loads(read_bytes(path / METADATA)))
     except (OSError, ValueError, TypeError):
         return {}
     return saved if saved.pop(DIGEST, None) == settings_hash(saved) else {}
@@ -163,7 +163,7 @@ def fingerprint(tree: dict[str, Any], tokens: Path) -> str:
 def tokens_fingerprint(tokens: Path) -> str:
     """Return what identifies the content of a token folder."""
     manifest = read_manifest(tokens)
-    return manifest.fingerprint if manifest else settings_hash(json.loads((tokens / "tokens.json").read_bytes()))
+    return manifest.fingerprint if manifest else settings_hash(json.loads(read_bytes(tokens / "tokens.json")))
 
 
 def newest_checkpoint(folder: Path) -> tuple[Path | None, dict[str, Any]]:

@@ -14,7 +14,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 
 from common.code import code_changes
 from common.errors import HunminError, UserError
-from common.files import atomic_write, disk_errors, follow_umask, publish_folder, write_text
+from common.files import atomic_write, disk_errors, follow_umask, publish_folder, read_bytes, write_text
 from common.progress import ProgressBar
 from common.settings import dump_settings, settings_hash
 from pretrain.callbacks.metrics import MetricsLog, note_start
@@ -108,7 +108,7 @@ def begin_or_resume(arguments: TrainingArguments, identity: object, fixed: str) 
     refuse(difference(versions))
     with arguments.distributed_state.main_process_first():
         done, checkpoint = newest_checkpoint(folder)
-    if checkpoint and (folder / "run").read_text() != own:
+    if checkpoint and read_bytes(folder / "run").decode() != own:
         rule = f"a run resumes with the {fixed} that it began with"
         raise UserError(f"{checkpoint} is of another run", rule, "restore them, or remove the folder to begin anew")
     if arguments.process_index == 0 and checkpoint:

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from common.files import append_line, atomic_write, disk_errors
+from common.files import append_line, atomic_write, disk_errors, read_bytes
 from common.progress import say
-from common.results import SHARE, check_numbers, refuse_unfit
+from common.results import AMOUNT, SHARE, check_numbers, refuse_unfit
 from pretrain.callbacks.trackers import Tracker, require_trackers, start_trackers
 
 STARTS = "starts.jsonl"
@@ -31,7 +31,8 @@ class MetricsLog:
         require_trackers(s)
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "metrics.jsonl"
-        rows = [row for row in read_metrics(self.path) if row["step"] <= resumed_step] if resumed_step else []
+        earlier = [row for row in read_metrics(self.path) if isinstance(row.get("step"), int)] if resumed_step else []
+        rows = [row for row in earlier if row["step"] <= resumed_step]
         with atomic_write(self.path) as stream:  # a kill must not cost the rows so far
             stream.writelines(json.dumps(row) + "\n" for row in rows)
         self._stream: IO[str] = self.path.open("a", encoding="utf-8")
@@ -69,23 +70,36 @@ def note_start(folder: Path, step: int, processes: int, changed: Sequence[str] =
     append_line(folder / STARTS, json.dumps(row))
 
 
+RATES = dict.fromkeys(("step", "tokens", "tokens_per_second", "tflops"), AMOUNT)
+"""Figures that a card and a plan reckon with → their bounds."""
+
+
 def read_figures(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a metrics file to be shown, as `read_metrics`. Raises UserError where one is impossible."""
+    """Return the rows of a training log, as `read_metrics`. Raises UserError where one is impossible."""
     for row in (rows := read_metrics(path)):
         refuse_unfit(path, partial(check_figures, row), own=False)
     return rows
 
 
+def read_starts(folder: Path) -> list[dict[str, Any]]:
+    """Return {"time", "step", "processes"} of each start, of the logs in a folder. Raises UserError for an odd one."""
+    rows, path = read_metrics(folder / STARTS), folder / STARTS
+    steps = [row.get("step", "") for row in rows]
+    refuse_unfit(path, lambda: check_numbers(steps, name="step", bounds=AMOUNT), own=False)
+    return rows
+
+
 def check_figures(row: dict[str, Any]) -> None:
-    """Raise a ValueError where a row has a negative figure, or an accuracy above 1; NaN and infinity are allowed."""
+    """Raise one of `common.results.UNFIT` where a row has no step, something else for a rate, a negative figure, or an
+    accuracy above 1; NaN and infinity are allowed."""
     known = {key: value for key, value in row.items() if value not in (math.inf, -math.inf) and value == value}
-    check_numbers(known, lambda key: SHARE if key.endswith("accuracy") else None)
+    check_numbers({"step": row["step"]} | known, lambda key: SHARE if key.endswith("accuracy") else RATES.get(key))
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a metrics file; a last line that a kill cut short is left out."""
+    """Return the rows of a metrics file; a line that is none, as a kill cuts the last one short, is left out."""
     rows = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+    for line in read_bytes(path).decode().splitlines() if path.exists() else []:
         with suppress(ValueError):
             rows.append(json.loads(line))
-    return rows
+    return [row for row in rows if isinstance(row, dict)]

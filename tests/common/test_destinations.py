@@ -28,6 +28,12 @@ def contents(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in folder.rglob("*.txt")}
 
 
+def test_the_root_of_the_file_system_is_no_output() -> None:
+    for refuse in (OutputFile, refuse_folder, lambda path: claim_folder(path, "scores")):
+        with pytest.raises(UserError, match="cannot write to /: it is"):
+            refuse(Path("/"))
+
+
 def test_a_file_that_appears_during_the_work_stays(tmp_path: Path) -> None:
     out = OutputFile(tmp_path / "o", b"kind")
     with pytest.raises(UserError, match="already exists"), out.open() as stream:

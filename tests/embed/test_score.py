@@ -15,6 +15,7 @@ import pytest
 
 from common.errors import HunminError, UserError
 from common.message import Message, as_tree
+from common.results import encoded
 
 pytest.importorskip("mteb")
 pytest.importorskip("sentence_transformers")
@@ -57,9 +58,10 @@ def model(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_table_holds_mtebs_own_scores(model: Path, base: Path, sets: Path, tmp_path: Path) -> None:
-    facts = {"trained_on": [{"set": "klue-sts"}, {"set": "0-x.jsonl", "origins": ["klue-mrc"]}]}
+    sets_of_it = {"klue-sts": [], "0-x.jsonl": ["klue-mrc"]}
+    facts = {"trained_on": [{"set": name, "origins": origins, "rows": 1} for name, origins in sets_of_it.items()]}
     shutil.copytree(model, tmp_path / "tuned")
-    (tmp_path / "tuned" / "hunmin-embed.json").write_text(json.dumps(facts))
+    (tmp_path / "tuned" / "hunmin-embed.json").write_bytes(encoded(facts))
     table = score_models(tmp_path / "tuned", [sets], tmp_path / "out", base=base)
     assert [row["model"] for row in table["rows"]] == ["tuned", "tuned, untuned", "tuned, random weights", NGRAMS]
     assert list(table["tasks"]) == ["KLUE-STS", "HunminKlueMrcRetrieval"] and "KorNLI" in table["absent"]

@@ -54,6 +54,19 @@ def current(house: House, stage: str) -> Path:
     return (house.run / stage).resolve()
 
 
+@pytest.mark.parametrize("content", [None, "", "5", '{"current": {"b', '{"current": 5}', "[" * 100_000])
+def test_nothing_goes_where_what_counts_is_not_known(
+    content: str | None, house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house.go()
+    file, there = house.run / "current.json", folders(house)
+    file.unlink() if content is None else file.write_text(content)
+    assert run_command(["clean", str(house.run), "--remove"]) in (1, 2) and folders(house) == there
+    assert "current.json" in capsys.readouterr().err
+    file.unlink(missing_ok=True)
+    assert house.go() == [] and unneeded(house.run) == []
+
+
 def test_what_is_at_work_and_what_it_reads_stays(house: House) -> None:
     house.go()
     read = {(house.run / stage).resolve().name for stage in "abc"}

@@ -7,8 +7,15 @@ that nothing but the metric's range can refuse it. A new command that is in none
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
+import signal
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +23,7 @@ import pytest
 from typer.main import get_command
 
 from common.current import make_current
+from common.errors import DamagedError, HunminError, UserError
 from common.manifest import MANIFEST, Manifest, describe_outputs, write_manifest
 from common.message import Message, as_tree
 from common.results import DIGEST, encoded
@@ -110,6 +118,8 @@ ROWS = (
         missing=False),
     Row("board/results/kornat_common.json", ("results", "kornat_common", "acc,none"),
         ("leaderboard report board", "leaderboard correlate board --json"), manifest=False, sealed=True, missing=False),
+    Row("tuned/klue.json", ("scores", "macro_f1"), ("push tuned me/x --dry-run",), manifest=False, sealed=True,
+        missing=False),
     Row("harness.json", ("results", "kobest_copa", "acc,none"),
         ("leaderboard report harness.json", "leaderboard correlate harness.json"), manifest=False),
     Row("run/instruct/table.json", ("uses", 0, "rows"), ("instruct show run",), score=False),
@@ -231,6 +241,12 @@ def sound(mini_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("train.jsonl", "held_out.jsonl"):
         write(made / "instruct-0123456789" / name, [answers])
     finish(run, "instruct")
+    words = ["klue", "finetune", str(run), "--data", str(mini_run / "sample" / "klue"), "--out", str(folder / "klue"),
+             "--task", "ynat", "--save-model", "best", "workers=0", "training.max_seq_len=32", "training.epochs=1",
+             "training.max_train_examples=8"]  # fmt: skip
+    assert run_command(words) == 0
+    [tuned] = folder.glob("klue/jobs/*/model")
+    tuned.rename(folder / "tuned")
     write(folder / "alone" / "results.jsonl", (run / "klue" / "results.jsonl").read_bytes())
     write(
         folder / "harness.json", {"model_name": "m", "results": {"kobest_copa": {"acc,none": 0.4025, "f1,none": 0.4}}}
@@ -254,6 +270,13 @@ def restore(whole: dict[Path, bytes]) -> None:
     for path, content in whole.items():
         if not path.exists() or path.read_bytes() != content:
             path.write_bytes(content)
+
+
+def with_hashes(path: Path) -> dict[Path, bytes]:
+    """Return file → bytes of a result, of the manifests that describe it, and of the run's hashes of these."""
+    above = path.resolve().parents
+    files = [path.resolve(), *(folder / name for folder in above for name in (MANIFEST, "current.json"))]
+    return {file: file.read_bytes() for file in files if file.is_file()}
 
 
 def change(path: Path, keys: tuple[Any, ...], value: Any, seal: bool = True) -> None:
@@ -281,8 +304,6 @@ def _holds(row: Any, keys: tuple[Any, ...]) -> bool:
 
 def refused(places: Path, command: str | Callable[[Path], object], name: str, capfd: Any) -> str:
     """Return why a command refuses; "" where it does not. Its message names the file, and it shows nothing edited."""
-    from common.errors import HunminError
-
     capfd.readouterr()
     try:
         code = run_command(command.split()) if isinstance(command, str) else command(places) and 0
@@ -298,8 +319,7 @@ def refused(places: Path, command: str | Callable[[Path], object], name: str, ca
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.file)
 def test_an_impossible_or_edited_number_is_never_shown(row: Row, places: Path, capfd: Any) -> None:
     path, scale = places / row.file, 1 if row.keys[-1] in ("acc,none", "main_score", "cosine", "accuracy") else 100
-    files = [path.resolve(), *(one / MANIFEST for one in path.resolve().parents), places / "run" / "current.json"]
-    whole = {file: file.read_bytes() for file in files if file.is_file()}
+    whole = with_hashes(path)
     for command in row.commands:  # whole, it is shown
         assert not refused(places, command, row.file, capfd), command
     edited: Any = EDITED * scale / 100 if row.score else 613713
@@ -380,3 +400,147 @@ def test_results_without_a_manifest_are_shown_and_marked(places: Path, capfd: An
     assert "no manifest describes these scores" in capfd.readouterr().err
     assert run_command(["klue", "report", "run"]) == 0
     assert "no manifest" not in capfd.readouterr().err
+
+
+def test_a_card_holds_the_numbers_of_its_facts_alone(places: Path, capfd: Any) -> None:
+    """What somebody wrote into the file of the card, or into facts that are sealed anew, is not pushed."""
+    card, facts = places / "tuned" / "README.md", places / "tuned" / "klue.json"
+    card.write_text(re.sub(r"(macro F1 \|) [0-9.]+", r"\1 61.37", card.read_text("utf-8")))
+    assert "61.37" in card.read_text("utf-8")
+    assert run_command(["push", "tuned", "me/x", "--dry-run"]) == 0
+    assert "61.37" not in capfd.readouterr().out
+    whole = {facts: facts.read_bytes()}
+    for keys, value in ((("base",), 5), (("labels",), 5), (("labels", 0), None), (("scores",), [61.37]),
+                        (("job", "training"), 5), (("job", "task"), "x"), (("job", "data_note"), 5),
+                        (("job", "examples", "train"), -3)):  # fmt: skip
+        change(facts, keys, value)
+        assert refused(places, "push tuned me/x --dry-run", facts.name, capfd), keys
+        restore(whole)
+    write(places / "texts.jsonl", [{"title": "오늘 서울에 비가 온다"}])
+    for keys, value in ((("labels", 0), "정치"), (("job", "data_note"), "all of it")):
+        change(facts, keys, value, seal=False)
+        for command in ("push tuned me/x --dry-run", "klue predict tuned ynat --in texts.jsonl --out p.jsonl"):
+            assert refused(places, command, facts.name, capfd), (keys, command)
+        restore(whole)
+
+
+@pytest.mark.parametrize("edit", [lambda row: row, lambda row: row["best"].update(accuracy=row["best"]["macro_f1"])])
+def test_a_result_counts_once(edit: Callable[[Any], Any], places: Path, capfd: Any) -> None:
+    """A row of the same seed again, as it was or with another score, is no seed more."""
+    for file, command in (("alone/results.jsonl", "klue report alone"), ("run/klue/results.jsonl", "card run"),
+                          ("run/watch/scores.jsonl", "report run")):  # fmt: skip
+        rows = [json.loads(line) for line in (places / file).read_text("utf-8").splitlines()]
+        again = json.loads(json.dumps(rows[0]))
+        sealed = again.pop(DIGEST, None)
+        edit(again)
+        path, whole = places / file, with_hashes(places / file)
+        write(path, [*rows, json.loads(encoded(again)) if sealed else again])
+        describe_again(path)
+        assert "of the same" in refused(places, command, path.name, capfd), file
+        restore(whole)
+    for command in ("klue report run run", "report run other run --out page.html"):
+        assert "are the same folder" in refused(places, command, "run", capfd), command
+
+
+def test_two_scores_of_a_model_on_a_task_are_refused(places: Path, capfd: Any) -> None:
+    board(places / "twin", "m", 0.7)
+    for first, second in (("board", "twin"), ("board", "board"), ("harness.json", "harness.json")):
+        for name in ("report", "correlate"):
+            error = refused(places, f"leaderboard {name} {first} {second}", second, capfd)
+            assert first in error and "both hold a score of m" in error
+    write(places / "twice.csv", b"model,task,score\nm,ko_gsm8k,1\nm,ko_gsm8k,2\n")
+    assert "both hold" in refused(places, "leaderboard correlate twice.csv", "twice.csv", capfd)
+
+
+def test_a_result_that_is_not_there_is_missing_not_damaged(places: Path, capfd: Any) -> None:
+    for command in ("leaderboard report none.json", "leaderboard correlate none.json"):
+        error = refused(places, command, "none.json", capfd)
+        assert "none.json is missing" in error and "damaged" not in error
+    (places / "run" / "klue" / "results.jsonl").unlink()
+    assert "results.jsonl is missing" in refused(places, "klue report run", "results.jsonl", capfd)
+
+
+def test_results_are_not_accepted_with_a_model_beside_them(places: Path, capfd: Any) -> None:
+    path = places / "run" / "klue" / "results.jsonl"
+    change(path, METRIC, EDITED)
+    for name in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"):
+        shutil.copyfile(places / "run" / "export" / name, path.with_name(name))
+    assert run_command(["verify", "run/klue", "--accept"]) == 0
+    assert refused(places, "klue report run", path.name, capfd)
+
+
+def test_predictions_give_the_scores_of_their_row(places: Path, capfd: Any) -> None:
+    """Where no manifest describes them, too."""
+    assert run_command(["klue", "report", "klue", "--interval"]) == 0
+    for pattern, field in (("jobs/*/predictions.jsonl", "prediction"), ("gold/*/dev.jsonl", "label")):
+        [path] = places.glob(f"klue/{pattern}")
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        others = [{**row, field: "정치"} if number % 2 else row for number, row in enumerate(rows)]
+        for faulty in (others, [*rows, 5], [{**row, field: None} for row in rows]):
+            write(path, faulty)
+            for command in ("klue report klue --interval", "klue report klue --breakdown ynat"):
+                assert refused(places, command, ".jsonl", capfd), (command, faulty[-1])
+        write(path, rows)
+
+
+@pytest.mark.parametrize(
+    ("file", "rows", "commands"),
+    [
+        ("run/logs/timing.jsonl", [{"stage": "klue", "folder": []}, 5], ()),
+        ("run/pretrain/logs/starts.jsonl", [{"step": "x", "processes": 1}], ("report run", "card run")),
+        ("run/pretrain/logs/metrics.jsonl", [{"loss": 1.5}], ("card run",)),
+        ("run/pretrain/logs/metrics.jsonl", [{"step": 5, "tokens_per_second": 3.5}], ("card run",)),
+        ("run/watch/metrics.jsonl", [{"klue/ynat/macro_f1": 40.25}], (_watch,)),
+    ],
+)
+def test_a_log_of_another_shape_is_refused_or_left_out(
+    file: str, rows: list[Any], commands: tuple[Any, ...], places: Path, capfd: Any
+) -> None:
+    write(places / file, rows)
+    for command in commands:
+        assert refused(places, command, file, capfd), command
+    if not commands:
+        assert run_command(["report", "run"]) == 0
+
+
+OPENED: set[str] = set()
+"""Files that commands have opened, while it is looked."""
+READERS = ("report run", "klue report run --interval", "card run", "leaderboard report run", "instruct show run",
+           "corpus stats run", "push run/tokenizer me/x --dry-run", "push tuned me/x --dry-run", "verify run",
+           "clean run --remove", "klue watch run --once", "klue report alone", "leaderboard correlate harness.json",
+           _watch, _hub_scores)  # fmt: skip
+"""Commands that read what lies in folders."""
+
+
+@pytest.mark.slow
+def test_a_pipe_in_the_place_of_any_file_is_not_waited_for(places: Path, capfd: Any) -> None:
+    looking = [True]
+    sys.addaudithook(lambda event, of: OPENED.add(str(of[0])) if looking[0] and event == "open" else None)
+    tried: set[str] = set()
+    try:
+        for command in READERS:
+            OPENED.clear()
+            refused(places, command, "", capfd)
+            there = {path.resolve() for path in map(Path, sorted(OPENED)) if path.is_file()}
+            for path in sorted(path for path in there if path.is_relative_to(places)):
+                if (kind := re.sub(r"[0-9a-f]{8,}|\d+", "", str(path))) in tried or path.suffix == ".html":
+                    continue
+                tried.add(kind)
+                content = path.read_bytes()
+                path.unlink()
+                os.mkfifo(path)
+                previous = signal.signal(signal.SIGALRM, partial(_waited, command, path))
+                signal.alarm(60)
+                with suppress(UserError, DamagedError):
+                    command(places) if callable(command) else run_command(command.split())
+                signal.alarm(0)
+                signal.signal(signal.SIGALRM, previous)
+                path.unlink(missing_ok=True)
+                path.write_bytes(content)
+    finally:
+        looking[0] = False
+    assert len(tried) > 40 and "Traceback" not in capfd.readouterr().err
+
+
+def _waited(command: object, path: Path, *_: object) -> None:
+    raise AssertionError(f"{command} waits for {path}")

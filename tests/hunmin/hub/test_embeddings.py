@@ -14,9 +14,9 @@ import yaml
 from huggingface_hub import ModelCard
 from safetensors.numpy import load_file, save_file
 
-from common.errors import UserError
+from common.errors import DamagedError, UserError
 from common.results import encoded
-from common.settings import parse_settings
+from common.settings import parse_settings, settings_hash
 from embed.settings import EmbedSettings
 from hunmin.main import run_command
 
@@ -114,8 +114,16 @@ def test_what_is_not_mtebs_data_stays_in_the_table(tuned: Path, tmp_path: Path) 
     facts = json.loads((other / "hunmin-embed.json").read_bytes())
     facts["trained_on"][0]["licence"] = "hf_" + "A" * 34
     (other / "hunmin-embed.json").write_text(json.dumps(facts))
+    with pytest.raises(DamagedError, match=r"hunmin-embed\.json is damaged or was changed"):
+        publish_embeddings(other, "me/tiny", dry_run=True)
+    facts.pop("digest")  # sealed by hand: Hunmin masks a key before it seals
+    (other / "hunmin-embed.json").write_text(json.dumps({**facts, "digest": settings_hash(facts)}))
     with pytest.raises(UserError, match="a service's key"):
         publish_embeddings(other, "me/tiny", dry_run=True)
+    for broken in ({"settings": {}}, {"base": 5}, {"trained_on": [{"rows": -1}]}, {"trained_on": 5}):
+        (other / "hunmin-embed.json").write_bytes(encoded({**facts, **broken}))
+        with pytest.raises(DamagedError, match=r"hunmin-embed\.json is damaged or was changed"):
+            publish_embeddings(other, "me/tiny", dry_run=True)
     (other / "hunmin-embed.json").unlink()
     with pytest.raises(UserError, match=r"holds no hunmin-embed.json"):
         publish_embeddings(other, "me/tiny", dry_run=True)

@@ -9,12 +9,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hub_server import Hub
 from huggingface_hub import ModelCard
 from safetensors.torch import load_file, save_file
 
+from common.results import DIGEST, encoded
 from hunmin.main import run_command
 from klue.tasks import TASKS
 from tests.klue.names import job_folder
@@ -33,6 +35,12 @@ def printed(program: str, folder: Path) -> str:
     done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def seal(folder: Path, facts: dict[str, Any]) -> None:
+    """Write a model's facts as fine-tuning does."""
+    facts.pop(DIGEST)
+    (folder / "klue.json").write_bytes(encoded(facts))
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +114,7 @@ def test_the_base_is_the_published_model_that_was_fine_tuned(
                                (f"hf:klue/x@{'a' * 40}", "random", None)):  # fmt: skip
         facts = json.loads((folder / "klue.json").read_bytes())
         facts["base"], facts["job"]["init"] = base, init
-        (folder / "klue.json").write_text(json.dumps(facts), encoding="utf-8")
+        seal(folder, facts)
         assert run_command(["push", str(folder), "me/tried", "--dry-run"]) == 0
         assert ModelCard(capsys.readouterr().out.partition("\n\n")[2]).data.base_model == stated
 
@@ -126,7 +134,7 @@ def test_a_model_of_another_suite(jobs: Path, tmp_path: Path, capsys: pytest.Cap
     task = TASKS["kobest-boolq"]
     facts["job"]["examples"] = {"train": task.train_examples, "dev": task.dev_examples, "test": task.test_examples}
     facts["job"]["data_note"] = ""
-    (folder / "klue.json").write_text(json.dumps(facts), encoding="utf-8")
+    seal(folder, facts)
     assert run_command(["push", str(folder), "me/boolq", "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "pipeline_tag: text-classification" in said and "value: 61.5" in said and "kobest-boolq" in said
@@ -144,13 +152,13 @@ def test_a_secret_in_it_stays(
     hub: Hub, jobs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = job_folder(jobs.parent, "ynat") / "model"
-    card = folder / "README.md"
-    kept = card.read_text(encoding="utf-8")
+    path = folder / "tokenizer_config.json"
+    kept = path.read_text(encoding="utf-8")
     monkeypatch.setenv("MY_TOKEN", "correct-horse-battery")
-    card.write_text(kept + "correct-horse-battery\n", encoding="utf-8")
+    path.write_text(json.dumps({**json.loads(kept), "note": "correct-horse-battery"}), encoding="utf-8")
     try:
         assert run_command(["push", str(folder), "me/headlines"]) == 2
     finally:
-        card.write_text(kept, encoding="utf-8")
+        path.write_text(kept, encoding="utf-8")
     said = capsys.readouterr().err
     assert "MY_TOKEN" in said and "correct-horse" not in said and not hub.calls
