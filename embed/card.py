@@ -10,8 +10,10 @@ import yaml
 from huggingface_hub import ModelCardData
 
 from common.files import HUB
+from common.model_files import read_object
 from common.names import hub_name, pinned_name, shown_name
 from common.nulls import without_nulls
+from common.results import refuse_unfit
 from common.settings import dump_settings, load_yaml
 from embed.data import TrainingSet
 from embed.settings import EmbedSettings
@@ -35,6 +37,15 @@ def facts_of(s: EmbedSettings, base: Path, sets: Sequence[TrainingSet]) -> dict[
          "origins": sorted(entry.origins), "licence": entry.licence, "rows": len(entry.texts), "shape": entry.shape}
         for entry in sets
     ], "settings": settings}  # fmt: skip
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    """Return what `facts_of` says of the tuned model in a folder, {} of another model; UserError for another shape."""
+    if not (path := folder / FACTS).is_file():
+        return {}
+    facts = read_object(path)
+    refuse_unfit(path, lambda: write_card(facts, "model"), "tune the model again", own=False)
+    return facts
 
 
 def write_card(

@@ -25,13 +25,13 @@ from common.results import encoded
 from common.rules import rules_number
 from common.settings import load_yaml, settings_hash
 from embed.base import load_model, model_like, quiet_libraries
-from embed.card import FACTS
+from embed.card import FACTS, read_facts
 from embed.onnx import graph_of, use_graph
 from embed.scored import SCORED, Folders, scored_files
 from embed.settings import TABLE, require_mteb
 from embed.tables import check_main, read_table
+from klue.model_folder import read_model_folder
 from leaderboard.result_file import result_once
-from pretrain.model_folder import open_model
 
 BENCHMARK = "MTEB(kor, v2)"
 PART = "{count} of {all} tasks of {name}"
@@ -86,11 +86,11 @@ def score_models(
 
     width = load_model(model).get_embedding_dimension()  # refuses what is none
     if base:
-        open_model(base)
+        read_model_folder(base)
     if truncate and truncate > width:
         raise UserError(f"--truncate {truncate} is more than the {width} entries of a vector", fix="lower it")
     files, absent = _chosen(tasks, folders, hub, large)
-    facts = json.loads(path.read_bytes()) if (path := model / FACTS).is_file() else {}
+    facts = read_facts(model)
     learned = {name for one in facts.get("trained_on", []) for name in (one["set"], *one.get("origins", ()))}
     trained = {one for one, task in SCORED.items() if task.set and task.set in learned}
     table: dict[str, Any] = {"tasks": {}, "rows": [], "absent": absent}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,8 @@ from huggingface_hub import EvalResult
 
 from common.errors import UserError
 from common.results import ROUNDING, read_result, unfit
-from embed.card import FACTS, write_card
+from embed.base import load_model
+from embed.card import FACTS, read_facts, write_card
 from embed.score import as_markdown, model_revision, published
 from embed.settings import GGUF, GRAPHS, TABLE
 from embed.tables import FIX, check_main, read_table
@@ -21,7 +21,6 @@ from hunmin.hub.push import check_name
 from klue.model_folder import BESIDE_TOKENIZER
 from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
-from pretrain.model_folder import open_model
 
 MODEL = ("config.json", "model*.safetensors*", *ANY_TOKENIZER, *BESIDE_TOKENIZER, *EMBEDDING_FILES,
          *GRAPHS.values(), GGUF, FACTS)  # fmt: skip
@@ -53,7 +52,8 @@ def publish_embeddings(
         if not (folder / name).is_file():
             rule = "a tuned model is what hunmin embed train writes"
             raise UserError(f"{folder} holds no {name}", rule, "name RUN/embed/model")
-    open_model(folder)
+    load_model(folder, "cpu")
+    facts = read_facts(folder)
     name, table, index, files = repository.partition("/")[2], "", [], there(folder, MODEL)
     if scores:
         table = as_markdown(read_table(scores), language)
@@ -61,7 +61,6 @@ def publish_embeddings(
             files[path] = content
             index += results
     more = {"model_name": name, "eval_results": index} if index else {}
-    facts = json.loads((folder / FACTS).read_bytes())
     files[CARD] = write_card(facts, name, table, language, repository, **more)
     ours = (*MODEL, CARD, RESULTS)
     return send(files, repository, "Sentence embeddings", private, dry_run, ours, license=license)
