@@ -7,6 +7,7 @@ any other fault is one of the folder that the user named (exit code 2).
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 from common.errors import HunminError, UserError
 from common.file_facts import file_fact
-from common.files import open_file, read_bytes, xxh3_file
+from common.files import read_bytes, xxh3_file
 from common.manifest import MANIFEST, Manifest
 from common.names import TOKENIZERS
 from common.noted_manifest import manifests_above
@@ -36,6 +37,12 @@ READ = (
 """Files that decide what a model gives."""
 DEEPEST = 32
 """Levels of a JSON file; libraries walk deeper ones until Python's stack is full."""
+STEPS = ("normalizer", "pre_tokenizer", "decoder")
+"""Parts of a tokenizer.json that may put text in the place of other text."""
+MOST_BYTES = 100_000_000
+"""Bytes of a configuration, tokenizer or template; the largest on the hub, of 256,000 entries, have a third of it."""
+MOST_GROWTH = 1_000
+"""Characters that a tokenizer may make of one."""
 HIGHEST = 4
 """Folders above a model's in which a manifest may describe it: made/klue-…/jobs/NAME/model."""
 
@@ -48,18 +55,41 @@ def check_small_files(folder: Path, changed: bool = False) -> None:
         changed: its files may differ from its manifest.
 
     Raises:
-        UserError: a JSON file is damaged, or nested too deep.
+        UserError: a JSON file is damaged, or nested too deep; a file is a pipe, a device or a folder, or too large; or
+            the tokenizer puts long texts in the place of characters.
         HunminError: files are not those of its manifest.
     """
-    for path in folder.glob("*"):
-        if path.exists() and not path.is_dir():
-            open_file(path).close()  # libraries would wait for a pipe
-    named = [path for name in READ for path in sorted(folder.glob(name)) if path.is_file()]
+    named = [path for name in READ for path in sorted(folder.glob(name))]
+    beside = [path for pattern in ("*", "*/*") for path in folder.glob(pattern) if not path.is_dir()]
+    for path in (*named, *beside):
+        _refuse_odd(path, path in named)
     if not changed:
         _refuse_changed(folder, named)
     for path in named:
         if path.suffix == ".json" and path.name != MODULES:
-            read_object(path)
+            tree = read_object(path)
+            if path.name == TOKENIZERS[0] and (growth := _growth([tree.get(part) for part in STEPS])) > MOST_GROWTH:
+                raise UserError(
+                    f"{path} makes up to {growth:,} characters of one", f"a tokenizer makes {MOST_GROWTH:,} at most",
+                    "fetch or export the folder again",
+                )  # fmt: skip
+
+
+def _refuse_odd(path: Path, small: bool = True) -> None:
+    """Raise a UserError for a pipe, a device or a folder in the place of a file, or for a `small` file that is none."""
+    if path.exists() and not path.is_file():
+        raise UserError(f"{path} is no file", RULE, "remove it, and fetch or export the folder again")
+    if small and path.suffix != ".safetensors" and path.exists() and (size := path.stat().st_size) > MOST_BYTES:
+        rule = f"a configuration or tokenizer has {MOST_BYTES:,} at most"
+        raise UserError(f"{path} has {size:,} bytes", rule, "fetch or export the folder again")
+
+
+def _growth(steps: Any) -> int:
+    """Return how many characters replacements, each of what the one before it made, may make of one."""
+    if not isinstance(steps, dict):
+        return math.prod(map(_growth, steps)) if isinstance(steps, list) else 1
+    own = (len(text) for key, text in steps.items() if key in ("content", "prepend") and isinstance(text, str))
+    return max((1, *own)) * math.prod(map(_growth, steps.values()))
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -227,6 +257,7 @@ def _module_files(folder: Path) -> list[Path]:
 
 
 def _json(path: Path) -> Any:
+    _refuse_odd(path)
     try:
         tree = json.loads(read_bytes(path).decode())
         # no lone surrogates, which cannot be printed, and no NaN or infinity, which a model would compute with

@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import transformers
 from transformers import AutoConfig, AutoModel, AutoTokenizer
@@ -15,9 +16,11 @@ from transformers.models.auto.modeling_auto import MODEL_MAPPING
 
 from common.errors import UserError
 from common.names import shown_name
+from embed.card import read_facts
 from embed.settings import EmbedSettings
 from klue.model_folder import ModelFacts, is_finetuned, read_model_folder
 from pretrain.model_folder import LOCAL, open_model, quiet, refused
+from tokenizer.save import PROBE
 
 
 def quiet_libraries() -> None:
@@ -87,15 +90,19 @@ def load_model(folder: Path, device: str | None = None, truncate: int | None = N
             "such a folder has a modules.json",
             "tune one (hunmin embed train), or export with --sentence-embeddings",
         )
-    with refused(folder, "sentence-transformers does not load it"):
+    read_facts(folder)
+    with refused(folder, "sentence-transformers does not compute with it"):
         model = SentenceTransformer(
             str(folder), device=device, truncate_dim=truncate, model_kwargs=_without_pooler(folder), **LOCAL
         )
-        encoder = model[0].auto_model
+        encoder, width = model[0].auto_model, model.get_embedding_dimension()
+        for vector in (model.encode_query(PROBE), model.encode_document(PROBE)):
+            if vector.shape != (width,) or not np.isfinite(vector).all():
+                raise ValueError(f"a vector has {vector.size} entries of {width}, or NaN or infinity among them")
     learned = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
     if learned is not None:
         most = learned.num_embeddings - (0 if learned.padding_idx is None else learned.padding_idx + 1)
-        if (length := model.max_seq_length or 0) > most:
+        if (length := model.max_seq_length) is not None and not 0 < length <= most:
             raise UserError(
                 f"{shown_name(folder)} cuts texts at {length:,} tokens and has {most:,} positions",
                 "a text has no more tokens than the model has positions",

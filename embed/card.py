@@ -39,11 +39,12 @@ def facts_of(s: EmbedSettings, base: Path, sets: Sequence[TrainingSet]) -> dict[
 
 
 def read_facts(model: Path) -> dict[str, Any]:
-    """Return `facts_of` a tuned model's folder; {} where it has none. Raises DamagedError where they were edited."""
+    """Return `facts_of` a tuned model's folder; {} where it has none. Raises DamagedError where they were edited, or
+    are of another shape."""
 
     def check(facts: dict[str, Any]) -> None:
         check_numbers([{"rows": entry["rows"]} for entry in facts["trained_on"]], {"rows": AMOUNT}.get)
-        "".join(name for entry in facts["trained_on"] for name in (entry["set"], *entry["origins"]))
+        write_card(facts, "model")
 
     path = model / FACTS
     return dict(read_result(path, check, "tune it again", sealed=True)) if path.exists() else {}

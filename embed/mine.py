@@ -94,14 +94,15 @@ def _search(
     """
     import torch
 
+    from embed.rerank import predicted
+
     place = {text: number for number, text in enumerate(documents)}
     encoding = {"normalize_embeddings": True, "convert_to_tensor": True, "show_progress_bar": sys.stderr.isatty()}
     vectors_DH = torch.as_tensor(encoder.encode_document(documents, **encoding))
     queries_QH = torch.as_tensor(encoder.encode_query(list(query_positives), **encoding))
 
-    def predicted(query: str, texts: Iterable[str]) -> torch.Tensor:
-        scores = reranker.predict([(query, text) for text in texts], show_progress_bar=False)
-        return torch.as_tensor(scores, device=vectors_DH.device)
+    def scored(query: str, texts: Iterable[str]) -> torch.Tensor:
+        return torch.as_tensor(predicted(reranker, [(query, text) for text in texts]), device=vectors_DH.device)
 
     def widening(query: str, cosines_D: torch.Tensor, count: int) -> Iterator[torch.Tensor]:
         """Yield the scores of all documents; -inf where they are no candidates, or not looked at yet."""
@@ -114,7 +115,7 @@ def _search(
         yield scores_D
         while size < count:
             block = order[size : (size := min(count, 10 * (size or m.negatives)))]
-            scores_D[block] = predicted(query, (documents[number] for number in block)).to(scores_D.dtype)
+            scores_D[block] = scored(query, (documents[number] for number in block)).to(scores_D.dtype)
             yield scores_D
 
     mined: dict[tuple[str, str], Any] = {}
@@ -122,7 +123,7 @@ def _search(
     rows = (row for part in queries_QH.split(128) for row in part @ vectors_DH.T)
     for (query, positives), cosines_D in zip(query_positives.items(), rows, strict=True):
         own = [place[text] for text in positives]
-        scores_P = (cosines_D[own] if reranker is None else predicted(query, positives)).tolist()
+        scores_P = (cosines_D[own] if reranker is None else scored(query, positives)).tolist()
         excluded = {*own, place.get(query, own[0])}
         cosines_D[[*excluded]] = -math.inf
         for scores_D in widening(query, cosines_D, len(documents) - len(excluded)):

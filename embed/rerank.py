@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import torch
 from sentence_transformers import CrossEncoder, CrossEncoderTrainer, CrossEncoderTrainingArguments
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
@@ -22,7 +23,8 @@ from embed.scored import SCORED
 from embed.settings import RETRIEVAL, EmbedSettings, PromptSettings, require_mteb
 from embed.trainer import ExactTrainer
 from pretrain.export.old_names import save_tokenizer
-from pretrain.model_folder import LOCAL, open_model
+from pretrain.model_folder import LOCAL, open_model, quiet, refused
+from tokenizer.save import PROBE
 
 
 def reranker_settings(s: EmbedSettings) -> EmbedSettings:
@@ -102,7 +104,8 @@ def load_reranker(folder: Path, logits: bool = False) -> Any:
     """Return a folder's cross-encoder, of logits or of numbers from 0 to 1; UserError for no cross-encoder."""
 
     def fits(config: Any) -> None:
-        kind = str((config.architectures or ["no architecture"])[0])
+        named = config.architectures
+        kind = str(named[0]) if isinstance(named, list) and named else "no architecture"
         if not kind.endswith("ForSequenceClassification") or config.num_labels != 1:
             raise UserError(
                 f"{folder} is no cross-encoder: {kind}",
@@ -111,7 +114,24 @@ def load_reranker(folder: Path, logits: bool = False) -> Any:
             )
 
     open_model(folder, AutoModelForSequenceClassification, fits)
-    return CrossEncoder(str(folder), activation_fn=torch.nn.Identity() if logits else torch.nn.Sigmoid(), **LOCAL)
+    with quiet(), refused(folder, "sentence-transformers does not compute with it"):
+        activation = torch.nn.Identity() if logits else torch.nn.Sigmoid()
+        model = CrossEncoder(str(folder), activation_fn=activation, **LOCAL)
+        predicted(model, [(PROBE, PROBE)])
+    return model
+
+
+def predicted(reranker: Any, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+    """Return a cross-encoder's scores of pairs of texts; UserError where one is NaN or infinite."""
+    scores = np.asarray(reranker.predict(pairs, show_progress_bar=False), np.float32)
+    if not (finite := np.isfinite(scores)).all():
+        query, text = pairs[int(np.argmin(finite))]
+        raise UserError(
+            f"the cross-encoder's score of {query[:40]!r} with {text[:40]!r} is {scores[int(np.argmin(finite))]}",
+            "a score is a finite number",
+            "train the cross-encoder again, or name another one",
+        )
+    return scores
 
 
 def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str, Any]:
@@ -163,7 +183,7 @@ def teach(s: EmbedSettings, reranker: Path, out: Path) -> dict[str, Any]:
     counts = {}
     for dataset in sets:
         pairs = [(query, text) for query, *texts in dataset.texts for text in texts]
-        scores = model.predict(pairs, show_progress_bar=False).reshape(len(dataset.texts), -1).tolist()
+        scores = predicted(model, pairs).reshape(len(dataset.texts), -1).tolist()
         rows = [
             {"query": query, "positive": positive, "negatives": negatives, "scores": row}
             for (query, positive, *negatives), row in zip(dataset.texts, scores, strict=True)

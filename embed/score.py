@@ -30,8 +30,8 @@ from embed.onnx import graph_of, use_graph
 from embed.scored import SCORED, Folders, scored_files
 from embed.settings import TABLE, require_mteb
 from embed.tables import check_main, read_table
+from klue.model_folder import read_model_folder
 from leaderboard.result_file import result_once
-from pretrain.model_folder import open_model
 
 BENCHMARK = "MTEB(kor, v2)"
 PART = "{count} of {all} tasks of {name}"
@@ -86,12 +86,12 @@ def score_models(
 
     width = load_model(model).get_embedding_dimension()  # refuses what is none
     if base:
-        open_model(base)
+        read_model_folder(base)
     if truncate and truncate > width:
         raise UserError(f"--truncate {truncate} is more than the {width} entries of a vector", fix="lower it")
     files, absent = _chosen(tasks, folders, hub, large)
     facts = read_facts(model)
-    learned = {name for one in facts.get("trained_on", []) for name in (one["set"], *one["origins"])}
+    learned = {name for one in facts.get("trained_on", []) for name in (one["set"], *one.get("origins", ()))}
     trained = {one for one, task in SCORED.items() if task.set and task.set in learned}
     table: dict[str, Any] = {"tasks": {}, "rows": [], "absent": absent}
     with locked(out):

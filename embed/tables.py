@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from common.results import AMOUNT, CORRELATION, PERCENT, Bounds, check_numbers, read_result
+from common.errors import UserError
+from common.results import AMOUNT, CORRELATION, DIGEST, PERCENT, Bounds, check_numbers, is_there, read_result
 from embed.settings import MEASURED, TABLE
 
 FIX = "move it away: hunmin embed score makes it again, scored tasks are kept"
@@ -21,7 +22,14 @@ def read_table(scores: Path) -> dict[str, Any]:
             check_numbers(row["scores"], named.__getitem__)
         "".join([table["heading"], *(row["model"] for row in table["rows"])])
 
-    return dict(read_result(scores / TABLE, check, FIX, sealed=True))
+    path = scores / TABLE
+    if not is_there(path) or DIGEST.encode() not in path.read_bytes():
+        raise UserError(
+            f"{scores} holds no {TABLE} of hunmin embed score",
+            "a model's scores lie beside it, or where --scores says",
+            f"name the folder of its scores, or move {scores} away",
+        )
+    return dict(read_result(path, check, FIX, sealed=True))
 
 
 def read_graphs(model: Path) -> dict[str, Any]:

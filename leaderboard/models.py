@@ -12,6 +12,7 @@ from lm_eval.models.huggingface import HFLM
 from common.errors import UserError
 from leaderboard.settings import LeaderboardSettings
 from pretrain.decoders.prompts import encode_pair
+from pretrain.model_folder import refused
 
 
 class CountingLM(HFLM):
@@ -71,15 +72,16 @@ def load_model(folder: Path, settings: LeaderboardSettings) -> CountingLM:
     device = ("cuda" if gpus else "cpu") if settings.device == "auto" else settings.device
     if device not in ("cpu", *(["cuda"] if gpus else []), *(f"cuda:{number}" for number in gpus)):
         raise UserError(f"there is no device {device!r} here", "", "set leaderboard.device to cpu, or to a GPU's name")
-    lm = CountingLM(
-        pretrained=str(folder),
-        backend="causal",
-        tokenizer=str(folder),
-        device=device,
-        dtype=settings.dtype,
-        batch_size=settings.batch_size,
-        trust_remote_code=False,
-    )
+    with refused(folder, "lm-eval does not load it"):
+        lm = CountingLM(
+            pretrained=str(folder),
+            backend="causal",
+            tokenizer=str(folder),
+            device=device,
+            dtype=settings.dtype,
+            batch_size=settings.batch_size,
+            trust_remote_code=False,
+        )
     lm.cut, last = set(), lm.tokenizer("가").input_ids[-1:]
     if last and last[0] in lm.tokenizer.all_special_ids:
         problem = f"the tokenizer of {folder} ends prompts with {lm.tokenizer.decode(last)}"

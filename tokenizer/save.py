@@ -7,7 +7,7 @@ pipeline from the vocabulary alone and lose the NFC step (and lower-case by defa
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from tokenizer.pipeline import CONTINUATION, MAX_WORD_CHARACTERS, normalizer, pr
 from tokenizer.settings import SPECIAL_TOKENS
 
 TOKENIZER_FILE, CONFIG_FILE, VOCABULARY_FILE = "tokenizer.json", "tokenizer_config.json", "vocab.txt"
+PROBE = "훈민 abc 1\U00013080"
+"""Text that any tokenizer encodes; its last letter, of ancient Egypt, is in no vocabulary."""
 _ROLES = {"cls": "[CLS]", "pad": "[PAD]", "sep": "[SEP]", "unk": "[UNK]", "mask": "[MASK]"}
 
 
@@ -144,7 +146,34 @@ def read_tokenizer(folder: str | Path, changed: bool = False) -> Tokenizer:
             "a WordPiece vocabulary has an entry for words that it cannot cut",
             "add it to tokenizer.json, or train a vocabulary with: hunmin tokenizer train",
         )
+    check_encoding(lambda *texts: loaded.encode(*texts).ids, folder, 1 + max(loaded.get_vocab().values(), default=-1))
     return loaded
+
+
+def check_encoding(encode: Callable[..., Sequence[int]], folder: str | Path, rows: int) -> None:
+    """Refuse a tokenizer that cannot encode, or gives an id that has no entry, or no embedding.
+
+    Args:
+        encode: from a text, or two, to ids, with the marks around them.
+        folder: of the tokenizer.
+        rows: ids that there are.
+
+    Raises:
+        UserError: it is one.
+    """
+    try:
+        largest = max((*encode(PROBE), *encode(PROBE, PROBE)), default=0)
+    except Exception as error:  # of many kinds
+        raise UserError(
+            f"the tokenizer of {folder} cannot encode {PROBE!r}: {' '.join(str(error).split())[:300]}",
+            "a tokenizer encodes any text", "fix tokenizer.json, or fetch the folder again",
+        ) from None  # fmt: skip
+    if largest >= rows:
+        raise UserError(
+            f"the tokenizer of {folder} gives the id {largest:,}, there are {rows:,}",
+            "each id of a tokenizer has an entry, and a row of the model's embeddings",
+            "put the tokenizer that the model was trained with into the folder",
+        )
 
 
 def vocabulary_size(loaded: Tokenizer, folder: str | Path) -> int:

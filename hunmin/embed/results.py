@@ -94,12 +94,13 @@ def _made(
     Raises:
         UserError: its folder, or its name in the run, holds something else.
     """
+    from embed.base import load_model
     from pretrain.model_folder import open_model
 
     if out is not None:
         refuse_folder(Path(out))
     for model in models:
-        open_model(model)
+        (load_model if (model / "modules.json").is_file() else open_model)(model)
     run, packages = Path(recipe.out), ("torch", "transformers", "sentence-transformers")
     with locked(run):
         inputs = set_inputs(settings_of(recipe))

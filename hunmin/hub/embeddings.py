@@ -9,7 +9,8 @@ from pathlib import Path
 from huggingface_hub import EvalResult
 
 from common.errors import UserError
-from common.results import ROUNDING, read_result, refuse_unfit, unfit
+from common.results import ROUNDING, read_result, unfit
+from embed.base import load_model
 from embed.card import FACTS, read_facts, write_card
 from embed.score import as_markdown, model_revision, published
 from embed.settings import GGUF, GRAPHS, TABLE
@@ -20,7 +21,6 @@ from hunmin.hub.push import check_name
 from klue.model_folder import BESIDE_TOKENIZER
 from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
-from pretrain.model_folder import open_model
 
 MODEL = ("config.json", "model*.safetensors*", *ANY_TOKENIZER, *BESIDE_TOKENIZER, *EMBEDDING_FILES,
          *GRAPHS.values(), GGUF, FACTS)  # fmt: skip
@@ -52,7 +52,8 @@ def publish_embeddings(
         if not (folder / name).is_file():
             rule = "a tuned model is what hunmin embed train writes"
             raise UserError(f"{folder} holds no {name}", rule, "name RUN/embed/model")
-    open_model(folder)
+    load_model(folder, "cpu")
+    facts = read_facts(folder)
     name, table, index, files = repository.partition("/")[2], "", [], there(folder, MODEL)
     if scores:
         table = as_markdown(read_table(scores), language)
@@ -60,10 +61,7 @@ def publish_embeddings(
             files[path] = content
             index += results
     more = {"model_name": name, "eval_results": index} if index else {}
-    facts = read_facts(folder)
-    card = partial(write_card, facts, name, table, language, repository, **more)
-    refuse_unfit(folder / FACTS, card, "tune it again")
-    files[CARD] = card()
+    files[CARD] = write_card(facts, name, table, language, repository, **more)
     ours = (*MODEL, CARD, RESULTS)
     return send(files, repository, "Sentence embeddings", private, dry_run, ours, license=license)
 

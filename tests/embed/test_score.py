@@ -25,6 +25,7 @@ from mteb.results import TaskResult
 from tiny_encoders import PLACES, THINGS, embedding_folder, write_lines, write_sts
 
 from embed.base import load_model
+from embed.card import facts_of
 from embed.score import NGRAMS, as_markdown, heading, model_revision, published, score_models
 from embed.scored import SCORED, read_scored
 from embed.sets import Leaks
@@ -58,8 +59,10 @@ def model(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_table_holds_mtebs_own_scores(model: Path, base: Path, sets: Path, tmp_path: Path) -> None:
-    sets_of_it = {"klue-sts": [], "0-x.jsonl": ["klue-mrc"]}
-    facts = {"trained_on": [{"set": name, "origins": origins, "rows": 1} for name, origins in sets_of_it.items()]}
+    settings = EmbedSettings(data=[{"use": "klue-sts"}, {"path": "0-x.jsonl"}], max_seq_len=32)
+    row = {"split": "train", "licence": "", "rows": 1, "shape": "scored"}
+    trained = [{"set": "klue-sts", **row}, {"set": "0-x.jsonl", "origins": ["klue-mrc"], **row}]
+    facts = facts_of(settings, base, []) | {"trained_on": trained}
     shutil.copytree(model, tmp_path / "tuned")
     (tmp_path / "tuned" / "hunmin-embed.json").write_bytes(encoded(facts))
     table = score_models(tmp_path / "tuned", [sets], tmp_path / "out", base=base)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from common.current import make_current
 from common.manifest import Manifest, describe_outputs, write_manifest
+from common.results import encoded
 from tests.damage import flip
 
 MARK = "run-by-the-model"
@@ -139,6 +141,57 @@ def module(**changes: Any) -> Callable[[Path], object]:
     return spoil
 
 
+def listed(name: str, **changes: Any) -> Callable[[Path], object]:
+    """Change entries of a JSON file; None takes one out."""
+
+    def spoil(folder: Path) -> None:
+        written = json.loads((folder / name).read_bytes()) if (folder / name).is_file() else {}
+        tree = {key: value for key, value in {**written, **changes}.items() if value is not None}
+        (folder / name).write_text(json.dumps(tree))
+
+    return spoil
+
+
+def rotated(**changes: Any) -> Callable[[Path], object]:
+    parameters = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5, **changes}
+    return edited(rope_parameters=parameters)
+
+
+def another_id(folder: Path) -> None:
+    """Put an id that no entry has before each text."""
+    first, text, second = (
+        {"SpecialToken": {"id": "<x>", "type_id": 0}},
+        *({"Sequence": {"id": name, "type_id": 0}} for name in "AB"),
+    )
+    special = {"<x>": {"id": "<x>", "ids": [88_888], "tokens": ["<x>"]}}
+    frame = {"type": "TemplateProcessing", "single": [first, text], "pair": [first, text, second]}
+    listed("tokenizer.json", post_processor={**frame, "special_tokens": special})(folder)
+
+
+def replacing(count: int, times: int = 1) -> Callable[[Path], object]:
+    """Let the tokenizer put letters in the place of one, and others in the place of each of them."""
+    step = {"type": "Replace", "pattern": {"Regex": "."}, "content": "나" * count}
+    return listed("tokenizer.json", normalizer={"type": "Sequence", "normalizers": [step] * times})
+
+
+def without_unknown(folder: Path) -> None:
+    model = json.loads((folder / "tokenizer.json").read_bytes())["model"]
+    listed("tokenizer.json", model={**model, "unk_token": "<none>"})(folder)
+
+
+def large(name: str) -> Callable[[Path], object]:
+    return lambda folder: os.truncate(folder / name, 100_000_001)
+
+
+def other_kind(name: str, make: Callable[[Path], object]) -> Callable[[Path], object]:
+    """Put something that is no file in the place of one."""
+    return lambda folder: ((folder / name).unlink(missing_ok=True), make(folder / name))
+
+
+def to_zeros(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
 def described(folder: Path) -> Path:
     """Write a manifest into the folder."""
     write_manifest(folder, Manifest(stage="export", settings={}, inputs={}, outputs=describe_outputs(folder)))
@@ -185,8 +238,12 @@ def rewritten(folder: Path) -> None:
 
 
 DEEP = '{"model_type": "roberta", "a": ' + '{"a":' * 100_000 + "1" + "}" * 100_001
+NO_CONFIG, NO_TOKENIZER = r"config\.json is no file|no model's folder", r"tokenizer\.json is no file|is not a run, "
+LEARNED, SENTENCES = "hunmin-embed.json", "config_sentence_transformers.json"
+GENERATION = "generation_config.json"
 DAMAGED = r"is damaged or was changed"
-BOTH = ("model", "tokenizer")
+BOTH, DECODER, EMBEDDER = ("model", "tokenizer"), ("decoder",), ("embedder",)
+READS = ("encoder", "finetuned", "embedder", "reranker")
 FAULTS: dict[str, Fault] = {
     "no configuration": Fault(lambda folder: (folder / "config.json").unlink(), r"no config\.json|no model's folder"),
     "a configuration that is no JSON": Fault(file("config.json", "{"), r"config\.json cannot be read"),
@@ -238,15 +295,96 @@ FAULTS: dict[str, Fault] = {
         file("tokenizer.json", '{"version": "1.0", "model": 5}'), r"tokenizer does not load|is damaged", parts=BOTH
     ),
     "a tokenizer with more entries": Fault(more_entries, r"tokenizer of .* gives ids up to [\d,]+"),
-    "a module of its own code": Fault(module(type="code.Model"), r"the module 'code\.Model'", parts=("embedder",)),
-    "a pickle behind a decoy": Fault(pickle_behind_a_decoy, r"pytorch_model\.bin is a pickle", parts=("embedder",)),
+    "a module of its own code": Fault(module(type="code.Model"), r"the module 'code\.Model'", parts=EMBEDDER),
+    "a pickle behind a decoy": Fault(pickle_behind_a_decoy, r"pytorch_model\.bin is a pickle", parts=EMBEDDER),
     "an encoder in a folder of its own": Fault(
-        module(type="sentence_transformers.models.Transformer"), r"has the encoder in", parts=("embedder",)
+        module(type="sentence_transformers.models.Transformer"), r"has the encoder in", parts=EMBEDDER
     ),
     "a norm with NaN": Fault(edited(layer_norm_eps=float("nan")), r"config\.json cannot be read: Out of range"),
     "a norm with infinity": Fault(edited(layer_norm_eps=float("inf")), r"config\.json cannot be read: Out of range"),
     "a million layers": Fault(edited(num_hidden_layers=1_000_000), r"num_hidden_layers is 1,000,000"),
-    "a module out of the folder": Fault(module(path="../1_Pooling"), r"names '\.\./1_Pooling'", parts=("embedder",)),
+    "a module out of the folder": Fault(module(path="../1_Pooling"), r"names '\.\./1_Pooling'", parts=EMBEDDER),
+    "an epsilon of 0": Fault(edited(layer_norm_eps=0.0), r"layer_norm_eps is 0\.0"),
+    "a dropout of 1": Fault(edited(hidden_dropout_prob=1.0), r"hidden_dropout_prob is 1\.0"),
+    "a spread below 0": Fault(edited(initializer_range=-0.02), r"initializer_range is -0\.02"),
+    "feed-forward in pieces": Fault(edited(chunk_size_feed_forward=7), r"chunk_size_feed_forward is 7"),
+    "tuples": Fault(edited(return_dict=False), r"return_dict is False"),
+    "states of all layers": Fault(edited(output_hidden_states=True), r"output_hidden_states is True"),
+    "attentions": Fault(edited(output_attentions=True), r"output_attentions is True|does not load"),
+    "a class that is no name": Fault(
+        edited(architectures=5), r"is no (causal decoder|cross-encoder)", parts=("decoder", "reranker")
+    ),
+    "angles of base 0": Fault(rotated(rope_theta=0), r"rope_theta is 0", parts=DECODER),
+    "angles of base -1": Fault(edited(rope_theta=-1.0), r"rope_theta is -1\.0"),
+    "a factor of 0": Fault(rotated(rope_type="linear", factor=0.0), r"factor is 0\.0", parts=DECODER),
+    "a factor of 0, by its old name": Fault(edited(rope_scaling={"type": "linear", "factor": 0}), r"factor is 0"),
+    "five times a head": Fault(rotated(partial_rotary_factor=5), r"partial_rotary_factor is 5", parts=DECODER),
+    "a decoder with an encoder": Fault(edited(is_encoder_decoder=True), r"no causal decoder", parts=DECODER),
+    "a penalty below 0": Fault(
+        listed(GENERATION, repetition_penalty=-1), r"generation_config\.json .*penalty", parts=DECODER
+    ),
+    "words of another shape": Fault(
+        listed(GENERATION, bad_words_ids=[1, 2]), r"generation_config\.json .*bad_words", parts=DECODER
+    ),
+    "an end that is no id": Fault(listed(GENERATION, eos_token_id="x"), r"eos_token_id", parts=DECODER),
+    "an end of generation without an embedding": Fault(
+        listed(GENERATION, eos_token_id=[0, 99_999]), r"eos_token_id is 99999", parts=DECODER
+    ),
+    "words without an embedding": Fault(
+        listed(GENERATION, bad_words_ids=[[99_999]]), r"bad_words_ids is 99999", parts=DECODER
+    ),
+    "three answers": Fault(
+        listed(GENERATION, num_return_sequences=3), r"num_return_sequences", parts=DECODER
+    ),
+    "a mark without an entry": Fault(another_id, r"tokenizer of .* gives the id 88,888", parts=BOTH),
+    "an unknown token without an entry": Fault(
+        without_unknown, r"cannot encode", parts=(*READS, "tokenizer")
+    ),
+    "no padding": Fault(
+        listed("tokenizer_config.json", pad_token=None), r"has no pad_token", parts=READS
+    ),
+    "a million letters in the place of one": Fault(replacing(1_000_000), r"up to 1,000,000 characters", parts=BOTH),
+    "letters in the place of letters": Fault(replacing(10, 9), r"makes up to 1,000,000,000 characters", parts=BOTH),
+    "a large tokenizer": Fault(large("tokenizer.json"), r"tokenizer\.json has 100,000,001 bytes", parts=BOTH),
+    "a large configuration": Fault(large("config.json"), r"config\.json has 100,000,001 bytes"),
+    "a pipe for a tokenizer": Fault(other_kind("tokenizer.json", os.mkfifo), NO_TOKENIZER, parts=BOTH),
+    "a pipe for a configuration": Fault(other_kind("config.json", os.mkfifo), NO_CONFIG),
+    "a pipe for weights": Fault(other_kind("model.safetensors", os.mkfifo), r"model\.safetensors is no file"),
+    "a pipe beside them": Fault(other_kind("README.md", os.mkfifo), r"README\.md is no file"),
+    "a folder for a tokenizer": Fault(other_kind("tokenizer.json", Path.mkdir), NO_TOKENIZER, parts=BOTH),
+    "a folder for weights": Fault(other_kind("model.safetensors", Path.mkdir), r"model\.safetensors is no file"),
+    "a device for a configuration": Fault(other_kind("config.json", to_zeros), NO_CONFIG),
+    "a device for a tokenizer": Fault(other_kind("tokenizer.json", to_zeros), NO_TOKENIZER, parts=BOTH),
+    "a pipe for what it learned": Fault(
+        other_kind(LEARNED, os.mkfifo), r"hunmin-embed\.json is no file|holds no hunmin-embed", parts=EMBEDDER
+    ),
+    "a pipe in a module": Fault(
+        other_kind("1_Pooling/config.json", os.mkfifo), r"1_Pooling/config\.json is no file", parts=EMBEDDER
+    ),
+    "what it learned as a list": Fault(
+        file(LEARNED, "[]"), r"hunmin-embed\.json holds no JSON object", parts=EMBEDDER
+    ),
+    "what it learned without keys": Fault(
+        file(LEARNED, encoded({}).decode()), r"hunmin-embed\.json is damaged.*lacks 'trained_on'", 1, EMBEDDER
+    ),
+    "what it learned in another shape": Fault(
+        listed(LEARNED, trained_on={"a": 1}), r"hunmin-embed\.json is damaged", 1, EMBEDDER
+    ),
+    "a pooling of another width": Fault(
+        listed("1_Pooling/config.json", word_embedding_dimension=9999), r"has 32 entries of 9999", parts=EMBEDDER
+    ),
+    "a pooling of no kind": Fault(
+        file("1_Pooling/config.json", '{"word_embedding_dimension": 32, "pooling_mode": "most"}'), r"does not compute",
+        parts=EMBEDDER,
+    ),
+    "a pooling without a width": Fault(file("1_Pooling/config.json", "{}"), r"does not compute", parts=EMBEDDER),
+    "no modules": Fault(file("modules.json", "[]"), r"does not compute", parts=EMBEDDER),
+    "a prompt that is no text": Fault(
+        listed(SENTENCES, prompts={"query": 5}), r"does not compute", parts=EMBEDDER
+    ),
+    "texts of no tokens": Fault(
+        listed("sentence_bert_config.json", max_seq_length=0), r"cuts texts at 0 tokens", parts=EMBEDDER
+    ),
     "a flipped bit in the weights": Fault(in_manifest(flipped("model.safetensors")), DAMAGED, 1),
     "a flipped bit, manifest above": Fault(in_manifest_above(flipped("model.safetensors")), DAMAGED, 1),
     "an edited configuration": Fault(in_manifest(edited(note="")), DAMAGED, 1),

@@ -10,24 +10,30 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from typer.main import get_command
 
 pytest.importorskip("sentence_transformers")
 sys.path.insert(0, str(Path(__file__).parents[1] / "embed"))
+from sentence_transformers import CrossEncoder
 from tiny_encoders import embedding_folder, pairs, write_encoder, write_lines, write_sts
-from transformers import RobertaConfig, RobertaForSequenceClassification
+from transformers import AutoConfig, RobertaConfig, RobertaForSequenceClassification
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 from common.manifest import MADE_BY
 from common.results import encoded
+from embed.card import facts_of
 from embed.settings import EmbedSettings
 from hunmin.main import app, run_command
 from hunmin.recipes.pins import MODELS
+from pretrain.model_folder import _check_numbers
 from tests.hunmin.broken_models import (
     FAULTS,
     MARK,
@@ -190,7 +196,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = "".join(path.read_text("utf-8") for path in (home / "klue").rglob("*.json"))
     base = write_encoder(home / "encoder", letters="".join({*texts} - {*" \n"}))
     embedding_folder(base, home / "embedder", SETTINGS)
-    (home / "embedder" / "hunmin-embed.json").write_bytes(encoded({"trained_on": []}))
+    row = {"set": "x", "split": "train", "licence": "", "rows": 1, "shape": "ranking"}
+    facts = facts_of(SETTINGS, base, []) | {"trained_on": [row]}
+    (home / "embedder" / "hunmin-embed.json").write_bytes(encoded(facts))
     shutil.copytree(base, home / "reranker")
     RobertaForSequenceClassification(RobertaConfig.from_pretrained(base, num_labels=1)).save_pretrained(
         home / "reranker"
@@ -283,3 +291,51 @@ def test_a_broken_folder_is_not_accepted(name: str, here: Path, capfd: pytest.Ca
     assert run_command(["verify", "changed", "--accept"]) == 2
     assert re.search(FAULTS[name].message, " ".join(capfd.readouterr().err.split()))
     assert (folder / "manifest.json").read_bytes() == before
+
+
+def test_scores_beside_a_model_that_are_of_another_program_are_named(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree((here / "embedder").resolve(), here / "mine" / "model")
+    (here / "mine" / "scores").mkdir()
+    for content in (None, "[1]", '{"tasks": {}, "rows": []}'):
+        if content:
+            (here / "mine" / "scores" / "table.json").write_text(content)
+        assert run_command(["push", "mine/model", "me/x", "--dry-run"]) == 2
+        error = " ".join(capfd.readouterr().err.split())
+        assert re.search(r"scores holds no table\.json of hunmin embed score rule: .* fix: ", error), error
+        assert "damaged" not in error
+
+
+def test_a_reranker_teaches_no_score_that_is_no_number(
+    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predict = CrossEncoder.predict
+
+    def at_times_infinite(self: Any, pairs: Any, **options: Any) -> Any:
+        scores = predict(self, pairs, **options)
+        if len(scores) > 1:
+            scores[7] = np.inf
+        return scores
+
+    monkeypatch.setattr(CrossEncoder, "predict", at_times_infinite)
+    (here / RECIPE).write_text(yaml.safe_dump(embed(rerank={"model": "reranker"}), allow_unicode=True), "utf-8")
+    assert run_command(["embed", "rerank", "teach", RECIPE]) == 2
+    error = " ".join(capfd.readouterr().err.split())
+    assert re.search(r"cross-encoder's score of '.+' with '.+' is inf rule: .* fix: ", error), error
+    assert not [*here.glob("run/**/*.jsonl")]
+
+
+def test_numbers_of_every_encoder_and_decoder_of_transformers_are_taken() -> None:
+    configs = []
+    for kind in {*MODEL_FOR_MASKED_LM_MAPPING_NAMES, *MODEL_FOR_CAUSAL_LM_MAPPING_NAMES}:
+        with suppress(Exception):  # of kinds that need another package, or sizes
+            configs.append(AutoConfig.for_model(kind))
+    assert len(configs) > 100
+    for config in configs:
+        _check_numbers(Path(config.model_type), json.loads(config.to_json_string(use_diff=False)))
+
+
+def test_an_answer_comes_without_bars(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["instruct", "answer", "decoder", "--prompt", "가", "--max-new-tokens", "2"]) == 0
+    assert "Loading" not in capfd.readouterr().err
