@@ -1,7 +1,5 @@
 """Causal language modelling: the losses of transformers' causal classes, and a first phase that a branch continues."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -369,21 +367,3 @@ def test_a_run_that_is_killed_in_either_phase_and_at_the_border_is_the_whole_one
     assert_same_run(run, whole)
     assert state_of(run, 60) == state_of(whole, 60)
     assert lines(run, 0) == lines(whole, 0)
-
-
-@pytest.mark.parametrize("form", FORMS, ids=["rectangles", "unpadded"])
-@pytest.mark.parametrize("objective", [CLM, MLM], ids=["clm", "mlm"])
-def test_a_position_sees_nothing_that_follows(form: InputForm, objective: Any) -> None:
-    """The losses up to a place stay when the tokens from there on are others; of an encoder they do not."""
-    model, place = in_form(make().eval(), form), 9
-    model.objective = objective
-    one, other = batch_of([[20, 4]]), batch_of([[20, 4]])
-    other.ids_BS[0, place:20] = 5 + (one.ids_BS[0, place:20] + 11) % 45
-    sums = []
-    for batch in (one, other):
-        masked = predicted(one)
-        labels = np.where(masked.rows_BM < place, masked.labels_BM, IGNORE)
-        masked = MaskedBatch(batch.ids_BS, masked.rows_BM, labels, 1.0)
-        sums.append(model(**prepare(batch, masked, "packed", form, objective).inputs))
-    assert sums[0]["predicted"] == place
-    assert torch.equal(sums[0]["loss"], sums[1]["loss"]) == objective.causal
