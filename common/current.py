@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from contextlib import suppress
@@ -11,8 +10,7 @@ from pathlib import Path
 
 from common.errors import UserError
 from common.files import atomic_write, sha256_file
-from common.manifest import MANIFEST, WORK_MARK, Manifest, made_by, manifest_text, write_manifest
-from common.noted_manifest import noted_manifest
+from common.manifest import MANIFEST, WORK_MARK, made_by
 from common.progress import say
 from common.stage_folders import AT_WORK, COUNTS, CURRENT, MADE, MANIFESTS, links_of, read_current
 
@@ -21,7 +19,7 @@ def begin_work(run: Path, stage: str, folder: Path) -> None:
     """Note the folder of `MADE` in which a stage works from now on, and link STAGE.partial to it."""
     tree = read_current(run)
     tree[AT_WORK][stage] = folder.name
-    _write(run, tree)
+    write_current(run, tree)
     _link(links_of(run, stage)[1], folder)
 
 
@@ -33,7 +31,7 @@ def make_current(run: Path, stage: str, folder: Path) -> None:
     tree[AT_WORK].pop(stage, None)
     if folder.name not in tree[MANIFESTS]:  # else one that was edited since would pass for the stage's
         tree[MANIFESTS][folder.name] = sha256_file(folder / MANIFEST)
-    _write(run, tree)
+    write_current(run, tree)
     (folder / WORK_MARK).unlink(missing_ok=True)  # of a command that was killed as it ended
     whole, at_work = links_of(run, stage)
     _link(whole, folder)
@@ -41,22 +39,8 @@ def make_current(run: Path, stage: str, folder: Path) -> None:
         at_work.unlink()
 
 
-def accept_manifest(folder: Path, manifest: Manifest) -> None:
-    """Give a folder another manifest, which its run notes first: where a kill comes between, it is known again.
-
-    Raises:
-        DamagedError: the run noted neither this one nor the one that is there.
-    """
-    digest = hashlib.sha256(manifest_text(manifest).encode()).hexdigest()
-    if folder.parent.name == MADE and folder.name in (tree := read_current(run := folder.parent.parent))[MANIFESTS]:
-        if tree[MANIFESTS][folder.name] != digest:
-            noted_manifest(folder)
-        tree[MANIFESTS][folder.name] = digest
-        _write(run, tree)
-    write_manifest(folder, manifest)
-
-
-def _write(run: Path, tree: dict[str, dict[str, str]]) -> None:
+def write_current(run: Path, tree: dict[str, dict[str, str]]) -> None:
+    """Write what counts in a run; see `read_current`."""
     if tree != read_current(run):
         with atomic_write(run / CURRENT) as stream:
             json.dump(tree, stream, indent=1, sort_keys=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import nullcontext
 from fnmatch import fnmatch
@@ -11,7 +12,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from common.current import accept_manifest
+from common.current import write_current
 from common.errors import HunminError, UserError
 from common.files import human_size, sha256_file
 from common.lock import locked
@@ -21,9 +22,12 @@ from common.manifest import (
     Manifest,
     damaged_outputs,
     describe_outputs,
+    manifest_text,
     read_manifest,
+    write_manifest,
 )
 from common.model_files import READ, home_of, read_config
+from common.noted_manifest import noted_manifest
 from common.once import with_lineage
 from common.progress import ProgressBar, console
 from common.stage_folders import COUNTS, MADE, MANIFESTS, folder_of, folders_of, read_current
@@ -179,7 +183,7 @@ def accept_changes(folder: Path) -> list[str]:
     others = {name: facts for name, facts in manifest.outputs.items() if name not in before}
     differing = sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
     with locked(home.parent.parent) if home.parent.name == MADE else nullcontext():
-        accept_manifest(home, manifest.model_copy(update={"outputs": others | now}))
+        _accept_manifest(home, manifest.model_copy(update={"outputs": others | now}))
     return differing
 
 
@@ -193,3 +197,18 @@ def print_verified(rows: list[dict[str, Any]]) -> None:
         names = Text(damaged or "none", style="red" if damaged else "green")
         table.add_row(Text(row["what"]), f"{row['files']:,}", human_size(row["bytes"]), names)
     console(stderr=False).print(table)
+
+
+def _accept_manifest(folder: Path, manifest: Manifest) -> None:
+    """Give a folder another manifest, which its run notes first: where a kill comes between, it is known again.
+
+    Raises:
+        DamagedError: the run noted neither this one nor the one that is there.
+    """
+    digest = hashlib.sha256(manifest_text(manifest).encode()).hexdigest()
+    if folder.parent.name == MADE and folder.name in (tree := read_current(run := folder.parent.parent))[MANIFESTS]:
+        if tree[MANIFESTS][folder.name] != digest:
+            noted_manifest(folder)
+        tree[MANIFESTS][folder.name] = digest
+        write_current(run, tree)
+    write_manifest(folder, manifest)

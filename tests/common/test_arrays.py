@@ -1,7 +1,5 @@
 """Arrays in files."""
 
-from __future__ import annotations
-
 import ast
 import threading
 import time

@@ -1,7 +1,5 @@
 """Control characters: shown as escapes, and no part of a name."""
 
-from __future__ import annotations
-
 import pytest
 
 from common.control_characters import escaped, one_line

@@ -1,7 +1,5 @@
 """The door for outputs: what appears there during the work stays, and kills leave the old or the new."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

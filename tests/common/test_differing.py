@@ -1,7 +1,5 @@
 """Settings that differ, worked out by hand."""
 
-from __future__ import annotations
-
 from common.differing import differing, unequal_note
 
 

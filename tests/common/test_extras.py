@@ -1,7 +1,5 @@
 """The command that installs an extra works where it is given: in the clone, elsewhere, and beside a wheel."""
 
-from __future__ import annotations
-
 import configparser
 import re
 import shlex

@@ -1,7 +1,5 @@
 """What reading files has shown is kept while they are the same, by size, times and inode."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files: atomic writes, compression by name, truncation found, a full disk told, folders published whole."""
 
-from __future__ import annotations
-
 import bz2
 import errno
 import gzip
@@ -81,11 +79,7 @@ def test_a_truncated_archive_is_one_clear_error(tmp_path: Path, suffix: str, kep
     packed = COMPRESS[suffix](content)
     path = tmp_path / f"a{suffix}"
     path.write_bytes(packed[: int(len(packed) * kept)])
-    with (
-        pytest.raises(UserError, match="damaged or cut short"),
-        decompression_errors(path),
-        open_bytes(path) as stream,
-    ):
+    with pytest.raises(UserError, match="damaged or cut short"), decompression_errors(path), open_bytes(path) as stream:
         stream.read()
 
 
@@ -140,22 +134,21 @@ def test_a_name_that_no_file_can_have_is_one_clear_error(name: str) -> None:
         expand(name)
 
 
-def test_a_failed_write_leaves_the_old_content_and_no_litter(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("fault", "error", "said"),
+    [
+        (RuntimeError("a fault"), RuntimeError, "a fault"),
+        *((OSError(number, "no space"), DiskFullError, "disk is full") for number in (errno.ENOSPC, errno.EDQUOT)),
+    ],
+)
+def test_a_failed_write_leaves_the_old_content_and_no_litter(
+    fault: Exception, error: type[Exception], said: str, tmp_path: Path
+) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(RuntimeError), atomic_write(path) as stream:
+    with pytest.raises(error, match=said), atomic_write(path) as stream:
         stream.write("new")
-        raise RuntimeError
-    assert path.read_text() == "old" and [*tmp_path.iterdir()] == [path]
-
-
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_is_one_clear_error(tmp_path: Path, number: int) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("old")
-    with pytest.raises(DiskFullError, match="disk is full"), atomic_write(path) as stream:
-        stream.write("new")
-        raise OSError(number, "no space")
+        raise fault
     assert path.read_text() == "old" and [*tmp_path.iterdir()] == [path]
 
 

@@ -1,7 +1,5 @@
 """Manifests: the same work gives the same bytes; what is missing is seen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -40,20 +38,23 @@ def test_round_trip_and_same_bytes(tmp_path: Path) -> None:
     assert read_manifest(tmp_path) is None
 
 
-def test_missing_and_cut_outputs_are_seen(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("contents", "missing", "damaged"),
+    [
+        ({}, [], []),
+        ({"a.txt": "", "b/data.bin": None}, ["a.txt", "b/data.bin"], ["a.txt", "b/data.bin"]),
+        ({"a.txt": "a.txt and more", "b/data.bin": "B/DATA.BIN"}, ["a.txt"], ["a.txt", "b/data.bin"]),
+    ],
+    ids=["as they were", "cut and missing", "longer and other bytes"],
+)
+def test_outputs_that_changed_are_seen(
+    contents: dict[str, str | None], missing: list[str], damaged: list[str], tmp_path: Path
+) -> None:
     manifest = fill(tmp_path)
-    assert missing_outputs(tmp_path, manifest) == []
-    (tmp_path / "a.txt").write_text("")
-    (tmp_path / "b" / "data.bin").unlink()
-    assert missing_outputs(tmp_path, manifest) == ["a.txt", "b/data.bin"]
-
-
-def test_a_longer_file_and_other_bytes_of_the_same_length_are_seen(tmp_path: Path) -> None:
-    manifest = fill(tmp_path)
-    (tmp_path / "a.txt").write_text("a.txt and more")
-    (tmp_path / "b" / "data.bin").write_text("B/DATA.BIN")
-    assert missing_outputs(tmp_path, manifest) == ["a.txt"]
-    assert damaged_outputs(tmp_path, manifest) == ["a.txt", "b/data.bin"]
+    for name, content in contents.items():
+        (tmp_path / name).unlink() if content is None else (tmp_path / name).write_text(content)
+    assert missing_outputs(tmp_path, manifest) == missing
+    assert damaged_outputs(tmp_path, manifest) == damaged
 
 
 def test_a_folder_is_of_the_stage_that_made_it(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Settings for people to read: nulls that are defaults are left out, those that say something stay."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from common.nulls import without_nulls

@@ -1,7 +1,5 @@
 """Work done once: what is whole is never lost or written again, whatever is killed, changed or taken back."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -74,17 +72,6 @@ def _no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_it_is_done_once_and_going_back_costs_nothing(bench: Bench) -> None:
-    first = bench.go(1)
-    assert (first / "sum").read_text() == "3" and bench.did == ["piece-1", "piece-2"]
-    whole = contents(first)
-    second = bench.go(2)
-    assert second != first and (second / "sum").read_text() == "6"
-    assert (bench.go(1), bench.did) == (first, []) and contents(first) == whole
-    manifest = read_manifest(first)
-    assert manifest and manifest.counts == {"pieces": 2} and not (first / WORK_MARK).exists()
 
 
 def test_a_stopped_one_is_continued_and_one_of_other_facts_is_not(bench: Bench) -> None:
@@ -191,7 +178,8 @@ def test_any_history_keeps_what_is_whole(tmp_path_factory: pytest.TempPathFactor
         whole[x] = (folder, contents(folder))
         assert all(contents(path) == before for path, before in whole.values())
         manifest = read_manifest(folder)
-        assert manifest and json.loads(json.dumps(manifest.settings)) == {"x": x}
+        assert manifest and json.loads(json.dumps(manifest.settings)) == {"x": x} and manifest.counts == {"pieces": 2}
+        assert (folder / "sum").read_text() == str(3 * x) and not (folder / WORK_MARK).exists()
 
 
 def test_a_file_is_written_once_and_a_failed_one_is_not_there(tmp_path: Path) -> None:

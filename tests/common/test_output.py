@@ -1,7 +1,5 @@
 """What a process prints: masked whoever writes, in any encoding of the terminal; names of files are UTF-8 there."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

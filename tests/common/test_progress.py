@@ -1,7 +1,5 @@
 """Progress: plain lines away from a terminal, with rate and expected end."""
 
-from __future__ import annotations
-
 import io
 import re
 

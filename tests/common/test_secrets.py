@@ -1,7 +1,5 @@
 """Secrets: what logs in is masked, whatever it stands in, and nothing else is."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Settings: strict, with errors that name key, value, rule and the nearest known key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -34,15 +32,33 @@ class Outer(Settings):
     parts: tuple[Inner, ...] = ()
 
 
-def test_an_unknown_key_names_the_nearest_at_any_depth() -> None:
-    with pytest.raises(UserError, match=r"unknown key 'inner.learnin_rate' \(did you mean 'learning_rate'\?\)"):
-        parse_settings(Outer, {"name": "x", "inner": {"learnin_rate": 1}}, "r.yaml")
-    with pytest.raises(UserError, match=r"unknown key 'parts.0.lerning_rate' \(did you mean 'learning_rate'\?\)"):
-        parse_settings(Outer, {"name": "x", "parts": [{"lerning_rate": 1}]}, "r.yaml")
-    with pytest.raises(UserError, match=r"unknown key 'Name' \(did you mean 'name'\?\)"):
-        parse_settings(Outer, {"name": "x", "Name": "y"}, "r.yaml")
-    with pytest.raises(UserError, match=r"unknown key 'inner.Workers' \(did you mean 'workers'\?\)"):
-        parse_settings(Outer, {"name": "x", "inner": {"Workers": 2}}, "r.yaml")
+class Shape(Settings):
+    ELSEWHERE = {"intermediate": "feed_forward"}  # noqa: RUF012, another library's name of it
+    feed_forward: int = 4
+    initializer_range: float = 0.02
+
+
+class Whole(Settings):
+    pretrain: Shape = Shape()
+
+
+@pytest.mark.parametrize(
+    ("model", "tree", "key", "near"),
+    [
+        (Outer, {"name": "x", "inner": {"learnin_rate": 1}}, "inner.learnin_rate", "learning_rate"),
+        (Outer, {"name": "x", "parts": [{"lerning_rate": 1}]}, "parts.0.lerning_rate", "learning_rate"),
+        (Outer, {"name": "x", "Name": "y"}, "Name", "name"),
+        (Outer, {"name": "x", "inner": {"Workers": 2}}, "inner.Workers", "workers"),
+        (Shape, {"intermediate": 1}, "intermediate", "feed_forward"),
+        (Shape, {"feed_forwrad": 1}, "feed_forwrad", "feed_forward"),
+        (Whole, {"feed_forward": 3}, "feed_forward", "pretrain.feed_forward"),  # without its section
+    ],
+)
+def test_an_unknown_key_names_the_nearest_at_any_depth(
+    model: type[Settings], tree: dict[str, object], key: str, near: str
+) -> None:
+    with pytest.raises(UserError, match=rf"unknown key '{key}' \(did you mean '{near}'\?\)"):
+        parse_settings(model, tree, "r.yaml")
 
 
 def test_a_bad_value_is_shown_with_its_rule_and_a_missing_one_with_the_remedy() -> None:
@@ -111,19 +127,6 @@ def test_a_setting_that_an_earlier_version_did_not_have_is_unchanged_at_its_defa
     assert settings_hash({"a": 1, "b": 2}) == settings_hash({"b": 2, "a": 1}) != settings_hash({"a": 1, "b": 3})
 
 
-class Shape(Settings):
-    ELSEWHERE = {"intermediate": "feed_forward"}  # noqa: RUF012
-    feed_forward: int = 4
-    initializer_range: float = 0.02
-
-
-def test_another_librarys_name_of_a_setting_is_refused_with_the_settings() -> None:
-    with pytest.raises(UserError, match=r"unknown key 'intermediate' \(did you mean 'feed_forward'\?\)"):
-        parse_settings(Shape, {"intermediate": 1}, "r")
-    with pytest.raises(UserError, match=r"unknown key 'feed_forwrad' \(did you mean 'feed_forward'\?\)"):
-        parse_settings(Shape, {"feed_forwrad": 1}, "r")
-
-
 def test_yaml_files_that_cannot_be_recipes(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text("a: 1")
     with pytest.raises(UserError, match=r"did you mean 'recipe.yaml'"):
@@ -132,9 +135,6 @@ def test_yaml_files_that_cannot_be_recipes(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(UserError):
             load_yaml(tmp_path / name)
-    (tmp_path / "code").write_text("a: !!python/object/apply:os.system ['true']")
-    with pytest.raises(UserError, match="not valid YAML"):
-        load_yaml(tmp_path / "code")
 
 
 def test_a_key_given_twice_is_refused(tmp_path: Path) -> None:
@@ -148,10 +148,16 @@ def test_a_key_given_twice_is_refused(tmp_path: Path) -> None:
     assert load_yaml(tmp_path / "r.yaml")["x"] == {1: "a", "1": "b"}
 
 
-@pytest.mark.parametrize("value", ["!!int x", "!!int ''", "!!bool x", "!!float x", "!!timestamp x", "9" * 5000])
-def test_a_value_that_its_tag_does_not_fit_is_one_message(value: str, tmp_path: Path) -> None:
+TAGS = ("!!int x", "!!int ''", "!!bool x", "!!float x", "!!timestamp x", "!!python/object/apply:os.getcwd []")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [*((value, "not valid YAML") for value in (*TAGS, "9" * 5000)), ("[" * 5000 + "]" * 5000, "nested too deeply")],
+)
+def test_a_value_that_its_tag_does_not_fit_is_one_message(value: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "r.yaml").write_text(f"a: {value}\n")
-    with pytest.raises(UserError, match="not valid YAML"):
+    with pytest.raises(UserError, match=said):
         load_yaml(tmp_path / "r.yaml")
     with pytest.raises(UserError, match="not a YAML value"):
         apply_overrides({}, [f"a={value}"])
@@ -166,14 +172,6 @@ def test_a_date_is_a_string(value: str, tmp_path: Path) -> None:
     assert apply_overrides(tree, [f"other={value}"]) == {"name": value, "other": value}
 
 
-def test_tags_that_make_objects_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "r.yaml").write_text("name: !!python/object/apply:os.getcwd []\n", encoding="utf-8")
-    with pytest.raises(UserError, match="is not valid YAML"):
-        load_yaml(tmp_path / "r.yaml")
-    with pytest.raises(UserError, match="is not a YAML value"):
-        apply_overrides({}, ["name=!!python/object/apply:os.getcwd []"])
-
-
 @pytest.mark.parametrize("value", [".inf", "-.inf", ".nan"])
 def test_infinity_and_nan_are_no_values(value: str) -> None:
     class Sized(Settings):
@@ -181,14 +179,6 @@ def test_infinity_and_nan_are_no_values(value: str) -> None:
 
     with pytest.raises(UserError, match="size"):
         parse_settings(Sized, apply_overrides({}, [f"size={value}"]), "test")
-
-
-def test_yaml_nested_without_end_is_one_message(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("a: " + "[" * 5000 + "]" * 5000)
-    with pytest.raises(UserError, match="nested too deeply"):
-        load_yaml(tmp_path / "a.yaml")
-    with pytest.raises(UserError, match="not a YAML value"):
-        apply_overrides({}, ["a=" + "[" * 5000 + "]" * 5000])
 
 
 def test_yaml_that_stands_for_values_without_end_is_one_message(tmp_path: Path) -> None:
@@ -199,17 +189,6 @@ def test_yaml_that_stands_for_values_without_end_is_one_message(tmp_path: Path) 
         load_yaml(tmp_path / "a.yaml")
     (tmp_path / "b.yaml").write_text("a: &a {x: 1}\nb: *a")
     assert load_yaml(tmp_path / "b.yaml") == {"a": {"x": 1}, "b": {"x": 1}}
-
-
-def test_a_setting_without_its_section_is_told_with_it() -> None:
-    class Training(Settings):
-        steps: int = 1
-
-    class Whole(Settings):
-        pretrain: Training = Training()
-
-    with pytest.raises(UserError, match=r"unknown key 'steps' \(did you mean 'pretrain\.steps'\?\)"):
-        parse_settings(Whole, {"steps": 3}, "recipe.yaml")
 
 
 def test_a_word_for_a_list_is_told_as_one() -> None:

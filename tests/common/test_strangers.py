@@ -1,7 +1,5 @@
 """Rows that others have written, through every reader of them: bounded, whole or refused with the file named."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from io import BytesIO

@@ -1,7 +1,5 @@
 """Corpora in little: what tests of the whole stage share."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -82,26 +82,14 @@ def test_mrc_gives_questions_and_each_context_once_by_sentence(tmp_path: Path) -
             ["옳은 것은?", "빛이 하늘에서 퍼진다"],  # 서울 is everywhere
             [],
         ),
-        (
-            {"question": "왜?", "choices": {"text": ["빛이 하늘에서 퍼진다", "네"], "label": ["A", "B"]}, "uid": "q 1"},
-            ["왜?", "빛이 하늘에서 퍼진다"],
-            [],
-        ),
-        (
-            {"question": "왜?", "choices": {"A": "빛이 하늘에서 퍼진다", "B": "물결이 바다로 밀려온다"}},
-            ["왜?", "빛이 하늘에서 퍼진다", "물결이 바다로 밀려온다"],
-            [],
-        ),
-        (
-            {"question": "왜?", "candidates": [{"label": 1, "text": "빛이 하늘에서 퍼진다"}], "answerKey": "1"},
-            ["왜?", "빛이 하늘에서 퍼진다"],
-            [],
-        ),
-        (
-            {"question": "주제는?", "paragraph": "글이다.", "passage": "또 있다.", "answer": 1, "name": "2020"},
-            ["주제는?"],
-            ["글이다.", "또 있다."],
-        ),
+        ({"question": "왜?", "choices": {"text": ["빛이 하늘에서 퍼진다", "네"], "label": ["A", "B"]}, "uid": "q 1"},
+         ["왜?", "빛이 하늘에서 퍼진다"], []),
+        ({"question": "왜?", "choices": {"A": "빛이 하늘에서 퍼진다", "B": "물결이 바다로 밀려온다"}},
+         ["왜?", "빛이 하늘에서 퍼진다", "물결이 바다로 밀려온다"], []),
+        ({"question": "왜?", "candidates": [{"label": 1, "text": "빛이 하늘에서 퍼진다"}], "answerKey": "1"},
+         ["왜?", "빛이 하늘에서 퍼진다"], []),
+        ({"question": "주제는?", "paragraph": "글이다.", "passage": "또 있다.", "answer": 1, "name": "2020"},
+         ["주제는?"], ["글이다.", "또 있다."]),
         (  # CSAT-QA
             {"question": "왜?", "context": "글이다.", "option#1": "빛이 하늘에서 퍼진다", "gold": "1"},
             ["왜?", "빛이 하늘에서 퍼진다"],
@@ -121,7 +109,7 @@ def test_mrc_gives_questions_and_each_context_once_by_sentence(tmp_path: Path) -
         ({"title": "제목", "comment": "댓글이다."}, ["제목", "댓글이다."], []),
         ({"question": "물음만?", "answer": "답"}, ["물음만?"], []),
     ],
-)
+)  # fmt: skip
 def test_a_question_comes_with_its_choices_and_its_passage(
     tmp_path: Path, record: dict[str, object], texts: list[str], passage: list[str]
 ) -> None:

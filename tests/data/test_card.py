@@ -1,7 +1,5 @@
 """The card of a corpus: `datasets` reads the shards by it, and nothing else that lies in the folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

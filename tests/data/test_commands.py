@@ -10,13 +10,7 @@ from common.errors import HunminError
 from data.commands import decontaminate_stream, pseudonymize_stream, split_stream, stats_stream
 
 BAD = b'not json\n\n{"title": 1}\n{"text": 2}\n[]\n{"text": "\xff"}\n'
-REASONS = {
-    "not JSON": 1,
-    "no field 'text'": 1,
-    "text is not a string": 1,
-    "not a JSON object": 1,
-    "not UTF-8": 1,
-}
+REASONS = {"not JSON": 1, "no field 'text'": 1, "text is not a string": 1, "not a JSON object": 1, "not UTF-8": 1}
 
 
 def lines(*records: dict) -> bytes:

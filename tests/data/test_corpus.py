@@ -39,12 +39,7 @@ def test_documents_come_out_in_input_order_clean_and_distinct(corpora, tmp_path)
     found = rows(tmp_path / "out")
     assert counts["documents"] == len(found) == 701
     assert (counts["duplicates"]["documents"], counts["duplicates"]["sentences"]) == (50, 0)
-    assert found[0] == {
-        "id": "a0",
-        "source": "a",
-        "licence": "CC0",
-        "sentences": ["31번 사람은 0번 골목으로 갔다."],
-    }
+    assert found[0] == {"id": "a0", "source": "a", "licence": "CC0", "sentences": ["31번 사람은 0번 골목으로 갔다."]}
     assert [row["id"] for row in found[400:402]] == ["b-1", "b-2"]
     assert found[-1]["id"] == "b-351"
     assert len(found[-1]["sentences"]) == 2
@@ -56,7 +51,7 @@ def test_documents_come_out_in_input_order_clean_and_distinct(corpora, tmp_path)
     assert statistics["sources"]["b"]["kept"]["documents"] == 301
     files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert {path.relative_to(tmp_path / "out").parts[0] for path in files} == {
-        *("shards", "statistics.json", "rejects", "hits.jsonl", "pii.json", "duplicates.jsonl", "README.md"),
+        *("shards", "statistics.json", "rejects", "hits.jsonl", "pii.json", "duplicates.jsonl", "README.md")
     }
     assert all(b"010-1234-5678" not in path.read_bytes() for path in files)
     assert not any("010-1234-5678" in text for text in texts(tmp_path / "out", "b"))

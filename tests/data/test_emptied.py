@@ -1,7 +1,5 @@
 """A source or an input that leaves no document is told at the end, by name and by the rule that took most."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

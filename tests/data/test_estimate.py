@@ -1,7 +1,5 @@
 """`hunmin corpus plan`: its arithmetic worked out by hand, what it says of files, and what it refuses."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

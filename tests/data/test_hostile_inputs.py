@@ -1,7 +1,5 @@
 """Texts made to take long: each is done in seconds where the square of its length would take minutes."""
 
-from __future__ import annotations
-
 import sqlite3
 import sys
 import time

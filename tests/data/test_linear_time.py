@@ -1,7 +1,5 @@
 """Texts made to take long: the processor's time grows with their length, not with its square."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

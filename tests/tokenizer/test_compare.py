@@ -106,34 +106,31 @@ def test_vocabularies_that_hold_blanks_are_measured_as_in_running_text(
     assert row["unused_ratio"] == pytest.approx(1 - len(used) / tokenizer.get_vocab_size(), abs=0.01)
 
 
-def test_a_text_in_another_encoding_is_refused(tokenizer_folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "t.txt").write_bytes("학교에서 음악을 봤어요.\n".encode("cp949"))
-    with pytest.raises(UserError, match=r"1 of 1 lines of .* are not UTF-8"):
-        compare([tokenizer_folder], tmp_path / "t.txt")
-
-
 def test_a_folder_that_is_none_is_refused_before_the_text_is_read(tokenizer_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"nowhere"):
         compare([tokenizer_folder, tmp_path / "nowhere"], tmp_path / "text-that-is-not-there.txt")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("학교에서 음악을 봤어요.\n".encode("cp949"), r"1 of 1 lines of .* are not UTF-8"),
+        (b" \n", "no words"),
+        (None, "read twice"),  # a pipe, of which nothing would be left at the second reading
+    ],
+)
+def test_a_text_that_gives_no_figures_is_refused(
+    content: bytes | None, said: str, tokenizer_folder: Path, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "t.txt") if content is None else (tmp_path / "t.txt").write_bytes(content)
+    with pytest.raises(UserError, match=said):
+        compare([tokenizer_folder], tmp_path / "t.txt")
 
 
 def test_small_figures_are_told_apart() -> None:
     assert [shown(figure) for figure in (0.0, 0.000364, 0.000441, 0.01, 2.0245)] == [
         "0.0000", "0.000364", "0.000441", "0.0100", "2.0245",
     ]  # fmt: skip
-
-
-def test_empty_text_is_refused(tokenizer_folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty.txt").write_text(" \n")
-    with pytest.raises(UserError, match="no words"):
-        compare([tokenizer_folder], tmp_path / "empty.txt")
-
-
-def test_a_pipe_is_refused(tokenizer_folder: Path, tmp_path: Path) -> None:
-    """At the second reading nothing would be left of it, and no boundary found."""
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UserError, match="read twice"):
-        compare([tokenizer_folder], tmp_path / "pipe")
 
 
 def test_what_stops_the_analyser_stops_no_figures(tokenizer_folder: Path, tmp_path: Path) -> None:

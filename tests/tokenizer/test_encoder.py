@@ -83,12 +83,6 @@ def test_text_never_gives_a_special_id_but_unk(encoder: Encoder, sentence: str) 
     assert not special & set(batch.tokens_T[:-1].tolist())
 
 
-def test_spelt_mask_is_cut_like_other_text(encoder: Encoder) -> None:
-    ids = encoder.encode(lists([["학교[MASK]"]])).tokens_T
-    assert encoder.special_ids["mask"] not in ids
-    assert len(ids) >= 5  # 학교, [, MASK in pieces or unknown, ], [SEP]
-
-
 def test_table_that_starts_anew_gives_the_same_ids(
     tokenizer_folder: Path, monkeypatch: pytest.MonkeyPatch, text_file: Path
 ) -> None:
@@ -100,11 +94,6 @@ def test_table_that_starts_anew_gives_the_same_ids(
     small = Encoder(loaded, "")
     parts = [small.encode(lists([[line]])).tokens_T for line in lines]
     assert np.array_equal(np.concatenate(parts), whole)
-
-
-def test_no_documents_give_an_empty_batch(encoder: Encoder) -> None:
-    batch = encoder.encode(lists([]))
-    assert (len(batch.tokens_T), batch.documents.tolist(), batch.sentences.tolist()) == (0, [0], [0])
 
 
 def test_a_vocabulary_without_a_special_token_is_refused() -> None:

@@ -1,6 +1,8 @@
 """Extended vocabularies keep every id, take what was named or learnt, and load in transformers."""
 
 import json
+import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +16,33 @@ from tokenizer.settings import TokenizerSettings
 LEARN = TokenizerSettings(vocab_size=260, min_character_count=2, workers=1)
 
 
+@pytest.fixture
+def base(tokenizer_folder: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Make a tokenizer folder of that one, with other parts of the tree or other entries."""
+
+    def make(vocabulary: dict[str, int | None] | None = None, **parts: object) -> Path:
+        tree = json.loads((tokenizer_folder / "tokenizer.json").read_text(encoding="utf-8")) | parts
+        for word, number in (vocabulary or {}).items():
+            tree["model"]["vocab"][word] = number
+            if number is None:
+                del tree["model"]["vocab"][word]
+                tree["added_tokens"] = [token for token in tree["added_tokens"] if token["content"] != word]
+        (tmp_path / "base").mkdir()
+        (tmp_path / "base" / "tokenizer.json").write_text(json.dumps(tree), encoding="utf-8")
+        return tmp_path / "base"
+
+    return make
+
+
+def normaliser(lowercase: bool, strip_accents: bool | None) -> dict[str, object]:
+    kept = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True}
+    return {**kept, "strip_accents": strip_accents, "lowercase": lowercase}
+
+
 def test_named_words_come_after_the_old_entries(tokenizer_folder: Path, tmp_path: Path) -> None:
     counts = extend_tokenizer(tokenizer_folder, tmp_path, ["초전도체", "##학파", "초전도체", "학교"])
+    card = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert f"base: {tokenizer_folder.name}\nvocab_size: 242\n```" in card
     before, after = entries(read_tokenizer(tokenizer_folder)), entries(read_tokenizer(tmp_path))
     assert after == [*before, "초전도체", "##학파"]
     assert counts == {"vocab_size": 242, "entries_before": 240, "named": 2, "learnt": 0}
@@ -77,17 +104,39 @@ def test_nothing_to_add_and_sizes_that_cannot_be(tokenizer_folder: Path, text_fi
         extend_tokenizer(tokenizer_folder, tmp_path, [], text_file, LEARN.model_copy(update={"vocab_size": 9000}))
 
 
-def test_only_wordpiece_without_gaps_is_extended(tokenizer_folder: Path, tmp_path: Path) -> None:
-    tree = json.loads((tokenizer_folder / "tokenizer.json").read_text(encoding="utf-8"))
-    tree["model"]["vocab"]["학교생활"] = 999
-    (tmp_path / "tokenizer.json").write_text(json.dumps(tree), encoding="utf-8")
-    with pytest.raises(UserError, match="have gaps"):
-        extend_tokenizer(tmp_path, tmp_path, ["초전도체"])
-    tree["model"] = {"type": "WordLevel", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]"}
-    tree["added_tokens"], tree["post_processor"] = [], None
-    (tmp_path / "tokenizer.json").write_text(json.dumps(tree), encoding="utf-8")
-    with pytest.raises(UserError, match="is WordLevel"):
-        extend_tokenizer(tmp_path, tmp_path, ["초전도체"])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"vocabulary": {"학교생활": 999}}, "have gaps"),
+        ({"vocabulary": {"초전도체": 239}}, "share an id"),
+        ({"vocabulary": {"[UNK]": None}}, r"lacks \[UNK\]"),
+        (
+            {
+                "model": {"type": "WordLevel", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]"},
+                "added_tokens": [],
+                "post_processor": None,
+            },
+            "is WordLevel",
+        ),
+    ],
+)
+def test_a_vocabulary_that_cannot_be_extended_is_refused(base, change: dict, said: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=said):
+        extend_tokenizer(base(**change), tmp_path, ["학파"])
+
+
+def test_a_base_that_changes_words_takes_only_named_ones(base, text_file: Path, tmp_path: Path) -> None:
+    folder = base(normalizer=normaliser(lowercase=True, strip_accents=None))
+    with pytest.raises(UserError, match="changes words"):
+        extend_tokenizer(folder, tmp_path, [], text_file, LEARN)
+    extend_tokenizer(folder, tmp_path, ["azure"])
+    assert load_tokenizer(tmp_path).encode("AZURE", add_special_tokens=False).tokens == ["azure"]
+
+
+def test_a_word_of_decomposed_letters_is_that_of_corpora(base, tmp_path: Path) -> None:
+    folder = base(normalizer=normaliser(lowercase=False, strip_accents=False))
+    extend_tokenizer(folder, tmp_path, [unicodedata.normalize("NFD", "뇌졸중")])
+    assert load_tokenizer(tmp_path).encode("뇌졸중", add_special_tokens=False).tokens == ["뇌졸중"]
 
 
 def test_a_base_is_taken_as_it_is_or_extended_to_the_size(tokenizer_folder: Path, tmp_path: Path) -> None:
@@ -137,46 +186,6 @@ def test_tokens_that_were_added_later_keep_their_ids(tokenizer_folder: Path, tmp
     assert after(text, add_special_tokens=False)["input_ids"] == [243, 244, 240, 241, 242]
 
 
-def test_entries_that_share_an_id_are_refused(tokenizer_folder: Path, tmp_path: Path) -> None:
-    tree = json.loads((tokenizer_folder / "tokenizer.json").read_text(encoding="utf-8"))
-    tree["model"]["vocab"]["초전도체"] = 239
-    (tmp_path / "tokenizer.json").write_text(json.dumps(tree), encoding="utf-8")
-    with pytest.raises(UserError, match="share an id"):
-        extend_tokenizer(tmp_path, tmp_path, ["학파"])
-
-
-def test_a_base_that_changes_words_takes_only_named_ones(
-    tokenizer_folder: Path, text_file: Path, tmp_path: Path
-) -> None:
-    tree = json.loads((tokenizer_folder / "tokenizer.json").read_text(encoding="utf-8"))
-    tree["normalizer"] = {
-        "type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None,
-        "lowercase": True,
-    }  # fmt: skip
-    base, out = tmp_path / "base", tmp_path / "out"
-    base.mkdir()
-    out.mkdir()
-    (base / "tokenizer.json").write_text(json.dumps(tree), encoding="utf-8")
-    with pytest.raises(UserError, match="changes words"):
-        extend_tokenizer(base, out, [], text_file, LEARN)
-    extend_tokenizer(base, out, ["azure"])
-    assert load_tokenizer(out).encode("AZURE", add_special_tokens=False).tokens == ["azure"]
-
-
-def test_a_word_of_decomposed_letters_is_that_of_corpora(tokenizer_folder: Path, tmp_path: Path) -> None:
-    tree = json.loads((tokenizer_folder / "tokenizer.json").read_text(encoding="utf-8"))
-    tree["normalizer"] = {
-        "type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": False,
-        "lowercase": False,
-    }  # fmt: skip
-    (tmp_path / "base").mkdir()
-    (tmp_path / "out").mkdir()
-    (tmp_path / "base" / "tokenizer.json").write_text(json.dumps(tree), encoding="utf-8")
-    decomposed = "\u1102\u116c\u110c\u1169\u11af\u110c\u116e\u11bc"
-    extend_tokenizer(tmp_path / "base", tmp_path / "out", [decomposed])
-    assert load_tokenizer(tmp_path / "out").encode("뇌졸중", add_special_tokens=False).tokens == ["뇌졸중"]
-
-
 def test_characters_alone_that_do_not_fit_are_refused(tokenizer_folder: Path, tmp_path: Path) -> None:
     """Taken up to the room, they would be the first by code point, without their forms inside words."""
     text = tmp_path / "rare.txt"
@@ -185,21 +194,6 @@ def test_characters_alone_that_do_not_fit_are_refused(tokenizer_folder: Path, tm
     out.mkdir()
     with pytest.raises(UserError, match="needed for the characters alone"):
         extend_tokenizer(tokenizer_folder, out, [], text, LEARN)
-
-
-def test_a_card_states_only_what_the_extension_is_made_by(tokenizer_folder: Path, tmp_path: Path) -> None:
-    extend_tokenizer(tokenizer_folder, tmp_path, ["초전도체"])
-    card = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert f"base: {tokenizer_folder.name}\nvocab_size: 241\n```" in card
-
-
-def test_a_vocabulary_without_its_unknown_token_is_refused(tokenizer_folder: Path, tmp_path: Path) -> None:
-    tree = json.loads((tokenizer_folder / "tokenizer.json").read_text(encoding="utf-8"))
-    del tree["model"]["vocab"]["[UNK]"]
-    tree["added_tokens"] = [token for token in tree["added_tokens"] if token["content"] != "[UNK]"]
-    (tmp_path / "tokenizer.json").write_text(json.dumps(tree), encoding="utf-8")
-    with pytest.raises(UserError, match=r"lacks \[UNK\]"):
-        read_tokenizer(tmp_path)
 
 
 def test_a_damaged_configuration_beside_vocab_txt_is_named(tmp_path: Path) -> None:

@@ -103,16 +103,21 @@ def test_corpus_too_small_says_which_size_it_reaches(text_file: Path, tmp_path: 
     assert len(entries(tmp_path)) == reachable
 
 
-def test_size_smaller_than_the_alphabet_is_refused(text_file: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"too small for \d+ characters"):
-        train_tokenizer(SMALL.model_copy(update={"vocab_size": 100}), text_file, tmp_path)
-
-
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"\x00\x01\n"])
-def test_a_corpus_without_words_is_refused(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "empty.txt").write_bytes(content)
-    with pytest.raises(UserError, match="no words"):
-        train_tokenizer(SMALL, tmp_path / "empty.txt", tmp_path)
+@pytest.mark.parametrize(
+    ("content", "change", "said"),
+    [
+        (None, {"vocab_size": 100}, r"too small for \d+ characters"),
+        *((content, {}, "no words") for content in (b"", b"\n\n", b"\x00\x01\n")),
+        ("학교에서 음악을 봤어요.\n".encode("cp949"), {}, r"lines of .* are not UTF-8"),
+        (None, {"sample_mb": 1e-6}, r"(?s)holds no words: it is 0 of.*fix: .*sample_mb"),
+    ],
+)
+def test_a_text_that_gives_no_such_vocabulary_is_refused(
+    content: bytes | None, change: dict[str, Any], said: str, text_file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "t.txt").write_bytes(text_file.read_bytes() if content is None else content)
+    with pytest.raises(UserError, match=said):
+        train_tokenizer(SMALL.model_copy(update=change), tmp_path / "t.txt", tmp_path)
 
 
 def test_corpus_folder_gives_a_vocabulary(corpus_folder: Path, tmp_path: Path) -> None:
@@ -212,18 +217,6 @@ def test_user_tokens_that_would_be_learnt_leave_no_gap(text_file: Path, tmp_path
     ids = load_tokenizer(tmp_path).get_vocab()
     assert sorted(ids.values()) == list(range(240)) and (ids["학교"], ids["."]) == (5, 6)
     assert load_tokenizer(tmp_path).encode("바다.학교", add_special_tokens=False).ids[-2:] == [6, 5]
-
-
-def test_a_text_in_another_encoding_is_refused(text_file: Path, tmp_path: Path) -> None:
-    (tmp_path / "t.txt").write_bytes(text_file.read_text(encoding="utf-8").replace("é", "").encode("cp949"))
-    with pytest.raises(UserError, match=r"lines of .* are not UTF-8"):
-        train_tokenizer(SMALL, tmp_path / "t.txt", tmp_path)
-
-
-def test_a_sample_of_nothing_says_so(text_file: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="holds no words: it is 0 of") as caught:
-        train_tokenizer(SMALL.model_copy(update={"sample_mb": 1e-6}), text_file, tmp_path)
-    assert "sample_mb" in caught.value.fix
 
 
 @pytest.mark.parametrize(

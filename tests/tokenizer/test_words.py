@@ -1,20 +1,17 @@
 """Words are those of the saved pipeline; pieces cover every line once."""
 
 import gzip
-import json
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tokenizer.words as words_module
 from common.errors import UserError
+from tests.data.readers.reading import write_rows
 from tokenizer.counts import Counts
 from tokenizer.pipeline import normalizer, pre_tokenizer, split_eojeols, split_known_words, split_words
 from tokenizer.sampling import Sample
@@ -76,13 +73,6 @@ def test_a_sample_does_not_depend_on_the_pieces(tmp_path: Path, monkeypatch: pyt
     assert 120 < len(found[0]) < 280
 
 
-def test_compressed_text_is_read(tmp_path: Path) -> None:
-    (tmp_path / "t.txt.gz").write_bytes(gzip.compress("학교 학교\n바다".encode()))
-    [piece] = corpus_pieces(tmp_path / "t.txt.gz")
-    assert counted(piece) == {"학교": 2, "바다": 1}
-    assert source_sizes(piece) == {piece.path: len("학교 학교\n바다".encode())}
-
-
 def test_truncated_archive_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "t.txt.gz").write_bytes(gzip.compress("학교 ".encode() * 1000)[:-12])
     with pytest.raises(UserError, match="damaged or cut short"):
@@ -123,15 +113,7 @@ def test_user_tokens_are_no_words(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["t.jsonl.zst", "t.jsonl", "T.JSONL.GZ", "t.csv", "t.parquet", "t.json"])
 def test_formats_of_the_corpus_are_read_as_the_corpus_reads_them(tmp_path: Path, name: str) -> None:
-    rows = [{"text": "학교 봄"}, {"text": "봄\n여름"}]
-    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-    if name.endswith("parquet"):
-        pq.write_table(pa.Table.from_pylist(rows), tmp_path / name)
-    else:
-        content = {"json": f"[{','.join(lines)}]", "csv": 'text\n학교 봄\n"봄\n여름"\n'}.get(name[-4:].strip("."))
-        packers = {"zst": zstandard.ZstdCompressor().compress, "gz": gzip.compress}
-        pack = packers.get(name[-3:].strip(".").lower(), bytes)
-        (tmp_path / name).write_bytes(pack((content or "\n".join(lines)).encode()))
+    write_rows(tmp_path / name, [{"text": "학교 봄"}, {"text": "봄\n여름"}])
     [piece] = corpus_pieces(tmp_path / name)
     assert counted(piece) == {"학교": 1, "봄": 2, "여름": 1}
     assert source_sizes(piece) == {piece.path: len("학교 봄봄\n여름".encode())}

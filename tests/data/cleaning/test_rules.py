@@ -26,11 +26,7 @@ CASES = [
     ),
     ("html", "가<script type='a'>if (a<b) {}</script>나<style>p{}</style>다", "가나다"),
     ("html", "a < b 그리고 List<String> <홍길동>", "a < b 그리고 List<String> <홍길동>"),
-    (
-        "html",
-        "<span>010-1234-5678</span><span>02-123-4567</span><!-- --><i>3</i>",
-        "010-1234-5678 02-123-4567 3",
-    ),
+    ("html", "<span>010-1234-5678</span><span>02-123-4567</span><!-- --><i>3</i>", "010-1234-5678 02-123-4567 3"),
     ("html", "a@example.com</a><a href='x'>010-1234-5678<!-- -->9", "a@example.com 010-1234-5678 9"),
     ("html", "<a>a@example.com</a><b><a>b@example.com</a></b>", "a@example.com b@example.com"),
     (

@@ -4,8 +4,6 @@ It shares with the matcher the folding of a character, the rounding of a weight 
 else: no hashes, no index, no filter. Cost: corpus sentences × benchmark sentences.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import groupby
 from math import ceil

@@ -154,19 +154,28 @@ def test_innocent_sentences_are_left_alone(decontaminator: Decontaminator) -> No
     assert decontaminator.match(innocent) == [None] * len(innocent)
 
 
-def test_below_the_floor_only_an_exact_match_counts() -> None:
-    matcher = Decontaminator.build([BenchmarkSentence("t", "g", "정말 좋아요")])
-    assert matcher.match(["정말좋아요!", "이 집은 정말 좋아요"]) == [Hit("t", "g", 1.0, "exact", "정말 좋아요"), None]
+LONG_TURN = "내일 저녁 일곱 시에 네 명 예약해 주세요."
 
 
-def test_short_sentences_are_found_inside_others_by_their_words_in_a_row() -> None:
-    benchmark = [
-        BenchmarkSentence("t", "g", "식기세척기도 있습니다."),
-        BenchmarkSentence("w", "d", "네, 감사합니다.", True),
-    ]
-    matcher = Decontaminator.build(benchmark, Criteria(rules=("exact", "embedded")))
-    queries = ["부엌에는 식기세척기도, 있습니다! 그래요.", "있습니다 식기세척기도", "네, 감사합니다. 또 봐요."]
-    assert matcher.match(queries) == [Hit("t", "g", 1.0, "embedded", "식기세척기도 있습니다."), None, None]
+@pytest.mark.parametrize(
+    ("text", "passage", "criteria", "rules"),
+    [
+        ("정말 좋아요", False, {}, {"정말좋아요!": "exact", "이 집은 정말 좋아요": None}),
+        ("Microsoft", False, {}, {"microsoft": "exact", "Microsoft Teams 도움말": None}),
+        ("감사합니다.", True, {}, {"감사합니다.": None}),
+        (LONG_TURN, True, {}, {LONG_TURN: "exact"}),
+        (SENTENCE, False, {"rules": ("words",)}, {SENTENCE: "words", SENTENCE.replace(" ", ""): None}),
+        (
+            *("식기세척기도 있습니다.", False, {"rules": ("exact", "embedded")}),
+            {"부엌에는 식기세척기도, 있습니다! 그래요.": "embedded", "있습니다 식기세척기도": None},
+        ),
+        ("네, 감사합니다.", True, {"rules": ("exact", "embedded")}, {"네, 감사합니다. 또 봐요.": None}),
+    ],
+)
+def test_a_lone_sentence_is_found_by_a_rule_that_is_for_its_length_and_kind(text, passage, criteria, rules) -> None:
+    matcher = Decontaminator.build([BenchmarkSentence("t", "g", text, passage)], Criteria(**criteria))
+    expected = [rule and Hit("t", "g", 1.0, rule, text) for rule in rules.values()]
+    assert matcher.match(list(rules)) == expected
 
 
 def test_a_list_shows_what_stands_for_personal_data() -> None:
@@ -181,20 +190,6 @@ def test_a_list_shows_what_stands_for_personal_data() -> None:
     assert exact and fragment and (exact.rule, fragment.rule) == ("exact", "fragment")
     assert exact.text == told[0].listed
     assert fragment.text == f"{told[0].listed} {told[1].text}"
-
-
-def test_a_single_word_is_not_searched_by_its_bigrams() -> None:
-    matcher = Decontaminator.build([BenchmarkSentence("m", "g", "Microsoft")])
-    assert matcher.match(["microsoft", "Microsoft Teams 도움말"]) == [Hit("m", "g", 1.0, "exact", "Microsoft"), None]
-
-
-def test_short_sentences_of_passages_are_not_matched_exactly() -> None:
-    turns = [
-        BenchmarkSentence("wos", "d", text, True)
-        for text in ("감사합니다.", "내일 저녁 일곱 시에 네 명 예약해 주세요.")
-    ]
-    matcher = Decontaminator.build(turns)
-    assert [hit and hit.rule for hit in matcher.match([turn.text for turn in turns])] == [None, "exact"]
 
 
 def test_the_order_and_number_of_answers_over_batches(decontaminator: Decontaminator) -> None:
@@ -220,11 +215,6 @@ def test_the_order_of_the_benchmark_does_not_matter() -> None:
     assert Decontaminator.build(single, chosen).match(queries) == Decontaminator.build(shuffled, chosen).match(queries)
 
 
-def test_rules_left_out_do_not_apply() -> None:
-    matcher = Decontaminator.build([BenchmarkSentence("n", "1", SENTENCE)], Criteria(rules=("words",)))
-    assert [hit and hit.rule for hit in matcher.match([SENTENCE, SENTENCE.replace(" ", "")])] == ["words", None]
-
-
 def test_sources_are_distinct_and_passages_are_joined() -> None:
     benchmark = [
         BenchmarkSentence("b", "2", "같은 글!"),
@@ -239,10 +229,6 @@ def test_sources_are_distinct_and_passages_are_joined() -> None:
     ]
     assert [s.text for s in fragment_sources(benchmark, "passages")[0]] == ["같은 글 그 다음"]
     assert [s.text for s in fragment_sources(benchmark, "all")[0]] == ["같은 글 그 다음", "같은 글!"]
-
-
-def test_an_empty_benchmark_finds_nothing() -> None:
-    assert Decontaminator.build([]).match(["가 나 다 라", ""]) == [None, None]
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.decontaminate.normalise import (
-    BLANK,
-    LEFT_OUT,
-    exact_key,
-    fold_character,
-    fold_table,
-    folded_words,
-    text_key,
-)
+from data.decontaminate.normalise import BLANK, LEFT_OUT, exact_key, fold_character, fold_table, folded_words, text_key
 
 
 def test_words_lose_punctuation_and_case() -> None:

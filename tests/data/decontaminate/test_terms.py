@@ -40,10 +40,7 @@ def test_words_equal_the_definition(sentences: list[str]) -> None:
 def test_hashes_are_equal_where_the_terms_are(sentences: list[str]) -> None:
     text = fold_sentences(sentences)
     words = [folded_words(sentence) for sentence in sentences]
-    for terms, strings in (
-        (hash_words(text), words),
-        (hash_bigrams(text), [word_bigrams(w) for w in words]),
-    ):
+    for terms, strings in ((hash_words(text), words), (hash_bigrams(text), [word_bigrams(w) for w in words])):
         assert np.diff(terms.first_term_N).tolist() == [len(s) for s in strings]
         flat = [term for sentence in strings for term in sentence]
         assert (
@@ -64,13 +61,3 @@ def test_taken_sentences_are_as_if_folded_alone(sentences: list[str], random: Ra
     for ours, theirs in zip(take_sentences(fold_sentences(sentences), chosen), alone, strict=True):
         assert ours.dtype == theirs.dtype
         assert ours.tolist() == theirs.tolist()
-
-
-def test_the_longest_words_of_one_letter_fit() -> None:
-    assert fold_sentences(["a b c d", "e"]).first_word_N.tolist() == [0, 4, 5]
-
-
-def test_no_sentences_and_empty_sentences() -> None:
-    assert len(fold_sentences([]).first_letter_N) == 1
-    assert fold_sentences(["", " ", "."]).first_letter_N.tolist() == [0, 0, 0, 0]
-    assert hash_bigrams(fold_sentences([])).first_term_N.tolist() == [0]

@@ -50,24 +50,6 @@ def by_tasks(parts: list[Path], folder: Path) -> tuple[list[tuple[int, int]], by
     return found, (folder / "report").read_bytes()
 
 
-def test_by_hand(tmp_path, monkeypatch):
-    monkeypatch.setattr(groups, "GROUP_PARTS", 2)
-    monkeypatch.setattr(equal_documents, "PARTITION", 2)
-    parts = write_parts(tmp_path / "parts", [["가", "나"], [], ["나", "다", "가 "], ["라", "나"]])
-    assert find_equal_documents(parts, tmp_path, ONE)[0].tolist() == [2, 0, 3, 2]
-    found, report = by_tasks(parts, tmp_path)
-    assert found == [(2, 1), (4, 0), (6, 1)]
-    pairs = [("문서-2-0", "문서-0-1"), ("문서-2-2", "문서-0-0"), ("문서-3-1", "문서-0-1")]
-    assert [orjson.loads(line) for line in report.splitlines()] == [
-        {"id": dropped, "kept": kept, "rule": "documents", "similarity": 1.0} for dropped, kept in pairs
-    ]
-
-
-def test_nothing(tmp_path):
-    for parts in ([], write_parts(tmp_path / "parts", [[], []])):
-        assert by_tasks(parts, tmp_path) == ([], b"")
-
-
 TEXTS = st.lists(st.integers(0, 40).map(str), max_size=25)
 
 

@@ -8,14 +8,7 @@ from hypothesis import strategies as st
 from data.deduplicate.exact import keys_of
 from data.deduplicate.near import PERMUTATIONS, signatures
 from data.deduplicate.settings import DeduplicateSettings
-from data.deduplicate.sides import (
-    PARAGRAPHS,
-    SENTENCES,
-    SIGNATURES,
-    Sides,
-    load_side,
-    paragraph_numbers,
-)
+from data.deduplicate.sides import PARAGRAPHS, SENTENCES, SIGNATURES, Sides, load_side, paragraph_numbers
 
 TEXTS = ["첫 줄이다. 둘째 문장이다.\n\n둘째 줄이다.", "한 줄이다."]
 SPLIT = [["첫 줄이다.", "둘째 문장이다.", "둘째 줄이다."], ["한 줄이다."]]

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,3 +87,20 @@ def stand_in(job: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     if job == "endless":
         time.sleep(600)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition, a minute at most."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{process}/stat")  # a zombie nobody has waited for yet has ended too
+    return not (state.exists() and state.read_text().rsplit(")", 1)[1].split()[0] == "Z")

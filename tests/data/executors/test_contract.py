@@ -22,18 +22,7 @@ from data.executors.threads import ThreadPool
 from ..building import build, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
-from executor_jobs import (
-    Number,
-    broken,
-    die_always,
-    die_once,
-    full,
-    in_vain,
-    large,
-    misused,
-    square,
-    working_folder,
-)
+from executor_jobs import Number, broken, die_always, die_once, full, in_vain, large, misused, square, working_folder
 
 OF_PROCESSES = ("processes", "ray")
 

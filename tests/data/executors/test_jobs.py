@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from contextlib import suppress
 from multiprocessing import forkserver
 from pathlib import Path
 
@@ -14,7 +12,7 @@ import pytest
 from data.executors.local import LocalPool
 
 sys.path.insert(0, str(Path(__file__).parent))
-from executor_jobs import stand_in
+from executor_jobs import alive, stand_in, until
 
 ROOT = Path(__file__).parents[3]
 
@@ -24,14 +22,6 @@ def ends(pool, count):
     while len(found) < count:
         found |= pool.ended(60)
     return found
-
-
-def wait_for_the_end_of(pid):
-    """Return when a process has ended; if it does not, never."""
-    stat = Path(f"/proc/{pid}/stat")
-    with suppress(OSError):  # it is gone
-        while "Z" not in stat.read_text().rsplit(")", 1)[1][:3]:
-            time.sleep(0.05)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the kernel does not end a job with its server")
@@ -46,7 +36,7 @@ def test_each_job_ends_in_its_own_way_with_its_own_log(tmp_path):
         lost = pool._running["endless"].pid
         os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)  # the next job gets another server
         assert ends(pool, 1) == {"endless": 255}
-        wait_for_the_end_of(lost)
+        until(lambda: not alive(lost))
         pool.start("later", stand_in, "later", log=tmp_path / "later")
         assert ends(pool, 1) == {"later": 0}
     said = {job: (tmp_path / job).read_text() for job in [*jobs, "later"]}
@@ -122,5 +112,4 @@ def test_jobs_die_with_the_runner(tmp_path, how):
     server = int(Path(f"/proc/{jobs[0]}/stat").read_text().rsplit(")", 1)[1].split()[1])
     runner.send_signal(how)
     runner.wait(30)
-    for pid in (*jobs, server):
-        wait_for_the_end_of(pid)
+    until(lambda: not any(map(alive, (*jobs, server))))

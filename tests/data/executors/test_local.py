@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from multiprocessing import forkserver
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from data.executors.imports import safe_imports
 from data.executors.local import LocalPool
 
 sys.path.insert(0, str(Path(__file__).parent))
-from executor_jobs import Number, process_id, square
+from executor_jobs import Number, alive, process_id, square, until
 
 
 def test_a_pool_keeps_its_workers_from_call_to_call_and_starts_a_server_that_died_again():
@@ -131,22 +130,6 @@ def program(folder: Path, body: str) -> list[str]:
     )
     here = Path(__file__).resolve()
     return [sys.executable, str(folder / "program.py"), str(folder), str(here.parent), str(here.parents[3])]
-
-
-def until(condition) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    state = Path(f"/proc/{process}/stat")  # a zombie nobody has waited for yet has ended too
-    return not (state.exists() and state.read_text().rsplit(")", 1)[1].split()[0] == "Z")
 
 
 def test_the_users_own_choice_of_imports_is_given_back(monkeypatch):

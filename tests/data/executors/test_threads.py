@@ -1,13 +1,13 @@
 """The executor of threads: what cannot be dropped is named when it is waited for."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from executor_jobs import until
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
@@ -31,10 +31,7 @@ def test_after_ctrl_c_it_is_said_what_is_waited_for(tmp_path: Path) -> None:
         [sys.executable, "-c", PROGRAM, str(tmp_path)], env={**os.environ, "PYTHONPATH": str(ROOT)},
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    until = time.monotonic() + 60
-    while not (tmp_path / "begun").exists():
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    until((tmp_path / "begun").exists)
     program.send_signal(signal.SIGINT)
     assert program.stderr and program.stderr.readline().startswith("interrupted: waiting for the work units under way")
     (tmp_path / "end").touch()

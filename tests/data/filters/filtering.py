@@ -1,7 +1,5 @@
 """What the tests of filters share: documents around texts, and the scores of a filter by measure."""
 
-from __future__ import annotations
-
 from data.filters import FilterSettings, build_filters
 from data.filters.batch import Batch
 from data.readers import Document

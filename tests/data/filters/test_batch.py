@@ -36,13 +36,6 @@ def test_lines_are_stripped_and_none_is_blank(texts):
     assert np.diff(lines.borders).tolist() == [len(one) for one in expected]
 
 
-def test_no_text_at_all():
-    for texts in ([], [""], ["", ""]):
-        batch = batch_of(texts)
-        assert len(batch.words.hashes) == len(batch.lines.starts) == 0
-        assert batch.words.borders.tolist() == batch.lines.borders.tolist() == [0] * (len(texts) + 1)
-
-
 def test_a_mask_takes_documents_with_their_texts():
     batch = batch_of(["하나", "둘", "셋"]).take(np.array([True, False, True]))
     assert batch.texts == ["하나", "셋"] and [one.id for one in batch.documents] == ["d0", "d2"]

@@ -42,12 +42,7 @@ def test_scores_stand_beside_the_documents_that_stay():
     assert (
         tuple(found.scores)
         == made.columns
-        == (
-            "length_characters",
-            "length_characters_per_word",
-            "language_hangul",
-            "language_code_lines",
-        )
+        == ("length_characters", "length_characters_per_word", "language_hangul", "language_code_lines")
     )
     assert [values.tolist() for values in found.scores.values()][::2] == [[len(LONG)], [1]]
     assert {values.dtype for values in found.scores.values()} == {np.dtype(np.float32)}

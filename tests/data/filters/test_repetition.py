@@ -76,28 +76,8 @@ def test_the_fast_shares_are_the_slow_ones(documents):
         assert found["duplicate_line_characters"][number] == pytest.approx(sum(map(len, again)) / characters)
 
 
-def test_counted_by_hand():
-    """Ten words of two letters; "가가 나나" stands three times, "가가 나나 다다" twice."""
-    text = "가가 나나 다다 라라 가가 나나 다다 마마 가가 나나"
-    found = scores({"repetition": {}}, [text])
-    assert found["top_1_gram"] == [0.3] and found["top_2_gram"] == [0.6] and found["top_3_gram"] == [0.6]
-    assert found["duplicate_2_gram"] == [0.4]  # 가가 나나 at the fifth and at the ninth word
-    assert found["duplicate_3_gram"] == [0.3] and found["duplicate_5_gram"] == [0]
-
-
 def test_short_texts_are_not_judged_by_runs_of_words(monkeypatch):
     text = "정말 좋아요 정말 좋아요"
     for least, share in ((5, 0), (4, 1)):
         monkeypatch.setattr(repetition, "MIN_WORDS", least)
         assert scores({"repetition": {}}, [text])["top_2_gram"] == [share]
-
-
-def test_a_document_is_judged_by_itself():
-    text = "가 나 다 라 마"
-    alone, together = (scores({"repetition": {}}, texts) for texts in ([text], [text, text, text]))
-    assert {name: values * 3 for name, values in alone.items()} == together
-
-
-def test_lines_by_hand():
-    found = scores({"repetition": {}}, ["제목\n 본문이다 \n제목\n\n본문이다", "제목\n본문", ""])
-    assert found["duplicate_lines"] == [0.5, 0, 0] and found["duplicate_line_characters"] == [0.5, 0, 0]

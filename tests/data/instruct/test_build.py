@@ -1,7 +1,5 @@
 """The build: balance, filling, draws, held-out rows, test sentences, extra files, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,10 +1,9 @@
 """Each use's layout: small invented files, and the items and rows that they give, written by hand."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,23 +71,72 @@ def test_unsmile_kinds_are_joined_and_clean_is_none_of_them(tmp_path: Path) -> N
     assert [line for _, line, _ in part.rejects] == [4, 5]
 
 
-def test_hatescore_has_three_labels(tmp_path: Path) -> None:
-    lines = [("", "comment", "macrolabel", "microlabel", "source"), (0, "가", "Clean", "x", "y")]
-    lines += [(1, "나", "혐오발언", "x", "y"), (2, "다", "단순 악플", "x", "y")]
-    write(tmp_path / "hatescore/HateScore.csv", table(*lines, delimiter=","))
-    words = ("일반", "혐오 발언", "단순 악플")
-    assert answers("hatescore", read(tmp_path, "hatescore").left) == [(word, words) for word in words]
+PAIRS = [("배고파", "배고프다", 0), ("배고파", "졸려", 1)]
+QUESTIONS = ("question1", "question2", "is_duplicate")
+ENTAILED = ("sentence1", "sentence2", "gold_label")
+SENSES = ("ID", "Target", "SENTENCE1", "Dictionary 1", "Link 1", "SENTENCE2", "Dictionary 2", "Link2", "ANSWER")
+SAID = ("TRUE", "True", "FALSE", "False")
+YES, WORDS = ("예", "아니요"), ("일반", "혐오 발언", "단순 악플")
+KINDS, SIGNS = ("함의", "중립", "모순"), ("긍정", "부정")
+# what a set has of its own → files, answers, choices, (line, reason) of rejects, and the number and fields of an item
+SMALL: dict[str, tuple[Any, ...]] = {
+    "hatescore: three labels": (
+        {"HateScore.csv": table(("", "comment", "macrolabel", "microlabel", "source"), (0, "가", "Clean", "x", "y"),
+                                (1, "나", "혐오발언", "x", "y"), (2, "다", "단순 악플", "x", "y"), delimiter=",")},
+        [*WORDS], WORDS, [], (0, {"text": "가"}),
+    ),
+    "boolq: answers in any case": (
+        {"BoolQ/train.tsv": table(("ID", "Text", "Question", "Answer"), *(
+            (n, f"글 {n}.", f"질문 {n}?", said) for n, said in enumerate(SAID, 1)), end="\r\n")},
+        ["예", "예", "아니요", "아니요"], YES, [], (2, {"passage": "글 3.", "question": "질문 3?"}),
+    ),
+    "kornli: two files, quotes that are text": (
+        {"multinli.train.ko.tsv": table(ENTAILED, ('"전제" 1', "가설", "entailment"), ("전제 2", "ㄱ", "neutral")),
+         "snli_1.0_train.ko.tsv": table(ENTAILED, ("전제 3", "ㄴ", "contradiction"))},
+        [*KINDS], KINDS, [], (0, {"premise": '"전제" 1', "hypothesis": "가설"}),
+    ),
+    "pawsx: rows without a translation": (
+        {"translated_train.tsv": table(("id", "sentence1", "sentence2", "label"), (1, "가", "나", 1),
+                                       (2, "NS", "나", 0), (3, "다", "라", 0))},
+        ["예", "아니요"], YES, [(3, "'sentence1' is missing")], (0, {"sentence1": "가", "sentence2": "나"}),
+    ),
+    "stylekqc: one is the same, and other folders": (
+        {"act/train.tsv": table(("act", "sentence"), (0, "가")),
+         "topic/train.tsv": table(("topic", "sentence"), (0, "가")),
+         "sts/train.tsv": table(("similarity", "sentence1", "sentence2"), (1, "가요", "갑니다"),
+                                (0, "와요", "먹어요"))},
+        ["예", "아니요"], YES, [], (0, {"sentence1": "갑니다", "sentence2": "가요"}),
+    ),
+    "question-pair: zero is the same": (
+        {"train.txt": table(QUESTIONS, *PAIRS)},
+        ["예", "아니요"], YES, [], (0, {"question1": "배고파", "question2": "배고프다"}),
+    ),
+    "question-pair: with an index": (
+        {"train.txt": table(*((n or "", *line) for n, line in enumerate((QUESTIONS, *PAIRS))))},
+        ["예", "아니요"], YES, [], (0, {"question1": "배고파", "question2": "배고프다"}),
+    ),
+    "nsmc: one is positive, quotes are text, empty documents are rejected": (
+        {"ratings_train.txt": table(("id", "document", "label"), (1, '"좋다', 1), (2, "", 0),
+                                     (3, "별로다", 0), (4, "끊긴"))},
+        [*SIGNS], SIGNS, [(3, "'document' is empty"), (5, "2 columns instead of 3")], (0, {"review": '"좋다'}),
+    ),
+    "wic: the marks of the word": (
+        {"train.tsv": table(SENSES, (1, "배", "[배]를 탔다. ", 1, "x", "[배]가 달다.", 2, "y", "FALSE"),
+                            (2, "눈", "[눈]이 온다.", 1, "x", "첫눈이 왔다.", 1, "y", "True"), end="\r\n")},
+        ["아니요", "예"], YES, [], (0, {"word": "배", "sentence1": "[배]를 탔다.", "sentence2": "[배]가 달다."}),
+    ),
+}  # fmt: skip
 
 
-def test_boolq_answers_come_in_any_case(tmp_path: Path) -> None:
-    lines: list[tuple[object, ...]] = [("ID", "Text", "Question", "Answer")]
-    lines += [(n, f"글 {n}.", f"질문 {n}?", said) for n, said in enumerate(("TRUE", "True", "FALSE", "False"), 1)]
-    write(tmp_path / "boolq/BoolQ/train.tsv", table(*lines, end="\r\n"))
-    part = read(tmp_path, "boolq")
-    assert [output for output, _ in answers("boolq", part.left)] == ["예", "예", "아니요", "아니요"]
-    assert part.left[2].fields == {"passage": "글 3.", "question": "질문 3?"}
-    assert rows("boolq", part.left)[0].input == "글: 글 1.\n질문: 질문 1?"
-    assert rows("boolq", part.left)[0].instruction == "다음 글을 읽고 질문에 '예' 또는 '아니요'로 답하세요."
+@pytest.mark.parametrize("case", SMALL)
+def test_a_small_set(tmp_path: Path, case: str) -> None:
+    name, (files, outputs, choices, rejects, (number, fields)) = case.partition(":")[0], SMALL[case]
+    for file, content in files.items():
+        write(tmp_path / name / file, content)
+    part = read(tmp_path, name)
+    assert answers(name, part.left) == [(output, choices) for output in outputs]
+    assert [(line, reason) for _, line, reason in part.rejects] == rejects
+    assert part.left[number].fields == fields
 
 
 def test_copa_blanks_are_stripped_and_the_number_names_the_shown_choice(tmp_path: Path) -> None:
@@ -118,18 +166,6 @@ def test_copa_blanks_are_stripped_and_the_number_names_the_shown_choice(tmp_path
         assert row.choices == ("1", "2") and f"\n{row.output}. {answer}" in row.instruction
     assert {row.output for row in numbers} == {"1", "2"}
     assert part.left[0].fields["asked"] == "원인" and part.left[1].fields["asked"] == "결과"
-
-
-def test_kornli_reads_both_files(tmp_path: Path) -> None:
-    head = ("sentence1", "sentence2", "gold_label")
-    write(
-        tmp_path / "kornli/multinli.train.ko.tsv",
-        table(head, ('"전제" 1', "가설", "entailment"), ("전제 2", "ㄱ", "neutral")),
-    )
-    write(tmp_path / "kornli/snli_1.0_train.ko.tsv", table(head, ("전제 3", "ㄴ", "contradiction")))
-    part = read(tmp_path, "kornli")
-    assert [output for output, _ in answers("kornli", part.left)] == ["함의", "중립", "모순"]
-    assert part.left[0].fields == {"premise": '"전제" 1', "hypothesis": "가설"}
 
 
 def test_hellaswag_counts_from_zero_and_lists_all_choices_once(tmp_path: Path) -> None:
@@ -206,14 +242,6 @@ def test_korsts_is_similar_from_three_on(tmp_path: Path) -> None:
     assert [reason for *_, reason in part.rejects] == ["'score' is beyond 0 to 5", "'score' is no number"]
 
 
-def test_pawsx_rows_without_a_translation_are_none(tmp_path: Path) -> None:
-    lines = [("id", "sentence1", "sentence2", "label"), (1, "가", "나", 1), (2, "NS", "나", 0), (3, "다", "라", 0)]
-    write(tmp_path / "pawsx/translated_train.tsv", table(*lines))
-    part = read(tmp_path, "pawsx")
-    assert [output for output, _ in answers("pawsx", part.left)] == ["예", "아니요"]
-    assert part.rejects == [("pawsx/translated_train.tsv", 3, "'sentence1' is missing")]
-
-
 def parakqc(lines: int) -> str:
     return table(*((n // 40, n % 40 // 20, f"발화 {n // 10}-{n % 10}") for n in range(lines)), end="\r\n")
 
@@ -238,51 +266,6 @@ def test_parakqc_with_lost_lines_is_refused(tmp_path: Path, text: str) -> None:
     write(tmp_path / "parakqc/paraKQC_v1.txt", text)
     with pytest.raises(UserError, match="a group of sentences that mean the same"):
         read(tmp_path, "parakqc")
-
-
-def test_wic_keeps_the_marks_of_the_word(tmp_path: Path) -> None:
-    head = ("ID", "Target", "SENTENCE1", "Dictionary 1", "Link 1", "SENTENCE2", "Dictionary 2", "Link2", "ANSWER")
-    lines = [
-        (1, "배", "[배]를 탔다. ", 1, "x", "[배]가 달다.", 2, "y", "FALSE"),
-        (2, "눈", "[눈]이 온다.", 1, "x", "첫눈이 왔다.", 1, "y", "True"),
-    ]
-    write(tmp_path / "wic/train.tsv", table(head, *lines, end="\r\n"))
-    part = read(tmp_path, "wic")
-    assert [output for output, _ in answers("wic", part.left)] == ["아니요", "예"]
-    assert [set(item.texts) for item in part.left] == [
-        {"[배]를 탔다.", "[배]가 달다."},
-        {"[눈]이 온다.", "첫눈이 왔다."},
-    ]
-    assert rows("wic", part.left)[0].instruction.count("'배'") == 1
-
-
-def test_stylekqc_one_is_the_same(tmp_path: Path) -> None:
-    for folder in ("act", "topic"):
-        write(tmp_path / f"stylekqc/{folder}/train.tsv", table((folder, "sentence"), (0, "가")))
-    lines = [("similarity", "sentence1", "sentence2"), (1, "가요", "갑니다"), (0, "와요", "먹어요")]
-    write(tmp_path / "stylekqc/sts/train.tsv", table(*lines))
-    assert [output for output, _ in answers("stylekqc", read(tmp_path, "stylekqc").left)] == ["예", "아니요"]
-
-
-@pytest.mark.parametrize("index", [False, True])
-def test_question_pair_zero_is_the_same(tmp_path: Path, index: bool) -> None:
-    lines: list[tuple[object, ...]] = [("question1", "question2", "is_duplicate")]
-    lines += [("배고파", "배고프다", 0), ("배고파", "졸려", 1)]
-    if index:
-        lines = [(n or "", *line) for n, line in enumerate(lines)]
-    write(tmp_path / "question-pair/train.txt", table(*lines))
-    assert [output for output, _ in answers("question-pair", read(tmp_path, "question-pair").left)] == ["예", "아니요"]
-
-
-def test_nsmc_one_is_positive_quotes_are_text_and_empty_documents_are_rejected(tmp_path: Path) -> None:
-    lines = [("id", "document", "label"), (1, '"좋다', 1), (2, "", 0), (3, "별로다", 0), (4, "끊긴")]
-    write(tmp_path / "nsmc/ratings_train.txt", table(*lines))
-    part = read(tmp_path, "nsmc")
-    assert [(row.output, row.input) for row in rows("nsmc", part.left)] == [("긍정", '"좋다'), ("부정", "별로다")]
-    assert part.rejects == [
-        ("nsmc/ratings_train.txt", 3, "'document' is empty"),
-        ("nsmc/ratings_train.txt", 5, "2 columns instead of 3"),
-    ]
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -341,7 +324,8 @@ def test_lbox_summaries_from_a_compressed_file(tmp_path: Path) -> None:
 
 def test_every_use_has_a_reader_test() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
-    assert len(USES) == 20 and all(f'read(tmp_path, "{name}"' in source or name == "petitions" for name in USES)
+    small = {case.partition(":")[0] for case in SMALL} | {"petitions"}
+    assert len(USES) == 20 and all(f'read(tmp_path, "{name}"' in source for name in {*USES} - small)
 
 
 def test_cut_and_unreadable_files(tmp_path: Path) -> None:

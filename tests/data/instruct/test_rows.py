@@ -1,7 +1,5 @@
 """Rows as lines, and our layout as text and as a chat template."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The sets at hand: counts by independent reading, test sentences removed, held-out rows apart, rows well made."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

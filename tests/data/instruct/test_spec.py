@@ -1,7 +1,5 @@
 """Specs: what the twenty hold, and what is refused when one is read."""
 
-from __future__ import annotations
-
 import copy
 import re
 from pathlib import Path

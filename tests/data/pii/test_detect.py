@@ -32,16 +32,6 @@ def test_look_alikes() -> None:
     assert [text for text, spans in zip(NOTHING, find_many(NOTHING), strict=True) if spans] == []
 
 
-def test_earlier_types_claim_text() -> None:
-    text = "https://example.com/hong@example.com/010-1234-5678 계좌 010-1234-5678"
-    assert [span.type for span in find_spans(text)] == ["URL", "TEL"]
-
-
-def test_label_on_the_line_before() -> None:
-    text = "건강보험증 번호\n31234567890"
-    assert find_spans(text) == [Span(9, 20, "HEALTH_INSURANCE")]
-
-
 @pytest.mark.parametrize("joint", [",", "/", ";", "|", "=", "_", "\t"])
 def test_cells_of_a_row_are_found_beside_each_other(joint: str) -> None:
     cells = ["3", "900101-1234567", "010-1234-5678", "000101-5000011", "02-123-4567", "4111-1111-1111-1111", "7"]

@@ -40,43 +40,52 @@ FORMS = {
     "URL": ("홈페이지|사이트|링크", "https://www.example.kr/a|blog.example.com|www.example.co.kr"),
     "ADDRESS": ("주소|거주지", "서울특별시 중구 세종대로 110"),
 }
-JOINTS = [
-    *(": ", " : ", "：", " ", ":", " - ", " → ", "는 ", " = ", "\t", " | ", "] ", ":\n", "\n", " ▶ ", "은 ", "** : "),
-    *("</td><td>", "</th><td>", ", "),
-]
-TAILS = [
-    *(
-        "",
-        "입니다",
-        " / 서울",
-        ")",
-        ", 확인",
-        "\n주소: 없음",
-        ".",
-        "**",
-        '"',
-        "으로",
-        "</td>",
-        "|",
-        "]",
-        "</b>",
-        " (끝)",
+ANY_FORM = {
+    "HEALTH_INSURANCE": (
+        "건강보험증 번호|의료보험증번호|보험증 번호|건강보험 가입자번호",
+        "321-54-09876-2|31234567890",
     ),
-    *("임", "이고요", "에게", "!", "~", "로", "…", "」"),
-]
+    "DRIVER_LICENSE": ("운전면허번호|운전면허|면허증번호|Driver's License No.", "21-30-55-13-765432|서울 04-284710-23"),
+    "PASSPORT": ("여권번호|여권|여권 No.|Passport No.|passport number", "C1234567|M123456789|AB1234567"),
+    "RRN": ("주민등록번호|주민번호|주민등록 번호", "651301-1849203|880304-1******|9001321234567"),
+    "FRN": ("외국인등록번호|외국인 등록번호|거소신고번호", "901345-5829103|880123-9182734"),
+    "BRN": ("사업자등록번호|사업자번호|사업자 등록번호", "999-99-99999|4018293847"),
+    "BANK_ACCOUNT": ("계좌번호|입금계좌|통장번호", "7-3391-22018|20193-44-8812-9|110482913307"),
+    "CARD": ("카드번호|신용카드|카드 번호", "1122-3344-5566-7788|8812345599001122"),
+    "VEHICLE_PLATE": ("차량번호|차 번호|자동차등록번호|번호판", "12조 8830|00차1023|71보2930"),
+}
+"""Labels beside which a value of any form is one."""
+JOINTS = [
+    ": ", " : ", "：", " ", ":", " - ", " → ", "는 ", " = ", "\t", " | ", "] ", ":\n", "\n", " ▶ ", "은 ", "** : ",
+    "</td><td>", "</th><td>", ", ",
+]  # fmt: skip
+TAILS = [
+    "", "입니다", " / 서울", ")", ", 확인", "\n주소: 없음", ".", "**", '"', "으로", "</td>", "|", "]", "</b>", " (끝)",
+    "임", "이고요", "에게", "!", "~", "로", "…", "」",
+]  # fmt: skip
 
 
 def test_every_type_has_forms() -> None:
     assert set(FORMS) == set(PII_TYPES)
 
 
-@pytest.mark.parametrize("kind", FORMS)
-def test_label_joint_form_and_tail_of_every_type(kind: str) -> None:
-    labels, values = (part.split("|") for part in FORMS[kind])
+BESIDE = [*(joint for joint in JOINTS if joint != ", "), "(", "은(는) ", ": **", '="']
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "values", "joints"),
+    [
+        *((kind, *forms, JOINTS) for kind, forms in FORMS.items()),
+        *((kind, *forms, BESIDE) for kind, forms in ANY_FORM.items()),
+    ],
+)
+def test_label_joint_form_and_tail_of_every_type(kind: str, labels: str, values: str, joints: list[str]) -> None:
     draw = Random(1)
     texts, truth = [], []
-    for label, joint, value in product(labels, JOINTS, values):
+    for label, joint, value in product(labels.split("|"), joints, values.split("|")):
         for tail in draw.sample(TAILS, 3):
+            if value[-1] == "*" == tail[:1]:
+                continue
             front = f"성명 홍길동 / {label}{joint}"
             texts.append(f"{front}{value}{tail}")
             truth.append([(len(front), len(front) + len(value), kind)])

@@ -34,29 +34,19 @@ NO_NICKNAMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "value"), NICKNAMES.items())
-def test_nicknames_on_request(text: str, value: str) -> None:
-    found = [text[span.start : span.end] for span in find_spans(text, on_request=True)]
-    assert found == [value]
-    assert all(span.type != "NICKNAME" for span in find_spans(text))
-    assert Pseudonymizer(b"a key of sixteen bytes", ["NICKNAME"]).apply(text)[0].count(value) == 0
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [("NAME", *case) for case in FOUND.items()] + [("NICKNAME", *case) for case in NICKNAMES.items()],
+)
+def test_found_on_request(kind: str, text: str, value: str) -> None:
+    assert [text[span.start : span.end] for span in find_spans(text, on_request=True) if span.type == kind] == [value]
+    assert all(span.type != kind for span in find_spans(text))
+    assert value not in Pseudonymizer(b"a key of sixteen bytes", [kind]).apply(text)[0]
 
 
-@pytest.mark.parametrize("text", NO_NICKNAMES)
-def test_no_nicknames(text: str) -> None:
-    assert find_spans(text, on_request=True) == []
-
-
-@pytest.mark.parametrize(("text", "name"), FOUND.items())
-def test_found_on_request(text: str, name: str) -> None:
-    found = [text[span.start : span.end] for span in find_spans(text, on_request=True) if span.type == "NAME"]
-    assert found == [name]
-    assert all(span.type != "NAME" for span in find_spans(text))
-
-
-@pytest.mark.parametrize("text", LEFT)
+@pytest.mark.parametrize("text", LEFT + NO_NICKNAMES)
 def test_left(text: str) -> None:
-    assert [span for span in find_spans(text, on_request=True) if span.type == "NAME"] == []
+    assert [span for span in find_spans(text, on_request=True) if span.type in ("NAME", "NICKNAME")] == []
 
 
 def test_replaced_where_the_settings_say_so() -> None:

@@ -1,7 +1,5 @@
 """Small files that stand for a great deal: bounded in memory, refused by name, and what is only long is read."""
 
-from __future__ import annotations
-
 import struct
 import subprocess
 import sys

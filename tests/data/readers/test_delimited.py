@@ -5,37 +5,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from common.errors import UserError
-from data.readers import Document
 from data.readers.delimited import UNCLOSED, is_quoted_tsv, quoted_borders
 
 from .reading import ids, read, read_in_pieces, rejects, texts
-
-
-def test_quoted_fields_hold_delimiters_quotes_and_line_ends(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_bytes('id,text,licence\r\n7,"첫째, ""둘째""\r\n셋째",CC0\r\n,넷째 "다섯째",\r\n'.encode())
-    assert read(path) == [
-        Document("7", "a", "CC0", '첫째, "둘째"\r\n셋째'),
-        Document("a-4", "a", "", '넷째 "다섯째"'),
-    ]
-
-
-def test_a_review_table_is_not_quoted_and_its_quotes_are_text(tmp_path):
-    path = tmp_path / "ratings.txt"
-    path.write_text(
-        'id\tdocument\tlabel\n1\t"명작"이라는 말\t1\n2\t"겨울"\t0\n3\t좋다"\t1\n둘로 나뉜\n4\t끝\t1\n', encoding="utf-8"
-    )
-    items = read(path, text_field="document")
-    assert texts(items) == ['"명작"이라는 말', '"겨울"', '좋다"', "끝"]
-    assert ids(items) == ["1", "2", "3", "4"]
-    assert rejects(items) == [(5, "another number of columns than the first row")]
-
-
-def test_a_table_saved_by_a_spreadsheet_is_quoted(tmp_path):
-    path = tmp_path / "a.tsv"
-    path.write_text('text\tn\n"첫째 ""말""\n둘째"\t1\n셋째\t2\n', encoding="utf-8")
-    assert texts(read(path)) == ['첫째 "말"\n둘째', "셋째"]
-    assert texts(read(path, quoting=False)) == ['둘째"', "셋째"]
 
 
 @pytest.mark.parametrize(
@@ -82,12 +54,6 @@ def test_a_first_row_of_data_is_not_shown(tmp_path, content, says, personal):
     assert says in str(error.value) and personal not in str(error.value)
 
 
-def test_several_columns_are_joined_and_empty_ones_left_out(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("title,text\n제목,글\n,혼자\n", encoding="utf-8")
-    assert texts(read(path, text_field=["title", "text"])) == ["제목\n글", "혼자"]
-
-
 @pytest.mark.parametrize("closed", ["", '9,"닫는 말"\n'])
 def test_a_stray_quote_takes_one_row_of_many(tmp_path, closed):
     path = tmp_path / "a.csv"
@@ -107,13 +73,6 @@ def test_stray_quotes_are_the_same_in_blocks_of_any_size(tmp_path, source, block
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("data.readers.delimited.MAX_FIELD_LINES", 2)
         assert read_in_pieces(path, block_bytes, max(read_bytes, 10)) == read(path)
-
-
-def test_a_lone_carriage_return_is_a_reject(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_bytes("n,text\n1,가\r나\n2,다\n".encode())
-    items = read(path)
-    assert texts(items) == ["다"] and rejects(items) == [(2, "not a row of a table")]
 
 
 @given(st.text('",\nab', max_size=40))

@@ -1,7 +1,5 @@
 """Files of JSON that lack the field with the text fit no more than tables do; nested lists lead to their sentences."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Folders that are a table in parts, as Spark and Hive write them, and what these write beside the parts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,6 +19,9 @@ BESIDE = (
 )
 
 
+PARTS = ["지난해 글", "올해 글"]
+
+
 def part(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.table({"text": [text]}), path)
@@ -31,8 +32,8 @@ def part(path: Path, text: str) -> Path:
 def table(tmp_path: Path) -> Path:
     """A table in parts of two values, with what is written beside them, and a file of the same ending."""
     folder = tmp_path / "news.parquet"
-    part(folder / "year=2023" / "part-00000-abc.c000.snappy.parquet", "지난해 글")
-    part(folder / "year=2024" / "part-00000-abc.c000.snappy.parquet", "올해 글")
+    for year, text in zip((2023, 2024), PARTS, strict=True):
+        part(folder / f"year={year}" / "part-00000-abc.c000.snappy.parquet", text)
     for name in BESIDE:
         (folder / name).write_bytes(b"PAR1 no table")
     for name in ("_temporary", "_delta_log", "_spark_metadata"):
@@ -47,24 +48,20 @@ def found(*inputs: Path | str) -> list[str]:
     return [document.text for file in files for document in read_documents(file, 1 << 20)]
 
 
-def test_a_folder_is_its_parts_and_nothing_beside_them(table):
-    assert found(table) == ["지난해 글", "올해 글"]
+@pytest.mark.parametrize(
+    ("pattern", "texts"),
+    [
+        *(
+            (pattern, PARTS)
+            for pattern in ("news.parquet", "n*.parquet", "news.parquet/year=*/*", "news.parquet/*/*.parquet")
+        ),
+        *((pattern, [*PARTS, "말"]) for pattern in ("*.parquet", "**/*.parquet")),
+        ("*", ["말"]),  # of no ending: files alone
+    ],
+)
+def test_a_folder_is_its_parts_and_nothing_beside_them(table, pattern, texts):
+    assert found(table.parent / pattern) == texts
     assert len({file.label for file in list_files([str(table)])}) == 2
-
-
-@pytest.mark.parametrize("pattern", ["*.parquet", "**/*.parquet", "n*.parquet"])
-def test_a_glob_of_its_ending_finds_the_folder(table, pattern):
-    texts = found(table.parent / pattern)
-    assert texts[:2] == ["지난해 글", "올해 글"] and len(texts) == (2 if pattern[0] == "n" else 3)
-
-
-def test_a_glob_inside_it_finds_files_alone(table):
-    assert found(table / "year=*" / "*") == ["지난해 글", "올해 글"]
-    assert found(table / "*" / "*.parquet") == ["지난해 글", "올해 글"]
-
-
-def test_a_glob_of_no_ending_finds_no_folders(table):
-    assert found(table.parent / "*") == ["말"]
 
 
 def test_csv_and_json_in_parts(tmp_path):

@@ -8,16 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from common.errors import UserError
-from data.readers import (
-    Document,
-    Reject,
-    SourceSettings,
-    is_referred,
-    list_files,
-    parse_block,
-    read_blocks,
-)
+from data.readers import Document, SourceSettings, is_referred, list_files, parse_block, read_blocks
 
 from .reading import COMPRESS, read
 
@@ -27,44 +18,7 @@ def test_json_lines_whatever_the_compression(tmp_path, suffix):
     path = tmp_path / f"talk.jsonl{suffix}"
     lines = [{"text": "첫째 글", "id": "a", "licence": "CC0"}, {"text": "둘째 글", "source": "radio"}]
     path.write_bytes(COMPRESS[suffix]("\n".join(json.dumps(line) for line in lines).encode()))
-    assert read(path) == [
-        Document("a", "talk", "CC0", "첫째 글"),
-        Document("talk-2", "radio", "", "둘째 글"),
-    ]
-
-
-def test_named_source_and_field_mapping(tmp_path):
-    path = tmp_path / "x.jsonl"
-    path.write_text('{"body": "글", "key": 7, "source": "other", "licence": "no"}\n', encoding="utf-8")
-    [document] = read(path, name="mine", text_field="body", id_field="key", licence="CC0")
-    assert document == Document("7", "mine", "CC0", "글")
-
-
-def test_bad_lines_are_rejects_with_line_and_reason(tmp_path):
-    path = tmp_path / "bad.jsonl"
-    path.write_bytes(
-        b'{"text": "ok"}\nnot json\n{"title": "x"}\n{"text": 3}\n[1]\n\n{"text": "\xff\xfe"}\n'
-        b'{"text": "\xea\xb0\x80"}\r\n'
-    )
-    assert read(path) == [
-        Document("bad-1", "bad", "", "ok"),
-        Reject(2, "not JSON"),
-        Reject(3, "no field 'text'"),
-        Reject(4, "text is not a string"),
-        Reject(5, "not a JSON object"),
-        Reject(7, "not UTF-8"),
-        Document("bad-8", "bad", "", "가"),
-    ]
-
-
-def test_plain_text_is_a_document_a_line(tmp_path):
-    path = tmp_path / "notes.txt"
-    path.write_bytes(b"\xef\xbb\xbfone\r\n\n two \n\xff\n")
-    assert read(path) == [
-        Document("notes-1", "notes", "", "one"),
-        Document("notes-3", "notes", "", "two"),
-        Reject(4, "not UTF-8"),
-    ]
+    assert read(path) == [Document("a", "talk", "CC0", "첫째 글"), Document("talk-2", "radio", "", "둘째 글")]
 
 
 @pytest.mark.parametrize("block_bytes", [1, 7, 1 << 20])
@@ -91,12 +45,6 @@ def test_parquet_may_be_in_capitals(tmp_path):
     assert [item.text for item in read(tmp_path / "A.Parquet")] == ["가"]
     (file,) = list_files([str(tmp_path / "A.Parquet")])
     assert is_referred(file)
-
-
-def test_formats_that_are_not_read_name_the_remedy(tmp_path):
-    (tmp_path / "a.zip").write_text("a,b")
-    with pytest.raises(UserError, match=r"\.zip files are not read"):
-        list_files([str(tmp_path / "a.zip")])
 
 
 def labels(folder, *names, **fields):
@@ -131,37 +79,6 @@ def test_very_long_line_and_url(tmp_path):
     [(format, block)] = list(read_blocks(file, 1 << 20))
     [document] = parse_block(file, format, block)
     assert isinstance(document, Document) and document.text == text
-
-
-def test_json_that_is_cut_or_deep_gives_its_text_or_the_true_reason(tmp_path):
-    path = tmp_path / "a.jsonl"
-    deep = "[" * 5000 + "]" * 5000
-    rows = [
-        '{"text": "잘린 이모지 \\ud83d 뒤의 글"}',
-        f'{{"text": "가", "x": {deep}}}',
-        "가",
-    ]
-    path.write_text("\n".join(rows), encoding="utf-8")
-    items = read(path)
-    assert [item.text for item in items[:1]] == ["잘린 이모지 \ufffd 뒤의 글"]
-    assert [item.reason for item in items[1:]] == ["nested too deeply", "not JSON"]
-
-
-def test_a_number_that_no_json_holds_beside_the_text_takes_no_document(tmp_path):
-    """pandas and Python's json write NaN and Infinity; a text that is one is none."""
-    path = tmp_path / "a.jsonl"
-    rows = [
-        '{"text": "가", "score": NaN}',
-        '{"text": "나", "scores": [1.5, -Infinity, {"x": Infinity}]}',
-        '{"text": "다", "id": NaN}',
-        '{"text": NaN}',
-        '{"text": "라 \\ud83d", "score": NaN}',
-    ]
-    path.write_text("\n".join(rows), encoding="utf-8")
-    items = read(path)
-    assert [item.text for item in items if isinstance(item, Document)] == ["가", "나", "다", "라 \ufffd"]
-    assert items[2].id == "a-3"
-    assert [item for item in items if isinstance(item, Reject)] == [Reject(4, "text is not a string")]
 
 
 @pytest.mark.parametrize("given", ["NFC", "NFD"])

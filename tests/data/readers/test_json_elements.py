@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from common.errors import UserError
 from data.readers.json_elements import Scanner
 
-from .reading import ids, read, read_in_pieces, rejects, texts
+from .reading import read, read_in_pieces, rejects, texts
 
 VALUES = st.recursive(
     st.one_of(st.none(), st.integers(), st.text('"\\{}[],:ab가', max_size=8)),
@@ -32,60 +32,12 @@ def test_the_scanner_finds_every_element_in_pieces_of_any_size(elements, size):
     assert scanner.ended
 
 
-def test_array_of_records_pretty_printed(tmp_path):
-    path = tmp_path / "reviews.json"
-    path.write_text(json.dumps([{"review": "좋다", "review_id": "9"}, {"review": "나쁘다"}], indent=2))
-    items = read(path, text_field="review", id_field="review_id")
-    assert texts(items) == ["좋다", "나쁘다"] and ids(items) == ["9", "reviews-2"]
-
-
-def test_objects_one_after_another_over_several_lines(tmp_path):
-    path = tmp_path / "a.json"
-    path.write_text('{\n "text": "하나"\n}\n{\n "text": "둘"\n}', encoding="utf-8")
-    assert texts(read(path)) == ["하나", "둘"]
-
-
 def test_records_under_a_key(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"version": "1", "data": [{"text": "하나"}, {"text": "둘"}], "end": [{"text": "x"}]}))
     assert texts(read(path, records_field="data")) == ["하나", "둘"]
     with pytest.raises(UserError, match='holds no "rows"'):
         read(path, records_field="rows")
-    (tmp_path / "b.json").write_text('{"text": ' + "[" * 1000 + '"글"' + "]" * 1000 + "}")
-    assert rejects(read(tmp_path / "b.json")) == [(1, "text is not a string")]
-
-
-def test_json_lines_by_another_name_are_json_lines(tmp_path):
-    path = tmp_path / "a.json"
-    path.write_text('{"text": "하나"}\n{"text": "둘"}\n', encoding="utf-8")
-    assert ids(read(path)) == ["a-1", "a-2"]
-
-
-def test_what_is_no_object_is_a_reject(tmp_path):
-    path = tmp_path / "a.json"
-    path.write_text('[{"text": "하나"}, 3, "x", {"text": 4}, [1], {"text" "둘"}, {"text": "셋"}', encoding="utf-8")
-    items = read(path)
-    assert texts(items) == ["하나", "셋"]
-    assert [reason for _, reason in rejects(items)] == [
-        "not a JSON object",
-        "text is not a string",
-        "not a JSON object",
-        "not JSON",
-    ]
-
-
-def test_nested_fields_and_null(tmp_path):
-    path = tmp_path / "a.json"
-    records = [
-        {"a": {"b": "깊은 글"}, "meta": {"key": 5}},
-        {"a": {"b": None}},
-        {"a": {}},
-        {"a": [{"b": "첫"}, {"b": "둘"}]},
-    ]
-    path.write_text(json.dumps(records))
-    items = read(path, text_field="a.b", id_field="meta.key")
-    assert texts(items) == ["깊은 글", "첫\n둘"] and ids(items) == ["5", "a-4"]
-    assert rejects(items) == [(3, "no field 'a.b'")]
 
 
 @pytest.mark.parametrize(

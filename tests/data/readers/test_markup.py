@@ -1,26 +1,18 @@
 """The markup of text fields, whatever file holds them: read where the settings say so, told where they do not."""
 
-from __future__ import annotations
-
-import csv
-import json
-import sqlite3
 import subprocess
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
 from common.errors import UserError
-from data.readers import Document, Reject, SourceSettings, UnfitInputError
+from data.readers import SourceSettings, UnfitInputError
 from data.readers.markup import holds_wiki_markup, require_parser
 from data.units.fields import check_fields
 
-from .reading import read, rejects, skipped, texts
+from .reading import read, skipped, texts, write_rows
 
 NAMU = (
     "[[분류:도서관]]\n== 개요 ==\n'''도서관'''은 [[책|책들]]을 빌려 주는 곳이다.[* 각주다.]\n|| 이름 || 값 ||\n끝이다."
@@ -39,6 +31,10 @@ PLAIN = {
 }
 
 
+def titled(texts: list[str]) -> list[dict[str, str]]:
+    return [{"title": "도서관", "text": text} for text in texts]
+
+
 NO_PARSER = find_spec("mwparserfromhell") is None
 
 
@@ -47,49 +43,17 @@ def needs_parser(*values: str):
     return pytest.param(*values, marks=pytest.mark.skipif(NO_PARSER, reason="mwparserfromhell is not installed"))
 
 
-def write(path: Path, rows: list[str]) -> Path:
-    """Write texts in a file of the format that its ending says."""
-    if path.suffix == ".parquet":
-        pq.write_table(pa.table({"title": ["도서관"] * len(rows), "text": rows}), path)
-    elif path.suffix == ".db":
-        with sqlite3.connect(path) as database:
-            database.execute("CREATE TABLE t (title TEXT, text TEXT)")
-            database.executemany("INSERT INTO t VALUES ('도서관', ?)", [(row,) for row in rows])
-        database.close()
-    elif path.suffix in (".csv", ".tsv"):
-        with path.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, delimiter="," if path.suffix == ".csv" else "\t", quoting=csv.QUOTE_ALL)
-            writer.writerows([["title", "text"], *(["도서관", row] for row in rows)])
-    else:
-        records = [{"title": "도서관", "text": row} for row in rows]
-        whole = json.dumps(records, ensure_ascii=False, indent=1)
-        path.write_text("\n".join(map(json.dumps, records)) if path.suffix == ".jsonl" else whole, encoding="utf-8")
-    return path
-
-
 @pytest.mark.parametrize("suffix", [".parquet", ".db", ".csv", ".tsv", ".jsonl", ".json"])
 @pytest.mark.parametrize("markup", [needs_parser("mediawiki") if name == "mediawiki" else name for name in PLAIN])
 def test_markup_is_read_whatever_file_holds_it(tmp_path, markup, suffix):
     source, plain = PLAIN[markup]
-    path = write(tmp_path / f"a{suffix}", [source, "표시 없는 글이다."])
+    path = write_rows(tmp_path / f"a{suffix}", titled([source, "표시 없는 글이다."]))
     assert texts(read(path, markup=markup)) == [plain, "표시 없는 글이다."]
     assert texts(read(path, markup=markup, text_field=["title", "text"])) == [
         f"도서관\n{plain}",
         "도서관\n표시 없는 글이다.",
     ]
     assert source in texts(read(path))
-
-
-@pytest.mark.parametrize("format", ["text", "paragraphs"])
-def test_markup_of_lines_and_paragraphs(tmp_path, format):
-    (tmp_path / "a.txt").write_text("'''굵은''' [[책|글]]이다.\n", encoding="utf-8")
-    assert texts(read(tmp_path / "a.txt", format=format, markup="namuwiki")) == ["굵은 글이다."]
-
-
-def test_ids_sources_and_other_fields_stay(tmp_path):
-    record = {"id": "7", "source": "위키", "licence": "CC0", "text": NAMU}
-    (tmp_path / "a.jsonl").write_text(json.dumps(record), encoding="utf-8")
-    assert read(tmp_path / "a.jsonl", markup="namuwiki") == [Document("7", "위키", "CC0", PLAIN["namuwiki"][1])]
 
 
 @pytest.mark.parametrize(
@@ -101,31 +65,28 @@ def test_ids_sources_and_other_fields_stay(tmp_path):
     ],
 )
 def test_pages_that_only_lead_to_others_are_skipped(tmp_path, markup, source):
-    items = read(write(tmp_path / "a.parquet", [source, "글이다."]), markup=markup)
+    items = read(write_rows(tmp_path / "a.parquet", titled([source, "글이다."])), markup=markup)
     assert skipped(items) == [(1, "redirect")] and texts(items) == ["글이다."]
 
 
 @pytest.mark.skipif(NO_PARSER, reason="mwparserfromhell is not installed")
 def test_sentences_with_a_value_that_only_the_wiki_knows_are_skipped_and_counted(tmp_path):
-    items = read(write(tmp_path / "a.csv", ["인구는 {{인구|서울}}명이다. 넓다."]), markup="mediawiki")
+    items = read(write_rows(tmp_path / "a.csv", titled(["인구는 {{인구|서울}}명이다. 넓다."])), markup="mediawiki")
     assert texts(items) == ["넓다."] and len(skipped(items)) == 1
-
-
-def test_what_is_nested_too_deeply_is_a_reject(tmp_path):
-    items = read(write(tmp_path / "a.jsonl", ["<div>" * 5000, "글"]), markup="html")
-    assert rejects(items) == [(1, "nested too deeply")] and isinstance(items[0], Reject) and texts(items) == ["글"]
 
 
 @pytest.mark.parametrize("markup", ["namuwiki", needs_parser("mediawiki")])
 def test_headings_of_pages_whose_line_ends_were_made_blanks(tmp_path, markup):
-    path = write(tmp_path / "a.parquet", ["'''책'''은 글이다. == 역사 == 오래되었다. ===자료=== 많다. a == b 이다."])
+    path = write_rows(
+        tmp_path / "a.parquet", titled(["'''책'''은 글이다. == 역사 == 오래되었다. ===자료=== 많다. a == b 이다."])
+    )
     assert texts(read(path, markup=markup)) == ["책은 글이다.\n역사\n오래되었다.\n자료\n많다. a == b 이다."]
 
 
 @pytest.mark.parametrize("format", ["namuwiki", needs_parser("mediawiki")])
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".db"])
 def test_a_format_for_dumps_says_so_of_tables(tmp_path, format, suffix):
-    path = write(tmp_path / f"a{suffix}", [NAMU])
+    path = write_rows(tmp_path / f"a{suffix}", titled([NAMU]))
     with pytest.raises(UnfitInputError) as caught:
         read(path, format=format)
     assert f"markup to {format}" in caught.value.fix and "not text" not in caught.value.problem
@@ -141,7 +102,7 @@ def test_without_the_parser_there_is_one_clear_error_before_anything_runs(tmp_pa
     from data.readers import list_files
 
     monkeypatch.setattr("data.readers.markup.find_spec", lambda name: None)
-    path = write(tmp_path / "a.jsonl", [WIKI])
+    path = write_rows(tmp_path / "a.jsonl", titled([WIKI]))
     for needs in (
         lambda: check_fields(list_files([SourceSettings(path=str(path), markup="mediawiki")])),
         lambda: read(path, markup="mediawiki"),

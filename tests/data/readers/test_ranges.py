@@ -10,15 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.errors import HunminError
-from data.readers import (
-    SourceSettings,
-    list_files,
-    look_through,
-    parse_block,
-    range_blocks,
-    records,
-    sought,
-)
+from data.readers import SourceSettings, list_files, look_through, parse_block, range_blocks, records, sought
 
 from .reading import read
 

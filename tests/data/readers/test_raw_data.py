@@ -29,9 +29,7 @@ SOURCES = [
 ]
 REJECTS = {"nsmc_ratings_rebuilt.txt": {"another number of columns than the first row": 178}}
 """Reviews with a line end in them, in a table without quoting."""
-SKIPPED = {
-    "boddari/wikinews.db": {"no text": 182},
-}
+SKIPPED = {"boddari/wikinews.db": {"no text": 182}}
 
 
 @pytest.mark.skipif(not RAW.is_dir(), reason="the original files are not at hand")

@@ -1,7 +1,5 @@
 """Versions of inputs that lie elsewhere: a change is seen where the store tells of it; nothing is taken on trust."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import socket
@@ -127,45 +125,42 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(
         build(settings(url, pii=OFF), tmp_path / "out")
 
 
-@pytest.mark.parametrize("sends", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nsome"])
-def test_a_web_server_that_stops_answering_is_given_up(sends: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("common.files.ANSWER_SECONDS", 0.2)
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nsome\n\n\r\n20\r\nmore"
+
+
+@pytest.mark.parametrize(
+    ("sends", "closes", "said"),
+    [
+        (b"", False, "cannot (open|read)"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nsome", False, "cannot (open|read)"),
+        (CHUNKED, True, "cannot read"),
+    ],
+    ids=["silent", "silent after some bytes", "cut amid a chunk"],
+)
+def test_a_web_server_that_stops_answering_is_given_up(
+    sends: bytes, closes: bool, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("common.files.ANSWER_SECONDS", 60.0 if closes else 0.2)
     monkeypatch.setattr("data.readers.transport.WAITS", (0.0,))
     held = []
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-
-        def accept() -> None:
-            while True:
-                try:
-                    held.append(silent.accept()[0])
-                    held[-1].sendall(sends)
-                except OSError:
-                    return
-
-        threading.Thread(target=accept, daemon=True).start()
-        url = f"http://127.0.0.1:{silent.getsockname()[1]}/a.txt"
-        with pytest.raises(HunminError, match=f"cannot (open|read) {url}"):
-            read(url)
-    for connection in held:
-        connection.close()
-
-
-def test_an_answer_in_pieces_that_is_cut_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("data.readers.transport.WAITS", (0.0,))
-    answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nsome\n\n\r\n20\r\nmore"
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def accept() -> None:
             while True:
                 try:
-                    connection = server.accept()[0]
-                    connection.recv(1 << 16)
-                    connection.sendall(answer)
-                    connection.close()
+                    held.append(server.accept()[0])
+                    if closes:
+                        held[-1].recv(1 << 16)
+                    held[-1].sendall(sends)
+                    if closes:
+                        held[-1].close()
                 except OSError:
                     return
 
         threading.Thread(target=accept, daemon=True).start()
-        with pytest.raises(HunminError, match="cannot read http://127") as caught:
-            read(f"http://127.0.0.1:{server.getsockname()[1]}/a.txt")
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/a.txt"
+        with pytest.raises(HunminError, match=f"{said} {url}") as caught:
+            read(url)
     assert "int()" not in str(caught.value)
+    for connection in held:
+        connection.close()

@@ -1,7 +1,5 @@
 """Connections that fail: tried again, then a failure of the stage; never damage, and never kept."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import pickle

@@ -30,7 +30,7 @@ def test_every_part_is_drawn_and_the_same_again(tmp_path):
         drawn = draw_statistics(statistics(names), statistics_files(tmp_path / "new" / "plots"))
         again = draw_statistics(statistics(names), statistics_files(tmp_path / "again"))
     assert [path.name for path in drawn] == [
-        *("sources.png", "removed.png", "personal_data.png", "benchmark.png", "lengths.png"),
+        *("sources.png", "removed.png", "personal_data.png", "benchmark.png", "lengths.png")
     ]
     for one, other in zip(drawn, again, strict=True):
         assert one.read_bytes().startswith(PNG) and one.read_bytes() == other.read_bytes()

@@ -1,13 +1,8 @@
 """Inputs without the column or field of the text are refused before anything begins, with those that they have."""
 
-from __future__ import annotations
-
 import json
-import sqlite3
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from common.errors import UserError
@@ -15,28 +10,16 @@ from data.corpus import build_corpus, corpus_files
 from data.units.fields import SAMPLED_FILES, check_fields, unfit_files
 
 from ..building import settings
+from ..readers.reading import write_rows
 
 
-def write(path: Path, text: str = "body") -> Path:
-    """Write a file of a document, under a column or field of that name."""
-    row = {"id": "1", text: "가나다"}
-    if path.suffix == ".parquet":
-        pq.write_table(pa.Table.from_pylist([row]), path)
-    elif path.suffix == ".db":
-        with sqlite3.connect(path) as database:
-            database.execute(f"CREATE TABLE t (id, {text})")
-    elif path.suffix in (".csv", ".tsv"):
-        between = "," if path.suffix == ".csv" else "\t"
-        path.write_text("".join(between.join(line) + "\n" for line in (row, row.values())))
-    else:
-        object_ = f'{{"id": "1", "{text}": "가나다"}}'
-        path.write_text(f"[{object_}]" if path.suffix == ".json" else object_ + "\n")
-    return path
+def row(column: str) -> list[dict[str, str]]:
+    return [{"id": "1", column: "가나다"}]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".db", ".jsonl", ".json"])
 def test_nothing_begins_when_one_input_lacks_its_column(tmp_path: Path, suffix: str) -> None:
-    good, bad = write(tmp_path / "a.jsonl", "text"), write(tmp_path / f"b{suffix}")
+    good, bad = write_rows(tmp_path / "a.jsonl", row("text")), write_rows(tmp_path / f"b{suffix}", row("body"))
     chosen = settings(str(good), str(bad))
     with pytest.raises(UserError) as caught:
         build_corpus(chosen, tmp_path / "out")
@@ -69,7 +52,7 @@ def test_records_with_lists_of_objects_are_no_object_around_records(tmp_path: Pa
 def test_a_folder_fits_when_one_of_its_files_does(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for number in range(3):
-        write(tmp_path / "in" / f"{number}.csv", "text" if number == 2 else "body")
+        write_rows(tmp_path / "in" / f"{number}.csv", row("text" if number == 2 else "body"))
     check_fields(corpus_files(settings(str(tmp_path / "in"))))
     (tmp_path / "in" / "2.csv").unlink()
     with pytest.raises(UserError, match=r"no file of .* can be read as it is said"):
@@ -80,8 +63,8 @@ def test_single_files_without_the_column_are_named_with_the_columns_they_have(tm
     (tmp_path / "in").mkdir()
     for number in range(3 * SAMPLED_FILES):  # the kinds of files are looked into one by one
         (tmp_path / "in" / f"{number:03}.txt").write_text("가나다")
-    bad = [write(tmp_path / "in" / f"odd{suffix}") for suffix in (".csv", ".jsonl", ".parquet")]
-    write(tmp_path / "in" / "good.csv", "text")
+    bad = [write_rows(tmp_path / "in" / f"odd{suffix}", row("body")) for suffix in (".csv", ".jsonl", ".parquet")]
+    write_rows(tmp_path / "in" / "good.csv", row("text"))
     (tmp_path / "in" / "torn.parquet").write_bytes(b"PAR1 and no more")  # damaged, which the run says
     found = unfit_files(corpus_files(settings(str(tmp_path / "in"))))
     assert sorted(file.path for file, _ in found) == [str(path) for path in bad]

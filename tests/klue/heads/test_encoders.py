@@ -1,7 +1,5 @@
 """Encoders of every family with heads of every kind: the loss falls, and what they predict can be scored."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

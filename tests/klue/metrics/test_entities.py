@@ -1,4 +1,3 @@
-import math
 import warnings
 from itertools import chain
 
@@ -27,24 +26,6 @@ def with_boundaries(sentences):
     return [*chain.from_iterable(["O", *sentence, "O"] for sentence in sentences)]
 
 
-@pytest.mark.parametrize(
-    ("labels", "spans"),
-    [
-        ("", []),
-        ("O O", []),
-        ("B-PS I-PS O B-LC", [(0, 2, "PS"), (3, 4, "LC")]),
-        ("B-PS B-PS I-PS", [(0, 1, "PS"), (1, 3, "PS")]),
-        # ill-formed: I without B starts nothing, I of another type ends the entity and does not let it go on
-        ("I-PS I-PS O", []),
-        ("O I-PS B-PS", [(2, 3, "PS")]),
-        ("B-PS I-LC I-PS", [(0, 1, "PS")]),
-        ("B-PS O I-PS", [(0, 1, "PS")]),
-    ],
-)
-def test_entity_spans(labels, spans):
-    assert entity_spans(labels.split()) == spans
-
-
 @settings(max_examples=40)
 @given(st.lists(st.sampled_from(FEW), max_size=12))
 def test_entity_spans_equal_seqeval(labels):
@@ -54,33 +35,6 @@ def test_entity_spans_equal_seqeval(labels):
 
 def scored(*sides):
     return entity_scores(*([sentence.split() for sentence in side] for side in sides))
-
-
-@pytest.mark.parametrize(
-    ("gold", "found", "wanted"),
-    [
-        # PS: 2 gold, 2 predicted, 1 right: 1/2; LC in gold only: 0; OG in the prediction only: 0
-        (["B-PS I-PS O B-LC", "O B-PS O"], ["B-PS I-PS O B-OG", "B-PS I-PS O"], 0.5 / 3),
-        (["B-PS I-PS O B-LC"], ["B-PS I-PS O B-LC"], 1),
-        # the I at the start of the second sentence neither carries the entity on nor starts one
-        (["O B-PS", "O O"], ["O B-PS", "I-PS O"], 1),
-        (["O B-PS I-PS"], ["O B-PS O"], 0),
-        (["O"], ["B-PS"], 0),
-        (["O"], ["I-PS"], math.nan),
-    ],
-)
-def test_entities_by_hand(gold, found, wanted):
-    assert scored(gold, found)["entity_macro_f1"] == pytest.approx(100 * wanted, nan_ok=True)
-
-
-def test_characters_by_hand():
-    found = scored(["B-PS I-PS O"], ["B-PS O O"])
-    # B-PS 1; I-PS 0; O with the two boundaries: 3 right, 3 in gold, 4 predicted: 6/7; the other ten are nowhere: 1
-    assert found["character_macro_f1"] == pytest.approx(100 * (1 + 0 + 6 / 7 + 10) / 13)
-    # B-PS 1, the other eleven 0
-    assert found["character_macro_f1_without_o"] == pytest.approx(100 / 12)
-    # O, with the boundaries of both sentences: 1 + 4 right, 6 in gold, 5 predicted: 10/11; B-PS 0; eleven nowhere
-    assert scored(["O", "O"], ["O", "B-PS"])["character_macro_f1"] == pytest.approx(100 * (10 / 11 + 11) / 13)
 
 
 @settings(max_examples=40)

@@ -1,7 +1,5 @@
 """Layouts: no token dropped or doubled, whatever the kind and the sizes; documents apart where they should be."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -77,14 +75,6 @@ def test_packing_is_best_fit(sizes: list[int], length: int) -> None:
     pieces = [int(n) for n in layout.lengths]
     left = [length - int((layout.spans(n)[:, 1] - layout.spans(n)[:, 0] + 2).sum()) for n in range(len(layout))]
     assert sorted(left) == sorted(slow_best_fit(pieces, length))
-
-
-def test_packing_wastes_little_of_texts_of_usual_sizes() -> None:
-    rng = np.random.default_rng(0)
-    sizes = np.maximum(1, rng.lognormal(5, 1, 20_000)).astype(int)
-    _, ends = offsets([[int(size)] for size in sizes])
-    layout = packed(ends, 512)
-    assert 1 - layout.lengths.sum() / (512 * len(layout)) < 0.01
 
 
 @settings(max_examples=50)

@@ -1,7 +1,5 @@
 """The loader: what a loss is divided by is what is predicted on average; held-out samples count once, in one shape."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Order: permutations by arithmetic, each sample once an epoch, any slice at once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

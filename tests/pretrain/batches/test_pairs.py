@@ -1,7 +1,5 @@
 """Sentence pairs: every sentence once a copy, half of the second texts from elsewhere, nothing of the held-out text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

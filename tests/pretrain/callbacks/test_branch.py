@@ -1,7 +1,5 @@
 """Branches: a new run from a checkpoint of another, and going on under settings that compute the same."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Which checkpoint a run goes on from: the newest that is whole, readable and its own."""
 
-from __future__ import annotations
-
 import errno
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The guard: which batches count, how far gradients are divided, how the loss scale moves; truth in plain Python."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Metrics: rows that a resumed run has seen, and trackers, of which none sends what it was not told or ends a run."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -68,14 +66,19 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
         log.log({"step": 1})
 
 
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The options of each run that wandb is asked to begin."""
+    begun: list[dict[str, Any]] = []
+    monkeypatch.setattr(pytest.importorskip("wandb"), "init", lambda **options: begun.append(options))
+    return begun
+
+
 @pytest.mark.parametrize("stage", [PretrainSettings, EmbedSettings, TuneSettings])
 def test_wandb_is_off_unless_a_recipe_names_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: type[Settings]
+    begun: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: type[Settings]
 ) -> None:
     """Also for whoever is logged in."""
-    wandb = pytest.importorskip("wandb")
-    begun: list[Any] = []
-    monkeypatch.setattr(wandb, "init", lambda **options: begun.append(options["mode"]))
     monkeypatch.setenv("WANDB_API_KEY", "an-invented-key")
     monkeypatch.delenv("WANDB_MODE", raising=False)
     unnamed = {name: stage.model_fields[name].get_default(call_default_factory=True) for name in asked()._fields}
@@ -84,26 +87,18 @@ def test_wandb_is_off_unless_a_recipe_names_it(
     MetricsLog(tmp_path / "named", 0, asked(wandb="auto"), {}).close()
     MetricsLog(tmp_path / "tracked", 0, asked("wandb"), {}).close()
     MetricsLog(tmp_path / "both", 0, asked("wandb", wandb="offline"), {}).close()
-    assert begun == ["online", "online", "offline"]
+    assert [options["mode"] for options in begun] == ["online", "online", "offline"]
 
 
-def test_a_resumed_run_goes_on_with_its_wandb_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wandb = pytest.importorskip("wandb")
-    begun: list[dict[str, Any]] = []
-    monkeypatch.setattr(wandb, "init", lambda **options: begun.append(options))
+def test_a_resumed_run_goes_on_with_its_wandb_run(begun: list[Any], tmp_path: Path) -> None:
     for name in ("one", "one", "two"):
         MetricsLog(tmp_path / name, 0, asked(wandb="offline"), {}).close()
     assert begun[0]["id"] == begun[1]["id"] != begun[2]["id"]
     assert {options["resume"] for options in begun} == {"allow"}
 
 
-def test_wandb_is_sent_neither_the_command_line_nor_the_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wandb_is_sent_neither_the_command_line_nor_the_machine(begun: list[Any], tmp_path: Path) -> None:
     """Command lines hold keys and passwords."""
-    wandb = pytest.importorskip("wandb")
-    begun: list[dict[str, Any]] = []
-    monkeypatch.setattr(wandb, "init", lambda **options: begun.append(options))
     MetricsLog(tmp_path, 0, asked(wandb="offline"), {"data": "http://lee:PwInvented@h/x"}).close()
     settings = begun[0]["settings"]
     assert settings.x_disable_meta and settings.x_disable_machine_info and settings.x_disable_stats

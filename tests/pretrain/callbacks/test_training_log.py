@@ -1,7 +1,5 @@
 """The lines of the log: by a run of which only the speed is made up."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

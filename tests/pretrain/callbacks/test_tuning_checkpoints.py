@@ -1,7 +1,5 @@
 """Checkpoints of the Trainer: finished by their manifest, passed over when damaged, never deleted for that."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

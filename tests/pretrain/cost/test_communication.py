@@ -1,7 +1,5 @@
 """Times of rings, by hand."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

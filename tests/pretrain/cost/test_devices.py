@@ -1,7 +1,5 @@
 """Devices and the names that people give them."""
 
-from __future__ import annotations
-
 import pytest
 
 from common.errors import UserError

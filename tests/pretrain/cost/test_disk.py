@@ -1,7 +1,5 @@
 """Disk of a run, by hand and against the saving itself."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Memory by part, worked out by hand for RoBERTa-base at length 512 with a vocabulary of 32,000."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The memory that a plan expects, against what a process takes for some steps of training."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket
@@ -119,12 +117,7 @@ def test_what_two_processes_share_takes_what_was_expected(stage: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("environment", "gaps", "bound"),
-    [
-        ({}, True, 0.15),
-        (GIVES_BACK, False, 0.10),
-    ],
-    ids=["resident", "in use"],
+    ("environment", "gaps", "bound"), [({}, True, 0.15), (GIVES_BACK, False, 0.10)], ids=["resident", "in use"]
 )
 @pytest.mark.slow
 def test_steps_take_what_was_expected(environment: dict[str, str], gaps: bool, bound: float) -> None:

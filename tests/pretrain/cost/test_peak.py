@@ -1,7 +1,5 @@
 """What a device can do at most, measured: by hand from the times of a clock that is not the machine's."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """The table over device counts, and the sentence under it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -70,11 +68,7 @@ def test_a_growing_batch_has_its_own_tokens() -> None:
     assert cost["hours"] * 3600 == pytest.approx(cost["flops"] / cost["flops_per_second"])
 
 
-@given(
-    device=st.sampled_from(sorted(DEVICES)),
-    stage=st.integers(0, 3),
-    network=st.floats(1e9, 1e11),
-)
+@given(device=st.sampled_from(sorted(DEVICES)), stage=st.integers(0, 3), network=st.floats(1e9, 1e11))
 @settings(max_examples=40)
 def test_more_devices_never_compute_longer(device: str, stage: int, network: float) -> None:
     settings_ = PretrainSettings.model_validate({"micro_batch": 8, "zero_stage": stage, "global_batch": 2048})

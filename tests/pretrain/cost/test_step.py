@@ -1,7 +1,5 @@
 """The seconds of a step, by hand: 250 M parameters, 1 GB of gradients, four devices in a node."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

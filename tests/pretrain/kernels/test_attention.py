@@ -3,8 +3,6 @@
 On a GPU that takes a kernel of torch: `tests/pretrain/test_gpu.py` compares it there with the same truth.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

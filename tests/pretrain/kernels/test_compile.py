@@ -1,7 +1,5 @@
 """Before the steps: 16 bits throughout, a rehearsal that finds what fails, and GPUs by their names."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -40,19 +38,26 @@ def arguments() -> dict[str, torch.Tensor]:
     return {"ids_BS": ids, "rows_BM": rows, "labels_BM": ids.gather(1, rows)}
 
 
-def test_in_16_bits_nothing_between_the_layers_is_wider() -> None:
+@pytest.mark.parametrize(
+    ("kind", "part", "norms", "near"),
+    [("roberta", "roberta", 5, 1e-2), ("deberta-v2", "deberta.encoder.layer", 4, 5e-2), ("modernbert", "", 6, 5e-2)],
+)
+def test_in_16_bits_nothing_between_the_layers_is_wider(kind: str, part: str, norms: int, near: float) -> None:
     """Autocast's layer norms come out in fp32, and with them all that is added to them."""
-    plain, _ = model_of()
-    fast, settings = model_of(dtype="bf16")
+    shape = SHAPE.model_copy(update={"type": kind})
+    plain, _ = model_of(model=shape)
+    fast, settings = model_of(dtype="bf16", model=shape)
     speed_up(fast, settings, CPU)
     seen: list[torch.dtype] = []
-    for module in fast.hf_model.base_model.modules():
+    for module in fast.hf_model.get_submodule(part).modules():
         if isinstance(module, torch.nn.LayerNorm):
             module.register_forward_hook(lambda _module, given, output: seen.extend([given[0].dtype, output.dtype]))
     sums = fast(**arguments())
-    assert seen[1:] == [torch.bfloat16] * 9  # five norms; what the first one reads are the embeddings
+    # of embeddings and layers all but what the first norm reads, of layers alone all
+    assert len(seen) == 2 * norms and seen[1:] == [torch.bfloat16] * (2 * norms - 1)
+    assert (seen[0] == torch.bfloat16) == part.endswith("layer")
     exact = plain(**arguments())
-    assert sums["loss"].item() == pytest.approx(exact["loss"].item(), rel=1e-2)
+    assert sums["loss"].item() == pytest.approx(exact["loss"].item(), rel=near)
     sums["loss"].backward()
     assert {p.grad.dtype for p in fast.parameters() if p.grad is not None} == {torch.float32}
 
@@ -141,9 +146,9 @@ def test_masks_of_dropout_are_those_of_eager_torch(
     assert not vars(older)  # torch before 2.13 has no such option, and draws masks in one way alone
 
 
-def gradients(again: bool, compile: bool) -> tuple[float, torch.Tensor]:
+def gradients(again: bool, compile: bool, kind: str = "roberta") -> tuple[float, torch.Tensor]:
     """Loss and gradient of a model with dropout, its layers kept or computed again."""
-    shape = SHAPE.model_copy(update={"dropout": 0.2, "initializer_range": 0.2})
+    shape = SHAPE.model_copy(update={"type": kind, "dropout": 0.2, "initializer_range": 0.2})
     model, settings = model_of(model=shape, compile=compile)
     if again:
         recompute_layers(model.hf_model)
@@ -155,12 +160,15 @@ def gradients(again: bool, compile: bool) -> tuple[float, torch.Tensor]:
     return loss.item(), torch.cat(grown)
 
 
-@pytest.mark.parametrize("compile", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_layers_that_are_computed_again_draw_the_same_masks(compile: bool) -> None:
+@pytest.mark.parametrize(
+    ("kind", "compile"),
+    [("roberta", False), ("deberta-v2", False), pytest.param("roberta", True, marks=pytest.mark.slow)],
+)
+def test_layers_that_are_computed_again_draw_the_same_masks(kind: str, compile: bool) -> None:
     """On a CPU; `tests/pretrain/test_gpu.py` has the GPU's kernels, which draw otherwise."""
     torch._dynamo.reset()
     with inductor_config.patch(align_random_eager=False):
-        (loss, wanted), (again, found) = gradients(False, compile), gradients(True, compile)
+        (loss, wanted), (again, found) = (gradients(again, compile, kind) for again in (False, True))
     assert again == pytest.approx(loss, rel=1e-5)
     torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-4)
     torch._dynamo.reset()

@@ -3,8 +3,6 @@
 Both are told before the first step: what is carried gives transformers' logits, then, after a resume and in the export.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +62,10 @@ CARRIED: list[tuple[str, dict[str, Any]]] = [
     ("deberta-v2", {"relative_attention": False, "position_biased_input": True}),
     ("deberta-v2", {"type_vocab_size": 2}),
     ("deberta-v2", {"embedding_size": 16}),
+    ("modernbert", {"hidden_activation": "silu"}),
+    ("modernbert", {"norm_eps": 0.1}),
+    ("modernbert", {"classifier_activation": "relu"}),
+    ("modernbert", {"sparse_prediction": True}),
 ]
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("roberta", {"tie_word_embeddings": False}, "tie_word_embeddings = False, the run True"),

@@ -1,8 +1,5 @@
 """Further pretraining: the weights come along, new entries begin as their pieces, and what does not fit is refused."""
 
-from __future__ import annotations
-
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -116,6 +113,30 @@ def test_pieces_of_an_entry() -> None:
     )
 
 
+def spoilt(folder: Path, *names: str, content: bytes | None = None) -> str:
+    """Publish a model of which some files are gone, or hold something else."""
+    source = publish(folder)
+    for name in names:
+        (folder / name).unlink() if content is None else (folder / name).write_bytes(content)
+    return source
+
+
+def headless(folder: Path) -> str:
+    """Publish a model as another task leaves it: without the head of a language model."""
+    source = publish(folder)
+    RobertaForMaskedLM.from_pretrained(source).roberta.save_pretrained(source)
+    return source
+
+
+def of_bert(folder: Path) -> str:
+    config = BertConfig(vocab_size=10, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
+    BertForMaskedLM(config).save_pretrained(folder)
+    return str(folder)
+
+
+TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
+
+
 @pytest.mark.parametrize(
     ("act", "message"),
     [
@@ -127,51 +148,19 @@ def test_pieces_of_an_entry() -> None:
         ),
         (lambda path: load(publish(path / "m", pad_token_id=0), ENTRIES), "pad_token_id = 0, the run 1"),
         (lambda path: load(str(path / "none"), ENTRIES), r"none has no config\.json"),
+        (lambda path: load(spoilt(path / "m", "model.safetensors"), ENTRIES), "m has no weights"),
+        (lambda path: load(spoilt(path / "m", *TOKENIZER), ENTRIES), "m has no tokenizer"),
+        (
+            lambda path: load(spoilt(path / "m", "model.safetensors", content=b"\0" * 100), ENTRIES),
+            r"model\.safetensors is damaged or cut short",
+        ),
+        (lambda path: load(headless(path / "m"), ENTRIES), r"lacks \d+ weights of a RobertaForMaskedLM: lm_head"),
+        (lambda path: load(of_bert(path / "m"), ENTRIES), "is a bert"),
     ],
 )
 def test_what_does_not_fit_is_refused(act: Callable[[Path], object], message: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=message):
         act(tmp_path)
-
-
-def headless(folder: Path) -> str:
-    """Publish a model as another task leaves it: without the head of a language model."""
-    source = publish(folder)
-    RobertaForMaskedLM.from_pretrained(source).roberta.save_pretrained(source)
-    return source
-
-
-@pytest.mark.parametrize(
-    ("take_away", "message"),
-    [
-        (["model.safetensors"], "m has no weights"),
-        (["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"], "m has no tokenizer"),
-    ],
-)
-def test_a_model_with_a_part_missing_is_refused(take_away: list[str], message: str, tmp_path: Path) -> None:
-    source = publish(tmp_path / "m")
-    for name in take_away:
-        (tmp_path / "m" / name).unlink()
-    with pytest.raises(UserError, match=message):
-        load(source, ENTRIES)
-
-
-def test_damaged_weights_and_weights_that_are_missing_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"lacks \d+ weights of a RobertaForMaskedLM: lm_head"):
-        load(headless(tmp_path / "headless"), ENTRIES)
-    source = publish(tmp_path / "damaged")
-    (tmp_path / "damaged" / "model.safetensors").write_bytes(b"\0" * 100)
-    with pytest.raises(UserError, match=r"model\.safetensors is damaged or cut short"):
-        load(source, ENTRIES)
-
-
-def test_a_model_of_another_kind_is_refused(tmp_path: Path) -> None:
-    BertForMaskedLM(
-        BertConfig(vocab_size=10, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
-    ).save_pretrained(tmp_path)
-    assert json.loads((tmp_path / "config.json").read_bytes())["model_type"] == "bert"
-    with pytest.raises(UserError, match="is a bert"):
-        load(str(tmp_path), ENTRIES)
 
 
 def test_a_model_with_code_of_its_own_is_refused_and_nothing_of_it_runs(

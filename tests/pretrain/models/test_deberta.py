@@ -1,7 +1,5 @@
 """DeBERTa-v2: continued from folders of either head, longer and with more words; resumed; reckoned; compiled."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable
@@ -17,11 +15,12 @@ from transformers import DebertaV2ForMaskedLM
 from pretrain.batches.inputs import RECTANGLES, prepare
 from pretrain.callbacks.checkpoint_metadata import complete_checkpoints
 from pretrain.export import export_checkpoint
-from pretrain.kernels.compile import compile_layers, compile_whole, speed_up
+from pretrain.kernels.compile import compile_layers, compile_whole
 from pretrain.models.continuation import check_model, load_model
-from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
+from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.settings import ModelSettings, PretrainSettings
+from tests.pretrain.models.kept import saved_for_backward
 from tests.pretrain.small_batches import LENGTH, batch_of
 from tests.pretrain.small_tokens import SPECIAL, objective_of
 from tokenizer.save import build_tokenizer, save_tokenizer
@@ -117,14 +116,6 @@ def test_learned_positions_of_a_published_model_go_on_as_those_of_others(tmp_pat
     assert len(table) == 40 and torch.equal(table[LENGTH:], table[: 40 - LENGTH])
 
 
-@pytest.mark.parametrize("layers", [1, 3])
-def test_parameters_are_those_of_the_model(layers: int) -> None:
-    model, settings = make({"layers": layers, "feed_forward": 40})
-    assert DEBERTA.parameters(settings.model, 50, LENGTH) == model.hf_model.num_parameters()
-    linear = [m for m in model.hf_model.deberta.encoder.layer[0].modules() if isinstance(m, torch.nn.Linear)]
-    assert DEBERTA.layer_products(settings.model) == sum(m.weight.numel() for m in linear)
-
-
 def test_a_fresh_model_has_the_shape_of_the_published_base_models() -> None:
     """12 × 768 and 128,100 entries are microsoft/deberta-v3-base: 183,831,552 parameters of the encoder."""
     model = ModelSettings.model_validate({"type": "deberta-v2"})
@@ -151,40 +142,16 @@ def test_what_a_layer_keeps_is_what_is_reckoned(dropout: float, half: bool) -> N
     """Storages that a layer saves for its backward pass, for a batch of which what it keeps once is a small part."""
     samples, length = 16, 64
     model, settings = make({"hidden": 64, "heads": 4, "dropout": dropout}, max_seq_len=length)
-    encoder, kept = model.hf_model.deberta.encoder.train(), dict[int, int]()
+    encoder = model.hf_model.deberta.encoder.train()
     layer, x = encoder.layer[0], torch.randn(samples, length, 64, requires_grad=True)
     given = {"relative_pos": encoder.get_rel_pos(x), "rel_embeddings": encoder.get_rel_embedding()}
-    known = {tensor.untyped_storage().data_ptr() for tensor in (*layer.parameters(), *given.values())}
-
-    def keep(tensor: Tensor) -> Tensor:
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in known:
-            kept[storage.data_ptr()] = storage.nbytes()
-        return tensor
-
-    with (
-        torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor),
-        torch.autocast("cpu", torch.bfloat16, enabled=half),
-    ):
+    known = (*layer.parameters(), *given.values())
+    with saved_for_backward(known) as kept, torch.autocast("cpu", torch.bfloat16, enabled=half):
         layer(x, encoder.get_attention_mask(torch.ones(samples, length)), **given)
     w, mask = (2 if half else 4), 4 if dropout else 0
     reckoned = DEBERTA.layer_bytes(settings.model, w, w, mask)
     reckoned += DEBERTA.score_bytes(settings.model, w, mask, length, compiled=False)
     assert sum(kept.values()) / (samples * length) == pytest.approx(reckoned, rel=0.06)
-
-
-def test_a_model_whose_layers_are_computed_again_has_the_same_gradient() -> None:
-    gradients = []
-    for again in (False, True):
-        model, _ = make({"dropout": 0.1})
-        if again:
-            recompute_layers(model.hf_model)
-        torch.manual_seed(3)
-        made = prepare(*batch_of("packed", [[7, 10], [24]]), "packed", RECTANGLES, objective_of("packed"))
-        model.train()(**made.inputs)["loss"].backward()
-        gradients.append([weight.grad for weight in model.parameters() if weight.grad is not None])
-    assert len(gradients[0]) > 20
-    torch.testing.assert_close(gradients[0], gradients[1])
 
 
 @pytest.mark.parametrize(("by_layers", "graphs"), [(False, 1), (True, 3)])
@@ -203,21 +170,6 @@ def test_it_is_compiled_without_a_break(packing: str, by_layers: bool, graphs: i
             torch.testing.assert_close(model(**made.inputs)["loss"], plain.eval()(**made.inputs)["loss"])
     assert len(counted) == graphs and not torch._dynamo.utils.counters["graph_break"]
     torch._dynamo.reset()
-
-
-def test_in_16_bits_nothing_between_the_layers_is_wider() -> None:
-    plain, _ = make()
-    fast, settings = make(dtype="bf16")
-    fast.half = torch.bfloat16
-    speed_up(fast, settings, CPU)
-    seen: list[torch.dtype] = []
-    for module in fast.hf_model.base_model.encoder.layer.modules():
-        if isinstance(module, torch.nn.LayerNorm):
-            module.register_forward_hook(lambda _module, given, output: seen.extend([given[0].dtype, output.dtype]))
-    made = prepare(*batch_of("packed", [[7, 10], [24]]), "packed", RECTANGLES, objective_of("packed"))
-    loss = fast(**made.inputs)["loss"]
-    assert seen == [torch.bfloat16] * 8
-    assert loss.item() == pytest.approx(plain(**made.inputs)["loss"].item(), rel=5e-2)
 
 
 CARRIED: dict[str, Any] = {"hidden_act": "relu", "position_buckets": 6, "share_att_key": False}

@@ -1,7 +1,5 @@
 """The local start: sizes as configured, near positions alike, heads that look near; nothing else changes."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from transformers import PreTrainedModel

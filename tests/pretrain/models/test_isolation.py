@@ -3,8 +3,6 @@
 Truth is transformers' own model, called on one text at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Causal language modelling: the losses of transformers' causal classes, and a first phase that a branch continues."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -33,14 +31,13 @@ from pretrain.models.registry import ARCHITECTURES
 from pretrain.objectives.objective import Corpus
 from pretrain.objectives.registry import OBJECTIVES
 from pretrain.settings import ModelSettings, PretrainSettings
-from tests.pretrain.small_batches import one_operator
+from tests.pretrain.small_batches import LENGTH, batch_of, one_operator
 from tests.pretrain.small_tokens import SPECIAL
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from training_runs import MODEL, RUN, assert_same_run, finish, signal_at, start, train
 
 CLM, MLM = OBJECTIVES["clm"], OBJECTIVES["mlm"]
-LENGTH = 24
 CPU = torch.device("cpu")
 CASES: list[tuple[str, str, list[list[int]]]] = [
     ("contiguous", "roberta", [[24], [24]]),
@@ -55,21 +52,6 @@ def make(kind: str = "roberta", dropout: float = 0.0, **changes: Any) -> MaskedR
     shape = ModelSettings(type=kind, layers=2, hidden=32, heads=2, dropout=dropout)  # type: ignore[arg-type]
     settings = PretrainSettings(**{"model": shape, "max_seq_len": LENGTH, "objective": "clm", **changes})
     return MaskedRowsModel(build_model(settings, build_config(settings, 50, SPECIAL)), objective=CLM)
-
-
-def batch_of(sizes: list[list[int]], seed: int = 0) -> Batch:
-    """A batch whose samples hold texts of these sizes, each [CLS] … [SEP]."""
-    rng = np.random.default_rng(seed)
-    shape = (len(sizes), LENGTH)
-    ids, texts = np.full(shape, SPECIAL["pad"]), np.full(shape, -1)
-    for b, each in enumerate(sizes):
-        ends = np.cumsum(each)
-        ids[b, : ends[-1]] = rng.integers(5, 50, ends[-1])
-        ids[b, ends - each], ids[b, ends - 1] = SPECIAL["cls"], SPECIAL["sep"]
-        texts[b, : ends[-1]] = np.repeat(np.arange(len(each)), each)
-    lengths = np.array([sum(each) for each in sizes])
-    none = np.zeros(len(sizes), np.bool_)
-    return Batch(ids, lengths, texts, np.zeros(shape, np.bool_), none, ~none)
 
 
 class Samples:
@@ -124,7 +106,7 @@ def each_alone(twin: Any, batch: Batch) -> tuple[torch.Tensor, int]:
 
 
 def test_every_position_predicts_the_next_token_of_its_text() -> None:
-    batch = batch_of([[4, 3]])
+    batch, _ = batch_of("packed", [[4, 3]])
     batch.ids_BS[0, :8] = [0, 7, 8, 2, 0, 9, 2, 1]
     found = predicted(batch)
     assert found.ids_BS is batch.ids_BS
@@ -139,7 +121,7 @@ def test_every_position_predicts_the_next_token_of_its_text() -> None:
 def test_the_loss_is_that_of_each_text_alone_in_a_causal_model(
     packing: str, kind: str, sizes: list[list[int]], form: InputForm
 ) -> None:
-    model, batch = make(kind), batch_of(sizes)
+    model, (batch, _) = make(kind), batch_of("packed", sizes)
     twin = causal_twin(model)
     truth, count = each_alone(twin, batch)
     truth.backward()
@@ -162,7 +144,7 @@ def test_recomputed_layers_draw_the_same_dropout_and_stay_causal(form: InputForm
         if recomputed:
             recompute_layers(model.hf_model)
         torch.manual_seed(3)
-        loss = model(**inputs_of(batch_of([[7, 10], [24]]), "packed", form))["loss"]
+        loss = model(**inputs_of(batch_of("packed", [[7, 10], [24]])[0], "packed", form))["loss"]
         loss.backward()
         results.append((loss, gradients(model)))
     assert torch.equal(results[0][0], results[1][0])
@@ -174,7 +156,7 @@ def test_recomputed_layers_draw_the_same_dropout_and_stay_causal(form: InputForm
 @pytest.mark.parametrize("packing", ["contiguous", "packed"])
 @pytest.mark.slow
 def test_a_compiled_model_goes_from_one_objective_to_the_other(packing: str, compiled: Any) -> None:
-    batch = batch_of([[24], [24]] if packing == "contiguous" else [[7, 10], [24]])
+    batch, _ = batch_of("packed", [[24], [24]] if packing == "contiguous" else [[7, 10], [24]])
     plain, fast = make(), make()
     torch._dynamo.reset()
     compiled(fast, backend="aot_eager")
@@ -197,15 +179,16 @@ def test_a_compiled_graph_of_unpadded_sequences_is_causal_and_whole(
 ) -> None:
     form, model, plain = InputForm(texts=True), make().eval(), make().eval()
     in_form(plain, form)
-    wanted = [plain(**inputs_of(batch_of([[size]] * 8), "contiguous", form)) for size in (24, 20, 9)]
+    batches = [batch_of("packed", [[size]] * 8)[0] for size in (24, 20, 9)]
+    wanted = [plain(**inputs_of(batch, "contiguous", form)) for batch in batches]
     one_operator(monkeypatch)
     in_form(model, form).unpadded = model.compiles = True
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     compiled(model, backend="eager")
     with torch.no_grad():
-        for size, sums in zip((24, 20, 9), wanted, strict=True):
-            inputs = model.on_device(inputs_of(batch_of([[size]] * 8), "contiguous", form), CPU)
+        for batch, sums in zip(batches, wanted, strict=True):
+            inputs = model.on_device(inputs_of(batch, "contiguous", form), CPU)
             torch.testing.assert_close(dict(model(**inputs)), {name: of.detach() for name, of in sums.items()})
     assert not torch._dynamo.utils.counters["graph_break"]
     torch._dynamo.reset()
@@ -369,21 +352,3 @@ def test_a_run_that_is_killed_in_either_phase_and_at_the_border_is_the_whole_one
     assert_same_run(run, whole)
     assert state_of(run, 60) == state_of(whole, 60)
     assert lines(run, 0) == lines(whole, 0)
-
-
-@pytest.mark.parametrize("form", FORMS, ids=["rectangles", "unpadded"])
-@pytest.mark.parametrize("objective", [CLM, MLM], ids=["clm", "mlm"])
-def test_a_position_sees_nothing_that_follows(form: InputForm, objective: Any) -> None:
-    """The losses up to a place stay when the tokens from there on are others; of an encoder they do not."""
-    model, place = in_form(make().eval(), form), 9
-    model.objective = objective
-    one, other = batch_of([[20, 4]]), batch_of([[20, 4]])
-    other.ids_BS[0, place:20] = 5 + (one.ids_BS[0, place:20] + 11) % 45
-    sums = []
-    for batch in (one, other):
-        masked = predicted(one)
-        labels = np.where(masked.rows_BM < place, masked.labels_BM, IGNORE)
-        masked = MaskedBatch(batch.ids_BS, masked.rows_BM, labels, 1.0)
-        sums.append(model(**prepare(batch, masked, "packed", form, objective).inputs))
-    assert sums[0]["predicted"] == place
-    assert torch.equal(sums[0]["loss"], sums[1]["loss"]) == objective.causal

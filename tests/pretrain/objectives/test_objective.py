@@ -1,7 +1,5 @@
 """What all objectives have in common: figures, the loss that is judged, shares, and what a checkpoint learned last."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -3,8 +3,6 @@
 Shapes: N matrices, R rows, C columns.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 import shutil

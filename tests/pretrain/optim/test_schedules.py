@@ -1,7 +1,5 @@
 """Schedules by hand, and the two of before as they were."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import get_args
 

@@ -1,7 +1,5 @@
 """Two real processes under torchrun's agent: one fails, one hangs, and a stop that saves."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

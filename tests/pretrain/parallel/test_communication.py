@@ -1,7 +1,5 @@
 """In which numbers gradients are averaged, by engine and stage: what is sent is watched, not what was asked for."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is used of DeepSpeed's insides: each test fails when a new version changes it, and the version is bounded."""
 
-from __future__ import annotations
-
 import ast
 import configparser
 import importlib

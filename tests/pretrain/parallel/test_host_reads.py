@@ -1,7 +1,5 @@
 """How often the host reads a value of the device in a step, by engine and stage: each would be a wait on a GPU."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

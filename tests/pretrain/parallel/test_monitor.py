@@ -1,7 +1,5 @@
 """The failure monitor, heartbeat by heartbeat: whoever fails or falls silent is named to all, and nobody else is."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

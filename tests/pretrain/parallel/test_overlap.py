@@ -1,7 +1,5 @@
 """Gradients are averaged while the backward pass goes on, in compiled models as well: the order of both is watched."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

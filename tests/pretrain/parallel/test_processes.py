@@ -1,13 +1,6 @@
 """A process among the others: its part of the machine's cores, and the store by which they meet."""
 
-from __future__ import annotations
-
-import os
-import socket
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,6 +10,7 @@ from common.errors import UserError
 from pretrain.parallel import processes
 from pretrain.parallel.processes import open_local_store, thread_count
 from pretrain.parallel.world import WorldInfo
+from tests.pretrain.parallel.meeting import free_port, meet
 
 
 @pytest.mark.parametrize(
@@ -50,19 +44,9 @@ def test_the_store_of_one_machine_is_not_seen_from_outside() -> None:
 
 def test_a_store_that_nobody_reaches_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "PATIENCE", timedelta(milliseconds=200))
-    with (
-        open_and_close() as port,
-        pytest.raises(UserError, match=f"rank 1 on n1 cannot reach port {port} of 127.0.0.1"),
-    ):
+    port = free_port()
+    with pytest.raises(UserError, match=f"rank 1 on n1 cannot reach port {port} of 127.0.0.1"):
         processes._store(WorldInfo(1, 2, 1, 2, "n0", port, "n1"), False)
-
-
-@contextmanager
-def open_and_close() -> Iterator[int]:
-    """Give a port at which nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        yield probe.getsockname()[1]
 
 
 JOIN = """
@@ -77,17 +61,5 @@ leave_processes()
 
 def test_a_node_that_comes_back_meets_those_whose_agents_have_counted_a_restart() -> None:
     """torchrun's count is of each agent; a node that has been started anew begins at 0."""
-    with open_and_close() as port:
-        pass
-    started = []
-    for rank, count in enumerate((1, 0)):
-        place = {"RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": 2, "MASTER_PORT": port}
-        place |= {"MASTER_ADDR": "127.0.0.1", "TORCHELASTIC_RESTART_COUNT": count, "OMP_NUM_THREADS": 1}
-        environment = {**os.environ, **{name: str(value) for name, value in place.items()}}
-        command = [sys.executable, "-c", JOIN]
-        started.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
-    try:
-        assert [process.communicate(timeout=120)[0] for process in started] == ["2\n", "2\n"]
-    finally:
-        for process in started:
-            process.kill()
+    counts = [{"TORCHELASTIC_RESTART_COUNT": count} for count in (1, 0)]
+    assert meet(JOIN, counts) == ([0, 0], ["2\n", "2\n"])

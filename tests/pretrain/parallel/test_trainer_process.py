@@ -1,7 +1,5 @@
 """A process of the Trainer's ends without its process group: a thread of that could abort it after its work."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Processes with other code are refused where they meet, and a resumed run says what has changed."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -17,6 +15,7 @@ from common.code import ROOMS, code_changes, running_code, source_hash
 from common.errors import UserError
 from pretrain.callbacks.metrics import STARTS, note_start
 from pretrain.parallel.versions import UNKNOWN_VERSION, difference, read_versions, refuse, versions_of
+from tests.pretrain.parallel.meeting import meet
 
 ROOT = Path(__file__).parents[3]
 OWN = {"hunmin": "0.1", "source": "aa", "python": "3.11", "torch": "2.13.0", "numpy": "2.4"}
@@ -43,31 +42,11 @@ def clone(folder: Path) -> Path:
     return folder
 
 
-def meet(folder: Path, paths: list[Path]) -> tuple[list[int], list[str]]:
-    """Start a process with each PYTHONPATH, and return exit codes and what they print."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    started = []
-    for rank, path in enumerate(paths):
-        place = {"RANK": rank, "WORLD_SIZE": len(paths), "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": len(paths)}
-        place |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": 1, "PYTHONPATH": path}
-        environment = {**os.environ, **{name: str(value) for name, value in place.items()}}
-        command = [sys.executable, "-c", JOIN]
-        started.append(subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True))
-    try:
-        said = [process.communicate(timeout=120)[0] for process in started]
-    finally:
-        for process in started:
-            process.kill()
-    return [process.returncode for process in started], said
-
-
 def test_a_process_with_other_code_is_refused_on_all(tmp_path: Path) -> None:
     other = clone(tmp_path / "other")
     masking = other / "pretrain" / "batches" / "masking.py"
     masking.write_text(masking.read_text().replace("key_of(seed, 2)", "key_of(seed, 9)"))
-    codes, said = meet(tmp_path, [ROOT, other])
+    codes, said = meet(JOIN, [{"PYTHONPATH": path} for path in (ROOT, other)], tmp_path)
     assert codes == [2, 2] and said[0] == said[1]
     host, version = socket.gethostname(), running_code()["hunmin"]
     assert f"\n  rank 0 on {host}: hunmin {version}, source {source_hash()}\n" in said[0]
@@ -84,7 +63,7 @@ def test_an_earlier_version_that_tells_nothing_is_refused(tmp_path: Path) -> Non
     module.write_text(
         source.replace("    refuse_together([(host,", "    [(host, own) for host, own in everywhere]; ([(host,")
     )
-    codes, said = meet(tmp_path, [ROOT, other])
+    codes, said = meet(JOIN, [{"PYTHONPATH": path} for path in (ROOT, other)], tmp_path)
     assert codes[0] == 2 and codes[1] != 0 and f"rank 1 on {socket.gethostname()}: {UNKNOWN_VERSION}" in said[0]
 
 
@@ -97,7 +76,7 @@ def test_what_was_told_is_known_where_collectives_fail() -> None:
 
 
 def test_the_same_code_in_two_places_is_the_same(tmp_path: Path) -> None:
-    codes, said = meet(tmp_path, [ROOT, clone(tmp_path / "other")])
+    codes, said = meet(JOIN, [{"PYTHONPATH": path} for path in (ROOT, clone(tmp_path / "other"))], tmp_path)
     assert codes == [0, 0]
     assert said[0].startswith("[0, 1] ") and said[1].startswith("[] ")
     assert all(f"'{name}'" in said[0] for name in ("hunmin", "source", "python", "torch", "numpy", "transformers"))

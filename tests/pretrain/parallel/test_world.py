@@ -1,7 +1,5 @@
 """Where a process is, in the environments that launchers make, written out by hand from their documentation."""
 
-from __future__ import annotations
-
 import pytest
 
 from common.errors import UserError
