@@ -87,9 +87,4 @@ class Stage:
 
 def section_settings(name: str) -> Callable[[RunSettings], dict[str, Any]]:
     """Return what gives a stage the settings of a section of the recipe."""
-
-    def settings(recipe: RunSettings) -> dict[str, Any]:
-        section: Settings | None = getattr(recipe, name)
-        return dump_settings(section) if section else {}
-
-    return settings
+    return lambda recipe: dump_settings(section) if (section := getattr(recipe, name)) else {}
