@@ -100,8 +100,8 @@ class CrossTuner(ExactTrainer, CrossEncoderTrainer):
             }
 
 
-def load_reranker(folder: Path, logits: bool = False) -> Any:
-    """Return a folder's cross-encoder, of logits or of numbers from 0 to 1; UserError for no cross-encoder."""
+def open_reranker(folder: Path) -> None:
+    """Refuse a folder that holds no cross-encoder: a UserError."""
 
     def fits(config: Any) -> None:
         named = config.architectures
@@ -114,6 +114,11 @@ def load_reranker(folder: Path, logits: bool = False) -> Any:
             )
 
     open_model(folder, AutoModelForSequenceClassification, fits)
+
+
+def load_reranker(folder: Path, logits: bool = False) -> Any:
+    """Return a folder's cross-encoder, of logits or of numbers from 0 to 1; UserError for no cross-encoder."""
+    open_reranker(folder)
     with quiet(), refused(folder, "sentence-transformers does not compute with it"):
         activation = torch.nn.Identity() if logits else torch.nn.Sigmoid()
         model = CrossEncoder(str(folder), activation_fn=activation, **LOCAL)

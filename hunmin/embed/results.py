@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +50,13 @@ def tuned_model(recipe: WithEmbed, name: str | None, part: str = "embed") -> Pat
 
 def mine_negatives(recipe: WithEmbed, out: str | None) -> Counts:
     """Return the counts of the mined rows in `out`, None is RUN/mined, which are mined where they are not there."""
+    from embed.rerank import open_reranker
+
     s = settings_of(recipe)
     model = tuned_model(recipe, s.mine.model)
     reranker = tuned_model(recipe, s.mine.reranker, "rerank") if s.mine.reranker else None
     used = dump_settings(s) | {"mine": dump_settings(s.mine)}
-    models = [model, reranker] if reranker else [model]
+    models = {model: _open_encoder, **({reranker: open_reranker} if reranker else {})}
     return _made(recipe, "mined", out, used, models, lambda folder: mine(s, model, reranker, folder))
 
 
@@ -70,37 +72,47 @@ def train_reranker(recipe: WithEmbed, out: str | None) -> Counts:
 
     s, base = reranker_settings(settings_of(recipe)), base_of(recipe)
     read_base(base, s)
-    return _made(recipe, "rerank", out, dump_settings(s), [base], lambda folder: train_on(recipe, s, folder, True))
+    return _made(
+        recipe, "rerank", out, dump_settings(s), {base: _open_encoder}, lambda folder: train_on(recipe, s, folder, True)
+    )
 
 
 def teach_rows(recipe: WithEmbed, out: str | None) -> Counts:
     """Return the counts of the rows with a reranker's scores in `out`, None is RUN/taught, which are written where they
     are not there."""
-    from embed.rerank import teach
+    from embed.rerank import open_reranker, teach
 
     s = settings_of(recipe)
     reranker = tuned_model(recipe, s.rerank.model, "rerank")
-    return _made(recipe, "taught", out, dump_settings(s), [reranker], lambda folder: teach(s, reranker, folder))
+    models = {reranker: open_reranker}
+    return _made(recipe, "taught", out, dump_settings(s), models, lambda folder: teach(s, reranker, folder))
+
+
+def _open_encoder(model: Path) -> object:
+    from embed.base import load_model
+    from pretrain.model_folder import open_model
+
+    return (load_model if (model / "modules.json").is_file() else open_model)(model)
 
 
 def _made(
-    recipe: WithEmbed, name: str, out: str | None, settings: dict[str, Any], models: list[Path],
-    work: Callable[[Path], Counts],
+    recipe: WithEmbed, name: str, out: str | None, settings: dict[str, Any],
+    models: Mapping[Path, Callable[[Path], object]], work: Callable[[Path], Counts],
 ) -> Counts:  # fmt: skip
     """Return the counts of a result of these settings, data and models, which `work` makes where it is not there.
 
     Without `out` it is done once; results of other settings keep their own folders below RUN/made.
 
+    Args:
+        models: what the work reads → what opens it, and refuses it before anything is written.
+
     Raises:
         UserError: its folder, or its name in the run, holds something else.
     """
-    from embed.base import load_model
-    from pretrain.model_folder import open_model
-
     if out is not None:
         refuse_folder(Path(out))
-    for model in models:
-        (load_model if (model / "modules.json").is_file() else open_model)(model)
+    for model, opens in models.items():
+        opens(model)
     run, packages = Path(recipe.out), ("torch", "transformers", "sentence-transformers")
     with locked(run):
         inputs = set_inputs(settings_of(recipe))
