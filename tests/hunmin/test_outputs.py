@@ -27,7 +27,7 @@ from hunmin.commands.options import CONTRACT
 from hunmin.embed.stages import settings_of
 from hunmin.main import app, run_command
 from hunmin.recipes.load import load_embed_recipe
-from tests.klue.test_report import VALUES
+from tests.klue.test_table_forms import VALUES
 from tests.rights import without_root
 
 WORDS = "첫째 문장입니다. 둘째 문장입니다."

@@ -1,7 +1,7 @@
 import pytest
 
 from klue.results import sort_rows, spread, summarize
-from tests.klue.test_report import VALUES, result
+from tests.klue.test_table_forms import VALUES, result
 
 
 def row(task="ynat", init="pretrained", seed=42, best=80.0, last=70.0, **values):

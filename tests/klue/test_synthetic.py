@@ -1,7 +1,6 @@
 """Scores of the sample's invented tasks say that they are synthetic, and stand beside no published ones."""
 
 import pytest
-from tests.klue.test_report import result
 
 from klue.examples import find_file, load_splits, read_examples
 from klue.results import not_comparable
@@ -9,6 +8,7 @@ from klue.synthetic import NOTE, TOLD, all_synthetic, is_synthetic
 from klue.table_forms import latex, markdown
 from klue.tables import published_for, published_rows, tables
 from tests.klue.names import KLUE_TASKS as TASKS
+from tests.klue.test_table_forms import result
 
 
 def row(task, splits):
