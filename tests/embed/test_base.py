@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_encoders import embedding_folder, write_encoder
-from transformers import AutoTokenizer, RobertaConfig, RobertaForSequenceClassification
+from tiny_encoders import embedding_folder, reranker_folder, write_encoder
+from transformers import AutoTokenizer
 
 from common.errors import UserError
 from embed.settings import EmbedSettings
@@ -36,8 +36,7 @@ def test_ids_without_a_row_are_refused(tmp_path: Path) -> None:
     read_base(base, SETTINGS)
     embedder = embedding_folder(base, tmp_path / "embedder", SETTINGS)
     load_model(embedder, "cpu")
-    cross = write_encoder(tmp_path / "cross")
-    RobertaForSequenceClassification(RobertaConfig.from_pretrained(cross, num_labels=1)).save_pretrained(cross)
+    cross = reranker_folder(base, tmp_path / "cross")
     load_reranker(cross)
     for load in (
         lambda: read_base(add_entries(base), SETTINGS),

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import AutoTokenizer, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
+from transformers import (
+    AutoTokenizer,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaForMaskedLM,
+    RobertaForSequenceClassification,
+)
 
 from embed.settings import EmbedSettings
 from pretrain.callbacks.metrics import read_metrics
@@ -123,6 +130,13 @@ def embedding_folder(base: Path, out: Path, settings: EmbedSettings) -> Path:
     from embed.trainer import write_model
 
     write_model(out, base, AutoTokenizer.from_pretrained(base, trust_remote_code=False), settings)
+    return out
+
+
+def reranker_folder(base: Path, out: Path) -> Path:
+    """Write a cross-encoder with a random head on the configuration of a base."""
+    shutil.copytree(base, out)
+    RobertaForSequenceClassification(RobertaConfig.from_pretrained(base, num_labels=1)).save_pretrained(out)
     return out
 
 

@@ -23,8 +23,8 @@ from typer.main import get_command
 pytest.importorskip("sentence_transformers")
 sys.path.insert(0, str(Path(__file__).parents[1] / "embed"))
 from sentence_transformers import CrossEncoder
-from tiny_encoders import embedding_folder, pairs, write_encoder, write_lines, write_sts
-from transformers import AutoConfig, RobertaConfig, RobertaForSequenceClassification
+from tiny_encoders import embedding_folder, pairs, reranker_folder, write_encoder, write_lines, write_sts
+from transformers import AutoConfig
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 from common.manifest import MADE_BY
@@ -199,10 +199,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     row = {"set": "x", "split": "train", "licence": "", "rows": 1, "shape": "ranking"}
     facts = facts_of(SETTINGS, base, []) | {"trained_on": [row]}
     (home / "embedder" / "hunmin-embed.json").write_bytes(encoded(facts))
-    shutil.copytree(base, home / "reranker")
-    RobertaForSequenceClassification(RobertaConfig.from_pretrained(base, num_labels=1)).save_pretrained(
-        home / "reranker"
-    )
+    reranker_folder(base, home / "reranker")
     write_base(home / "decoder")
     (home / "tokenizer").mkdir()
     for name in TOKENIZER:

@@ -20,7 +20,7 @@ import yaml
 pytest.importorskip("sentence_transformers")
 pytest.importorskip("matplotlib")
 sys.path.insert(0, str(Path(__file__).parents[1] / "embed"))
-from tiny_encoders import RUN, embedding_folder, pairs, write_encoder, write_lines
+from tiny_encoders import RUN, embedding_folder, pairs, reranker_folder, write_encoder, write_lines
 
 from common.slurm_array import ShareDone
 from hunmin.commands.options import CONTRACT
@@ -141,8 +141,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("run", "scores", "step-00000001"):
         (folder / name).mkdir()
         (folder / name / "of-the-user").write_text("kept")
-    write_encoder(folder / "base")
-    section = {**RUN, "base": "base", "data": [{"path": "pairs.jsonl"}], "rerank": {"model": "base", "max_seq_len": 16}}
+    reranker_folder(write_encoder(folder / "base"), folder / "cross")
+    rerank = {"model": "cross", "max_seq_len": 16}
+    section = {**RUN, "base": "base", "data": [{"path": "pairs.jsonl"}], "rerank": rerank}
     (folder / "e.yaml").write_text(yaml.safe_dump({"name": "e", "out": "emb", "embed": section}), encoding="utf-8")
     here = Path.cwd()
     os.chdir(folder)

@@ -79,8 +79,6 @@ def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> Non
         page = compared(*runs)
         assert rows(section(page, "runs"))[0][1:] == [f"my ({place})" for place in places]
         assert str(tmp_path) not in page
-    again = compared(runs[0], runs[0])
-    assert rows(section(again, "runs"))[0][1:] == ["my (1)", "my (1) (2)"] and str(tmp_path) not in again
 
 
 def test_the_command_that_tests_a_difference_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
