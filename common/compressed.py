@@ -98,7 +98,9 @@ class _Bounded(io.RawIOBase):
     """A stream of content that ends in an error where it is too much for what was read of the file."""
 
     def __init__(self, content: Any, stored: _Counted) -> None:
-        self._content, self._stored, self._count = content, stored, 0
+        self._content = content
+        self._stored = stored
+        self._count = 0
 
     def readable(self) -> bool:
         return True

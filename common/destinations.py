@@ -98,9 +98,12 @@ class OutputFile:
         return {"stdout": 1, "stderr": 2}.get(name) or int(name) if match else None
 
     def _refuse(self) -> None:
-        path, why, fix = self.path, "", "name another file"
+        path = self.path
+        why = ""
+        fix = "name another file"
         with _os_errors(path):
-            number, taken = self._descriptor(), path.is_file() and any(_same(path, other) for other in self.inputs)
+            number = self._descriptor()
+            taken = path.is_file() and any(_same(path, other) for other in self.inputs)
             if self._in_place():
                 if number is not None and fcntl(number, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
                     why = "it is open for reading alone"

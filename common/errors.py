@@ -29,7 +29,9 @@ class HunminError(Exception):
 
     def __init__(self, problem: str, rule: str = "", fix: str = "") -> None:
         # they are printed, written to logs and told to other processes
-        self.problem, self.rule, self.fix = masked(problem), masked(rule), masked(fix)
+        self.problem = masked(problem)
+        self.rule = masked(rule)
+        self.fix = masked(fix)
         super().__init__(str(self))
 
     def __str__(self) -> str:

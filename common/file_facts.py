@@ -28,7 +28,9 @@ def file_fact(path: Path, name: str, read: Callable[[Path], str]) -> str:
         name: of the fact: "xxh3", "sha256" …
         read: reads the file.
     """
-    key, begun, state = str(path.resolve()), time.time_ns(), _state(path)
+    key = str(path.resolve())
+    begun = time.time_ns()
+    state = _state(path)
     known = _stored().get(key, {})
     if known.get("state") == state and name in known:
         return str(known[name])

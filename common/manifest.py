@@ -146,7 +146,8 @@ def made_by(folder: str | Path, stage: str) -> bool:
 
 def added_files(folder: str | Path, manifest: Manifest) -> list[str]:
     """Return the files in a finished folder, hidden ones too, that its manifest does not name: somebody else's."""
-    own, marks = {*manifest.outputs, MANIFEST, WORK_MARK}, (LOCK, MADE_BY)
+    own = {*manifest.outputs, MANIFEST, WORK_MARK}
+    marks = (LOCK, MADE_BY)
     logged = {"metrics", *(part.partition(".")[0] for name in manifest.outputs for part in name.split("/"))}
     names = (path.relative_to(folder) for path in sorted(Path(folder).rglob("*")) if path.is_file())
     others = (name for name in names if name.as_posix() not in own and name.name not in marks)

@@ -117,7 +117,9 @@ def check_weight_files(folder: Path, changed: bool = False) -> None:
     """
     if not any(path.is_file() for pattern in TOKENIZERS for path in folder.glob(pattern)):
         raise UserError(f"{folder} has no tokenizer ({', '.join(TOKENIZERS)})", RULE, "save the model's into it")
-    weights, parts, heads = weight_files(folder), _module_files(folder), list(folder.glob(HEAD_FILE))
+    weights = weight_files(folder)
+    parts = _module_files(folder)
+    heads = list(folder.glob(HEAD_FILE))
     if not changed:
         _refuse_changed(folder, [*weights, *parts])
     for path in parts:

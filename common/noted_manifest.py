@@ -21,7 +21,8 @@ def noted_manifest(folder: Path, changed: bool = False) -> Manifest | None:
     Raises:
         HunminError: it is damaged, or another one.
     """
-    path, ours = folder / MANIFEST, folder.parent.name == MADE and not changed
+    path = folder / MANIFEST
+    ours = folder.parent.name == MADE and not changed
     digest = read_current(folder.parent.parent)[MANIFESTS].get(folder.name) if ours else None
     if digest and not (path.is_file() and sha256_file(path) == digest):
         raise DamagedError(

@@ -27,7 +27,8 @@ def parquet_rows(stream: IO[bytes]) -> tuple[list[dict[str, Any]], pa.Schema]:
         UnreadableError: it is damaged, holds text that is no UTF-8, or expands too far.
     """
     content = stream.read()
-    most_bytes, most_values = max(FREE_BYTES, MAX_EXPANSION * len(content)), max(MOST_VALUES, len(content))
+    most_bytes = max(FREE_BYTES, MAX_EXPANSION * len(content))
+    most_values = max(MOST_VALUES, len(content))
     rows: list[dict[str, Any]] = []
     try:
         with pq.ParquetFile(pa.BufferReader(content)) as parquet:

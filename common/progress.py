@@ -143,7 +143,10 @@ class ProgressBar:
     """
 
     def __init__(self, title: str, total: float | None, unit: str, done: float = 0) -> None:
-        self.title, self.total, self.unit, self.done = title, total, unit, done
+        self.title = title
+        self.total = total
+        self.unit = unit
+        self.done = done
         self._started_at, self._already = time.monotonic(), done
         self._last_line = self._started_at
         self._note = ""

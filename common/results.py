@@ -22,7 +22,11 @@ from common.settings import settings_hash
 FACTS, DIGEST = "hunmin", "digest"
 """Keys of a sealed file: what it is a result of, and a hash of all else in the file."""
 Bounds = tuple[float, float]
-PERCENT, CORRELATION, SHARE, AMOUNT, FINITE = (0, 100), (-100, 100), (0, 1), (0, 2**63), (-1e300, 1e300)
+PERCENT = (0, 100)
+CORRELATION = (-100, 100)
+SHARE = (0, 1)
+AMOUNT = (0, 2**63)
+FINITE = (-1e300, 1e300)
 """Of scores × 100, of correlations × 100, of shares, of counts and losses, and of any figure."""
 SPREAD = ("mean", "sd")
 """Keys of a number over seeds, beside their count."""
@@ -117,7 +121,9 @@ def read_result(path: Path, check: Callable[[Any], object] = check_numbers, fix:
         DamagedError: the file is not as it was written.
         UserError: nothing says how it was written, and it holds no such result.
     """
-    lines, own, rows = path.suffix == ".jsonl", check_unchanged(path, fix) or sealed, list[Any]()
+    lines = path.suffix == ".jsonl"
+    own = check_unchanged(path, fix) or sealed
+    rows = list[Any]()
     try:
         text = read_bytes(path).decode()
         for line in text.removesuffix("\n").split("\n") if lines and text else [text]:

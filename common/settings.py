@@ -240,7 +240,8 @@ def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | Non
         fields = section.model_fields if section else {}
         for text in [str(value)] if not isinstance(value, (dict, list)) else map(str, value):
             if text not in fields and not _WORD.fullmatch(text):
-                message, value = message.replace(text, MASK), MASK if value == item["input"] else value
+                message = message.replace(text, MASK)
+                value = MASK if value == item["input"] else value
     if isinstance(item["input"], (dict, list)) or not key:
         return f"{key}: {message}" if key else message
     return f"{key} = {value if value is MASK else repr(value)}: {message}"

@@ -12,7 +12,9 @@ MADE = "made"
 """Folder of what is done `once`, below a run's: each work has a folder of its own there."""
 CURRENT = "current.json"
 """In a run's folder: what counts. Links with the stages' names are for people."""
-COUNTS, AT_WORK, MANIFESTS = "current", "at work", "manifests"
+COUNTS = "current"
+AT_WORK = "at work"
+MANIFESTS = "manifests"
 """Its keys: stage → folder of what it has made; stage → folder in which it works; whole folder → SHA-256 of its
 manifest."""
 KEYS = (COUNTS, AT_WORK, MANIFESTS)

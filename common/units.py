@@ -29,7 +29,10 @@ def money(value: float) -> str:
 
 def time(seconds: float) -> str:
     """Return a duration in the unit that suits it: 42 s, 5.3 min, 7.1 hours, 3.2 days, 2.4 years."""
-    year, day, hour, minute = 365.25 * 86400, 86400.0, 3600.0, 60.0
+    year = 365.25 * 86400
+    day = 86400.0
+    hour = 3600.0
+    minute = 60.0
     for least, unit, name in (
         (2 * year, year, "years"),
         (day, day, "days"),

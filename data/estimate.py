@@ -51,7 +51,9 @@ PART_SHARE, SHARD_SHARE = 0.5, 1 / 3
 """Disk that parts and shards take of the text they hold, at most."""
 KEY_DISK, NEAR_DISK = 30, 1260
 """Disk of a document while the stage runs: keys and pairs; where near copies go, signatures, keys of bands, pairs."""
-END_BASE, END_UNIT, END_DOCUMENT = 700e6, 2000, 2
+END_BASE = 700e6
+END_UNIT = 2000
+END_DOCUMENT = 2
 """Memory of the process that ends the stage: bytes at its start, a unit and a document."""
 WORKER_BYTES = 700e6
 """Memory of a worker, about: of units of 8 MB (0.53 GB were seen for 180 MB of text), or of a partition of the keys."""
@@ -95,11 +97,13 @@ def corpus_plan(settings: CorpusSettings, cores: Sequence[int] = CORES) -> dict[
     Raises:
         UserError: an input is not there or not read; or duplicates are to be looked for that this machine cannot.
     """
-    files, unit_bytes = corpus_files(settings), int(settings.unit_mb * 1e6)
+    files = corpus_files(settings)
+    unit_bytes = int(settings.unit_mb * 1e6)
     check_fields(files)
     surveyed = survey(files, unit_bytes)
     known = [(one, one.stored, one.text) for one in surveyed if one.stored is not None and one.text is not None]
-    text, mean = sum(text for *_, text in known), document_bytes(files)
+    text = sum(text for *_, text in known)
+    mean = document_bytes(files)
     documents = text / mean if mean else 0.0
     refuse_beyond(settings.deduplicate, documents, text, memory_here())
     archives = [

@@ -95,7 +95,8 @@ def load_model(folder: Path, device: str | None = None, truncate: int | None = N
         model = SentenceTransformer(
             str(folder), device=device, truncate_dim=truncate, model_kwargs=_without_pooler(folder), **LOCAL
         )
-        encoder, width = model[0].auto_model, model.get_embedding_dimension()
+        encoder = model[0].auto_model
+        width = model.get_embedding_dimension()
         for vector in (model.encode_query(PROBE), model.encode_document(PROBE)):
             if vector.shape != (width,) or not np.isfinite(vector).all():
                 raise ValueError(f"a vector has {vector.size} entries of {width}, or NaN or infinity among them")

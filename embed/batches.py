@@ -72,7 +72,8 @@ class Drawn(BatchSampler):
     def __init__(self, sets: Sequence[TrainingSet], s: EmbedSettings, steps: int, world: int) -> None:
         super().__init__(range(sum(len(dataset.texts) for dataset in sets)), s.batch // world, drop_last=True)
         self.starts = [0, *accumulate(len(dataset.texts) for dataset in sets)]
-        self.draw, self.parts = (sets, s.batch, steps, s.seed), steps * world
+        self.draw = (sets, s.batch, steps, s.seed)
+        self.parts = steps * world
 
     def __iter__(self) -> Iterator[list[int]]:
         for number, rows in draw_batches(*self.draw):

@@ -55,7 +55,8 @@ def write_card(
     **more: Any,
 ) -> str:  # fmt: skip
     """Return the card ("en" or "ko") of a model in `repository`, Markdown below its metadata."""
-    words, s = load_yaml(Path(__file__).with_name("card.yaml"))[language], facts["settings"]
+    words = load_yaml(Path(__file__).with_name("card.yaml"))[language]
+    s = facts["settings"]
     base, _, commit = facts["base"].removeprefix(HUB).partition("@")
     front = ModelCardData(
         language="ko",

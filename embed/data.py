@@ -142,7 +142,8 @@ def _load(number: int, entry: EmbedDataSettings, settings: EmbedSettings, leaks:
         licence = entry.licence or "unstated"
         low, high = entry.range
         rows = read_lines(path)
-    dataset, shape = TrainingSet(f"{number}-{name}", entry, licence, origins={entry.use} if entry.use else set()), ""
+    dataset = TrainingSet(f"{number}-{name}", entry, licence, origins={entry.use} if entry.use else set())
+    shape = ""
     for line, row in rows:
         try:
             dataset.shape, texts, label = _checked(row, low, high)

@@ -39,7 +39,8 @@ def export_gguf(folder: Path, overwrite: bool = False) -> Path:
     place = OutputFile(folder / GGUF, b"GGUF", overwrite)
     for package, extra in (("gguf", "gguf"), ("sentence_transformers", "embed")):
         require(package, "hunmin export MODEL --gguf", extra)
-    positions, model = read_model_folder(folder).max_positions, load_model(folder, "cpu").float()
+    positions = read_model_folder(folder).max_positions
+    model = load_model(folder, "cpu").float()
     tokenizer = json.loads(read_tokenizer(folder).to_str())
     if faults := "; ".join([*_tokenizer_faults(tokenizer), *_model_faults(model)]):
         raise UserError(
@@ -55,7 +56,8 @@ def export_gguf(folder: Path, overwrite: bool = False) -> Path:
 
 def _tokenizer_faults(tokenizer: dict[str, Any]) -> Iterator[str]:
     """Yield what llama.cpp's WordPiece does otherwise than a tokenizer.json; it knows BERT's rules, without NFC."""
-    model, normalizer = tokenizer["model"], tokenizer["normalizer"] or {}
+    model = tokenizer["model"]
+    normalizer = tokenizer["normalizer"] or {}
     steps = {step.get("type"): step for step in normalizer.get("normalizers", [normalizer])}
     cleaning = steps.get("BertNormalizer", {})
     if model["type"] != "WordPiece":
@@ -73,7 +75,8 @@ def _tokenizer_faults(tokenizer: dict[str, Any]) -> Iterator[str]:
 
 
 def _model_faults(model: Any) -> Iterator[str]:
-    config, kinds = model[0].auto_model.config, [type(one).__name__ for one in model]
+    config = model[0].auto_model.config
+    kinds = [type(one).__name__ for one in model]
     if config.model_type not in ARCHITECTURES:
         yield f"its type is {config.model_type}"
     if kinds[1:] not in (["Pooling"], ["Pooling", "Normalize"]) or model[1].pooling_mode not in ("mean", "cls"):
@@ -92,7 +95,8 @@ def _write(path: Path, model: Any, tokenizer: dict[str, Any], positions: int) ->
     import gguf
 
     encoder, fast = model[0].auto_model, model.tokenizer
-    config, modern = encoder.config, encoder.config.model_type == "modernbert"
+    config = encoder.config
+    modern = encoder.config.model_type == "modernbert"
     kind = gguf.MODEL_ARCH[ARCHITECTURES[config.model_type]]
     writer = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[kind])
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
@@ -144,7 +148,8 @@ def _entries(tokenizer: dict[str, Any], rows: int) -> tuple[list[str], list[int]
     """Return each row's entry, as llama.cpp writes it, and its type."""
     from gguf import TokenType
 
-    entries_V, types_V = [f"[PAD{row}]" for row in range(rows)], [int(TokenType.UNUSED)] * rows
+    entries_V = [f"[PAD{row}]" for row in range(rows)]
+    types_V = [int(TokenType.UNUSED)] * rows
     for entry, row in tokenizer["model"]["vocab"].items():
         begins = not entry.startswith(CONTINUATION)
         entries_V[row] = WORD + entry if begins else entry.removeprefix(CONTINUATION)

@@ -48,13 +48,15 @@ def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) ->
     }
     # sizes and speeds stay in step with the graphs
     measured_file = OutputFile(folder / MEASURED, b'"sentences_per_second":', overwrite)
-    longest, encoder = read_model_folder(folder).max_positions, load_encoder(folder).eval()
+    longest = read_model_folder(folder).max_positions
+    encoder = load_encoder(folder).eval()
     if (folder / "modules.json").is_file():
         model = load_model(folder, "cpu").float()
     else:
         bare = {"data": [{"path": folder.name}], "max_seq_len": min(128, longest)}
         model = begin_model(folder, EmbedSettings.model_validate(bare), "cpu")
-    expected, figures = model.encode(TEXTS, normalize_embeddings=True), {}
+    expected = model.encode(TEXTS, normalize_embeddings=True)
+    figures = {}
     with TemporaryDirectory(dir=folder, prefix=".onnx-") as temporary:
         paths = {name: Path(temporary, place.path.name) for name, place in places.items()}
         graph = str(paths["onnx"].relative_to(folder))
@@ -97,7 +99,8 @@ def graph_of(folder: Path, backend: str) -> Path:
         UserError: the folder has none.
         DamagedError: it is another than the one that was measured.
     """
-    path, again = folder / GRAPHS[backend], f"hunmin export {folder} --onnx --int8"
+    path = folder / GRAPHS[backend]
+    again = f"hunmin export {folder} --onnx --int8"
     if not path.is_file():
         raise UserError(f"{path} is missing", fix=again)
     measured = read_graphs(folder).get(backend)

@@ -72,7 +72,8 @@ class CrossTuner(ExactTrainer, CrossEncoderTrainer):
 
     arguments: Any = CrossEncoderTrainingArguments
     within = "rerank."
-    read_sets, load_weights = staticmethod(load_pairs), staticmethod(load_head)
+    read_sets = staticmethod(load_pairs)
+    load_weights = staticmethod(load_head)
     loss_of = staticmethod(lambda _, model, *__: BinaryCrossEntropyLoss(model))
 
     @staticmethod

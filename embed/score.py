@@ -151,7 +151,8 @@ def _models(
     def own(width: int | None = truncate) -> Any:
         return load_model(model, truncate=width)
 
-    name, revision = Message(CUT, name=name, width=truncate) if truncate else name, model_revision(model, truncate)
+    name = Message(CUT, name=name, width=truncate) if truncate else name
+    revision = model_revision(model, truncate)
     yield Row(name, revision, own, trained, truncate)
     if backend:
         graph = graph_of(model, backend)
@@ -201,7 +202,8 @@ def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: P
     from mteb.cache import ResultCache
     from mteb.results import TaskResult
 
-    title, encoder = "hunmin/" + "-".join(re.findall(r"[^\W_]+", row.title)), cache(partial(_encoder, row))
+    title = "hunmin/" + "-".join(re.findall(r"[^\W_]+", row.title))
+    encoder = cache(partial(_encoder, row))
     common = {
         "revision": row.revision,
         "rules": rules_number("embed"),

@@ -130,7 +130,8 @@ def read_lines(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[int, A
     if not path.is_file():
         raise UserError(f"{path} is missing", "it is a file of JSON Lines", "fix the path")
     named: dict[str, Any] = {name: (COLUMNS[name], ...) for name in columns}
-    line, kind = 0, create_model("Row", __config__=ConfigDict(extra="allow"), **named)
+    line = 0
+    kind = create_model("Row", __config__=ConfigDict(extra="allow"), **named)
     for line, row in json_lines(path):
         if columns:
             try:

@@ -34,7 +34,8 @@ def read_table(scores: Path) -> dict[str, Any]:
 
 def read_graphs(model: Path) -> dict[str, Any]:
     """Return graph → bytes, hash, sentences a second, smallest cosine; {} for none, DamagedError for an edited file."""
-    path, fix = model / MEASURED, "hunmin export MODEL --onnx measures again"
+    path = model / MEASURED
+    fix = "hunmin export MODEL --onnx measures again"
 
     def check(graphs: dict[str, Any]) -> None:
         check_numbers([{key: figures[key] for key in GRAPHS} for figures in graphs.values()], GRAPHS.get)

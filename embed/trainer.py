@@ -63,7 +63,8 @@ class GuideVectors:
     """A guide as the loss takes it; a batch brings its vectors, since the loss itself would decode the model's ids."""
 
     def __init__(self, model: Any) -> None:
-        self.tokenizer, self.max_seq_length = model.tokenizer, model.max_seq_length
+        self.tokenizer = model.tokenizer
+        self.max_seq_length = model.max_seq_length
 
     def __call__(self, features: dict[str, Any]) -> dict[str, Any]:
         return {"sentence_embedding": features["guide"].squeeze(1)}
@@ -132,8 +133,10 @@ class Tuner(ExactTrainer, SentenceTransformerTrainer):
     arguments: Any = SentenceTransformerTrainingArguments
     within = ""
     data_collator_class = GuidedCollator
-    read_sets, begin = staticmethod(load_sets), staticmethod(begin_model)
-    load_weights, save_folder = staticmethod(load_encoder), staticmethod(write_embedder)
+    read_sets = staticmethod(load_sets)
+    begin = staticmethod(begin_model)
+    load_weights = staticmethod(load_encoder)
+    save_folder = staticmethod(write_embedder)
     loss_of = staticmethod(loss_of)
 
 

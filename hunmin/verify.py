@@ -134,7 +134,8 @@ def _checkpoints(run: Path) -> Iterator[Path]:
 
 def _shown(run: Path, checkpoint: Path) -> str:
     """Return a checkpoint's path in the run, by its stage's name where that stage counts or is at work."""
-    training, within = checkpoint.parents[1], f"checkpoints/{checkpoint.name}"
+    training = checkpoint.parents[1]
+    within = f"checkpoints/{checkpoint.name}"
     for stage in TRAININGS:
         at_work, final = folders_of(run, stage)
         if training in (at_work, final):
@@ -157,7 +158,8 @@ def accept_changes(folder: Path) -> list[str]:
         UserError: it is no such folder, no manifest describes it, or a check refuses it.
         DamagedError: the manifest itself was changed.
     """
-    fix, whole = "name its folder: RUN/export, RUN/embed/model, RUN/tokenizer …", folder.resolve()
+    fix = "name its folder: RUN/export, RUN/embed/model, RUN/tokenizer …"
+    whole = folder.resolve()
     described = home_of(folder, changed=True)
     is_model = (folder / "config.json").is_file()
     if not described or not (is_model or (folder / "tokenizer.json").is_file()):
@@ -179,7 +181,8 @@ def accept_changes(folder: Path) -> list[str]:
         names = (name for name in outputs if any(fnmatch(name, f"*{end}") for end in OF_MODELS))
         return {name: outputs[name] for name in names if (home / name).is_relative_to(whole)}
 
-    now, before = of_model(described_now), of_model(manifest.outputs)
+    now = of_model(described_now)
+    before = of_model(manifest.outputs)
     others = {name: facts for name, facts in manifest.outputs.items() if name not in before}
     differing = sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
     with locked(home.parent.parent) if home.parent.name == MADE else nullcontext():

@@ -97,7 +97,8 @@ def errors_of(task: str, gold: Any, prediction: Any) -> float:
 
 
 def _f1(gold: Things, predicted: Things) -> Rows:
-    gold_things, predicted_things = Counter(gold), Counter(predicted)
+    gold_things = Counter(gold)
+    predicted_things = Counter(predicted)
     hits = gold_things & predicted_things
     totals = [Counter[str]() for _ in range(3)]
     for total, things in zip(totals, (gold_things, predicted_things, hits), strict=True):

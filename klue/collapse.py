@@ -30,7 +30,8 @@ def one_answer(predictions: Sequence[Any], gold: Sequence[Any]) -> tuple[str, fl
     """Return the answer (of taggers: tag) of all or nearly all predictions, as text, and its share of them. It is None
     where no answer has `NEARLY_ALL` of the predictions, or this one has `SKEWED` of the gold answers and is not the
     only one given; and where all gold answers are alike, since the model's may be so, too."""
-    answers, gold_answers = Counter(_parts(predictions)), Counter(_parts(gold))
+    answers = Counter(_parts(predictions))
+    gold_answers = Counter(_parts(gold))
     if not answers or len(gold_answers) < 2:
         return None
     [(answer, count)] = answers.most_common(1)

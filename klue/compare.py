@@ -93,7 +93,8 @@ def systems_of(rows: Sequence[dict[str, Any]], task: str | None = None) -> tuple
     missing: dict[str, list[str]] = {}
     for group, _ in chosen([row for row in rows if task in (None, row["task"])]):
         first = group[0]
-        split, out = "test" if first.get("test") else "dev", Path(first["folder"])
+        split = "test" if first.get("test") else "dev"
+        out = Path(first["folder"])
         whole = [answers for row in group if (answers := read_answers(out, row, split))]
         if len(whole) < len(group):
             missing.setdefault(first["task"], []).append(str(out))

@@ -63,7 +63,8 @@ def find_devices(settings: KlueSettings, jobs: Sequence[Job]) -> tuple[Devices, 
     Raises:
         HunminError: jobs are for GPUs and there are none, or these do not answer.
     """
-    places, needs = max(1, available_cores() // settings.threads), {job.name: 0.0 for job in jobs}
+    places = max(1, available_cores() // settings.threads)
+    needs = {job.name: 0.0 for job in jobs}
     workers = settings.workers if settings.workers != 0 else 1
     if jobs[0].device == "cpu":
         return Devices({"cpu": math.inf}, {"cpu": workers or places}), needs
@@ -103,7 +104,8 @@ def memory_needed(job: Job, config: Any) -> float:
     L·S·B·H·(34 + 5·A·S/H). TRADE holds its scores over the vocabulary for every slot and token of a value: two of
     them for most, each four times in single precision.
     """
-    rows, length = job.training.global_batch * get_task(job.task).choices, job.training.max_seq_len
+    rows = job.training.global_batch * get_task(job.task).choices
+    length = job.training.max_seq_len
     hidden, layers = config.hidden_size, config.num_hidden_layers
     weights = 18 * (config.vocab_size * hidden + 12 * layers * hidden**2)
     activations = layers * length * rows * hidden * (34 + 5 * config.num_attention_heads * length / hidden)

@@ -233,7 +233,8 @@ def load_splits(
         amounts = {"kept": len(sampled), "all": len(train)}
         cut = Message("trained on {kept} of {all} examples", **amounts)
         if short and short[0].template == TOO_FEW:
-            cut, short = Message(CUT_AND_SHORT, **amounts, want=task.train_examples), short[1:]
+            cut = Message(CUT_AND_SHORT, **amounts, want=task.train_examples)
+            short = short[1:]
         notes.append(cut)
     notes = [*([NOTE] if synthetic else []), *notes, *short]
     return Splits(sampled, dev, Message("{notes:; }", notes=notes), counts, files_hash(task, data, source), test)

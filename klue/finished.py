@@ -85,7 +85,8 @@ def gather(jobs: Sequence[Job], model: ModelFacts, out: Path, test: bool) -> lis
 def _earlier_rows(jobs: Sequence[Job], model: ModelFacts, out: Path) -> list[dict[str, Any]]:
     """Return the results of earlier commands that count beside those of the jobs at hand: of the same model other tasks
     and, trained alike, more seeds. A seed that is left over of other settings must not pass for a choice."""
-    planned, data = {job.fingerprint for job in jobs}, {job.task: job.data_hash for job in jobs}
+    planned = {job.fingerprint for job in jobs}
+    data = {job.task: job.data_hash for job in jobs}
     requested = {(job.task, job.init) for job in jobs}
     listed = {(str(row.get("job")), str(row.get("fingerprint"))): None for row in read_metrics(out / RESULTS)}
     rows = (_read_row(jobs_of(out) / name, fingerprint) for name, fingerprint in listed)

@@ -39,7 +39,8 @@ def eval_results(rows: Sequence[dict[str, Any]]) -> list[EvalResult]:
         if entry["init"] != "pretrained" or entry["task"] in partial:
             continue
         task, key = TASKS[entry["task"]], ("task", "init", "settings")
-        kind, name = "other", f"{SUITES[SUITE_OF[task.name]].title}: {task.title}"
+        kind = "other"
+        name = f"{SUITES[SUITE_OF[task.name]].title}: {task.title}"
         if task.hub_config:
             kind, name = "klue/klue", task.title
         for metric, value in shown_scores(entry).items():

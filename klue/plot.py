@@ -91,7 +91,8 @@ def draw_curve(rows: Sequence[dict[str, Any]], path: Path) -> None:
             points = [(row["tokens"] or row["step"], row["best"][metric]) for row in init_rows]
             points = [(at, score) for at, score in points if score["mean"] is not None]
             if points:
-                at, means = [x for x, _ in points], [score["mean"] for _, score in points]
+                at = [x for x, _ in points]
+                means = [score["mean"] for _, score in points]
                 spread = [score["sd"] or 0.0 for _, score in points]
                 panel.errorbar(at, means, spread, marker="o", markersize=3, label=init)
         names = {**TASKS[name].metrics, **TASKS[name].extra_metrics}

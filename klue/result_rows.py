@@ -51,7 +51,8 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
         UserError: the folder holds no results.jsonl, or one without a manifest that is damaged or empty.
         DamagedError: the file is not as its manifest describes it.
     """
-    rule, path = "scores are read from a finished klue folder", folder / RESULTS
+    rule = "scores are read from a finished klue folder"
+    path = folder / RESULTS
     if not is_there(path):
         raise UserError(f"{folder} holds no {RESULTS}", rule, "hunmin klue finetune")
     if rows := read_result(path, check_row, FIX):

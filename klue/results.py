@@ -100,7 +100,8 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """
     summary = []
     for group, tried in chosen(rows):
-        first, shares = group[0], [row.get("one_answer_share", 1.0) for row in group if "one_answer" in row]
+        first = group[0]
+        shares = [row.get("one_answer_share", 1.0) for row in group if "one_answer" in row]
         splits = ("best", "last", *(("test",) if all(row.get("test") for row in group) else ()))
         summary.append(
             {

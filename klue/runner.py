@@ -161,7 +161,8 @@ def _run_waiting(
             waiting = write_features(waiting, plan.splits, plan.model, Path(features))
             begun = time.monotonic()
             failures = run_jobs(waiting, settings, plan.model)
-        done, seconds = len(waiting) - len(failures), time.monotonic() - begun
+        done = len(waiting) - len(failures)
+        seconds = time.monotonic() - begun
         say(f"klue: {done:,} of {len(waiting):,} jobs done in {duration(seconds)}")
     if share and not (left := sum(finished_row(job) is None for job in plan.jobs)):
         for path in out.glob(f"{FEATURES}*"):  # of elements that were killed
@@ -174,7 +175,9 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
     """Write the features of the jobs' tasks and return the jobs with their features and counts of inputs."""
     made: dict[str, dict[str, Any]] = {}
     for name, job in {job.task: job for job in jobs}.items():
-        task, split, length = get_task(name), splits[name], job.training.max_seq_len
+        task = get_task(name)
+        split = splits[name]
+        length = job.training.max_seq_len
         tokenizer = load_tokenizer(model.folder)  # anew: a task may add tokens to it
         parts = {"train": split.train, "dev": split.dev} | ({"test": split.test} if split.test else {})
         features = {kind: make_features(task, part, tokenizer, model, length) for kind, part in parts.items()}
@@ -237,7 +240,8 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts) -> dict
 def _ended(job: Job, code: int, reason: str | None) -> str | None:
     """Report how a job ended and return what went wrong, None with a result; `code` is -signal where one killed it."""
     if row := finished_row(job):  # whatever became of a process after it had written its result, the job is done
-        value, share = row["best"][row["metric"]], row.get("one_answer_share", 1.0)
+        value = row["best"][row["metric"]]
+        share = row.get("one_answer_share", 1.0)
         score = "undefined" if value is None else f"{value:.2f}"
         collapsed = f" (predicts one label for {share_in_words(share)})" if "one_answer" in row else ""
         say(f"klue: {job.name}: {row['metric']} {score}{collapsed}")

@@ -95,7 +95,8 @@ def load_model(folder: Path, task: Task) -> tuple[Head, Job]:
 def build_kept(job: Job, task: Task, shared: dict[str, Any]) -> Head:
     """Return the model of a fine-tuned job's folder. Raises UserError where the head's weights do not fit, HunminError
     where those of the encoder do not load."""
-    model, file = build_head(job, task, shared), Path(job.model) / REST
+    model = build_head(job, task, shared)
+    file = Path(job.model) / REST
     try:
         head_tensors = load_file(file)
         with torch.no_grad():

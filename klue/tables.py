@@ -117,7 +117,8 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
     published = None if all_synthetic(summary) else published
     beside_it = published if published is None or chosen.name == "klue" else published["suites"].get(chosen.name)
     tasks = [name for name in TASKS if any(entry["task"] == name for entry in summary)]
-    titles, incomparable = {name: TASKS[name].title for name in tasks}, not_comparable(summary)
+    titles = {name: TASKS[name].title for name in tasks}
+    incomparable = not_comparable(summary)
     published_in = [] if beside_it is None else [name for name in tasks if name not in incomparable]
     columns, extra = [], []
     for name in tasks:

@@ -54,7 +54,8 @@ def watched_rows(out: Path) -> list[dict[str, Any]]:
         check_numbers(row, bounds_of)
         _ = row["init"], row["step"], row["tokens"], row["best"][TASKS[row["task"]].selection]["mean"]
 
-    path, fix = out / LINES, "remove it: hunmin klue watch RUN writes it again"
+    path = out / LINES
+    fix = "remove it: hunmin klue watch RUN writes it again"
     rows: list[dict[str, Any]] = read_result(path, check, fix, sealed=True) if path.is_file() else []
     refuse_unfit(path, lambda: check_distinct(rows, "step", "task", "init"), fix)
     return rows

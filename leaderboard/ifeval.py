@@ -68,7 +68,8 @@ def _composed(value: Any) -> Any:
 
 
 def _can_hold(rule: str, arguments: Arguments) -> bool:
-    kind, values = rule.split(":")[0], {name: _composed(arguments[name]) for name in TAKES[rule]}
+    kind = rule.split(":")[0]
+    values = {name: _composed(arguments[name]) for name in TAKES[rule]}
     number = next((value for name, value in values.items() if name.startswith("num_") or name.endswith("frequency")), 1)
     below = any(values.get(name) in BELOW for name in ("relation", "let_relation", "capital_relation"))
     if number < (0 if "bullet" in rule else 1 if "paragraph" in rule else -math.inf):

@@ -8,7 +8,8 @@ from data.instruct.layout import plain_prompt, user_message
 from leaderboard.ifeval import check_rule
 from leaderboard.rows import Row, answer_index, different, number, one_of, parsed, text
 
-LISTED, GROUPS = ("ko_gpqa_diamond_zeroshot",), ((0, 1), (2,), (3, 4))
+LISTED = ("ko_gpqa_diamond_zeroshot",)
+GROUPS = ((0, 1), (2,), (3, 4))
 """Default tasks of `listed`, and default `groups`, of the settings."""
 
 
@@ -30,8 +31,10 @@ def columns(row: Row, task: Any, options: Row) -> Row:
 
 def multiple_choice(row: Row, task: Any, options: Row) -> Row:
     """Return a question with choices: their texts are scored, or, where the prompt lists them, their letters."""
-    choices, question = different(parsed(row, "choices")), text(row, "question").strip()
-    gold, prompt = answer_index(row.get("answer"), len(choices)), f"물음: {question}\n"
+    choices = different(parsed(row, "choices"))
+    question = text(row, "question").strip()
+    gold = answer_index(row.get("answer"), len(choices))
+    prompt = f"물음: {question}\n"
     if task.name in options.get("listed", LISTED):
         letters = [chr(ord("A") + index) for index in range(len(choices))]
         prompt += "".join(f"{letter}. {choice}\n" for letter, choice in zip(letters, choices, strict=True))
@@ -70,7 +73,8 @@ def eqbench(row: Row, task: Any, options: Row) -> Row:
 
 def ifeval(row: Row, task: Any, options: Row) -> Row:
     """Return a prompt with its rules; their arguments stand as JSON, for rules differ in what they take."""
-    rules, kwargs = parsed(row, "instruction_id_list"), parsed(row, "kwargs")
+    rules = parsed(row, "instruction_id_list")
+    kwargs = parsed(row, "kwargs")
     if not rules or len(rules) != len(kwargs) or not all(isinstance(arguments, dict | None) for arguments in kwargs):
         raise ValueError("'kwargs' does not hold the arguments of each rule of 'instruction_id_list'")
     kwargs = [{name: value for name, value in (arguments or {}).items() if value is not None} for arguments in kwargs]
@@ -81,7 +85,8 @@ def ifeval(row: Row, task: Any, options: Row) -> Row:
 
 def social(row: Row, task: Any, options: Row) -> Row:
     """Return a question with five choices, the share that chose each, and the share of its merged group."""
-    choices, shares = different(parsed(row, "choices"), 5), [number(share) for share in parsed(row, "shares")]
+    choices = different(parsed(row, "choices"), 5)
+    shares = [number(share) for share in parsed(row, "shares")]
     groups = options.get("groups", GROUPS)
     if sorted(index for group in groups for index in group) != list(range(5)):
         raise ValueError(f"the groups {groups} do not hold each of the five choices once")
@@ -99,7 +104,8 @@ def instruction(row: Row, task: Any, options: Row) -> Row:
     closed = row.get("choices") is not None
     if row.get("task") != options.get("use") or closed != (task.kind == "likelihood"):
         return {}
-    message, output = user_message(text(row, "instruction"), row.get("input") or ""), text(row, "output")
+    message = user_message(text(row, "instruction"), row.get("input") or "")
+    output = text(row, "output")
     plain = options.get("layout", "plain") == "plain"
     prompt = plain_prompt(message) if plain else message
     if not closed:

@@ -77,7 +77,8 @@ def _scores(source: Path) -> Iterator[tuple[Path, Score]]:
 def _tree(tree: Any) -> list[Score]:
     """Return the scores in a tree of results. Raises one of `common.results.UNFIT` for a number out of range."""
     tree, task_scores = tree if isinstance(tree, dict) else {}, []
-    facts, general = tree.get(FACTS) or {}, tree.get("config_general") or tree.get("config") or {}
+    facts = tree.get(FACTS) or {}
+    general = tree.get("config_general") or tree.get("config") or {}
     model = general.get("model_name") or tree.get("model_name") or general.get("model") or "?"
     for name, values in (tree.get("results") or {}).items():
         scores = {k: v for k, v in values.items() if "," in k and "_stderr" not in k and v != "N/A"}
@@ -103,7 +104,8 @@ def _tree(tree: Any) -> list[Score]:
 
 def report(paths: Sequence[Path], form: str = "markdown") -> str:
     """Return the scores that `read_results` finds as "markdown" or "latex" tables, a model a row, or as "json"."""
-    scores, published = read_results(paths), load_yaml(Path(__file__).with_name("published.yaml"))
+    scores = read_results(paths)
+    published = load_yaml(Path(__file__).with_name("published.yaml"))
     models: dict[str, dict[str, Score]] = {}
     for score in scores:
         models.setdefault(score.model, {})[score.task] = score

@@ -117,7 +117,8 @@ def different(choices: Any, count: int | None = None) -> list[str]:
 
 def answer_index(value: Any, count: int, first: int = 0) -> int:
     """Return the index of an answer, a letter or a number from `first`; ValueError for one beyond the choices."""
-    letter, counted = str(value).strip().upper(), number(value) - first
+    letter = str(value).strip().upper()
+    counted = number(value) - first
     index = ord(letter) - ord("A") if len(letter) == 1 and letter.isalpha() else counted
     if index not in range(count):
         raise ValueError(f"answer {value!r} is beyond the {count} choices, or no whole number")

@@ -125,7 +125,8 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
 
     from leaderboard.tasks import lm_eval_spec
 
-    template, instruct = lm.tokenizer.chat_template, task.suite == "instruct"
+    template = lm.tokenizer.chat_template
+    instruct = task.suite == "instruct"
     layout = "message" if instruct and template not in (None, CHAT_TEMPLATE) else "plain"
     chat = layout == "message" if instruct else settings.chat_template
     if chat and not template:

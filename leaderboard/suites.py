@@ -65,7 +65,8 @@ def load_rows(name: str, data: Path | None, options: Row) -> tuple[list[Row], li
         UserError: no folder is given, a file is missing, or a row is not one of the task's.
     """
     task = TASKS[name]
-    read, files = getattr(prepare, task.reads), task_files(task, data)
+    read = getattr(prepare, task.reads)
+    files = task_files(task, data)
     test, shots = [*([r for r in prepared(path, lambda row: read(row, task, options)) if r] for path in files), []][:2]
     if not test:
         raise UserError(f"{files[0]} has no such rows of {options.get('use')!r}", "", 'name a use: "use": "copa"')
@@ -93,7 +94,8 @@ def held_out_tasks(data: Path) -> dict[str, BoardTask]:
     """Return the tasks of the suite `instruct` by name: a build's uses, rows with choices and without apart."""
     tasks = {}
     for row in read_rows(task_files(TASKS["instruct_text"], data)[0]):
-        base, use = TASKS["instruct_text" if row.get("choices") is None else "instruct_choice"], str(row.get("task"))
+        base = TASKS["instruct_text" if row.get("choices") is None else "instruct_choice"]
+        use = str(row.get("task"))
         name = f"instruct_{use}" + ("_text" if row.get("choices") is None else "")
         tasks[name] = replace(base, name=name, load=base.name, use=use, title=use)
     return tasks

@@ -91,7 +91,8 @@ def open_model(
     _check_sizes(folder, config.get_text_config())
     check_weight_files(folder, changed)
     rows, generation = _check_shapes(folder, config, auto)
-    pad, text = getattr(config.get_text_config(), "pad_token_id", None), written.get("text_config")
+    pad = getattr(config.get_text_config(), "pad_token_id", None)
+    text = written.get("text_config")
     for stated in ({"pad_token_id": pad}, written, text, generation and generation.to_dict()):
         _check_ids(folder, stated if isinstance(stated, dict) else {}, rows)
     with quiet(), refused(folder, "its tokenizer does not load"):
@@ -114,7 +115,8 @@ def open_model(
 @contextmanager
 def quiet() -> Iterator[None]:
     """Keep transformers from drawing bars, and from reporting weights that a class leaves out."""
-    level, bars = hub_logging.get_verbosity(), hub_logging.is_progress_bar_enabled()
+    level = hub_logging.get_verbosity()
+    bars = hub_logging.is_progress_bar_enabled()
     hub_logging.set_verbosity_error()
     hub_logging.disable_progress_bar()
     try:

@@ -85,7 +85,8 @@ def begin(
     """
     if fault := settings.batch_fault(process.world):  # a launcher may have started more than `processes`
         raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
-    stated, settings = settings.micro_batch, settings.shared_by(process.world)
+    stated = settings.micro_batch
+    settings = settings.shared_by(process.world)
     if process.first and settings.micro_batch != stated:
         say(f"micro-batches of {settings.micro_batch} samples, not {stated}: {process.world} processes share the batch")
     if process.device.type == "tpu":
@@ -104,7 +105,8 @@ def begin(
     step = min(int(saved.get("step", 0)), settings.steps - 1)
     model = MaskedRowsModel(hf_model, half_type(settings.dtype))
     speed_up(model, settings, process.device, world=process.world)
-    first_sample, form = metadata["first_sample"] or 0, model.input_form(process.device)
+    first_sample = metadata["first_sample"] or 0
+    form = model.input_form(process.device)
     loader = Loader(settings, tokens, tokenizer, plans, process.rank, process.world, first_sample, form)
     inputs: list[dict[str, Any]] = []
     for _, first, end in reversed(settings.phases):  # the next step's last: its objective stays
@@ -122,8 +124,10 @@ def begin(
 
 
 def _metadata(settings: PretrainSettings, tokens: Path, process: Process) -> dict[str, Any]:
-    tree, compiled = dump_settings(settings), is_compiled(settings, process.device)
-    device, engine = device_name(process.device), settings.chosen_engine
+    tree = dump_settings(settings)
+    compiled = is_compiled(settings, process.device)
+    device = device_name(process.device)
+    engine = settings.chosen_engine
     changing = dump_settings(settings, "secret").keys() - tree.keys() - {"processes"}
     free = {name: value for name, value in dump_settings(settings, "secret").items() if name in changing}
     return {

@@ -61,7 +61,10 @@ class Trainer:
     """Takes steps, and validates."""
 
     def __init__(self, engine: Engine, loader: Loader, guard: StepGuard) -> None:
-        self.engine, self.loader, self.guard, self.settings = engine, loader, guard, loader.settings
+        self.engine = engine
+        self.loader = loader
+        self.guard = guard
+        self.settings = loader.settings
         self.names = names_of(loader.settings)
 
     def step(self, step: int, lr: float, micro_batches: list[MicroBatch], stop_requested: bool = False) -> StepResult:
@@ -109,7 +112,8 @@ class Trainer:
 
     def _count(self, sums: Sums, batch: MicroBatch) -> Tensor:
         """Return a micro-batch's `names` on the device; nothing waits for it."""
-        counts, zero = batch.counts.to(self.engine.device, non_blocking=True), torch.zeros_like(sums["loss"])
+        counts = batch.counts.to(self.engine.device, non_blocking=True)
+        zero = torch.zeros_like(sums["loss"])
         own = [sums.get(name, zero).detach().double() for name in self.names[: -len(COUNTS)]]
         return torch.cat([torch.stack(own), counts])
 
@@ -276,7 +280,8 @@ class TrainingRun(Trainer):
             "guard": {name: value for name, value in guard.items() if name not in ("last", "gradient_norm")},
             "samples_seen": self.loader.first_sample + self.settings.samples_before(self._done),
         }
-        keep_last, keep_every = self.settings.keep_last, self.settings.keep_every
+        keep_last = self.settings.keep_last
+        keep_every = self.settings.keep_every
         folder, beside = self._out / "checkpoints", self._run.vocabulary
         save_checkpoint(self.engine, folder, self._done, metadata, keep_last, keep_every, beside)
         if self._run.process.first:

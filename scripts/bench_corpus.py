@@ -114,7 +114,9 @@ class Parts:
     """The parts of the stage, each over what the part before it leaves of the sampled documents."""
 
     def __init__(self, documents: list[Document], benchmark: Path, folder: Path, repeat: int) -> None:
-        self.folder, self.repeat, self.benchmark_path = folder, repeat, benchmark
+        self.folder = folder
+        self.repeat = repeat
+        self.benchmark_path = benchmark
         self.raw = folder / "part.jsonl"
         self.raw.write_bytes(b"".join(document.line for document in documents))
         self.megabytes = sum(document.size for document in documents) / 1e6
@@ -130,8 +132,10 @@ class Parts:
         """Return the works of a part by name, each with the least MB/s."""
         [file] = list_files([str(self.raw)])
         size = int(CorpusSettings.model_fields["unit_mb"].default * 1e6)
-        blocks, made = list(read_blocks(file, size)), batches(self.cleaned)
-        replacer, path = Pseudonymizer(KEY.encode()), self.folder / "shard.parquet"
+        blocks = list(read_blocks(file, size))
+        made = batches(self.cleaned)
+        replacer = Pseudonymizer(KEY.encode())
+        path = self.folder / "shard.parquet"
         names = pa.array(["x"] * len(self.split))
         table = pa.table([names, names, names, pa.array(self.split, pa.list_(pa.string()))], schema=SCHEMA)
         parts: dict[str, dict[str, tuple[Callable[[], object], float | None]]] = {

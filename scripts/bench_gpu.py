@@ -330,7 +330,8 @@ def main() -> int:
         f"{options.layers} layers × {options.hidden}, {options.length} tokens, {options.micro} samples a micro-batch"
     )
     conditions = conditions_of(f"{shape}, medians of {options.rounds} rounds")
-    path, until = options.out / "gpu.json", time.monotonic() + 60 * options.minutes
+    path = options.out / "gpu.json"
+    until = time.monotonic() + 60 * options.minutes
     report, rows = read_report(path), dict[str, dict[str, Any]]()
 
     def note(part: dict[str, Any]) -> None:

@@ -104,7 +104,9 @@ def prepare(model: Path, data: Path, name: str, batch: int | None) -> tuple[Job,
 def measure(job: Job, features: Features, steps: int, rounds: int) -> list[Row]:
     """Return the rows of training: each way, and how ours compares with the others. Raises UserError where there are
     fewer inputs than a batch takes."""
-    name, size, lengths = job.task, job.training.global_batch, features.lengths
+    name = job.task
+    size = job.training.global_batch
+    lengths = features.lengths
     if len(lengths) < size:
         what = f"{name}: {len(lengths)} inputs to train on, {size} a batch"
         raise UserError(what, "batches are whole", f"--batch {len(lengths)}")
@@ -130,7 +132,8 @@ def measure(job: Job, features: Features, steps: int, rounds: int) -> list[Row]:
         }
         for which, way in ways.items():
             own_batches = batches.get(which, mine)
-            text, seconds = int(lengths[np.concatenate(own_batches)].sum()), way.seconds(own_batches)
+            text = int(lengths[np.concatenate(own_batches)].sum())
+            seconds = way.seconds(own_batches)
             text_tokens[which] += text
             examples[which].append(steps * size / seconds)
             tokens[which].append(text / seconds)

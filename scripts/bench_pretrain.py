@@ -127,7 +127,8 @@ class Ours:
         self.waited, began = 0.0, time.perf_counter()
         for _ in range(steps):
             float(self())
-        waited, began = self.waited / (time.perf_counter() - began), time.perf_counter()
+        waited = self.waited / (time.perf_counter() - began)
+        began = time.perf_counter()
         made = [batch for step in range(steps) for batch in self.loader.micro_batches(step)]
         seconds = time.perf_counter() - began
         return waited, sum(float(batch.counts[0]) for batch in made) / seconds
@@ -143,7 +144,8 @@ class Texts(IterableDataset):  # type: ignore[type-arg]
         shards, most = TokenShards(self._tokens), self._length - 2
         cls, sep = shards.special_ids["cls"], shards.special_ids["sep"]
         for index in cycle(range(len(shards.shards))):
-            tokens, sentences = shards.tokens(index), np.asarray(shards.sentences(index))
+            tokens = shards.tokens(index)
+            sentences = np.asarray(shards.sentences(index))
             documents = set(np.asarray(shards.documents(index)).tolist())
             start = 0
             for before, end in pairwise(sentences.tolist()):

@@ -73,7 +73,8 @@ def measure_training(corpus: Path, vocab_size: int, megabytes: float, tokenizer:
 def measure_encoder(corpus: Path, tokenizer: Path, hf_share: float, bars: bool) -> list[Row]:
     """Return the rows of one core: ours, HF's, the ratio. Raises SystemExit where an id differs."""
     encoder = load_compiled_code(tokenizer)  # what is made ready once is not the rate
-    loaded, separator = encoder.tokenizer, encoder.special_ids["sep"]
+    loaded = encoder.tokenizer
+    separator = encoder.special_ids["sep"]
     every = max(1, round(1 / hf_share))
     ours = theirs = size = hf_size = 0.0
     tokens = hf_tokens = lines = number = 0
@@ -85,7 +86,9 @@ def measure_encoder(corpus: Path, tokenizer: Path, hf_share: float, bars: bool) 
             begin = time.process_time()
             batch = encoder.encode(documents)
             ours += time.process_time() - begin
-            size, tokens, number = size + batch_bytes, tokens + len(batch.tokens_T), number + 1
+            size = size + batch_bytes
+            tokens = tokens + len(batch.tokens_T)
+            number = number + 1
             if number % every != 1 % every:
                 continue
             begin = time.process_time()
@@ -95,7 +98,9 @@ def measure_encoder(corpus: Path, tokenizer: Path, hf_share: float, bars: bool) 
             # no text gives [SEP]: what is left without it are the sentences
             if not np.array_equal(flat, batch.tokens_T[batch.tokens_T != separator]):
                 raise SystemExit(f"batch {number}: ids differ from HF's")
-            hf_size, hf_tokens, lines = hf_size + batch_bytes, hf_tokens + len(flat), lines + len(text)
+            hf_size = hf_size + batch_bytes
+            hf_tokens = hf_tokens + len(flat)
+            lines = lines + len(text)
     ratio = (size / ours) / (hf_size / theirs)
     return [
         Row("ours", size / 1e6 / ours, "MB/s", note=f"{tokens / ours / 1e6:.2f}M tokens/s; {size / 1e6:.0f} MB"),
@@ -134,7 +139,8 @@ def main() -> int:
     parser.add_argument("--hf-share", type=float, default=0.1, help="share of the text that HF encodes, too")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (default 3)")
     options = parser.parse_args()
-    corpus, facts = options.corpus, options.corpus / "statistics.json"
+    corpus = options.corpus
+    facts = options.corpus / "statistics.json"
     if not facts.is_file():
         parser.error(f"{corpus} holds no statistics.json: --corpus is a finished corpus folder (RUN/corpus)")
     megabytes = json.loads(facts.read_bytes())["total"]["kept"]["bytes"] / 1e6

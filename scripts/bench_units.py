@@ -80,7 +80,8 @@ def build(tree: Path, settings: dict[str, Any], out: Path, strace: list[str] | N
 
 def count_calls(tree: Path, settings: dict[str, Any], folder: Path) -> Counter[str]:
     """Return kind → number of the metadata calls below a folder, of one build by a tree's code."""
-    log, kinds = folder.with_suffix(".strace"), {call: kind for kind, calls in CALLS.items() for call in calls}
+    log = folder.with_suffix(".strace")
+    kinds = {call: kind for kind, calls in CALLS.items() for call in calls}
     traced = ",".join(f"?{call}" for call in kinds)
     build(tree, settings, folder, ["strace", "-f", "-y", "-qq", "-o", str(log), "-e", f"trace={traced}"])
     below, counts = str(folder), Counter[str]()

@@ -79,7 +79,8 @@ def change_punctuation(words: list[str], around: list[str], rng: random.Random) 
 
 
 def replace_word(words: list[str], around: list[str], rng: random.Random) -> str | None:
-    others, place = rng.choice(around).split(), rng.randrange(max(len(words), 1))
+    others = rng.choice(around).split()
+    place = rng.randrange(max(len(words), 1))
     return " ".join([*words[:place], rng.choice(others), *words[place + 1 :]]) if len(words) > 1 and others else None
 
 

@@ -165,7 +165,8 @@ def write_embedder(folder: Path, kind: str, sample: Path) -> Path:
 
 
 def served(program: Program, model: Path, width: int, programs: Path) -> dict[str, Any]:
-    node, place = program.script.startswith(READ), programs / program.name.partition(",")[0]
+    node = program.script.startswith(READ)
+    place = programs / program.name.partition(",")[0]
     script = place / ("serve.mjs" if node else "serve.py")
     script.write_text(program.script)
     request = {
@@ -191,7 +192,8 @@ def served(program: Program, model: Path, width: int, programs: Path) -> dict[st
 def compared(kind: str, model: Path, programs: Path) -> Iterator[Row]:
     """Yield a model's figures in each program; llama.cpp is refused for types that it does not compute."""
     own = load_model(model, "cpu")
-    expected, all_ids = own.encode(TEXTS, normalize_embeddings=True), own.tokenizer(TEXTS)["input_ids"]
+    expected = own.encode(TEXTS, normalize_embeddings=True)
+    all_ids = own.tokenizer(TEXTS)["input_ids"]
     try:
         export_gguf(model)
     except UserError:

@@ -136,7 +136,8 @@ def score(options: argparse.Namespace) -> int:
     order = ["exact", "short", "near", "words", "bigrams", "embedded", "fragment", "all"]
     for draw_number, kind in sorted(counts, key=lambda key: (key[0], order.index(key[1]))):
         labels = counts[draw_number, kind]
-        true, all_found = labels["true found"], labels["true found"] + labels["false found"]
+        true = labels["true found"]
+        all_found = labels["true found"] + labels["false found"]
         low, high = wilson(true, all_found)
         cells = "".join(f"{labels[column]:>13}" for column in columns)
         print(f"{draw_number:6}{kind:10}{cells}{true / max(all_found, 1):>11.3f}  {low:.3f}–{high:.3f}")

@@ -59,7 +59,8 @@ def drawn(seed: int, number: int, forms: list[Form]) -> dict[str, Any]:
     """Return the n-th text of a seed: text, spans, kind and carrier."""
     rng = random.Random(f"{seed}:{number}")
     if number % WITHOUT == 0:
-        kind, frame = rng.choice(sorted(LOOKALIKES)), rng.choice(sorted(FRAMES))
+        kind = rng.choice(sorted(LOOKALIKES))
+        frame = rng.choice(sorted(FRAMES))
         return {
             "text": FRAMES[frame](of_kind(kind, rng), rng),
             "spans": [],
@@ -164,7 +165,8 @@ def print_scores(scores: Scores, errors: int) -> bool:
         for field in vars(total):
             setattr(total, field, getattr(total, field) + getattr(count, field))
     for name, count in (*((name, scores.types[name]) for name in PII_TYPES if scores.types[name].gold), ("all", total)):
-        precision, exact = count.right / max(count.right + count.false, 1), count.exact / max(count.gold, 1)
+        precision = count.right / max(count.right + count.false, 1)
+        exact = count.exact / max(count.gold, 1)
         print(f"{name:<18}{count.gold:>7}{precision:>11.3f}{count.recall:>8.3f}{exact:>7.3f}{count.clear:>10}")
     low = sorted((key for key, count in scores.kinds.items() if count.recall < FLOOR), key=lambda key: (key[1], key))
     print(f"\nkinds below {FLOOR} ({len(low)} of {len(scores.kinds)})")

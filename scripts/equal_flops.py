@@ -60,7 +60,8 @@ def settings_of(variant: str, rate: float, seed: int, flops: float, vocab_size: 
 
     def of_token(name: str) -> float:
         objective = OBJECTIVES[name]
-        span, predicted = objective.span(plain.max_seq_len), objective.predicted_share(plain)
+        span = objective.span(plain.max_seq_len)
+        predicted = objective.predicted_share(plain)
         return ARCHITECTURES[plain.model.type].flops_per_token(plain.model, vocab_size, span, predicted)
 
     a_step = share * of_token("clm") + (1 - share) * of_token("mlm")

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-WORDS, LINES, COLUMNS = 35, 8, 120
+WORDS = 35
+LINES = 8
+COLUMNS = 120
 START = re.compile(r"^\s*(?:[-*] |\d+\. )")
 """Beginning of a list item."""
 

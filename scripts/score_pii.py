@@ -102,10 +102,13 @@ def by_text(case: dict[str, Any], spans: list[Span]) -> Marked:
 
 def shown(text: str, span: Span, originals: bool) -> str:
     """Return a span with its type and the text around it, masked unless originals are asked for."""
-    before, after = text[max(span.start - AROUND, 0) : span.start], text[span.end : span.end + AROUND]
+    before = text[max(span.start - AROUND, 0) : span.start]
+    after = text[span.end : span.end + AROUND]
     value = text[span.start : span.end]
     if not originals:
-        before, value, after = re.sub("[0-9]", "0", before), mask(value, 0), re.sub("[0-9]", "0", after)
+        before = re.sub("[0-9]", "0", before)
+        value = mask(value, 0)
+        after = re.sub("[0-9]", "0", after)
     return f"{span.type} {{}}⟦{{}}⟧{{}}".format(*(part.replace("\n", "⏎") for part in (before, value, after)))
 
 

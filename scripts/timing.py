@@ -193,7 +193,8 @@ def peak_bytes(process: int | str = "self") -> int:
 
 def hardware() -> str:
     """Return one line on the machine: processor, cores this process may use, load, Python."""
-    name, facts = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
+    name = platform.processor() or platform.machine()
+    facts = Path("/proc/cpuinfo")
     models = re.findall(r"model name\s*:\s*(.+)", facts.read_text(encoding="utf-8")) if facts.exists() else []
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     return f"{[*models, name][0]}, {cores} cores, load {load:.1f} before the start, Python {platform.python_version()}"

@@ -140,7 +140,8 @@ def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -
         batch = ordered[begin : begin + 10_000]
         texts = [BEFORE + eojeol for eojeol in batch]
         for eojeol, encoding in zip(batch, tokenizer.encode_batch(texts, add_special_tokens=False), strict=True):
-            count, (ids, places) = eojeols[eojeol], _spans(encoding)
+            count = eojeols[eojeol]
+            ids, places = _spans(encoding)
             subwords += count * len(ids)
             continued += count * (len(ids) > 1)
             unknown += count * sum(index == unknown_token for index in ids)

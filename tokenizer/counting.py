@@ -78,7 +78,8 @@ def count_corpus(settings: TokenizerSettings, corpus: str | Path, work: Path) ->
         sizes: Counter[str] = Counter()
         for part in execute(source_sizes, pieces):
             sizes.update(part)
-        total, shares = sum(sizes.values()), source_shares(sizes, settings.sample_mb * 1e6)
+        total = sum(sizes.values())
+        shares = source_shares(sizes, settings.sample_mb * 1e6)
         sample = Sample(shares, min(HELD_OUT_SHARE, HELD_OUT_BYTES / max(total, 1)), settings.seed)
         sampled = sum(sizes[name] * shares[name] for name in sizes) * (1 - sample.held_out)
         partitions = max(1, min(MOST_PARTITIONS, round(sampled / PARTITION_BYTES)))

@@ -81,11 +81,14 @@ class Span(NamedTuple):
 def morpheme_spans(text: str) -> list[Span]:
     """Return the morphemes of running text, segmented in context."""
     encoded = text.replace("\0", " ").encode()  # mecab-ko stops at a NUL
-    spans, byte, place = [], 0, 0
+    spans = []
+    byte = 0
+    place = 0
     for line in _tagger(OFFSETS).parse(encoded.decode()).splitlines():
         start, end, tag = line.split(" ")
         begin = place + len(encoded[byte : int(start)].decode())
-        byte, place = int(end), begin + len(encoded[int(start) : int(end)].decode())
+        byte = int(end)
+        place = begin + len(encoded[int(start) : int(end)].decode())
         spans.append(Span(begin, place, tag))
     return spans
 

@@ -19,7 +19,9 @@ from common.model_files import check_small_files
 from tokenizer.pipeline import CONTINUATION, MAX_WORD_CHARACTERS, normalizer, pre_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS
 
-TOKENIZER_FILE, CONFIG_FILE, VOCABULARY_FILE = "tokenizer.json", "tokenizer_config.json", "vocab.txt"
+TOKENIZER_FILE = "tokenizer.json"
+CONFIG_FILE = "tokenizer_config.json"
+VOCABULARY_FILE = "vocab.txt"
 PROBE = "훈민 abc 1\U00013080"
 """Text that any tokenizer encodes; its last letter, of ancient Egypt, is in no vocabulary."""
 _ROLES = {"cls": "[CLS]", "pad": "[PAD]", "sep": "[SEP]", "unk": "[UNK]", "mask": "[MASK]"}

@@ -169,7 +169,8 @@ class TokenShards:
 
     def _offsets(self, index: int, file: int, name: str) -> np.ndarray:
         """Return a file of offsets, checked when it is opened: wrong ones would lead outside of the arrays."""
-        path, shard = self.folder / shard_files(index)[file], self.shards[index]
+        path = self.folder / shard_files(index)[file]
+        shard = self.shards[index]
         try:
             offsets = map_array(path)
         except (OSError, ValueError, EOFError) as error:

@@ -27,7 +27,9 @@ _FNV_OFFSET = np.uint64(14695981039346656037)
 _FNV_PRIME = np.uint64(1099511628211)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _KEY_MASK = np.uint64((1 << 36) - 1)
-_HALF, _KEY_BITS, _ONE = np.uint64(32), np.uint64(36), np.uint64(1)
+_HALF = np.uint64(32)
+_KEY_BITS = np.uint64(36)
+_ONE = np.uint64(1)
 
 
 class UnitTable:
@@ -176,7 +178,8 @@ def _rehash(slots, larger):  # type: ignore[no-untyped-def]
         slot = _home(slots[old], slots[old + 1] & _KEY_MASK, mask)
         while larger[2 * slot + _ONE] != 0:
             slot = (slot + _ONE) & mask
-        larger[2 * slot], larger[2 * slot + _ONE] = slots[old], slots[old + 1]
+        larger[2 * slot] = slots[old]
+        larger[2 * slot + _ONE] = slots[old + 1]
     return larger
 
 
@@ -189,7 +192,8 @@ def _look_up(  # type: ignore[no-untyped-def]
     Units are cut and looked up some documents at a time, so that what stands between the two stays near the processor.
     """
     starts = sentences[documents]  # in bytes
-    keys_U2, places_U2 = np.empty((0, 2), np.uint64), np.empty((0, 2), np.int64)
+    keys_U2 = np.empty((0, 2), np.uint64)
+    places_U2 = np.empty((0, 2), np.int64)
     count = first = 0
     while first < len(documents) - 1:
         last = first + 1
@@ -197,7 +201,8 @@ def _look_up(  # type: ignore[no-untyped-def]
             last += 1
         most = starts[last] - starts[first] + last - first
         if most > len(keys_U2):
-            keys_U2, places_U2 = np.empty((most, 2), np.uint64), np.empty((most, 2), np.int64)
+            keys_U2 = np.empty((most, 2), np.uint64)
+            places_U2 = np.empty((most, 2), np.int64)
         unit_count = _scan(
             data, sentences, documents, first, last, cut_plain, keys_U2, places_U2, count, sentence_units, end_units
         )

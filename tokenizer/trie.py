@@ -18,7 +18,9 @@ _START, _CONTINUED = 0, 1
 _NONE = -1
 _CODE_BITS = np.uint64(21)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_HALF, _ONE, _EMPTY = np.uint64(32), np.uint64(1), np.uint64(0)
+_HALF = np.uint64(32)
+_ONE = np.uint64(1)
+_EMPTY = np.uint64(0)
 
 
 class WordPieceTrie:
@@ -37,7 +39,8 @@ class WordPieceTrie:
         texts, roots, ids = zip(*entries, strict=True)
         codes_C = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), "<u4").astype(np.int64)
         ends_E = np.cumsum([len(text) for text in texts], dtype=np.int64)
-        roots_E, ids_E = np.array(roots, np.int64), np.array(ids, np.int64)
+        roots_E = np.array(roots, np.int64)
+        ids_E = np.array(ids, np.int64)
         self._keys_S, self._nodes_S, self._ids_N = _build(codes_C, ends_E, roots_E, ids_E)
 
     def encode(self, text_B: np.ndarray, ends: np.ndarray, wanted_R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -105,7 +108,9 @@ def _encode(text_B, ends, wanted_R, keys_S, nodes_S, ids_N, unk, longest):  # ty
     for word in range(len(wanted_R)):
         if not wanted_R[word]:
             continue
-        before, start, end = used, ends[word], ends[word + 1]
+        before = used
+        start = ends[word]
+        end = ends[word + 1]
         root = _START
         characters = 0
         for at in range(start, end):

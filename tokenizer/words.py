@@ -249,7 +249,9 @@ class WordsWork:
         return Tally(*tally), [task.file(self.folder, part) for part in range(parts)]
 
     def _count(self, task: WordsTask, mark: IO[bytes]) -> None:
-        seen, words, parts = Seen(), 0, 0
+        seen = Seen()
+        words = 0
+        parts = 0
         for part in count_words(task.piece, self.sample, self.split, self.user_tokens, seen):
             write = partial(write_counts, counts=part, partitions=self.partitions, facts={})
             once_file(task.file(self.folder, parts), write)

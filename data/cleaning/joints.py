@@ -19,7 +19,9 @@ def run_together(before: str, after: str, letters: bool = False) -> bool:
 
 def gap(match: Match[str], letters: bool = False) -> str:
     """Return what replaces a match that is taken out: a blank where its neighbours would run together, else nothing."""
-    text, start, end = match.string, match.start(), match.end()
+    text = match.string
+    start = match.start()
+    end = match.end()
     return " " if start and run_together(text[start - 1], text[end : end + 1], letters) else ""
 
 

@@ -56,7 +56,8 @@ def remove_hashtags(text: str) -> str:
 
 
 def _without_hashtags(match: re.Match[str]) -> str:
-    text, (start, end) = match.string, match.span()
+    text = match.string
+    start, end = match.span()
     tags = match[0]
     if not _LINE_ENDS.match(text, end):
         return tags
@@ -82,7 +83,8 @@ def remove_empty_brackets(text: str) -> str:
 
 def _without_bracket(match: re.Match[str]) -> str:
     """Return what replaces an empty bracket: itself, where a sentence speaks of it (괄호(), 빈 () 튜플)."""
-    text, (start, end) = match.string, match.span()
+    text = match.string
+    start, end = match.span()
     before = text[max(start - 8, 0) : start]
     if _NAMES_IT.search(before):
         return match[0]

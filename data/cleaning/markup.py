@@ -62,7 +62,8 @@ _MENTIONS = re.compile(
     rf"|<(?:(?P<name>{BLOCK_TAGS}|{INLINE_TAGS}){_END}|!doctype[^<>\n]{{0,300}}>)(?={_SPOKEN.pattern})",
     re.I,
 )
-_CLOSED, _OPENED = re.compile(r"</([A-Za-z][A-Za-z0-9:]{0,40})"), re.compile(r"<([A-Za-z][A-Za-z0-9:]{0,40})")
+_CLOSED = re.compile(r"</([A-Za-z][A-Za-z0-9:]{0,40})")
+_OPENED = re.compile(r"<([A-Za-z][A-Za-z0-9:]{0,40})")
 _STANDS_ALONE = frozenset(
     ("br", "hr", "wbr", "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "html", "head", "body")
 )
@@ -91,11 +92,10 @@ _SUBJECT = re.compile(rf"(?<![A-Za-z!/<[-])(?<!DOCTYPE )X?(?:{'|'.join(_SUBJECTS
 RAISED = "(?:[0-9n.+−–-]|&(?:minus|ndash|#8722|#x2212);){1,10}"
 """An exponent or index: a number, also with n or a decimal point."""
 _RAISED = re.compile(rf"<(?P<way>su[pb])(?:\s[^<>]{{0,200}})?>\s?(?P<raised>{RAISED})\s?</(?P=way)>", re.I)
-_SUPERSCRIPTS, _SUBSCRIPTS = (
-    str.maketrans("0123456789n+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ⁺⁻⁻⁻"),
-    str.maketrans("0123456789n+-−–", "₀₁₂₃₄₅₆₇₈₉ₙ₊₋₋₋"),
-)
-_RAISED_ALONE, _DECIMAL = re.compile(RAISED), re.compile(r"[−–-]?[0-9]{1,4}\.[0-9]{1,4}")
+_SUPERSCRIPTS = str.maketrans("0123456789n+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ⁺⁻⁻⁻")
+_SUBSCRIPTS = str.maketrans("0123456789n+-−–", "₀₁₂₃₄₅₆₇₈₉ₙ₊₋₋₋")
+_RAISED_ALONE = re.compile(RAISED)
+_DECIMAL = re.compile(r"[−–-]?[0-9]{1,4}\.[0-9]{1,4}")
 _BEGINS = re.compile(r"<[!/a-zA-Z]|&[#a-zA-Z]|\]\]>")
 _MARKUP = re.compile(r"<[!/a-zA-Z][^<>]{0,300}>|&[#a-zA-Z0-9]{1,31};")
 _BLOCK_LINE = re.compile(
@@ -176,7 +176,9 @@ def _mentions(text: str) -> Iterator[tuple[int, int]]:
     opened: set[str] | None = None
     arguments = False
     for match in _MENTIONS.finditer(text):
-        bare, name, closing = match["bare"], match["name"], match["closing"]
+        bare = match["bare"]
+        name = match["name"]
+        closing = match["closing"]
         if closing:
             if _SPOKEN_CLOSING.match(text, match.end()):
                 opened = set(map(str.lower, _OPENED.findall(text))) if opened is None else opened

@@ -50,7 +50,8 @@ _SENTENCE_ENDS = (".", "!", "?", "…", "~", ",", '"', "'", "”", "’", "」",
 
 _SAID = re.compile(r"[\"'“‘「『(] ?[.…·?!~]+ ?[\"'”’」』)]|[.…·?!~]*(?:…|[.·]{3})[.…·?!~]*|[?!]{1,3}")
 """Silence, surprise or a question as somebody's answer: "…", ?, …!"""
-_LINK, _RUN = re.compile(r"(?:https?://|www\.)\S+"), re.compile(r"([^\w\s])\1+")
+_LINK = re.compile(r"(?:https?://|www\.)\S+")
+_RUN = re.compile(r"([^\w\s])\1+")
 _SAID_BEGINS = frozenset("\"'“‘「『(.…·?!~")
 SAID_CHARS = 12
 
@@ -143,9 +144,11 @@ def _remove_control(text: str) -> str:
 
 def _without_control(match: re.Match[str]) -> str:
     """Return what replaces control characters: a replacement character or a soft hyphen that is shown stays."""
-    text, (start, end) = match.string, match.span()
+    text = match.string
+    start, end = match.span()
     if match[0] in _SHOWN:
-        before, after = text[max(start - 1, 0) : start], text[end : end + 2]
+        before = text[max(start - 1, 0) : start]
+        after = text[end : end + 2]
         if (before in _QUOTES and after[:1] in _QUOTES) or (before == " " and _NAMED_BEHIND.match(after)):
             return match[0]
     return gap(match)
@@ -195,7 +198,9 @@ _RULES: tuple[tuple[str, Callable[[str], bool], Callable[[str], str]], ...] = (
 _DOCUMENT_RULES = ("html", *(name for name, _, _ in _RULES), "blanks", "news", "repeated_lines")
 """All of them, in the order they apply."""
 
-HANGUL, HAN_KANA, OTHER = 1, 2, 4
+HANGUL = 1
+HAN_KANA = 2
+OTHER = 4
 
 
 def _character_classes() -> np.ndarray:

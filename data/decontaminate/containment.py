@@ -27,7 +27,9 @@ from data.decontaminate.bm25 import PARTS, bm25_weights, needed_weight
 from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot
 from data.decontaminate.terms import Terms
 
-ONE, MASK_63, LOW_HALF = np.uint64(1), np.uint64(63), np.uint64(0xFFFFFFFF)
+ONE = np.uint64(1)
+MASK_63 = np.uint64(63)
+LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 class ContainmentIndex(NamedTuple):
@@ -129,7 +131,9 @@ def _distinct_terms(hashes, first_term):  # type: ignore[no-untyped-def]
             if i > 0 and mine[i] == mine[i - 1]:
                 counts[distinct - 1] += 1
                 continue
-            sentence[distinct], term[distinct], counts[distinct] = d, mine[i], 1
+            sentence[distinct] = d
+            term[distinct] = mine[i]
+            counts[distinct] = 1
             distinct += 1
     return sentence[:distinct], term[:distinct], counts[:distinct]
 
@@ -140,7 +144,8 @@ def _prefix(first_entry, hashes, weights, frequencies, totals, needs, chosen):  
     documents = len(totals)
     filed = np.zeros(len(hashes), np.bool_)
     may_miss = np.zeros(documents, np.int32)
-    low, high = np.zeros(documents, np.uint64), np.zeros(documents, np.uint64)
+    low = np.zeros(documents, np.uint64)
+    high = np.zeros(documents, np.uint64)
     for d in range(documents):
         if not chosen[d]:
             continue
@@ -180,7 +185,8 @@ def _count_bits(bits):  # type: ignore[no-untyped-def]
 def search_containment(index, hashes, first_term):  # type: ignore[no-untyped-def]
     """Return (benchmark sentence or -1, score) for each corpus sentence: the highest score, then the lowest number."""
     sentences = len(first_term) - 1
-    best_N, score_N = np.full(sentences, -1, np.int32), np.zeros(sentences, np.float64)
+    best_N = np.full(sentences, -1, np.int32)
+    score_N = np.zeros(sentences, np.float64)
     seen_D = np.zeros(len(index.total_D), np.int32)
     longest = max(1, index.window_D.max()) if len(index.window_D) else 1
     sentence_Q, start_Q, end_Q = _pieces(first_term, longest)
@@ -189,9 +195,13 @@ def search_containment(index, hashes, first_term):  # type: ignore[no-untyped-de
     size = 2
     while size < 2 * np.max(end_Q - start_Q):  # as small as it can be: it stays in the nearest cache
         size *= 2
-    member, member_of = np.empty(size, np.uint64), np.zeros(size, np.int32)
+    member = np.empty(size, np.uint64)
+    member_of = np.zeros(size, np.int32)
     for q in range(len(sentence_Q)):
-        n, start, end, stamp = sentence_Q[q], start_Q[q], end_Q[q], q + 1
+        n = sentence_Q[q]
+        start = start_Q[q]
+        end = end_Q[q]
+        stamp = q + 1
         low = high = np.uint64(0)
         for t in range(start, end):
             place = hashes[t] >> np.uint64(57)
@@ -238,12 +248,16 @@ def _pieces(first_term, longest):  # type: ignore[no-untyped-def]
     count = 0
     for n in range(len(first_term) - 1):
         count += 1 + max(0, first_term[n + 1] - first_term[n] - longest - 1) // longest
-    sentence, start, end = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    sentence = np.empty(count, np.int64)
+    start = np.empty(count, np.int64)
+    end = np.empty(count, np.int64)
     q = 0
     for n in range(len(first_term) - 1):
         begin = first_term[n]
         while True:
-            sentence[q], start[q], end[q] = n, begin, min(begin + 2 * longest, first_term[n + 1])
+            sentence[q] = n
+            start[q] = begin
+            end[q] = min(begin + 2 * longest, first_term[n + 1])
             q += 1
             if end[q - 1] == first_term[n + 1]:
                 break
@@ -297,7 +311,8 @@ def _explains(index, d, hashes, start, end):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _best_window(index, d, hashes, start, end):  # type: ignore[no-untyped-def]
     """Return the greatest weight of d held by a window of the sentence, or 0 when it is below what d needs."""
-    first, count = index.first_entry_D[d], index.first_entry_D[d + 1] - index.first_entry_D[d]
+    first = index.first_entry_D[d]
+    count = index.first_entry_D[d + 1] - index.first_entry_D[d]
     order = np.argsort(index.hash_E[first : first + count])
     ordered = index.hash_E[first : first + count][order]
     entry_of = np.full(end - start, -1, np.int64)

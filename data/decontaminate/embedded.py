@@ -103,7 +103,8 @@ def _search(index, hashes, first_word):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _words_follow(index, d, length, hashes, start, end):  # type: ignore[no-untyped-def]
     """Return whether the words of d after its first `length` follow in the corpus sentence too."""
-    first, count = index.first_word_D[d], index.first_word_D[d + 1] - index.first_word_D[d]
+    first = index.first_word_D[d]
+    count = index.first_word_D[d + 1] - index.first_word_D[d]
     if count > end - start or (length < HEAD and count != length):
         return False
     return np.all(index.hash_W[first + length : first + count] == hashes[start + length : start + count])

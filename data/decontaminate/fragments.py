@@ -79,7 +79,8 @@ def _seeds(letters, first_letter):  # type: ignore[no-untyped-def]
     count = 0
     for s in range(len(first_letter) - 1):
         for place in range(first_letter[s], first_letter[s + 1] - SEED, STRIDE):
-            places[count], hashes[count] = place, hash_run(letters, place, place + SEED)
+            places[count] = place
+            hashes[count] = hash_run(letters, place, place + SEED)
             count += 1
     return places[:count], hashes[:count]
 
@@ -88,7 +89,8 @@ def _seeds(letters, first_letter):  # type: ignore[no-untyped-def]
 def search_fragments(index, letters, first_letter):  # type: ignore[no-untyped-def]
     """Return (benchmark text or -1, shared share) for each corpus sentence: the longest run, then the first text."""
     sentences = len(first_letter) - 1
-    best_N, score_N = np.full(sentences, -1, np.int32), np.zeros(sentences, np.float64)
+    best_N = np.full(sentences, -1, np.int32)
+    score_N = np.zeros(sentences, np.float64)
     for n in range(sentences):
         start, end = first_letter[n], first_letter[n + 1]
         length = end - start

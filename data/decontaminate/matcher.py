@@ -87,7 +87,8 @@ def distinct_sentences(benchmark: list[BenchmarkSentence]) -> tuple[list[Benchma
     """
     ordered = sorted(benchmark, key=lambda sentence: sentence[:2])
     text = fold_sentences([sentence.text for sentence in ordered])
-    lines, passage = hash_lines(text), np.array([sentence.passage for sentence in ordered], bool)
+    lines = hash_lines(text)
+    passage = np.array([sentence.passage for sentence in ordered], bool)
     chosen = np.zeros(len(ordered), bool)
     chosen[np.unique(lines, return_index=True)[1]] = True
     chosen &= np.diff(text.first_letter_N) > 0
@@ -125,9 +126,12 @@ class Decontaminator:
         """Return a decontaminator for sentences, those of a passage in a row, by the rules of the criteria alone."""
         sources, text = distinct_sentences(benchmark)
         passage = np.array([source.passage for source in sources], bool)
-        phrase, every = np.diff(text.first_word_N) >= MIN_WORDS, np.ones(len(sources), bool)
-        shortest, of_passage = criteria.embedded_min_characters, criteria.exact_min_passage_characters
-        spread, short = criteria.spread, count_syllables(text) < criteria.short_syllables
+        phrase = np.diff(text.first_word_N) >= MIN_WORDS
+        every = np.ones(len(sources), bool)
+        shortest = criteria.embedded_min_characters
+        of_passage = criteria.exact_min_passage_characters
+        spread = criteria.spread
+        short = count_syllables(text) < criteria.short_syllables
         names = _names(sources)
 
         def build_fragments() -> tuple[Names, Any]:

@@ -22,7 +22,10 @@ FIRST_SYLLABLE = 0x3400
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
-SHIFT_30, SHIFT_27, SHIFT_31, SHIFT_32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
+SHIFT_30 = np.uint64(30)
+SHIFT_27 = np.uint64(27)
+SHIFT_31 = np.uint64(31)
+SHIFT_32 = np.uint64(32)
 
 
 class FoldedText(NamedTuple):
@@ -64,7 +67,8 @@ def fold_sentences(sentences: list[str]) -> FoldedText:
 
 def take_sentences(text: FoldedText, chosen_N: NDArray[np.bool_]) -> FoldedText:
     """Return the chosen sentences of a batch, as folding them alone would give them."""
-    letters_N, words_N = np.diff(text.first_letter_N), np.diff(text.first_word_N)
+    letters_N = np.diff(text.first_letter_N)
+    words_N = np.diff(text.first_word_N)
     words = np.diff(text.word_start_W)[np.repeat(chosen_N, words_N)]
     return FoldedText(
         text.letters_L[np.repeat(chosen_N, letters_N)],

@@ -74,7 +74,8 @@ def clusters(load: Callable[[], Iterable[np.ndarray]], documents: int) -> np.nda
     _flatten(root)
     order = np.argsort(root, kind="stable")
     clustered = np.empty(len(places), CLUSTERED)
-    clustered["root"], clustered["place"] = places[root[order]], places[order]
+    clustered["root"] = places[root[order]]
+    clustered["place"] = places[order]
     return clustered
 
 
@@ -97,7 +98,8 @@ def _like(places: np.ndarray, group: np.ndarray, compare: Compare, least: int) -
         first = np.concatenate(([True], group[1:] != group[:-1]))
         if first.all():
             break
-        members, leaders = places[~first], places[first][np.cumsum(first) - 1][~first]
+        members = places[~first]
+        leaders = places[first][np.cumsum(first) - 1][~first]
         group = group[~first]
         batches = [slice(start, start + COMPARED) for start in range(0, len(members), COMPARED)]
         equal = np.concatenate([compare(members[chosen], leaders[chosen]) for chosen in batches])

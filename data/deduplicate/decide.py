@@ -77,7 +77,8 @@ def _documents(
     with ProgressBar("report of duplicates", None, "tasks") as bar:
         write_report(report, parts, rows, twins, near, work, execute, lambda _: bar.advance())
     borders = np.concatenate(([0], np.cumsum(rows))).astype(np.int64)
-    keep, counts = np.ones(borders[-1], bool), dict.fromkeys(KINDS, 0)
+    keep = np.ones(borders[-1], bool)
+    counts = dict.fromkeys(KINDS, 0)
     for kind, all_copies in (("documents", twins), ("near", near)):
         for copies in all_copies or ():
             keep[copies["dropped"]] = False

@@ -39,7 +39,8 @@ def find_equal_documents(
     parts: list[Path], work: Path, execute: Executor, progress: Callable[[object], None] | None = None
 ) -> tuple[np.ndarray, Copies]:
     """Return how many documents each part has, int64 [parts], and which of them an earlier one equals."""
-    folder, groups = work_folder(work, "exact", parts, SLICES, PARTITION), groups_of(parts)
+    folder = work_folder(work, "exact", parts, SLICES, PARTITION)
+    groups = groups_of(parts)
     execute(FileOfTask("keys", folder, gather_keys), groups, progress)
     counts = [map_array(numbered("keys", folder, group.number))[SLICES + 1 :] for group in groups]
     rows = np.concatenate([np.empty(0, np.int64), *counts])

@@ -47,7 +47,9 @@ def survivors(load: Callable[[], Iterable[np.ndarray]], total: int) -> np.ndarra
     keep = np.ones(total, bool)
     ranges = -(-total // PARTITION)
     for number in range(ranges):
-        selected, places, offset = [], [], 0
+        selected = []
+        places = []
+        offset = 0
         for keys in load():
             mask = keys["high"] % np.uint64(ranges) == number
             selected.append(keys[mask])

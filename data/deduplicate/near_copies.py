@@ -55,8 +55,10 @@ def find_near_copies(
         threshold: least similarity of copies, 0 to 1.
         twins: documents that are gone already; None where none are.
     """
-    folder, firsts = work_folder(work, "near", parts, threshold, bool(twins), PARTITION, CLUSTERS), firsts_of(rows)
-    ranges, least = ranges_of(int(rows.sum())), least_equal(threshold)
+    folder = work_folder(work, "near", parts, threshold, bool(twins), PARTITION, CLUSTERS)
+    firsts = firsts_of(rows)
+    ranges = ranges_of(int(rows.sum()))
+    least = least_equal(threshold)
     gather = partial(gather_bands, folder, threshold, ranges, twins, firsts)
     execute(FileOfTask("borders", folder, gather), groups_of(parts), progress)
     partitions = [Range(number, "band keys") for number in range(choose_bands(threshold)[0] * ranges)]
@@ -97,7 +99,8 @@ def gather_bands(
             partition += (np.arange(len(keys), dtype=np.uint64) * np.uint64(ranges))[:, None]
             order = np.argsort(partition, axis=None, kind="stable")
             banded = np.empty(keys.size, BANDED)
-            banded["key"], banded["row"] = keys.ravel()[order], rows[order % max(len(rows), 1)]
+            banded["key"] = keys.ravel()[order]
+            banded["row"] = rows[order % max(len(rows), 1)]
             file.write(banded.view(np.uint8).data)
             sizes = np.bincount(partition.ravel().astype(np.int64), minlength=len(keys) * ranges)
             borders.append(borders[-1][-1] + np.cumsum(sizes))

@@ -81,7 +81,8 @@ def _paragraphs(texts: list[str], split: list[list[str]], staying: np.ndarray) -
     present, counts = np.unique(np.concatenate(numbers)[staying], return_counts=True)
     chosen = [lines[number] for number in present]
     paragraphs = np.empty(len(chosen), PARAGRAPH)
-    paragraphs["key"], paragraphs["sentences"] = keys_of(chosen), counts
+    paragraphs["key"] = keys_of(chosen)
+    paragraphs["sentences"] = counts
     paragraphs["characters"] = [len(line) for line in chosen]
     return paragraphs
 

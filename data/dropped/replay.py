@@ -63,7 +63,8 @@ class _Replay:
         self._most, self._clean = most, settings.clean
         key = _key(settings.pii, statistics.get("pii_key_fingerprint")) if settings.pii.enabled else None
         self._pseudonymizer = None if key is None else Pseudonymizer(key, settings.pii.types)
-        types, filters = tuple(settings.pii.types), build_filters(settings.filters)
+        types = tuple(settings.pii.types)
+        filters = build_filters(settings.filters)
         nothing = DeduplicateSettings()  # no keys are made
         self._state = UnitState(UnitWork(Path(), settings.clean, None, key, types, nothing, filters))
         self.examples: list[Row] = []

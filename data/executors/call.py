@@ -13,7 +13,8 @@ class Call:
     """Hands out an executor's tasks, one at a time as they are asked for, and gathers results and failures."""
 
     def __init__(self, tasks: Iterable[Any], progress: Callable[[Any], None] | None, failures: Failures | None) -> None:
-        self._raises, self._failures = failures is None, Failures() if failures is None else failures
+        self._raises = failures is None
+        self._failures = Failures() if failures is None else failures
         self._progress, self._results = progress, dict[int, Any]()
         self._left = enumerate(tasks)
         self._next: list[tuple[int, Any]] = []

@@ -177,7 +177,8 @@ class RayExecutor(Executor):
         if now - self._asked >= CAPACITY_SECONDS:
             import ray
 
-            self.workers, self._asked = max(1, int(ray.cluster_resources().get("CPU", 1))), now
+            self.workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
+            self._asked = now
         return self.workers + AHEAD
 
 

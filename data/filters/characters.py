@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-BLANK, LETTER, HANGUL, DIGIT, CODE_SIGN = 1, 2, 4, 8, 16
+BLANK = 1
+LETTER = 2
+HANGUL = 4
+DIGIT = 8
+CODE_SIGN = 16
 """Bits of a class. Hangul letters, jamo among them, have the bit of letters, too."""
 LAST = 0x33480
 """From here on no character is a letter, a digit or a blank (Unicode 16)."""

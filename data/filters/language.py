@@ -43,9 +43,14 @@ def _language(codes, starts, stops, borders, classes, line_ends):  # type: ignor
     """Return the share of Hangul among letters, and of lines that look like code [D, 2]."""
     shares = np.zeros((len(borders) - 1, 2))
     for document in range(len(borders) - 1):
-        all_letters, all_hangul, code = 0, 0, 0
+        all_letters = 0
+        all_hangul = 0
+        code = 0
         for line in range(borders[document], borders[document + 1]):
-            letters, hangul, signs, solid = 0, 0, 0, 0
+            letters = 0
+            hangul = 0
+            signs = 0
+            solid = 0
             for place in range(starts[line], stops[line]):
                 kind = classes[codes[place]]
                 letters += (kind & LETTER) != 0

@@ -63,7 +63,9 @@ def _duplicate_lines(codes, starts, stops, borders):  # type: ignore[no-untyped-
             continue
         size = _table_size(last - first)
         table = np.zeros(size, np.uint64)
-        lines, characters, whole = 0, 0, 0
+        lines = 0
+        characters = 0
+        whole = 0
         for line in range(first, last):
             key = hash_codes(codes, starts[line], stops[line]) | np.uint64(1)
             slot = key >> np.uint64(8) & np.uint64(size - 1)
@@ -143,7 +145,10 @@ def _top(hashes, characters, first, last, words, keys, counts, ends, rounds, mas
         while rounds[slot] == this and keys[slot] != key:
             slot = (slot + np.uint64(1)) & mask
         if rounds[slot] != this:
-            rounds[slot], keys[slot], counts[slot], ends[slot] = this, key, 1, place + words
+            rounds[slot] = this
+            keys[slot] = key
+            counts[slot] = 1
+            ends[slot] = place + words
         elif place >= ends[slot]:
             counts[slot] += 1
             ends[slot] = place + words

@@ -79,5 +79,6 @@ def _lines(
             listed += bullet < len(bullets) and bullets[bullet] == codes[start]
             dots = stop - start >= 3 and codes[stop - 1] == STOP and codes[stop - 2] == STOP and codes[stop - 3] == STOP
             open_ended += codes[stop - 1] == ELLIPSIS or dots
-        shares[document, 0], shares[document, 1] = listed / count, open_ended / count
+        shares[document, 0] = listed / count
+        shares[document, 1] = open_ended / count
     return shares

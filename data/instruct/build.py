@@ -31,9 +31,13 @@ from data.instruct.spec import Layout, is_open, use_of
 from data.nfc import nfc
 from data.splitting import split_sentences
 
-TRAIN, HELD_OUT, TABLE, REJECTS = "train.jsonl", "held_out.jsonl", "table.json", "rejects"
+TRAIN = "train.jsonl"
+HELD_OUT = "held_out.jsonl"
+TABLE = "table.json"
+REJECTS = "rejects"
 """What a finished folder holds: rows to train on, rows kept from it, the table of the uses, what was quarantined."""
-COLUMNS, UNCLEAR = ["task", "instruction", "input", "output"], "unclear: none stated"
+COLUMNS = ["task", "instruction", "input", "output"]
+UNCLEAR = "unclear: none stated"
 """Columns of KIT-19's CSV; licence of rows that name none: that of a whole file cannot override those of its sets."""
 POOL = 50_000
 """Records of a use that are drawn before any are removed, or ten times per_use where that is more: enough for what is

@@ -24,7 +24,9 @@ Entry = tuple[int, Any]
 """Line (or number) and record; a string in place of the record is the reason why there is none."""
 FIELD_CHARS, GROUP = 1 << 19, 10
 """A quoted field with more characters is not closed; lines of ParaKQC that mean the same, one after the other."""
-LEAD_CHARS, LEAST, MOST = 1500, 20, 500
+LEAD_CHARS = 1500
+LEAST = 20
+MOST = 500
 """Characters of an article that are looked at; fewest and most of a beginning, a continuation and a definition."""
 PASSED_OVER = "not of the kind that is asked for: "
 """What reasons begin with where an article is none of the set's faults."""
@@ -137,13 +139,19 @@ def _pairs(path: str, entries: Iterator[Entry], draw: Callable[[int, str], int])
 
 def _articles(text: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
     """Yield each article's first line, title, and paragraphs above its first heading."""
-    title, first, lead, size = "", 1, list[str](), 0
+    title = ""
+    first = 1
+    lead = list[str]()
+    size = 0
     for number, line in enumerate(text, 1):
         heading = line.lstrip().startswith("= ")
         if heading and _TITLE.fullmatch(line):
             if title:
                 yield first, title, lead
-            title, first, lead, size = line.strip().strip("=").strip(), number, [], 0
+            title = line.strip().strip("=").strip()
+            first = number
+            lead = []
+            size = 0
         elif line.strip() and size < LEAD_CHARS:
             lead += [] if heading else [line.strip()]
             size += LEAD_CHARS if heading else len(line)
@@ -163,7 +171,8 @@ def _continued(title: str, lead: list[str]) -> dict[str, str] | str:
 
 def _defined(title: str, lead: list[str]) -> dict[str, str] | str:
     sentence = split_sentences(lead[0])[0] if lead else ""
-    name, quote = re.sub(r" \([^()]*\)$", "", title), "['\"“”‘’《》〈〉]?"
+    name = re.sub(r" \([^()]*\)$", "", title)
+    quote = "['\"“”‘’《》〈〉]?"
     subject = re.compile(rf"{quote}{re.escape(name)}{quote}\s*(?:\([^()]*\))?\s*(?:은|는|이란|란)[ ,]")
     if subject.match(sentence) and _DEFINES.search(sentence) and LEAST <= len(sentence) <= MOST:
         return {"title": name, "definition": sentence}

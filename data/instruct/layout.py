@@ -5,7 +5,9 @@ Nothing stands after the colon of a prompt: lm-eval moves blanks and line ends a
 
 from __future__ import annotations
 
-INSTRUCTION, INPUT, RESPONSE = "### 명령어:", "### 입력:", "### 응답:"
+INSTRUCTION = "### 명령어:"
+INPUT = "### 입력:"
+RESPONSE = "### 응답:"
 """The lines above an instruction and its input, and the cue that ends a prompt."""
 
 CHAT_TEMPLATE = f"""

@@ -95,7 +95,8 @@ class Use(Settings):
         never = set(known)
         problems = {f"the use has no field {name}" for name in {*self.optional, *(self.pair or ())} - known}
         for number, template in enumerate(self.templates, 1):
-            asked, answered = names_in(template.instruction + template.input), names_in(template.output)
+            asked = names_in(template.instruction + template.input)
+            answered = names_in(template.output)
             words = labels if template.words is None else template.words
             never -= asked | answered
             wrong = [f"names the unknown field {name}" for name in (asked - known) | (answered - answerable)]

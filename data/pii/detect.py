@@ -101,7 +101,8 @@ def _stands_alone(text: str, piece: Found) -> bool:
 def _folded(text: str, start: int, end: int, used: Gate) -> list[Found]:
     begin = max(0, start - _AROUND)
     view = fold(text, begin, min(len(text), end + _AROUND))
-    first, last = bisect_left(view.places, start), bisect_left(view.places, end)
+    first = bisect_left(view.places, start)
+    last = bisect_left(view.places, end)
     pieces: list[Found] = []
     for more in _in_view(view, first, last, used):
         pieces = _settled(pieces, more)

@@ -65,7 +65,8 @@ def may_continue(text: str, end: int) -> bool:
     """Return whether the line that ends at `end` may end within a number."""
     if end >= len(text):
         return False
-    before, after = text[max(0, end - 3) : end].rstrip("\r ")[-1:], text[end + 1 : end + 4].lstrip(" ")[:1]
+    before = text[max(0, end - 3) : end].rstrip("\r ")[-1:]
+    after = text[end + 1 : end + 4].lstrip(" ")[:1]
     if after in _BEGINS and (before in _ENDS or _code_continues(text, end)):
         return True
     return before == "@" or _address_continues(text, end)
@@ -127,7 +128,8 @@ def _address(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
 
 
 def _code(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
-    begin, stop = max(start, end - _NEXT), min(len(text), end + 1 + _NEXT)
+    begin = max(start, end - _NEXT)
+    stop = min(len(text), end + 1 + _NEXT)
     first = text[begin:end].rstrip("\r")
     view = View(f"{first}{text[end + 1 : stop]}", [*range(begin, begin + len(first)), *range(end + 1, stop)])
     for piece in scan(view):

@@ -50,7 +50,8 @@ def personal_data(files: Iterable[InputFile], examples: int) -> dict[str, Listed
         for texts in _batches(file):
             for text, spans in zip(texts, find_many(texts), strict=True):
                 for start, end, kind in spans:
-                    of_type, value = by_type.setdefault(kind, Listed()), text[start:end]
+                    of_type = by_type.setdefault(kind, Listed())
+                    value = text[start:end]
                     of_type.files[file.label] += 1
                     of_type.distinct.add(value)
                     example = (file.label, text[max(start - AROUND, 0) : start], value, text[end : end + AROUND])

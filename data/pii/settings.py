@@ -91,7 +91,8 @@ def resolve_key(settings: PiiSettings, of_recipe: bool = True) -> bytes:
     Raises:
         UserError: there is no key, or it has fewer than 16 characters.
     """
-    key, origin = os.environ.get(settings.key_env, ""), f"the environment variable {settings.key_env}"
+    key = os.environ.get(settings.key_env, "")
+    origin = f"the environment variable {settings.key_env}"
     if not key and settings.key is not None:
         key, origin = settings.key, "corpus.pii.key of the recipe"
     fix = (

@@ -69,7 +69,9 @@ def cut(stream: Chunks, borders: Borders, block_bytes: int, first_line: int = 1)
         end = borders.last(data) if len(data) >= target else 0
         if end:
             yield Block(number, line, data[:end], stream.encoding, rejects=tuple(rejects))
-            number, line, data = number + 1, line + borders.count(data[:end]), data[end:]
+            number = number + 1
+            line = line + borders.count(data[:end])
+            data = data[end:]
             rejects.clear()
         pieces, size = [data], len(data)
         # nothing to cut at: the next look is after as many bytes again, so a long record costs linear time

@@ -43,7 +43,8 @@ def unknown_columns(
     Args:
         arrays: of a file of one object, its fields that hold arrays of objects, which may be the records meant.
     """
-    named, bounded = _are_names(columns), missing[0] in file.settings.columns
+    named = _are_names(columns)
+    bounded = missing[0] in file.settings.columns
     shown = f"the file's columns are {', '.join(columns[:20])}"
     hidden = f"what stands in their place does not look like column names ({len(columns)} columns)"
     fix = (

@@ -169,7 +169,8 @@ def is_quoted_tsv(head: bytes) -> bool:
     if not fields or len(_TSV_QUOTE.findall(_TSV_FIELD.sub(b"", head))) > 1:
         return False
     lines = head[: head.rfind(b"\n")].decode("latin-1").split("\n")
-    quoted, plain = _misfits(_quoted_rows(lines, "\t")), _misfits(_plain_rows(lines, "\t"))
+    quoted = _misfits(_quoted_rows(lines, "\t"))
+    plain = _misfits(_plain_rows(lines, "\t"))
     return quoted < plain or (quoted == plain and any(b'""' in field for field in fields))
 
 

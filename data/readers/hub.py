@@ -49,7 +49,9 @@ def cut_hub(file: InputFile, block_bytes: int) -> Iterator[Block]:
         tables.append(table)
         if sum(part.nbytes for part in tables) >= block_bytes:
             yield _block(number, first, tables)
-            number, first, tables = number + 1, first + sum(part.num_rows for part in tables), []
+            number = number + 1
+            first = first + sum(part.num_rows for part in tables)
+            tables = []
     if tables:
         yield _block(number, first, tables)
 

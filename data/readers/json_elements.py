@@ -76,10 +76,14 @@ class Scanner:
         depths = self._depth + np.cumsum(np.where(opens, 1, -1))
         below = np.flatnonzero(depths < 0)
         if len(below) and not self._several:
-            self.ended, self.end = True, int(places[below[0]]) + 1 + self._fed
-            places, opens, depths = places[: below[0]], opens[: below[0]], depths[: below[0]]
+            self.ended = True
+            self.end = int(places[below[0]]) + 1 + self._fed
+            places = places[: below[0]]
+            opens = opens[: below[0]]
+            depths = depths[: below[0]]
         self._depth = int(depths[-1]) if len(depths) else self._depth
-        begin, end = places[opens & (depths == 1)] + self._fed, places[~opens & (depths == 0)] + 1 + self._fed
+        begin = places[opens & (depths == 1)] + self._fed
+        end = places[~opens & (depths == 0)] + 1 + self._fed
         self._fed += len(data)
         return begin, end
 
@@ -135,7 +139,9 @@ def _cut(
     Where `scanner` ends, the rest of the enclosing object is passed over. `chunks` begin with the first element.
     """
     limit = records.MAX_RECORD_BYTES
-    number, record, count = 0, 1, 0
+    number = 0
+    record = 1
+    count = 0
     rejects: list[Reject] = []
     parts: list[bytes] = []
     """The chunks since `begun`; in them `count` whole elements, the last of which ends at `last`."""
@@ -154,7 +160,9 @@ def _cut(
         if count and (too_far or last - begun >= block_bytes):
             data = b"".join(parts)
             yield Block(number, record, data[: last - begun], stream.encoding, rejects=tuple(rejects))
-            number, record, count = number + 1, record + count, 0
+            number = number + 1
+            record = record + count
+            count = 0
             rejects.clear()
             parts, begun = [data[last - begun :]], last
         if too_far and not len(ends):
@@ -162,7 +170,9 @@ def _cut(
         elif too_far:
             # a chunk is shorter than the limit: only the first element that ends in it can be too long
             rejects.append(too_long(record))
-            record, begun, last = record + 1, int(ends[0]), int(ends[0])
+            record = record + 1
+            begun = int(ends[0])
+            last = int(ends[0])
             parts, ends = [chunk[len(chunk) - (fed - begun) :]], ends[1:]
         if len(ends):
             count, last = count + len(ends), int(ends[-1])

@@ -22,7 +22,11 @@ _VALUE_MACROS = ("math", "age", "dday", "date", "datetime", "pagecount", "pagevi
 """Macros that sentences are made with, and whose value only the wiki knows."""
 _TOKEN = re.compile(rf"\\.|\{{\{{\{{|\}}\}}\}}|\[\[|\]\]|\[\*|\[(?=(?:{_MACROS})[\](])|\]|\|\||\n", re.I)
 
-BOX, LINK, NOTE, TABLE, MACRO = "{{{", "[[", "[*", "||", "["
+BOX = "{{{"
+LINK = "[["
+NOTE = "[*"
+TABLE = "||"
+MACRO = "["
 MAX_DEPTH = 64
 """Marks nested deeper are taken for text: what is closed is put together once for each mark around it."""
 _GONE_LINKS = ("파일:", "분류:", "이미지:", "file:", "category:", "image:")

@@ -62,7 +62,10 @@ def _ranges(sizes: list[tuple[int, int]], block_bytes: int) -> Iterator[tuple[ra
     for index, (group_rows, group_size) in enumerate(sizes):
         if rows and size + group_size > block_bytes:
             yield range(begin, index), first, size
-            begin, first, rows, size = index, first + rows, 0, 0
+            begin = index
+            first = first + rows
+            rows = 0
+            size = 0
         rows, size = rows + group_rows, size + group_size
     if rows:
         yield range(begin, len(sizes)), first, size

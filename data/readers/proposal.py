@@ -14,7 +14,9 @@ from data.readers.formats import read_blocks, read_documents
 from data.readers.records import InputFile
 from data.readers.settings import SourceSettings
 
-SAMPLE_BYTES, SAMPLE_DOCUMENTS, MOST_COLUMNS = 1 << 16, 200, 60
+SAMPLE_BYTES = 1 << 16
+SAMPLE_DOCUMENTS = 200
+MOST_COLUMNS = 60
 """How much of a file is looked at, and how many columns of it."""
 PROSE = 0.5
 """Share of a text column's values with at least two Korean words."""

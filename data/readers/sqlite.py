@@ -68,7 +68,8 @@ def _borders(database: sqlite3.Connection, table: str, stored: int, block_bytes:
     parameters: tuple[int, ...] = ()
     while (row := database.execute(query, parameters).fetchone()) is not None:
         borders.append(row[0])
-        query, parameters = f"SELECT rowid FROM {name} WHERE rowid >= ? ORDER BY rowid LIMIT 1 OFFSET {rows}", (row[0],)
+        query = f"SELECT rowid FROM {name} WHERE rowid >= ? ORDER BY rowid LIMIT 1 OFFSET {rows}"
+        parameters = (row[0],)
     return [*borders, last + 1]
 
 

@@ -72,7 +72,8 @@ def _hub_version(path: str) -> FileVersion:
     from huggingface_hub import HfApi
     from huggingface_hub.constants import HF_HUB_OFFLINE
 
-    name, revision = "/".join(path.removeprefix(HUB).partition("@")[0].split("/")[:2]), path.rpartition("@")[2]
+    name = "/".join(path.removeprefix(HUB).partition("@")[0].split("/")[:2])
+    revision = path.rpartition("@")[2]
     if COMMIT.fullmatch(revision):
         return FileVersion([revision], True)
     if HF_HUB_OFFLINE:

@@ -131,7 +131,9 @@ def _failed(window: _Window, reason: str, field: bytes = b"") -> tuple[bytes, st
 
 def cut_warc(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
     """Yield the records of an archive in blocks of about `block_bytes`, numbered from 1."""
-    number, first, size = 0, 1, 0
+    number = 0
+    first = 1
+    size = 0
     pending: list[bytes] = []
     records = records_of(stream)
     record = next(records, None)
@@ -144,7 +146,10 @@ def cut_warc(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[
         size += len(raw)
         if size >= block_bytes:
             yield Block(number, first, b"".join(pending))
-            number, first, size, pending = number + 1, first + len(pending), 0, []
+            number = number + 1
+            first = first + len(pending)
+            size = 0
+            pending = []
     if pending:
         yield Block(number, first, b"".join(pending))
 

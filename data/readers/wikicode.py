@@ -34,7 +34,9 @@ _TOKEN = re.compile(
     r"|\{\{|\}\}|^[ :*]*\{\||^\|\}|\[\[|\]\]|\[(?=(?:https?:|ftp:)?//)(?![^\[\]\n]{1,2000}\])",
     re.DOTALL | re.MULTILINE,
 )
-TEMPLATE, TABLE, LINK = "{{", "{|", "[["
+TEMPLATE = "{{"
+TABLE = "{|"
+LINK = "[["
 _CLOSED_BY = {"}}": TEMPLATE, "|}": TABLE, "]]": LINK}
 MAX_LINK_DEPTH = 4
 """Links nested deeper lose their brackets: captions of files hold links, and nothing else nests."""

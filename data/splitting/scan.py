@@ -172,7 +172,9 @@ def _span_ends(line: str, start: int, opening: int, end: int) -> bool:
 
 def _glued(line: str, stop: int, end: int) -> bool:
     """Return whether a stop without white space after it ends a sentence (재미있다.그런데, 그래?몰랐네)."""
-    before, last, after = line[stop - 1 : stop], line[end - 1], line[end]
+    before = line[stop - 1 : stop]
+    last = line[end - 1]
+    after = line[end]
     if last not in ".!?" or _LEANS_QUOTE.match(line, end):
         return False
     if before in _GLUED_FINAL:

@@ -37,7 +37,9 @@ def _count(data: NDArray[np.uint8], borders: NDArray[np.int64]) -> tuple[NDArray
     characters = np.zeros(len(borders) - 1, np.int64)
     words = np.zeros(len(borders) - 1, np.int64)
     for n in range(len(borders) - 1):
-        place, end, inside = borders[n], borders[n + 1], False
+        place = borders[n]
+        end = borders[n + 1]
+        inside = False
         while place < end:
             lead = data[place]
             if lead < 0x80:

@@ -135,13 +135,15 @@ def _removed(statistics: Counters) -> Any:
     read = statistics["total"]["read"].get("characters", 0) or 1
     shares = [100 * counts["characters"] / read for _, counts in rules]
     notes = [f"{counts['characters']:,} characters, {counts['hits']:,} hits" for _, counts in rules]
-    names, title = [rule for rule, _ in rules], "Removed by the cleaning rules"
+    names = [rule for rule, _ in rules]
+    title = "Removed by the cleaning rules"
     return _bars(title, "% of the characters read", names, {"removed": shares}, notes) if rules else None
 
 
 def _personal_data(statistics: Counters) -> Any:
     kinds = dict(sorted(statistics["pii"].items(), key=lambda item: (-item[1], item[0])))
-    title, notes = f"Personal data replaced: {sum(kinds.values()):,}", [f"{count:,}" for count in kinds.values()]
+    title = f"Personal data replaced: {sum(kinds.values()):,}"
+    notes = [f"{count:,}" for count in kinds.values()]
     return _bars(title, "replaced", list(kinds), {"replaced": list(kinds.values())}, notes) if kinds else None
 
 

@@ -192,7 +192,8 @@ def format_filters(statistics: Counters) -> list[Table]:
 
 def format_lengths(name: str, bins: list[dict[str, int]]) -> Table:
     """Return a length histogram with bars."""
-    whole, highest = sum(bin_["count"] for bin_ in bins), max(bin_["count"] for bin_ in bins)
+    whole = sum(bin_["count"] for bin_ in bins)
+    highest = max(bin_["count"] for bin_ in bins)
     rows = []
     for bin_ in bins:
         bar = "█" * round(BAR * bin_["count"] / max(highest, 1))

@@ -64,7 +64,8 @@ def document_bytes(files: Sequence[InputFile]) -> float | None:
     count, size = 0, 0
     for file in files[:: max(1, len(files) // SAMPLED_FILES)]:
         for document in islice(documents_of(file, 1), SAMPLED_DOCUMENTS):
-            count, size = count + 1, size + len(document.text.encode("utf-8", "replace"))
+            count = count + 1
+            size = size + len(document.text.encode("utf-8", "replace"))
     return size / count if size else None
 
 

@@ -97,7 +97,8 @@ def correlate(
     if as_json:
         print_json(result)
         return
-    published, shown = result["published"], "{value:.2f} ({interval[0]:.2f} to {interval[1]:.2f})"
+    published = result["published"]
+    shown = "{value:.2f} ({interval[0]:.2f} to {interval[1]:.2f})"
     rows = [
         {"tasks": " × ".join(pair["tasks"]), "models": pair["n"], "note": pair["note"]}
         | {name: shown.format(**pair[name]) if name in pair else "" for name in ("spearman", "pearson", "kendall")}

@@ -269,7 +269,8 @@ def report(
         while watch and facts.state not in ENDED and (seen, facts.state) != ("running", "not running"):
             say(f"{page}: {headline(facts)}")
             time.sleep(every)
-            seen, facts = facts.state, write_page(run, page, with_text, every, language)
+            seen = facts.state
+            facts = write_page(run, page, with_text, every, language)
         if watch and facts.state != "finished":
             facts = write_page(run, page, with_text, language=language)
     except (KeyboardInterrupt, Terminated):

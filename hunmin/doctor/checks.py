@@ -31,7 +31,10 @@ FEATURES = {"bf16": [8, 0], "FlashAttention": [8, 0]}
 """What an NVIDIA GPU computes with → the compute capability that has it first."""
 OLDER_GPUS = "https://download.pytorch.org/whl/cu126"
 """Wheels of torch for CUDA 12.6, the last one for GPUs before Turing (V100, P100)."""
-LOW_MEMORY, LOW_SHARED, LOW_FILES, LOW_DISK = 4e9, 1e9, 4096, 10e9
+LOW_MEMORY = 4e9
+LOW_SHARED = 1e9
+LOW_FILES = 4096
+LOW_DISK = 10e9
 """Bounds below which a run of some size fails: memory; /dev/shm, by which NCCL's processes on one machine exchange
 tensors (64 MB in a container); files open at once; disk."""
 
@@ -79,7 +82,8 @@ def package_checks(answers: dict[str, Answer]) -> list[Check]:
         facts = metadata(NAME)
     except PackageNotFoundError:
         return [Check(NAME, "missing", "it is not installed, so that nobody knows what it needs", "make install")]
-    supported, running = facts["Requires-Python"], platform.python_version()
+    supported = facts["Requires-Python"]
+    running = platform.python_version()
     if running not in SpecifierSet(supported):
         return [
             Check(
@@ -108,7 +112,9 @@ def package_checks(answers: dict[str, Answer]) -> list[Check]:
 
 def _package(need: Requirement, answer: Answer) -> Check:
     """Return the check of a package by its metadata, and by what its probe has said."""
-    name, version, line = need.name, installed(need.name), _line(need)
+    name = need.name
+    version = installed(need.name)
+    line = _line(need)
     if problem := _problem(need):
         return Check(name, "broken" if version else "missing", problem, pip_install(line))
     if "error" in answer:

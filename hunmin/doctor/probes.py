@@ -59,7 +59,8 @@ def _torch() -> dict[str, Any]:
 
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     accelerator = torch.accelerator.current_accelerator(check_available=True)
-    gcc, clang = collect_env.get_gcc_version(collect_env.run), collect_env.get_clang_version(collect_env.run)
+    gcc = collect_env.get_gcc_version(collect_env.run)
+    clang = collect_env.get_clang_version(collect_env.run)
     return {
         "cuda": torch.version.cuda,
         "hip": torch.version.hip,
@@ -107,7 +108,9 @@ def _mecab() -> dict[str, Any]:
 def _hub() -> dict[str, Any]:
     from huggingface_hub import constants, get_session, get_token
 
-    address, offline, fault = constants.ENDPOINT, constants.HF_HUB_OFFLINE, ""
+    address = constants.ENDPOINT
+    offline = constants.HF_HUB_OFFLINE
+    fault = ""
     try:
         _ = offline or get_session().head(address, timeout=4)
     except Exception as error:  # of the library's HTTP client, whichever it is

@@ -70,7 +70,8 @@ def train_reranker(recipe: WithEmbed, out: str | None) -> Counts:
     from embed.base import read_base
     from embed.rerank import reranker_settings
 
-    s, base = reranker_settings(settings_of(recipe)), base_of(recipe)
+    s = reranker_settings(settings_of(recipe))
+    base = base_of(recipe)
     read_base(base, s)
     return _made(
         recipe, "rerank", out, dump_settings(s), {base: _open_encoder}, lambda folder: train_on(recipe, s, folder, True)
@@ -113,7 +114,8 @@ def _made(
         refuse_folder(Path(out))
     for model, opens in models.items():
         opens(model)
-    run, packages = Path(recipe.out), ("torch", "transformers", "sentence-transformers")
+    run = Path(recipe.out)
+    packages = ("torch", "transformers", "sentence-transformers")
     with locked(run):
         inputs = set_inputs(settings_of(recipe))
         for number, model in enumerate(models, 1):
@@ -122,7 +124,8 @@ def _made(
         if out is not None:
             return publish_result(Path(out), name, work, lambda _: (settings, digests), *packages)
         refuse_taken_name(links_of(run, name)[0], name)
-        facts, current = Facts(settings, digests, rules_number("embed")), folder_of(run, name)
+        facts = Facts(settings, digests, rules_number("embed"))
+        current = folder_of(run, name)
         folder = Work(run / MADE, name, name, EmbedSettings, packages, rules="embed").once(facts, work, current)
         make_current(run, name, folder)
         manifest = manifest_of(folder)

@@ -66,7 +66,8 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
         warned += repeated_text(recipe.pretrain, text or 0.0)
     if runs & {"pretrain", "klue"}:
         cost = cost_plan(recipe)
-        expected, counted = cost["stage_seconds"], cost["epochs"] if cost["epoch_tokens"] else None
+        expected = cost["stage_seconds"]
+        counted = cost["epochs"] if cost["epoch_tokens"] else None
     else:
         expected = stage_seconds(recipe, text, available_cores())
     rows = []

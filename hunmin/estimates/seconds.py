@@ -21,7 +21,9 @@ of an AMD EPYC (`docs/performance.md`); of the vocabulary's training assumed, an
 INDEX_RATE = 6e6
 """Bytes of benchmark files a second that are read and indexed to be looked for, by one core whatever the corpus: the 72
 MB of KLUE in 12 seconds on an Intel Xeon, 2026-11-29."""
-TEXT_START_SECONDS, START_SECONDS, SHORT_SECONDS = 5.0, 20.0, 10.0
+TEXT_START_SECONDS = 5.0
+START_SECONDS = 20.0
+SHORT_SECONDS = 10.0
 """Of a stage before training, and of training or fine-tuning, whatever it does: processes start, torch is imported; of
 export and report, all of it."""
 
@@ -80,11 +82,14 @@ def klue_seconds(recipe: Recipe, flops_per_second: float) -> float | None:
     if klue is None or klue.data == NOT_NAMED:
         return None
     per_token = flops_per_token(p, recipe.tokenizer.vocab_size, head=False)
-    flops, jobs, runs = 0.0, 0, len(klue.seed_list) * (2 if klue.baseline_random else 1)
+    flops = 0.0
+    jobs = 0
+    runs = len(klue.seed_list) * (2 if klue.baseline_random else 1)
     for name in klue.tasks:
         task = get_task(name)
         try:
-            most, source = klue.training.max_train_examples, klue.source_of(name)
+            most = klue.training.max_train_examples
+            source = klue.source_of(name)
             splits = load_splits(task, klue.folder_of(name), most, source, tell=False)
         except UserError:
             return None

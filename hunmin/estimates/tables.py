@@ -94,7 +94,8 @@ def _largest(largest: dict[str, int], plan: dict[str, Any]) -> str:
 
 def _disk(plan: dict[str, Any]) -> Rows:
     disk = plan["disk"]
-    number, known = disk["checkpoints"] // disk["checkpoint"], disk["tokens"] is not None
+    number = disk["checkpoints"] // disk["checkpoint"]
+    known = disk["tokens"] is not None
     return [
         ("token shards", units.size(disk["tokens"]) if known else UNKNOWN),
         ("checkpoints, at most", f"{number:,} × {units.size(disk['checkpoint'])} = {units.size(disk['checkpoints'])}"),
@@ -105,7 +106,8 @@ def _disk(plan: dict[str, Any]) -> Rows:
 
 def _time(plan: dict[str, Any]) -> Rows:
     training = plan["stage_seconds"]["pretrain"]
-    rate, share = plan["flops_per_second"] / 1e12, plan["micro_batches_per_step"]
+    rate = plan["flops_per_second"] / 1e12
+    share = plan["micro_batches_per_step"]
     step = f"{share:.4g} micro-batch{'' if share == 1 else 'es'} per device"
     if plan["devices"] > 1:
         compute, waiting = (units.time(plan[f"step_{part}_seconds"]) for part in ("compute", "waiting"))
@@ -132,7 +134,8 @@ def _time(plan: dict[str, Any]) -> Rows:
         took = units.span(plan["stage_seconds"]["klue"])
         rows.append(("KLUE fine-tuning", took if took.startswith("under") else f"about {took}"))
     if plan["cost"] is not None:
-        total, price = units.money(plan["cost"]), units.money(plan["price_per_hour"])
+        total = units.money(plan["cost"])
+        price = units.money(plan["price_per_hour"])
         rows.append(("cost", f"{total}, at {price} an hour for one {plan['device_name']}"))
     return rows
 

@@ -46,7 +46,9 @@ def write_card(facts: Facts, repository: str | None, language: Language = "en") 
     place = FileSystemLoader(Path(__file__).parent)
     templates = Environment(loader=place, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     templates.filters |= {"pairs": pairs}
-    settings, recipe, words = facts.recipe.pretrain, facts.recipe, Words(language)
+    settings = facts.recipe.pretrain
+    recipe = facts.recipe
+    words = Words(language)
     front = metadata(
         recipe.name,
         facts.scores,
@@ -115,8 +117,12 @@ def fenced(content: str, language: str) -> str:
 
 
 def _training(facts: Facts, words: Words) -> dict[str, Any]:
-    s, work, pii = facts.recipe.pretrain, facts.work, facts.recipe.corpus.pii
-    o, m, entries = s.optimizer, s.model, facts.counts["tokenizer"].get("vocab_size", 0)
+    s = facts.recipe.pretrain
+    work = facts.work
+    pii = facts.recipe.corpus.pii
+    o = s.optimizer
+    m = s.model
+    entries = facts.counts["tokenizer"].get("vocab_size", 0)
     parameters = facts.counts["export"].get("parameters") or ARCHITECTURES[m.type].parameters(m, entries, s.max_seq_len)
     parent = facts.parent
     whole = work + parent.work if parent and parent.work else None
@@ -178,7 +184,9 @@ def _vocabulary(facts: Facts, words: Words) -> dict[str, Any]:
 
 
 def _corpus(facts: Facts, words: Words) -> dict[str, Any]:
-    counts, statistics, settings = facts.counts["corpus"], facts.statistics, facts.recipe.corpus
+    counts = facts.counts["corpus"]
+    statistics = facts.statistics
+    settings = facts.recipe.corpus
     filters = {
         title: sum(source["documents"] for sources in measures.values() for source in sources.values())
         for title, measures in statistics.get("filters", {}).items()
@@ -224,7 +232,8 @@ def _amounts(counts: Mapping[str, int]) -> list[str]:
 def _mixture(facts: Facts) -> dict[str, Any]:
     """Return rows of how often the text of each source was trained on, and what was held out. How often in the whole
     training is known at its end, and not of pairs of sentences, whose second texts are drawn from all of it."""
-    sources, counts = facts.statistics.get("mixture") or {}, facts.counts["pretrain"]
+    sources = facts.statistics.get("mixture") or {}
+    counts = facts.counts["pretrain"]
     whole = facts.step == counts.get("steps") and facts.recipe.pretrain.packing != "sentence-pairs"
     before, trained = (sum(of[kind]["bytes"] for of in sources.values()) for kind in ("before", "pass"))
     rows = [

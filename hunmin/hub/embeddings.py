@@ -54,7 +54,10 @@ def publish_embeddings(
             raise UserError(f"{folder} holds no {name}", rule, "name RUN/embed/model")
     load_model(folder, "cpu")
     facts = read_facts(folder)
-    name, table, index, files = repository.partition("/")[2], "", [], there(folder, MODEL)
+    name = repository.partition("/")[2]
+    table = ""
+    index = []
+    files = there(folder, MODEL)
     if scores:
         table = as_markdown(read_table(scores), language)
         for path, content, results in hub_scores(folder, scores):

@@ -133,7 +133,8 @@ def _folders(run: Path, training: Path) -> dict[str, Path]:
 
 
 def _work(training: Path, saved: dict[str, Any]) -> Work:
-    logs, checkpoints = training / "logs", complete_checkpoints(training / "checkpoints")
+    logs = training / "logs"
+    checkpoints = complete_checkpoints(training / "checkpoints")
     there = [metadata for _, path in checkpoints if (metadata := read_metadata(path))]
     work = partial(work_of, read_figures(logs / "metrics.jsonl"), read_starts(logs), there, saved)
     refuse_unfit(logs / "metrics.jsonl", work, own=False)
@@ -148,13 +149,15 @@ def _parent(saved: dict[str, Any], run: Path) -> Parent | None:
     stated = saved.get("parent")
     if not stated:
         return None
-    step, checkpoint = int(stated["step"]), Path(parent_of(stated["checkpoint"], run) or "").absolute()
+    step = int(stated["step"])
+    checkpoint = Path(parent_of(stated["checkpoint"], run) or "").absolute()
     training = checkpoint.parent.parent
     home, _ = run_and_stage(training)
     before = read_metadata(checkpoint) if (home / "recipe.yaml").is_file() else None
     if before is None or before["fingerprint"] != stated["fingerprint"]:
         return Parent(home.name, step, None, None)
-    recipe, above = load_yaml(recipe_of(home)), _parent(before, home)
+    recipe = load_yaml(recipe_of(home))
+    above = _parent(before, home)
     work: Work | None = _work(training, before)
     if above:
         work = work + above.work if work and above.work else None

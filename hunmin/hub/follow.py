@@ -77,7 +77,9 @@ def following(recipe: Recipe, run: Path, look_every: float = LOOK_EVERY, last: b
 
 class _Follower:
     def __init__(self, recipe: Recipe, run: Path) -> None:
-        self.recipe, self.run, self.repository = recipe, run, str(recipe.hub.repository)
+        self.recipe = recipe
+        self.run = run
+        self.repository = str(recipe.hub.repository)
         self.done: set[int] | None = None
         """Steps that the repository has; None as long as it has not been asked."""
         self.waiting: set[int] = set()

@@ -35,7 +35,9 @@ from tokenizer.save import read_tokenizer
 
 MODEL_FILES = (*EXPORT_FILES, *TOKENIZER_FILES, *EMBEDDING_FILES, ONNX_FILE)
 """Files of an export that leave for the hub; anything else in its folder stays."""
-CARD, RECIPE, RESULTS = "README.md", "recipe.yaml", "klue/results.jsonl"
+CARD = "README.md"
+RECIPE = "recipe.yaml"
+RESULTS = "klue/results.jsonl"
 NO_LICENSE = (
     "warning: the card states no licence: give --license NAME, by the hub's names (cc-by-sa-4.0, say), or set "
     "hub.license in the recipe"
@@ -110,7 +112,8 @@ def publish(
     files: dict[str, str | Path] = {**there(folder, MODEL_FILES), CARD: card, RECIPE: public_recipe(facts.recipe)}
     if facts.scores:
         files[RESULTS] = folder_of(run, "klue") / Path(RESULTS).name
-    message, ours = f"Step {facts.step:,}, {facts.tokens:,} tokens", (*MODEL_FILES, CARD, RECIPE, RESULTS)
+    message = f"Step {facts.step:,}, {facts.tokens:,} tokens"
+    ours = (*MODEL_FILES, CARD, RECIPE, RESULTS)
     key = facts.recipe.corpus.pii.key_env
     url = send(files, repository, message, private, dry_run, ours, f"step-{facts.step}", key, license)
     if url and not (folder / CARD).exists():  # a user's own stays

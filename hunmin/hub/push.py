@@ -186,9 +186,12 @@ def _fault(what: str, error: BaseException) -> tuple[str, float]:
     if isinstance(error, OfflineModeIsEnabled):
         raise UserError(f"could not {what}: HF_HUB_OFFLINE is set", fix="unset HF_HUB_OFFLINE") from None
     kinds = [kind.__name__ for kind in type(error).__mro__]
-    status, said, asked = 0, "", ""
+    status = 0
+    said = ""
+    asked = ""
     if isinstance(error, HfHubHTTPError):
-        status, said = error.response.status_code, (error.server_message or "").strip()
+        status = error.response.status_code
+        said = (error.server_message or "").strip()
         asked = error.response.headers.get("Retry-After", "")
     elif kinds[0] == "XetAuthenticationError":
         status = 401

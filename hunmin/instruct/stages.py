@@ -46,7 +46,8 @@ def _instruct_inputs(recipe: InstructRecipe) -> list[Input]:
 
 def _base_inputs(recipe: InstructRecipe) -> list[Input]:
     """Return the base's files; refuse one that is here and cannot be tuned before instructions are built for it."""
-    inputs, folder = model_inputs("tune.base", recipe.tune.base, "model"), find_here(recipe.tune.base, "model")
+    inputs = model_inputs("tune.base", recipe.tune.base, "model")
+    folder = find_here(recipe.tune.base, "model")
     if folder:
         from pretrain.decoders.load import read_base
 

@@ -71,7 +71,8 @@ def check_options(launcher: str, job: Job) -> None:
     if launcher not in TAKES:
         raise UserError(f"unknown launcher '{launcher}'{nearest(launcher, list(TAKES))}", ", ".join(TAKES))
     for field in fields(Cluster):
-        value, takers = getattr(cluster, field.name), [name for name, taken in TAKES.items() if field.name in taken]
+        value = getattr(cluster, field.name)
+        takers = [name for name, taken in TAKES.items() if field.name in taken]
         nothing = value == field.default or (field.name == "restarts" and value == 0)  # none is what it makes
         if takers and launcher not in takers and not nothing:
             named = {"scheduler_options": "--scheduler-option", "fewest": "--nodes MIN:MAX,"}
@@ -154,7 +155,9 @@ def check_run(launcher: str, job: Job) -> None:
 
 def _check_work(launcher: str, recipe: Recipe) -> None:
     """Refuse to do work in the run folder again, where there is any: without it, no input is hashed here."""
-    folder, stages, pii = RunFolder(Path(recipe.out)), stages_of(recipe), recipe.corpus.pii
+    folder = RunFolder(Path(recipe.out))
+    stages = stages_of(recipe)
+    pii = recipe.corpus.pii
     if not any(path.exists() for stage in stages for path in (folder.final(stage), folder.partial(stage))):
         return
     if not _key_is_here(pii):

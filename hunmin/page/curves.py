@@ -75,7 +75,9 @@ def read_curves(path: Path) -> Metrics:
         path: metrics.jsonl; where there is none, there are no curves. A line that a kill cut short is left out.
     """
     columns: dict[str, tuple[array[float], array[float]]] = defaultdict(lambda: (array("d"), array("d")))
-    objective, before, border = None, -1, -1
+    objective = None
+    before = -1
+    border = -1
     if not path.is_file():
         return Metrics()
     with path.open("rb") as stream:
@@ -121,7 +123,8 @@ def thin(curve: Curve) -> Curve:
 
 def seconds_per_step(metrics: Metrics) -> float | None:
     """Return the median seconds of a step over the last 20 lines of the log, or None before the second line."""
-    tokens, rate = metrics.curve("tokens"), metrics.curve("tokens_per_second")
+    tokens = metrics.curve("tokens")
+    rate = metrics.curve("tokens_per_second")
     if len(tokens) < 2 or len(tokens) != len(rate):
         return None
     steps_P, tokens_P = tokens.steps_P[-21:], tokens.values_P[-21:]

@@ -24,7 +24,8 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
     steps, losses = zip(*tuning.losses, strict=True) if tuning.losses else ((), ())
     loss = Series(words("training"), Curve(np.array(steps, float), np.array(losses, float)))
     chart = line_chart(words, "embed-loss", "Loss of the embeddings", [loss], "loss", source=SOURCE)
-    rows, messages = tuning.scores.get("rows", []), tuning.scores.get("messages", {})
+    rows = tuning.scores.get("rows", [])
+    messages = tuning.scores.get("messages", {})
 
     def said(text: str) -> str:
         return words(from_tree(messages.get(text, text)))

@@ -133,7 +133,9 @@ def read_facts(run: Path, now: float) -> Facts:
     training = read_training(folder)
     stages = read_stages(run, active, bool(recipe.get("embed")))
     state = run_state(stages, active, stopped, training.heartbeat)
-    corpus, tokenizer, times = folder_of(run, "corpus"), folder_of(run, "tokenizer"), read_metrics(run / TIMING)
+    corpus = folder_of(run, "corpus")
+    tokenizer = folder_of(run, "tokenizer")
+    times = read_metrics(run / TIMING)
     last = times[-1] if times else {}
     return Facts(
         name=str(recipe.get("name", run.name)),
@@ -155,12 +157,16 @@ def read_facts(run: Path, now: float) -> Facts:
 
 def read_training(folder: Path) -> Training:
     """Return what a folder of training holds."""
-    checkpoints, guard, hardware, device = [], {}, None, ""
+    checkpoints = []
+    guard = {}
+    hardware = None
+    device = ""
     for path in sorted((folder / "checkpoints").glob("step-*")):
         if saved := read_metadata(path):
             size = sum(size for size, _ in saved["files"].values())
             checkpoints.append({**{k: saved.get(k) for k in ("step", "tokens", "dtype")}, "bytes": size})
-            guard, device = saved.get("guard", {}), str(saved.get("device") or "")
+            guard = saved.get("guard", {})
+            device = str(saved.get("device") or "")
             hardware = (f"{saved['world']} × " if saved.get("world", 1) > 1 else "") + device or None
     logs = folder / "logs"
     starts = read_starts(logs)
@@ -185,7 +191,8 @@ def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
     if (partial := work_folder_of(run, "klue")).is_dir():
         planned = dict.fromkeys(str(row.get("job")) for row in read_metrics(partial / PLANNED))
         results = [jobs_of(run / MADE) / name / RESULT for name in planned]
-        rows, jobs = [with_message(read_job(path)) for path in results if path.is_file()], len(planned) or None
+        rows = [with_message(read_job(path)) for path in results if path.is_file()]
+        jobs = len(planned) or None
     elif is_there(folder_of(run, "klue") / RESULTS):
         rows = read_rows(folder_of(run, "klue"))
     return Klue(

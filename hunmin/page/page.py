@@ -50,7 +50,8 @@ GENERATOR = '<meta name="generator" content="hunmin'
 UNSEALED = f'{GENERATOR}">'
 SEAL = re.compile(f'{GENERATOR} ([0-9a-f]{{64}})">')
 HERE = Path(__file__).parent
-SCRIPTS, STYLES = ("vendor/uplot.js", "script.js"), ("vendor/uplot.css", "style.css")
+SCRIPTS = ("vendor/uplot.js", "script.js")
+STYLES = ("vendor/uplot.css", "style.css")
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,8 @@ def render(facts: Facts, refresh: float | None = None, language: Language | None
     words = _words(facts, language)
     views = [(section, section.view(facts, words)) for section in SECTIONS]
     shown = [(section, view) for section, view in views if view is not None]
-    state, headline = facts.state.replace(" ", "-"), verdict.headline(facts, words)
+    state = facts.state.replace(" ", "-")
+    headline = verdict.headline(facts, words)
     return _written(
         "page.html.jinja", words, facts=facts, sections=shown, headline=headline, state=state, refresh=refresh
     )

@@ -12,10 +12,12 @@ from klue.tasks import TASKS
 
 def view(facts: Facts, words: Words) -> dict[str, Any] | None:
     """Return what the template of the section shows; None where there is no corpus yet."""
-    statistics, corpus = facts.statistics, facts.recipe.get("corpus") or {}
+    statistics = facts.statistics
+    corpus = facts.recipe.get("corpus") or {}
     if statistics is None:
         return None
-    pii, decontaminate = corpus.get("pii") or {}, corpus.get("decontaminate")
+    pii = corpus.get("pii") or {}
+    decontaminate = corpus.get("decontaminate")
     tasks = {
         words(TASKS[name].title) if name in TASKS else name: rules
         for name, rules in statistics["decontamination"].items()

@@ -15,7 +15,8 @@ HIDDEN = ("wandb_project",)
 """Settings that tell whose run it is, and nothing of it."""
 PLACES = ("init_from", "branch_from")
 """Settings that name a place on a machine: the last part of it is enough."""
-LOSS, RIGHT = ("Loss of predicted tokens", "nats"), ("Tokens predicted correctly", "%")
+LOSS = ("Loss of predicted tokens", "nats")
+RIGHT = ("Tokens predicted correctly", "%")
 CURVES = (
     ("loss", *LOSS, (("loss", "training"), ("validation_loss", "validation")), 1.0, "{:,.4f}"),
     ("accuracy", *RIGHT, (("accuracy", "training"), ("validation_accuracy", "validation")), 100.0, "{:.2f}"),
@@ -37,7 +38,8 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
     """Return what the template of the section shows."""
     training, guard = facts.training, facts.training.guard
     charts = _curves(training.metrics, words, training.on_known_gpu)
-    loss, skipped = training.metrics.curve("loss"), training.metrics.last("skipped")
+    loss = training.metrics.curve("loss")
+    skipped = training.metrics.last("skipped")
     settings = facts.recipe.get("pretrain", {}).items()
     return {
         "lines": len(loss),

@@ -51,7 +51,8 @@ def failure_kind(heartbeat: dict[str, Any], words: Words) -> str:
     """
     if not heartbeat.get("failure"):
         return ""
-    kind, rank = str(heartbeat.get("failure_kind") or "an error"), heartbeat.get("failed_rank")
+    kind = str(heartbeat.get("failure_kind") or "an error")
+    rank = heartbeat.get("failed_rank")
     where = "" if rank is None else words("rank {rank}: ", rank=rank)
     name = words(KINDS.get(kind, kind))
     return words("{failure} (full message: pretrain*/logs/heartbeat.json)", failure=f"{where}{name}")
@@ -74,7 +75,8 @@ def node_names(heartbeat: dict[str, Any], words: Words) -> dict[str, str]:
 
 def view(facts: Facts, words: Words) -> dict[str, Any]:
     """Return what the template of the section shows."""
-    training, heartbeat = facts.stage("pretrain").state in ("under way", "unfinished"), facts.training.heartbeat
+    training = facts.stage("pretrain").state in ("under way", "unfinished")
+    heartbeat = facts.training.heartbeat
     pretrained = [entry for entry in summarize(facts.klue.rows) if entry["init"] != BASELINE]
     return {
         "synthetic": all_synthetic(facts.klue.rows),
@@ -180,7 +182,8 @@ def verdict(facts: Facts, words: Words, gain: bool = True) -> dict[str, str] | N
 def run_facts(facts: Facts, words: Words) -> list[tuple[str, str, str]]:
     """Return (name, value, what is beside it) of the run; what is not known is left out."""
     counts = {stage.name: stage.counts for stage in facts.stages}
-    metrics, model = facts.training.metrics, facts.recipe.get("pretrain", {}).get("model", {})
+    metrics = facts.training.metrics
+    model = facts.recipe.get("pretrain", {}).get("model", {})
     items: list[tuple[str, str | None, str]] = []
     known = [stage.seconds for stage in facts.stages if stage.seconds is not None and stage.state == "done"]
     items.append(("Date", facts.date[:10] if facts.date else None, ""))
@@ -212,7 +215,8 @@ def run_facts(facts: Facts, words: Words) -> list[tuple[str, str, str]]:
 
 
 def _progress(facts: Facts, words: Words, training: bool) -> dict[str, Any]:
-    done, seconds = steps_done(facts), seconds_per_step(facts.training.metrics)
+    done = steps_done(facts)
+    seconds = seconds_per_step(facts.training.metrics)
     items = {"last written": moment(facts.last_sign) if facts.last_sign else None, "page written": moment(facts.now)}
     if training and facts.steps and seconds and facts.state == "running":
         left = (facts.steps - done) * seconds

@@ -45,7 +45,8 @@ def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summ
         tokens: real tokens they were trained on.
         summary: entries as `klue.results.summarize` returns them.
     """
-    p, config = recipe.pretrain, {"name": recipe.name, "klue": dump_settings(recipe)["klue"]}
+    p = recipe.pretrain
+    config = {"name": recipe.name, "klue": dump_settings(recipe)["klue"]}
     rows = read_metrics(path := folder / "metrics.jsonl")
     with_steps = [{"step": row.get("step", "")} | row for row in rows]
     refuse_unfit(path, lambda: check_numbers(with_steps, bounds_of), "remove it", own=False)

@@ -162,7 +162,9 @@ def judge(
         redone: stages before it that are to be done again in the same run.
         force: the option that asks for it even if it is done (`--from`, `--restart`), else "".
     """
-    work, final, partial = folder.work(stage), folder.final(stage), folder.partial(stage)
+    work = folder.work(stage)
+    final = folder.final(stage)
+    partial = folder.partial(stage)
     upstream = [redone[name] for name in stage.after if name in redone]
     facts = None if upstream else folder.facts(recipe, stage)
     unfinished = work.unfinished(facts, partial) if facts else None

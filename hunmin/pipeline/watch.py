@@ -60,7 +60,9 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
 
 def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str, Any]]:
     assert recipe.klue is not None  # `watch` refuses a recipe without
-    out, failed, done = run / FOLDER, dict[int, str](), 0
+    out = run / FOLDER
+    failed = dict[int, str]()
+    done = 0
     while True:
         training = training_folder(run)
         ended = training == folder_of(run, "pretrain") and read_manifest(training) is not None

@@ -206,7 +206,8 @@ def refuse_training(recipe: Recipe, here: bool = True) -> None:
     """
     import torch
 
-    processes, gpus = recipe.pretrain.processes, torch.cuda.device_count()
+    processes = recipe.pretrain.processes
+    gpus = torch.cuda.device_count()
     if here and torch.cuda.is_available() and processes > gpus:
         raise UserError(
             f"{processes} processes on a machine with {gpus} GPUs",

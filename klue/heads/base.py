@@ -67,7 +67,8 @@ def _renew_head(model: Any, auto: Any) -> None:
     """Draw all weights outside the encoder anew: those of a folder that was fine-tuned are of another task, or seed."""
     if model.base_model is model:
         return
-    inside, fresh = f"{model.base_model_prefix}.", auto.from_config(model.config, dtype=torch.float32).state_dict()
+    inside = f"{model.base_model_prefix}."
+    fresh = auto.from_config(model.config, dtype=torch.float32).state_dict()
     with torch.no_grad():
         for name, part in model.state_dict().items():
             if not name.startswith(inside):

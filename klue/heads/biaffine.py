@@ -39,8 +39,10 @@ class BiaffineParser(Head):
         self.writer = nn.LSTM(width, width, batch_first=True)
         self.to_writer = nn.Linear(2 * width, width)
         self.to_start = nn.Linear(2 * width, width)
-        self.arc_head, self.arc_word = nn.Linear(2 * width, for_arc), nn.Linear(width, for_arc)
-        self.label_head, self.label_word = nn.Linear(2 * width, for_label), nn.Linear(width, for_label)
+        self.arc_head = nn.Linear(2 * width, for_arc)
+        self.arc_word = nn.Linear(width, for_arc)
+        self.label_head = nn.Linear(2 * width, for_label)
+        self.label_word = nn.Linear(width, for_label)
         self.arc = nn.Parameter(_bilinear(1, for_arc)[0])
         self.labels = nn.Parameter(_bilinear(task.outputs, for_label))
 
@@ -95,7 +97,8 @@ class BiaffineParser(Head):
         # every sequence has a step, so that one with no word (all cut off) goes through
         # on a GPU autocast computes an LSTM in float16, whatever it computes the rest in, and nothing scales the loss
         with torch.autocast(inputs.device.type, enabled=False):
-            inputs, start = inputs.float(), None if start is None else tuple(part.float() for part in start)
+            inputs = inputs.float()
+            start = None if start is None else tuple(part.float() for part in start)
             packed = pack_padded_sequence(inputs, lengths.clamp_min(1).cpu(), batch_first=True, enforce_sorted=False)
             outputs, state = lstm(packed, start)
         unpacked, _ = pad_packed_sequence(outputs, batch_first=True, total_length=inputs.size(1))

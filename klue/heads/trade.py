@@ -53,7 +53,8 @@ class Trade(Head):
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
         """Return the mean cross entropy of the values' tokens plus that of the gates."""
-        ids, values = inputs["input_ids"], inputs["values"].view(len(inputs["values"]), len(self.slots), -1)
+        ids = inputs["input_ids"]
+        values = inputs["values"].view(len(inputs["values"]), len(self.slots), -1)
         if self.texts_only:
             values = values.masked_fill((inputs["gates"] != TEXT)[..., None], self.pad)
         forced = bool(torch.rand(()) < TEACHER_FORCING)
@@ -62,8 +63,10 @@ class Trade(Head):
         # slots with long values first: a slot whose value has ended is not decoded any further
         lengths = (values != self.pad).sum(-1)
         order = lengths.argsort(dim=1, descending=True, stable=True)
-        values, word = values.gather(1, _like(order, values)), word.gather(1, _like(order, word))
-        weight, same = self.encoder.get_input_embeddings().weight, None if forced else _same(ids)
+        values = values.gather(1, _like(order, values))
+        word = word.gather(1, _like(order, word))
+        weight = self.encoder.get_input_embeddings().weight
+        same = None if forced else _same(ids)
         rows: list[tuple[Tensor, ...]] = []
         losses: list[Tensor] = []
         gates = None
@@ -100,7 +103,8 @@ class Trade(Head):
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return `gates`, (B, J), and `values`, (B, J × L): the likeliest gate, and the ids written step by step. Only
         slots whose gate says that they hold a text are decoded; others have padding."""
-        ids, weight = inputs["input_ids"], self.encoder.get_input_embeddings().weight
+        ids = inputs["input_ids"]
+        weight = self.encoder.get_input_embeddings().weight
         state, memory, mask = self._encode(inputs)
         copied, mixed, state, context = self._step(self._slot_words(len(state)), state, memory, mask)
         gates = self.gate(context).argmax(-1)

@@ -69,8 +69,10 @@ class _Lost(torch.autograd.Function):
         kind = torch.get_autocast_dtype(state.device.type) if reduced else state.dtype
         states, table = state.to(kind), weight.to(kind)
         loss = state.new_zeros((), dtype=torch.float32)
-        grad_state, grad_weight = torch.empty_like(state), torch.zeros_like(weight) if learns else weight
-        grad_mixed, grad_share = torch.empty_like(mixed), torch.empty_like(target_share)
+        grad_state = torch.empty_like(state)
+        grad_weight = torch.zeros_like(weight) if learns else weight
+        grad_mixed = torch.empty_like(mixed)
+        grad_share = torch.empty_like(target_share)
         best = []
         with torch.autocast(state.device.type, enabled=False):
             for rows in _blocks(state, weight):

@@ -60,7 +60,8 @@ def weighted_dependency_scores(
     numbers = sorted({head for side in heads for parse in side for head in parse})
 
     def scores(sums: np.ndarray) -> dict[str, float]:
-        of_heads, of_classes = sums[: 3 * len(numbers)], sums[3 * len(numbers) :].reshape(3, -1)
+        of_heads = sums[: 3 * len(numbers)]
+        of_classes = sums[3 * len(numbers) :].reshape(3, -1)
         hits, words = of_heads.reshape(3, -1)[:2].sum(axis=1).tolist()
         return {
             "uas_macro_f1": mean_f1(of_heads),

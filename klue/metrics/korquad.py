@@ -34,6 +34,7 @@ def normalise(text: str) -> str:
 
 
 def _overlap(answer: str, prediction: str) -> float:
-    gold_characters, predicted_characters = Counter(answer.replace(" ", "")), Counter(prediction.replace(" ", ""))
+    gold_characters = Counter(answer.replace(" ", ""))
+    predicted_characters = Counter(prediction.replace(" ", ""))
     same = sum((gold_characters & predicted_characters).values())
     return 2 * same / (gold_characters.total() + predicted_characters.total()) if same else 0.0

@@ -28,7 +28,8 @@ def weighted_relation_scores(
     gold: Sequence[str], predicted: Sequence[str], probabilities: ArrayLike, labels: Sequence[str]
 ) -> Weighted:
     """Return `micro_f1` and `auprc` by how often each example counts."""
-    f1, area = _weighted_micro_f1(gold, predicted, labels), _weighted_auprc(gold, probabilities, labels)
+    f1 = _weighted_micro_f1(gold, predicted, labels)
+    area = _weighted_auprc(gold, probabilities, labels)
     return lambda weights_N: {"micro_f1": f1(weights_N), "auprc": area(weights_N)}
 
 
@@ -90,7 +91,8 @@ def _weighted_area(positive_N: np.ndarray, score_N: np.ndarray) -> Callable[[np.
 
     def area(weights_N: np.ndarray) -> float:
         weights_N = weights_N[order]
-        seen_T, hits_T = np.cumsum(weights_N)[last_T], np.cumsum(weights_N * positive_N)[last_T]
+        seen_T = np.cumsum(weights_N)[last_T]
+        hits_T = np.cumsum(weights_N * positive_N)[last_T]
         # before the first example that counts, the curve is at its start
         precision = np.append(1.0, np.divide(hits_T, seen_T, out=np.ones(len(last_T)), where=seen_T > 0))
         recall = np.append(0.0, hits_T / hits_T[-1] if hits_T[-1] else seen_T > 0)

@@ -60,7 +60,8 @@ def prepare(batch: Batch, masked: MaskedBatch, kind: str, form: InputForm, objec
     inputs = {name: torch.from_numpy(array) for name, array in arrays.items()}
     counts = torch.tensor([batch.tokens, batch.ids_BS.size], dtype=torch.float64)
     if form.pinned:
-        inputs, counts = {name: tensor.pin_memory() for name, tensor in inputs.items()}, counts.pin_memory()
+        inputs = {name: tensor.pin_memory() for name, tensor in inputs.items()}
+        counts = counts.pin_memory()
     return MicroBatch(inputs, counts, masked.expected, len(batch.ids_BS), objective)
 
 
@@ -94,7 +95,8 @@ def _unpadded(batch: Batch, masked: MaskedBatch, kind: str, objective: Objective
         starts, borders = sample_starts_B, count + 2
     cu_seqlens_K = np.full(borders, size, np.int32)  # what fills up is a last text of its own, the rest are empty
     cu_seqlens_K[: len(starts)], cu_seqlens_K[len(starts)] = starts, total
-    ids_T, places_T = np.full(size, batch.ids_BS[0, 0]), np.zeros(size, np.int64)
+    ids_T = np.full(size, batch.ids_BS[0, 0])
+    places_T = np.zeros(size, np.int64)
     ids_T[:total] = masked.ids_BS[real_BS]
     places_T[:total] = np.arange(total) - np.repeat(starts, np.diff(np.append(starts, total)))
     used_BM = masked.labels_BM != IGNORE

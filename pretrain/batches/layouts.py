@@ -78,7 +78,9 @@ class Groups:
     apart = True
 
     def __init__(self, pieces_P2: np.ndarray, first: np.ndarray, sums: tuple[int, int] | None = None) -> None:
-        self.pieces_P2, self.first, self._sums = pieces_P2, first, sums
+        self.pieces_P2 = pieces_P2
+        self.first = first
+        self._sums = sums
 
     def __len__(self) -> int:
         return len(self.first) - 1

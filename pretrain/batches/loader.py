@@ -75,7 +75,8 @@ class Loader:
         self.form = form
         self.table = mask_table(tokenizer, shards.special_ids)
         self.pairs = settings.packing == "sentence-pairs"
-        length, continues_V = settings.max_seq_len, self.table.continues_V
+        length = settings.max_seq_len
+        continues_V = self.table.continues_V
         parts, held_out = read_parts(settings, shards, plans)
         self.samples = SampleSet(shards, parts, length, continues_V)
         self._held_out = SampleSet(shards, held_out, length, continues_V) if held_out is not None else self.samples
@@ -117,7 +118,8 @@ class Loader:
         The global batch is cut into accumulation × world micro-batches; process r takes number a·world + r.
         """
         size, begin, end = self.settings.micro_batch, *map(self.settings.samples_before, (step, step + 1))
-        predict, out = self._predict[self.settings.objective_at(step)], []
+        predict = self._predict[self.settings.objective_at(step)]
+        out = []
         for first in range(begin + self.rank * size, end, self.world * size):
             ids, epochs = self.order.train(self.first_sample + first, size)
             if self.settings.masking.kind == "static":
@@ -144,10 +146,12 @@ class Loader:
         All have the size of a micro-batch, so that no other shape has to be compiled. The last ones are filled up with
         samples that add to no sum: nothing is predicted of them, and `counted_B` is False.
         """
-        size, own = self.settings.micro_batch, self.validation_ids[self.rank :: self.world]
+        size = self.settings.micro_batch
+        own = self.validation_ids[self.rank :: self.world]
         fill = self.validation_batches * size - len(own)
         ids = np.concatenate([own, np.resize(self.validation_ids, fill)])
-        predict, epochs = self._predict[self.settings.objective_at(step)], np.full(size, VALIDATION_EPOCH, np.int64)
+        predict = self._predict[self.settings.objective_at(step)]
+        epochs = np.full(size, VALIDATION_EPOCH, np.int64)
         for start in range(0, len(ids), size):
             counted_B = np.arange(start, start + size) < len(own)
             some = ids[start : start + size]

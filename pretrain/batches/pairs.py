@@ -60,7 +60,8 @@ def plan_pairs(shards: TokenShards, folder: Path, length: int, copies: int, held
     share = min(MOST_HELD_OUT, held_out * length * OWN_SHARE / max(1, shards.total_tokens))
     apart = not all(shards.copies(shard) for shard in range(len(shards.shards)))
     for shard in range(len(shards.shards)):
-        sentences, documents = np.asarray(shards.sentences(shard)), np.asarray(shards.documents(shard))
+        sentences = np.asarray(shards.sentences(shard))
+        documents = np.asarray(shards.documents(shard))
         if apart:
             held_D = np.full(len(documents) - 1, shards.copies(shard) == 0)
         else:
@@ -164,10 +165,12 @@ def draw_pairs(sentences, documents, selected_D, room, key, random_share, short_
                 grown = np.empty((2 * count, 4), np.int64)
                 grown[:count] = pairs
                 pairs = grown
-            pairs[count, 0], pairs[count, 1] = offsets[here], offsets[middle]
+            pairs[count, 0] = offsets[here]
+            pairs[count, 1] = offsets[middle]
             state, bits = next_bits(state)
             if after - here > 1 and unit(bits) >= random_share:
-                pairs[count, 2], pairs[count, 3] = offsets[middle], offsets[after]
+                pairs[count, 2] = offsets[middle]
+                pairs[count, 3] = offsets[after]
                 here = after
             else:
                 second = place
@@ -176,7 +179,8 @@ def draw_pairs(sentences, documents, selected_D, room, key, random_share, short_
                     second = below(bits, len(selected) - 1)
                     second += second >= place
                 second_document = selected[second]
-                begin, end = documents[second_document], documents[second_document + 1] - 1
+                begin = documents[second_document]
+                end = documents[second_document + 1] - 1
                 most = room - (offsets[middle] - offsets[here])
                 least = target - (offsets[middle] - offsets[here])
                 first = first_sentences[second_document]
@@ -188,7 +192,8 @@ def draw_pairs(sentences, documents, selected_D, room, key, random_share, short_
                 while stop < end and stop - begin < least:
                     sentence += 1
                     stop = min(sentences[sentence + 1], end)
-                pairs[count, 2], pairs[count, 3] = begin, min(stop, begin + most)
+                pairs[count, 2] = begin
+                pairs[count, 3] = min(stop, begin + most)
                 here = middle
             count += 1
     return pairs[:count].copy()

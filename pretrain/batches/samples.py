@@ -99,7 +99,8 @@ class SampleSet:
         out = np.full((count, self.length), self._pad, np.int64)
         texts = np.full((count, self.length), -1, np.int64)
         unmaskable = np.zeros((count, self.length), np.bool_)
-        lengths, follows = np.empty(count, np.int64), np.zeros(count, np.bool_)
+        lengths = np.empty(count, np.int64)
+        follows = np.zeros(count, np.bool_)
         part_of = np.searchsorted(self._first, ids_B, side="right") - 1
         for row, (sample, part) in enumerate(zip(ids_B, part_of, strict=True)):
             shard, layout = self._parts[part]

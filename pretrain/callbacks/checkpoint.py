@@ -85,7 +85,8 @@ def put_weights(weights: dict[str, torch.Tensor], hf_model: torch.nn.Module, sou
         HunminError: they are not those of this model.
     """
     parameters = dict(hf_model.named_parameters())
-    missing, unexpected = sorted(parameters.keys() - weights.keys()), sorted(weights.keys() - parameters.keys())
+    missing = sorted(parameters.keys() - weights.keys())
+    unexpected = sorted(weights.keys() - parameters.keys())
     shapes = [name for name in parameters.keys() & weights.keys() if parameters[name].shape != weights[name].shape]
     if missing or unexpected or shapes:
         raise HunminError(

@@ -76,7 +76,8 @@ class StepGuard:
         self.scale = number(saved.get("scale", FIRST_SCALE) if scaled else 1.0, torch.float32)
         """What the loss is multiplied by."""
         self._clean = number(saved.get("clean_steps", 0))
-        self._overflows, self._faults = number(saved.get("overflows", 0)), number(saved.get("faults", 0))
+        self._overflows = number(saved.get("overflows", 0))
+        self._faults = number(saved.get("faults", 0))
         self._last, self._norm = number(0), number(0)
         skipped = list(saved.get("skipped", []))[: settings.max_skipped + 1]
         skipped += [-1] * (settings.max_skipped + 1 - len(skipped))
@@ -113,7 +114,8 @@ class StepGuard:
             self._clean = torch.where(accepted, self._clean + 1, torch.where(sound, 0.0, self._clean))
             grows = self._clean >= GROWTH_STEPS
             factor = torch.where(overflow, 0.5, torch.where(grows, 2.0, 1.0))
-            self.scale, self._clean = self.scale * factor, torch.where(grows, 0.0, self._clean)
+            self.scale = self.scale * factor
+            self._clean = torch.where(grows, 0.0, self._clean)
         return Verdict(divisor.float(), (~accepted).float())
 
     def figures(self) -> GuardFigures:

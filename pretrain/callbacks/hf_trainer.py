@@ -75,7 +75,8 @@ class WholeCheckpoints(Trainer):
     control: Any
 
     def _save_checkpoint(self, *arguments: Any, **options: Any) -> None:
-        keep, self.args.save_total_limit = self.args.save_total_limit, None
+        keep = self.args.save_total_limit
+        self.args.save_total_limit = None
         try:
             super()._save_checkpoint(*arguments, **options)
         finally:

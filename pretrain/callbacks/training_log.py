@@ -82,8 +82,10 @@ class TrainingLog:
 
     def __init__(self, run: Run, out: Path) -> None:
         settings = run.loader.settings
-        self._settings, self._scaled = settings, run.metadata["dtype"] == "fp16"
-        vocab_size, span = run.engine.model.hf_model.config.vocab_size, run.loader.samples.attention_span
+        self._settings = settings
+        self._scaled = run.metadata["dtype"] == "fp16"
+        vocab_size = run.engine.model.hf_model.config.vocab_size
+        span = run.loader.samples.attention_span
         self._peak = device_peak(run.engine.device) * run.process.world
         architecture = run.engine.model.architecture
         self._flops = lambda objective, rate: architecture.flops_per_token(

@@ -145,7 +145,9 @@ def memory(
 
 def layer_bytes_per_token(settings: PretrainSettings, arithmetic: Arithmetic) -> float:
     """Return the bytes that a layer keeps of each token for the backward pass; see the top of this file."""
-    model, w, on_cpu = settings.model, arithmetic.width, arithmetic.kind == "cpu"
+    model = settings.model
+    w = arithmetic.width
+    on_cpu = arithmetic.kind == "cpu"
     norm = FP32 if arithmetic.kind == "gpu" and not arithmetic.compiled else w
     mask = w if on_cpu else 1
     architecture = ARCHITECTURES[model.type]

@@ -77,12 +77,15 @@ def _fastest_product(a: torch.Tensor, count: int) -> float:
 def this_device() -> Device:
     """Return the device that a run on this machine would have: its GPUs, or its processor."""
     if not torch.cuda.is_available():
-        peak, memory = measured_rate(), float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        peak = measured_rate()
+        memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
         return Device(
             "this machine", "cpu", peak, peak, memory, UNKNOWN_LINK, CPU_SHARE, bf16=False, in_node=1
         )  # several of it are several machines
-    name, memory = torch.cuda.get_device_name(), float(torch.cuda.get_device_properties(0).total_memory)
+    name = torch.cuda.get_device_name()
+    memory = float(torch.cuda.get_device_properties(0).total_memory)
     if known := known_device(name):
         return replace(DEVICES[known], memory=memory)
-    bf16, peak = torch.cuda.is_bf16_supported(), measured_rate(torch.device("cuda"))
+    bf16 = torch.cuda.is_bf16_supported()
+    peak = measured_rate(torch.device("cuda"))
     return Device(name, "gpu", peak, measured_rate(), memory, UNKNOWN_LINK, UNKNOWN_SHARE, bf16)

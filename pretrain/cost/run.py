@@ -61,7 +61,9 @@ def token_bytes(vocab_size: int) -> int:
 
 def most_checkpoints(settings: PretrainSettings) -> int:
     """Return how many checkpoints there are at once at most: a new one is whole before an old one goes."""
-    steps, every, for_good = settings.steps, settings.checkpoint_every, settings.keep_every
+    steps = settings.steps
+    every = settings.checkpoint_every
+    for_good = settings.keep_every
     stay = steps // math.lcm(every, for_good) if for_good else 0
     return min(-(-steps // every), stay + settings.keep_last + 1)
 
@@ -91,9 +93,12 @@ def run_cost(
     settings: PretrainSettings, vocab_size: int, machines: Machines, corpus_tokens: int | None = None
 ) -> dict[str, Any]:
     """Return the keys of `hunmin plan --json` that training decides; `corpus_tokens` is None before the encoding."""
-    model, device, engine = settings.model, machines.device, settings.chosen_engine
+    model = settings.model
+    device = machines.device
+    engine = settings.chosen_engine
     arithmetic = arithmetic_of(settings, device)
-    architecture, objective = ARCHITECTURES[model.type], OBJECTIVES[settings.objective]
+    architecture = ARCHITECTURES[model.type]
+    objective = OBJECTIVES[settings.objective]
     count = architecture.parameters(model, vocab_size, settings.max_seq_len) + objective.parameters(model)
     per_token = flops_per_token(settings, vocab_size)
     room = USABLE * device.memory
@@ -121,7 +126,8 @@ def run_cost(
         cost = _money(row_hours, row_machines)
         rows.append(Row(devices, nodes, size, row_hours, efficiency, cost, needed, needed <= room))
     again = settings.gradient_checkpointing
-    memory_, disk_ = memory_with(machines.devices), disk(settings, vocab_size, count, corpus_tokens)
+    memory_ = memory_with(machines.devices)
+    disk_ = disk(settings, vocab_size, count, corpus_tokens)
     rate, basis = rate_of(settings, machines)
     return {
         "parameters": count,

@@ -23,14 +23,16 @@ def plan_tuning(settings: TuneSettings, instructions: Path | None) -> dict[str, 
     s = settings
     if instructions is None:
         whole = read_base(find(s.base, "model"), s.max_seq_len)
-        counts, longest = dict[str, Any](parameter_counts(whole, s)), s.max_seq_len
+        counts = dict[str, Any](parameter_counts(whole, s))
+        longest = s.max_seq_len
     else:
         inputs = Inputs(s, instructions)
         whole = inputs.config
         counts = inputs.counts
         longest = max(len(one.ids) for one in inputs.train.accepted)
     config = whole.get_text_config()
-    trained, frozen = counts["trained_parameters"], counts["parameters"] - counts["trained_parameters"]
+    trained = counts["trained_parameters"]
+    frozen = counts["parameters"] - counts["trained_parameters"]
     wide = 2 if half_type(s.dtype) else 4
     trained_bytes = wide if s.zero_stage else 4  # DeepSpeed keeps an fp32 copy of each trained weight
     shared = [s.processes if s.zero_stage >= stage else 1 for stage in range(4)]

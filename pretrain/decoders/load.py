@@ -56,7 +56,8 @@ def read_base(folder: Path, length: int, what: str = "tune.max_seq_len") -> Any:
 
 def refuse_longer(folder: Path, config: Any, length: int, what: str) -> None:
     """Raise a UserError where a text is longer than a decoder has positions."""
-    positions, name = getattr(config.get_text_config(), "max_position_embeddings", None), shown_name(folder)
+    positions = getattr(config.get_text_config(), "max_position_embeddings", None)
+    name = shown_name(folder)
     if positions and length > positions:
         raise UserError(f"{what} ({length}) is more than the {positions} positions of {name}", "nothing is cut")
 

@@ -32,7 +32,8 @@ def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        marked, plain = tokenizer.encode(PROBE), tokenizer.encode(PROBE, add_special_tokens=False)
+        marked = tokenizer.encode(PROBE)
+        plain = tokenizer.encode(PROBE, add_special_tokens=False)
         own = tokenizer.chat_template
         tokenizer.chat_template = (own.get("default") if isinstance(own, dict) else own) or CHAT_TEMPLATE
         prompt = prompt_of(tokenizer, PROBE)
@@ -45,7 +46,8 @@ def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
         raise refused(f"writes {PROBE!r} as {tokenizer.decode(marked)!r} (add_eos_token)")
     if marked != plain and not prompt.startswith(tokenizer.bos_token):
         tokenizer.chat_template = "{{ bos_token }}" + tokenizer.chat_template
-    turn, prompt = [{"role": "user", "content": PROBE}], prompt_of(tokenizer, PROBE)
+    turn = [{"role": "user", "content": PROBE}]
+    prompt = prompt_of(tokenizer, PROBE)
     if list(tokenizer.apply_chat_template(turn, add_generation_prompt=True)["input_ids"]) != encode(tokenizer, prompt):
         raise refused(f"encodes {prompt[-40:]!r}, the end of a prompt, otherwise than its chat template does")
     for text in ANSWERS:
@@ -75,7 +77,8 @@ def encode_pair(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) ->
     Raises:
         UserError: the tokenizer gives no ids that add just the answer to the prompt.
     """
-    start, whole = encode(tokenizer, prompt), encode(tokenizer, prompt + answer)
+    start = encode(tokenizer, prompt)
+    whole = encode(tokenizer, prompt + answer)
     if whole[: len(start)] == start:
         return start, whole[len(start) :]
     for anchor in ANCHORS:

@@ -104,7 +104,8 @@ def _check_models(folder: Path, model: PreTrainedModel) -> None:
             raise _fail(f"{auto.__name__} misses {sorted(missing)[:3]}")
         for inputs in fixed_inputs(model):
             if auto is AutoModel:
-                output, expected = loaded(**inputs).last_hidden_state, model.base_model(**inputs).last_hidden_state
+                output = loaded(**inputs).last_hidden_state
+                expected = model.base_model(**inputs).last_hidden_state
             else:
                 output, expected = loaded(**inputs)[0], model(**inputs)[0]
             if not output.isfinite().all():

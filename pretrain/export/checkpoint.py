@@ -111,7 +111,8 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
             "the files of a checkpoint are those that its complete.json describes",
             "restore it from a copy, or choose another step-* folder",
         )
-    architecture, (name,) = ARCHITECTURES[saved["config"]["model_type"]], saved["config"]["architectures"]
+    architecture = ARCHITECTURES[saved["config"]["model_type"]]
+    (name,) = saved["config"]["architectures"]
     kind = architecture.model_class(next(head for head, known in architecture.classes.items() if known == name))
     model = kind(kind.config_class.from_dict(saved["config"]))
     load_weights(checkpoint, model)

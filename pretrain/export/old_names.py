@@ -48,7 +48,8 @@ def old_config(config: dict[str, Any]) -> dict[str, Any]:
         return config | thetas | ({"global_attn_every_n_layers": every} if periodic else {})
     if "rope_theta" not in rope:  # none, or some for each kind of layers, which the old names cannot say
         return config
-    theta, share = rope["rope_theta"], rope.get("partial_rotary_factor")
+    theta = rope["rope_theta"]
+    share = rope.get("partial_rotary_factor")
     if config.get("model_type") == "gpt_neox":
         config = config | {"rotary_emb_base": theta, "rotary_pct": share}
     else:

@@ -70,7 +70,8 @@ def _check_files(folder: Path, model: PreTrainedModel) -> None:
         modules, bounds, _, pooling = (json.loads((folder / name).read_bytes()) for name in FILES)
         kinds = [one["type"].rpartition(".")[2] for one in modules]
         means = [name for name, value in pooling.items() if name.startswith("pooling_mode") and value]
-        width, longest = pooling["word_embedding_dimension"], bounds["max_seq_length"]
+        width = pooling["word_embedding_dimension"]
+        longest = bounds["max_seq_length"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _fail(f"{type(error).__name__}: {error}") from None
     positions = usable_positions(model.config)

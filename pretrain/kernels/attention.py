@@ -116,7 +116,8 @@ def attend_fused(
 ) -> tuple[Tensor, Any]:
     """Return what BERT's self-attention of transformers does, from one matrix product instead of three."""
     parts = (self.query, self.key, self.value)
-    weight, bias = torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts])
+    weight = torch.cat([part.weight for part in parts])
+    bias = torch.cat([part.bias for part in parts])
     shape = (*hidden_states.shape[:-1], 3, self.num_attention_heads, self.attention_head_size)
     query, key, value = functional.linear(hidden_states, weight, bias).view(shape).unbind(-3)
     interface = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, attend)

@@ -131,7 +131,8 @@ def load_compiled(out: Path) -> None:
 
 def save_compiled(out: Path) -> None:
     """Keep beside a run's logs what has been compiled so far; the first process calls it."""
-    artifacts, file = torch.compiler.save_cache_artifacts(), out / ARTIFACTS
+    artifacts = torch.compiler.save_cache_artifacts()
+    file = out / ARTIFACTS
     if artifacts and not (file.is_file() and file.read_bytes() == artifacts[0]):
         with atomic_write(file, "wb") as stream:
             stream.write(artifacts[0])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from transformers import PreTrainedConfig, PreTrainedModel
 
-    from pretrain.settings import ModelSettings, PretrainSettings
+    from pretrain.settings import ModelSettings
 
 
 class Architecture(ABC):
@@ -68,10 +68,14 @@ class Architecture(ABC):
         return getattr(transformers, self.classes[head])
 
     @abstractmethod
-    def config(self, settings: PretrainSettings, head: str, vocab_size: int, special_ids: Mapping[str, int]) -> Any:
+    def config(
+        self, model: ModelSettings, positions: int, head: str, vocab_size: int, special_ids: Mapping[str, int]
+    ) -> Any:
         """Return the configuration of a run's model, as in the original where the settings say nothing.
 
-        The settings' length is the number of usable positions; `special_ids` are of cls, pad, sep, unk, mask.
+        Args:
+            positions: tokens of the longest sequence, special ones included.
+            special_ids: the ids of cls, pad, sep, unk and mask.
         """
 
     @abstractmethod

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from transformers import PreTrainedConfig, PreTrainedModel
 
-    from pretrain.settings import ModelSettings, PretrainSettings
+    from pretrain.settings import ModelSettings
 
 
 class Bert(DefaultEncoder):
@@ -22,13 +22,13 @@ class Bert(DefaultEncoder):
     token_types = 2
 
     def config(
-        self, settings: PretrainSettings, head: str, vocab_size: int, special_ids: Mapping[str, int]
+        self, model: ModelSettings, positions: int, head: str, vocab_size: int, special_ids: Mapping[str, int]
     ) -> PreTrainedConfig:
         from transformers import BertConfig
 
         return BertConfig(
-            **self.shape(settings, head, vocab_size, special_ids),
-            max_position_embeddings=settings.max_seq_len,
+            **self.shape(model, head, vocab_size, special_ids),
+            max_position_embeddings=positions,
             type_vocab_size=self.token_types,
             layer_norm_eps=1e-12,
         )

@@ -29,7 +29,8 @@ def differing_form(model: PreTrainedModel, published: PreTrainedModel | None = N
     The model is as it is trained, in fp32 on a CPU, before its attention or layers are replaced; it is left as it was.
     """
     published = model if published is None else published
-    training, published_training = model.training, published.training
+    training = model.training
+    published_training = published.training
     model.eval(), published.eval()
     texts = list(_texts(model))
     expected = [published(input_ids=text[None])[0][0] for text in texts]
@@ -47,7 +48,8 @@ def differing_form(model: PreTrainedModel, published: PreTrainedModel | None = N
 
 def _texts(model: PreTrainedModel) -> Iterator[Tensor]:
     """Yield texts of fixed ids, none of which is padding."""
-    config, generator = model.config, torch.Generator().manual_seed(0)
+    config = model.config
+    generator = torch.Generator().manual_seed(0)
     for length in LENGTHS:
         length = min(length, usable_positions(config) // 2)
         ids = torch.randint(0, config.vocab_size - 1, (length,), generator=generator)
@@ -57,7 +59,8 @@ def _texts(model: PreTrainedModel) -> Iterator[Tensor]:
 def _forms(model: PreTrainedModel, texts: list[Tensor]) -> Iterator[tuple[str, int, Tensor]]:
     """Yield (form, number of a text, its logits) of every form in which the trained model takes texts."""
     run, pad = MaskedRowsModel(model), model.config.pad_token_id
-    sizes, longest = [len(text) for text in texts], max(map(len, texts))
+    sizes = [len(text) for text in texts]
+    longest = max(map(len, texts))
 
     def logits(hidden_SH: Tensor) -> Tensor:
         decoder = model.get_output_embeddings()
@@ -77,7 +80,8 @@ def _forms(model: PreTrainedModel, texts: list[Tensor]) -> Iterator[tuple[str, i
         packed_SH = run.encode(ids_S[None], segment_ids_BS=segment_ids_S[None]).last_hidden_state[0]
         forms = {"packed texts": packed_SH}
         if run.architecture.unpadded:
-            borders, before = torch.tensor([0, *ends], dtype=torch.int32), model.config._attn_implementation
+            borders = torch.tensor([0, *ends], dtype=torch.int32)
+            before = model.config._attn_implementation
             model.set_attn_implementation(NAME)
             encoded = run.encode(ids_S[None], position_ids_BS=places_S[None], cu_seqlens_K=borders)
             model.set_attn_implementation(before)

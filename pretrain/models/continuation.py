@@ -63,7 +63,8 @@ def load_model(
     architecture.set_dropout(theirs, settings.model)
     for name, value in architecture.fixed.items():
         setattr(theirs, name, value)
-    theirs.tokenizer_class, theirs.architectures = config.tokenizer_class, config.architectures
+    theirs.tokenizer_class = config.tokenizer_class
+    theirs.architectures = config.architectures
     model = read_weights(source, theirs, model_class(settings))
     if compare:
         compare_logits(source, model, config)
@@ -90,7 +91,8 @@ def check_model(source: str, settings: PretrainSettings) -> None:
 
 @torch.no_grad()
 def _extend(model: PreTrainedModel, known: list[str], vocabulary: list[str]) -> PreTrainedModel:
-    ids, tables = {entry: index for index, entry in enumerate(known)}, {}
+    ids = {entry: index for index, entry in enumerate(known)}
+    tables = {}
     for table in (model.get_input_embeddings().weight, model.get_output_embeddings().bias):
         tables[table] = torch.cat([table, table.new_empty(len(vocabulary) - len(known), *table.shape[1:])])
         for row in range(len(known), len(vocabulary)):
@@ -103,7 +105,8 @@ def _extend(model: PreTrainedModel, known: list[str], vocabulary: list[str]) -> 
 @torch.no_grad()
 def _lengthen(model: PreTrainedModel, rows: int) -> PreTrainedModel:
     """Return the model with so many positions; those of a table come again and again."""
-    architecture, tables = ARCHITECTURES[model.config.model_type], {}
+    architecture = ARCHITECTURES[model.config.model_type]
+    tables = {}
     table_PH = architecture.position_table(model)
     if table_PH is not None:
         first = first_position(model.config)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import nn
     from transformers import PreTrainedConfig, PreTrainedModel
 
-    from pretrain.settings import ModelSettings, PretrainSettings
+    from pretrain.settings import ModelSettings
 
 BUCKETS = 256
 """Buckets of the distances either way: those up to half of it have one each, the others share them by logarithm."""
@@ -42,13 +42,13 @@ class DebertaV2(DefaultEncoder):
     keeps_scores = True
 
     def config(
-        self, settings: PretrainSettings, head: str, vocab_size: int, special_ids: Mapping[str, int]
+        self, model: ModelSettings, positions: int, head: str, vocab_size: int, special_ids: Mapping[str, int]
     ) -> PreTrainedConfig:
         from transformers import DebertaV2Config
 
         return DebertaV2Config(
-            **self.shape(settings, head, vocab_size, special_ids),
-            max_position_embeddings=settings.max_seq_len,
+            **self.shape(model, head, vocab_size, special_ids),
+            max_position_embeddings=positions,
             type_vocab_size=0,
             layer_norm_eps=1e-7,
             position_biased_input=False,
@@ -64,7 +64,9 @@ class DebertaV2(DefaultEncoder):
         """Give the layers a mask of pairs too; transformers' own pass multiplies the embeddings by the mask."""
         import torch
 
-        model, ids_BS, mask = hf_model.base_model, inputs["input_ids"], inputs["attention_mask"]
+        model = hf_model.base_model
+        ids_BS = inputs["input_ids"]
+        mask = inputs["attention_mask"]
         if mask is None:
             mask = torch.ones_like(ids_BS)
         hidden_BSH = model.embeddings(ids_BS, inputs.get("token_type_ids"), inputs.get("position_ids"))
@@ -102,6 +104,8 @@ class DebertaV2(DefaultEncoder):
         Keys by the scale; the rows' keys and queries, once a sample; the mask. Uncompiled, the scores by rows of the
         table, from which those by positions are gathered.
         """
-        w, h, rows = number, model.hidden, 2 * BUCKETS
+        w = number
+        h = model.hidden
+        rows = 2 * BUCKETS
         total = super().score_bytes(model, number, mask, length, compiled) + w * h + 2 * w * h * rows / length + length
         return total if compiled else total + 2 * w * model.heads * rows

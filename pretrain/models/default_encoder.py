@@ -14,17 +14,14 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from transformers import PreTrainedConfig, PreTrainedModel
 
-    from pretrain.settings import ModelSettings, PretrainSettings
+    from pretrain.settings import ModelSettings
 
 
 class DefaultEncoder(Architecture):
     """An encoder whose configuration and modules have BERT's names."""
 
-    def shape(
-        self, settings: PretrainSettings, head: str, vocab_size: int, special_ids: Mapping[str, int]
-    ) -> dict[str, Any]:
+    def shape(self, model: ModelSettings, head: str, vocab_size: int, special_ids: Mapping[str, int]) -> dict[str, Any]:
         """Return the entries of a configuration that these encoders share; see `config`."""
-        model = settings.model
         return {
             "vocab_size": vocab_size,
             "hidden_size": model.hidden,

@@ -38,7 +38,9 @@ def model_class(settings: PretrainSettings) -> type[PreTrainedModel]:
 
 def build_config(settings: PretrainSettings, vocab_size: int, special_ids: Mapping[str, int]) -> PreTrainedConfig:
     """Return the transformers configuration of a run; see `Architecture.config`."""
-    return ARCHITECTURES[settings.model.type].config(settings, head_of(settings), vocab_size, special_ids)
+    model = settings.model
+    positions = settings.max_seq_len
+    return ARCHITECTURES[model.type].config(model, positions, head_of(settings), vocab_size, special_ids)
 
 
 def build_model(settings: PretrainSettings, config: PreTrainedConfig) -> PreTrainedModel:
@@ -82,7 +84,8 @@ class MaskedRowsModel(nn.Module):
         heads = {name: head for head, name in self.architecture.classes.items()}
         head = heads[type(hf_model).__name__]
         self.objective = objective or next(one for one in OBJECTIVES.values() if one.head == head)
-        self._first, self._longest = first_position(hf_model.config), usable_positions(hf_model.config)
+        self._first = first_position(hf_model.config)
+        self._longest = usable_positions(hf_model.config)
 
     def forward(self, ids_BS: Tensor, *more: Tensor, **named: Tensor) -> Sums:
         """Return the sums of a batch in the model's numeric type; arguments are those of `sums`.

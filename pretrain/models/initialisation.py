@@ -28,7 +28,8 @@ def begin_local(model: PreTrainedModel, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         architecture = ARCHITECTURES[config.model_type]
-        table_PH, first = architecture.position_table(model), first_position(config)
+        table_PH = architecture.position_table(model)
+        first = first_position(config)
         assert table_PH is not None  # settings refuse others
         table_PH[first:] = sinusoids(len(table_PH) - first, config.hidden_size) * config.initializer_range
         width = config.hidden_size // config.num_attention_heads

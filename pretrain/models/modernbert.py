@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from transformers import PreTrainedConfig, PreTrainedModel
 
-    from pretrain.settings import ModelSettings, PretrainSettings
+    from pretrain.settings import ModelSettings
 
 WIDE, NEAR = "full_attention", "sliding_attention"
 """Kinds of layers, by the names of transformers."""
@@ -56,11 +56,11 @@ class ModernBert(Architecture):
         return super().fault(model)
 
     def config(
-        self, settings: PretrainSettings, head: str, vocab_size: int, special_ids: Mapping[str, int]
+        self, model: ModelSettings, positions: int, head: str, vocab_size: int, special_ids: Mapping[str, int]
     ) -> PreTrainedConfig:
         from transformers import ModernBertConfig
 
-        model, own = settings.model, _own(settings.model)
+        own = _own(model)
         thetas = {WIDE: own.global_theta, NEAR: own.local_theta}
         config = ModernBertConfig(
             vocab_size=vocab_size,
@@ -68,7 +68,7 @@ class ModernBert(Architecture):
             num_hidden_layers=model.layers,
             num_attention_heads=model.heads,
             intermediate_size=model.intermediate,
-            max_position_embeddings=settings.max_seq_len,
+            max_position_embeddings=positions,
             initializer_range=model.initializer_range,
             local_attention=own.window,
             layer_types=[NEAR if layer % own.global_every else WIDE for layer in range(model.layers)],

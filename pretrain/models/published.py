@@ -50,7 +50,8 @@ def check_shape(source: str, config: PreTrainedConfig, settings: ModelSettings) 
 
 def check_kind(source: str, config: PreTrainedConfig, ours: PreTrainedConfig) -> None:
     """Raise a UserError for a model with an entry that a run's model, `ours`, cannot have."""
-    architecture, rule = ARCHITECTURES[ours.model_type], "the exported model must compute what was trained"
+    architecture = ARCHITECTURES[ours.model_type]
+    rule = "the exported model must compute what was trained"
     decided = {name: getattr(ours, name) for name in ("pad_token_id", *architecture.set_by)}
     for name, value in {**decided, **architecture.needs}.items():
         theirs = getattr(config, name, value)

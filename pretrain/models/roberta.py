@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedConfig, PreTrainedModel
 
-    from pretrain.settings import PretrainSettings
+    from pretrain.settings import ModelSettings
 
 
 class Roberta(Bert):
@@ -20,14 +20,14 @@ class Roberta(Bert):
     token_types = 1
 
     def config(
-        self, settings: PretrainSettings, head: str, vocab_size: int, special_ids: Mapping[str, int]
+        self, model: ModelSettings, positions: int, head: str, vocab_size: int, special_ids: Mapping[str, int]
     ) -> PreTrainedConfig:
         """Return a RobertaConfig; its table has pad id + 1 rows more than there are usable positions."""
         from transformers import RobertaConfig
 
         return RobertaConfig(
-            **self.shape(settings, head, vocab_size, special_ids),
-            max_position_embeddings=settings.max_seq_len + self.first_position(special_ids["pad"]),
+            **self.shape(model, head, vocab_size, special_ids),
+            max_position_embeddings=positions + self.first_position(special_ids["pad"]),
             type_vocab_size=self.token_types,
             layer_norm_eps=1e-5,
             bos_token_id=special_ids["cls"],

@@ -69,7 +69,8 @@ class NextSentence(MaskedLanguageModelling):
         pairs_P = gathered["pairs_P"]
         logits_P2 = model.hf_model.cls.seq_relationship(gathered["pooled_PH"]).float()
         sums["pair_loss"] = cross_entropy(logits_P2, pairs_P, ignore_index=IGNORE, reduction="sum")
-        sums["pairs_correct"], sums["pairs"] = (logits_P2.argmax(-1) == pairs_P).sum(), (pairs_P != IGNORE).sum()
+        sums["pairs_correct"] = (logits_P2.argmax(-1) == pairs_P).sum()
+        sums["pairs"] = (pairs_P != IGNORE).sum()
         return sums
 
     def loss(self, sums: Sums, batch: MicroBatch) -> Tensor:

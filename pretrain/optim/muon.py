@@ -136,7 +136,8 @@ class MuonOptimizer:
         """Update matrices of one shape; where the step is skipped, write back what is there."""
         import torch
 
-        skipped, states = self.skip > 0, [self.state[weight] for weight in weights]
+        skipped = self.skip > 0
+        states = [self.state[weight] for weight in weights]
         gradient_NRC = torch.stack([weight.grad for weight in weights]).div_(self.divisor)  # type: ignore[misc]
         before_NRC = torch.stack([state[MOMENTUM] for state in states])
         momentum_NRC = torch.lerp(before_NRC, gradient_NRC, 1 - self._momentum)

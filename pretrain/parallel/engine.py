@@ -63,7 +63,8 @@ class Engine(ABC):
         """Return a reader of a scalar of the device, never written to again: it waits for the work up to here alone."""
         if self.device.type != "cuda":
             return lambda: float(value)
-        copy, copied = value.to("cpu", non_blocking=True), torch.cuda.Event()
+        copy = value.to("cpu", non_blocking=True)
+        copied = torch.cuda.Event()
         copied.record()
 
         def read() -> float:

@@ -44,7 +44,9 @@ MOST = 16
 LONGEST = 3000
 """Characters of an error's text sent to the others; those of collectives carry pages of stack."""
 LEFT = -1
-SILENT_KIND, ABSENT_KIND, CLOSED_KIND = "silent", "absent", "closed"
+SILENT_KIND = "silent"
+ABSENT_KIND = "absent"
+CLOSED_KIND = "closed"
 """Kinds of failures that no process has told of itself; of others it is the name of the error's class."""
 
 
@@ -52,7 +54,9 @@ class Monitor:
     """A process's tie to the others; a context manager that tells them its error. Without `connect` it does nothing."""
 
     def __init__(self, rank: int, hosts: Sequence[str], connect: Callable[[], Any] | None = None) -> None:
-        self.rank, self.hosts, self.world = rank, hosts, len(hosts)
+        self.rank = rank
+        self.hosts = hosts
+        self.world = len(hosts)
         self.store: Any = connect and connect()  # of the main thread: a call holds it until the answer has come
         self._own: Any = connect and connect()
         self._progress, self._code = (lambda: 0), EXIT_FAILED
@@ -63,7 +67,8 @@ class Monitor:
         self._patience = SILENT
         self._count = self._step = self._steps = self._still = self._unanswered = 0
         self._report, self._writer = Path(), threading.Thread()
-        self._stop, self._failure_known = threading.Event(), threading.Event()
+        self._stop = threading.Event()
+        self._failure_known = threading.Event()
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._watch, self._watch_answers)]
         if connect:
             self._sign(self.store)
@@ -82,7 +87,8 @@ class Monitor:
     @contextmanager
     def reporting(self, path: Path, steps: int) -> Iterator[None]:
         """Keep a file in the body on rank 0 that tells which processes the run waits for; none of one process."""
-        self._report, self._steps = path if self.rank == 0 and self.world > 1 else Path(), steps
+        self._report = path if self.rank == 0 and self.world > 1 else Path()
+        self._steps = steps
         yield  # of an error that leaves the body `fail` learns the cause
         self._write("ended")
         self._report = Path()
@@ -139,12 +145,14 @@ class Monitor:
         latest = [sign.decode() for sign in store.multi_get(self._keys if self.rank == 0 else self._keys[:1])]
         for rank, sign in enumerate(latest):
             same = sign == self._signs[rank] and not sign.startswith(f"{LEFT} ")
-            self._silent[rank], self._signs[rank] = self._silent[rank] + 1 if same else 0, sign
+            self._silent[rank] = self._silent[rank] + 1 if same else 0
+            self._signs[rank] = sign
             if self._silent[rank] > self._patience:
                 seen = f"for {INTERVAL * self._silent[rank]:g} s, last seen at step {sign.split()[1]}"
                 self._announce(store, rank, f"gave no sign of life {seen}", EXIT_FAILED, SILENT_KIND)
         step = self._progress()
-        self._still, self._step = self._still + 1 if step == self._step else 0, step
+        self._still = self._still + 1 if step == self._step else 0
+        self._step = step
         if self._count % WRITE_EVERY == 0 and not self._writer.is_alive():
             self._writer = threading.Thread(target=self._write, daemon=True)  # a disk that hangs holds up no heartbeat
             self._writer.start()
@@ -235,7 +243,8 @@ def report(hosts: Sequence[str], signs: Sequence[str], silent: Sequence[int], st
     `silent` and `still` are heartbeats since a process's sign was new, and since rank 0 has come further.
     """
     read = [[int(number) for number in sign.split()] for sign in signs]
-    furthest, late = max([step, *(done for _, done in read)]), dict[str, dict[str, Any]]()
+    furthest = max([step, *(done for _, done in read)])
+    late = dict[str, dict[str, Any]]()
     for rank, (count, done) in enumerate(read):
         if count != LEFT and (silent[rank] > LATE or (done < furthest and still > 1)):
             new = {"host": hosts[rank], "processes": 0, "ranks": [], "step": done, "silent_seconds": 0.0}

@@ -150,7 +150,8 @@ def _store(info: WorldInfo, opens: bool) -> Any:
     Where all processes are of one machine it listens on the loopback alone. Between machines it listens on all
     interfaces, and torch knows no password for it.
     """
-    local, agent = info.local_world == info.world, _agent_has_store()
+    local = info.local_world == info.world
+    agent = _agent_has_store()
     host = LOOPBACK if local and not agent else info.address
     try:
         if opens and local:

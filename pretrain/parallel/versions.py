@@ -77,7 +77,8 @@ def difference(versions: Sequence[HostVersions]) -> str:
     names = dict.fromkeys(["hunmin", *sorted(differing)])
     lines = []
     for ranks in list(kinds.values())[:MOST_SHOWN]:
-        hosts, code = [*dict.fromkeys(versions[rank][0] for rank in ranks)], versions[ranks[0]][1]
+        hosts = [*dict.fromkeys(versions[rank][0] for rank in ranks)]
+        code = versions[ranks[0]][1]
         shown = ", ".join(f"{name} {code.get(name, 'none')}" for name in names) if code else UNKNOWN_VERSION
         lines.append(f"  {few('rank', ranks)} on {few('', hosts)}: {shown}")
     more = [f"  {len(kinds) - MOST_SHOWN} more"] if len(kinds) > MOST_SHOWN else []

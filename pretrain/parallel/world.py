@@ -77,14 +77,16 @@ def world_info(environment: Mapping[str, str], free_port: Callable[[], int] | No
         UserError: variables are missing, no numbers, or contradict each other.
     """
     e, mpi = environment, _mpi(environment)
-    address, port = e.get("MASTER_ADDR", "").strip(), _number(e, "MASTER_PORT", PORT)
+    address = e.get("MASTER_ADDR", "").strip()
+    port = _number(e, "MASTER_PORT", PORT)
     if "RANK" in e:
         names, numbers = TORCHRUN, _by_torchrun(e)
     elif mpi:
         names, numbers = mpi, tuple(_number(e, name) for name in mpi)
         _require(e, ("MASTER_ADDR", "MASTER_PORT") if numbers[3] < numbers[1] else (), mpi[0])
     elif _is_task(e):
-        names, numbers = SLURM, (*_task(e), _number(e, "SLURM_LOCALID"), _tasks_here(e))
+        names = SLURM
+        numbers = (*_task(e), _number(e, "SLURM_LOCALID"), _tasks_here(e))
         hosts = e.get("SLURM_STEP_NODELIST") or e.get("SLURM_JOB_NODELIST", "")
         address = address or first_host(hosts)
         # the same on all machines, and another one for each step of a job
@@ -92,9 +94,13 @@ def world_info(environment: Mapping[str, str], free_port: Callable[[], int] | No
         port = port if "MASTER_PORT" in e else PORTS[own]
     elif "JOB_COMPLETION_INDEX" in e and ("WORLD_SIZE" in e or e.get("PET_NNODES") != "1"):
         _require(e, ("WORLD_SIZE",) if e.get("WORLD_SIZE") == "1" else ("WORLD_SIZE", "MASTER_ADDR"), KUBERNETES[0])
-        names, numbers = KUBERNETES, (_number(e, KUBERNETES[0]), _number(e, "WORLD_SIZE"), 0, 1)
+        names = KUBERNETES
+        numbers = (_number(e, KUBERNETES[0]), _number(e, "WORLD_SIZE"), 0, 1)
     else:
-        names, numbers, address, port = TORCHRUN, (0, 1, 0, 1), LOOPBACK, (free_port or _free_port)()
+        names = TORCHRUN
+        numbers = (0, 1, 0, 1)
+        address = LOOPBACK
+        port = (free_port or _free_port)()
     rank, world, local_rank, local_world = numbers
     # scripts export WORLD_SIZE for all tasks alike, which does no harm where it is right
     for name in SIZES if names is TORCHRUN and "RANK" not in e else SIZES[:1]:
@@ -106,7 +112,8 @@ def world_info(environment: Mapping[str, str], free_port: Callable[[], int] | No
         raise UserError(said, "ranks count from 0 to the number of processes less 1, also on each machine", START)
     if not 0 < port < 2**16:
         raise UserError(f"MASTER_PORT={port}", "ports count from 1 to 65535", "set another one, such as 29500")
-    host, visible = socket.gethostname(), e.get("CUDA_VISIBLE_DEVICES")
+    host = socket.gethostname()
+    visible = e.get("CUDA_VISIBLE_DEVICES")
     return WorldInfo(rank, world, local_rank, local_world, address or LOOPBACK, port, host, visible)
 
 
@@ -116,7 +123,8 @@ def _by_torchrun(e: Mapping[str, str]) -> tuple[int, ...]:
     rank = _number(e, "RANK")
     world = _number(e, "WORLD_SIZE")
     alone = e.get("PET_NNODES") == e["WORLD_SIZE"]
-    mpi, step = _mpi(e), _is_task(e) and "GROUP_RANK" not in e and _task(e)[1] == world
+    mpi = _mpi(e)
+    step = _is_task(e) and "GROUP_RANK" not in e and _task(e)[1] == world
     # DeepSpeed counts by LOCAL_SIZE; a pod of a PyTorchJob has one process, and a step says it for its tasks
     guess = 1 if world == 1 or alone else _tasks_here(e) if step else _number(e, mpi[3]) if mpi else None
     local_world = _number(e, "LOCAL_WORLD_SIZE", _number(e, "LOCAL_SIZE", guess or 0) or None)

@@ -71,7 +71,8 @@ class MicroBatches(Dataset[dict[str, Tensor]]):
     """
 
     def __init__(self, examples: Sequence[Example], size: int, per_step: int, seed: int) -> None:
-        self.examples, self.steps = examples, -(-len(examples) // (size * per_step))
+        self.examples = examples
+        self.steps = -(-len(examples) // (size * per_step))
         lengths = np.array([len(example.ids) for example in examples])
         order = np.random.default_rng(seed).permutation(len(examples))
         order = order[np.argsort(lengths[order], kind="stable")]
@@ -92,7 +93,8 @@ def arguments_of(examples: Sequence[Example]) -> dict[str, Tensor]:
     shape = len(examples), max(len(example.ids) for example in examples)
     ids_BL, mask_BL, labels_BL = (torch.full(shape, value) for value in (0, 0, -100))
     for row, (ids, prompt, _) in enumerate(examples):
-        ids_BL[row, : len(ids)], mask_BL[row, : len(ids)] = torch.from_numpy(ids), 1
+        ids_BL[row, : len(ids)] = torch.from_numpy(ids)
+        mask_BL[row, : len(ids)] = 1
         labels_BL[row, prompt : len(ids)] = ids_BL[row, prompt : len(ids)]
     return {"input_ids": ids_BL, "attention_mask": mask_BL, "labels": labels_BL}
 
@@ -130,10 +132,12 @@ class Inputs:
 
     def __init__(self, s: TuneSettings, instructions: Path) -> None:
         self.base = find(s.base, "model")
-        self.config, self.tokenizer = read_base(self.base, s.max_seq_len), read_tokenizer(self.base)
+        self.config = read_base(self.base, s.max_seq_len)
+        self.tokenizer = read_tokenizer(self.base)
         self.train = Examples(instructions / "train.jsonl", self.tokenizer, s.max_seq_len)
         self.held_out = Examples(instructions / "held_out.jsonl", self.tokenizer, s.max_seq_len)
-        accepted, self.rejects = self.train.accepted, self.train.rejects + self.held_out.rejects
+        accepted = self.train.accepted
+        self.rejects = self.train.rejects + self.held_out.rejects
         if not accepted:
             raise UserError(f"none of {len(self.train.rejects)} examples is left to train on", "see tune.max_seq_len")
         self.batches = MicroBatches(accepted, s.micro_batch, s.global_batch // s.micro_batch, s.seed)

@@ -106,7 +106,8 @@ def train_to_end(s: TuneSettings, instructions: Path, out: Path, stop: StopFlag,
     folder = out / "checkpoints"
     o = s.optimizer
     dtype = resolve_dtype(s.dtype)
-    steps, fixed = inputs.counts["steps"], load_yaml(Path(__file__).with_name("trainer.yaml"))
+    steps = inputs.counts["steps"]
+    fixed = load_yaml(Path(__file__).with_name("trainer.yaml"))
     stage = {"stage": s.zero_stage, "stage3_gather_16bit_weights_on_model_save": True}
     arguments = TrainingArguments(  # it meets the other processes
         **fixed["arguments"], output_dir=str(folder), num_train_epochs=s.epochs, max_grad_norm=o.max_grad_norm,

@@ -43,7 +43,9 @@ def lot(rng: random.Random) -> str:
 
 
 def estate(rng: random.Random) -> str:
-    name, builder, phase = rng.choice(WORDS), rng.choice(BUILDERS), rng.randint(1, 9)
+    name = rng.choice(WORDS)
+    builder = rng.choice(BUILDERS)
+    phase = rng.randint(1, 9)
     return rng.choice(
         (
             f"{name}아파트",

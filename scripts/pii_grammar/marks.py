@@ -9,7 +9,10 @@ from __future__ import annotations
 import random
 from typing import Any, NamedTuple
 
-OPEN, CORE, END, CLOSE = "\ue000", "\ue001", "\ue002", "\ue003"
+OPEN = "\ue000"
+CORE = "\ue001"
+END = "\ue002"
+CLOSE = "\ue003"
 FIRST = 0xE100
 """Code point of the first mark's number."""
 JOSA = {

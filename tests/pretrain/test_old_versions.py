@@ -50,7 +50,7 @@ def test_an_export(kind: str, own: dict[str, Any], old: Path, tokenizer: Path, t
     shape = {"type": kind, "layers": 4, "hidden": 32, "heads": 2, "initializer_range": 0.3, **own}
     settings = PretrainSettings.model_validate({"model": shape, "max_seq_len": 64})
     torch.manual_seed(0)
-    config = ARCHITECTURES[kind].config(settings, "mlm", 80, IDS)
+    config = ARCHITECTURES[kind].config(settings.model, settings.max_seq_len, "mlm", 80, IDS)
     model = getattr(transformers, ARCHITECTURES[kind].classes["mlm"])(config)
     save_hf_model(model, tokenizer, tmp_path / "export")
     found = with_old(old, READ, [str(tmp_path / "export"), "AutoModelForMaskedLM"])

@@ -162,7 +162,8 @@ def passport(text: str, match: re.Match[str]) -> Extent | None:
     So does what begins with a year (S20210001), and what stands beside a word for models, parts and the like, and the
     forms of former passports and of other countries' (JR1234567, G12345678, C1234567).
     """
-    value, (start, end) = match[0], match.span()
+    value = match[0]
+    start, end = match.span()
     if labelled(PASSPORT_LABEL, text, start, end):
         return start, end
     if match["other"]:

@@ -65,13 +65,15 @@ _ACCOUNT_LABEL = re.compile(
 _MOBILE = re.compile("010[^0-9]+[0-9]{4}[^0-9]+[0-9]{4}(?![^0-9]?[0-9])")
 _NAMED = re.compile("[가-힣A-Za-z] ?[(（]\\Z")
 """Behind a name, a number in brackets."""
-_ALONE_BEFORE, _ALONE_AFTER = re.compile(NOT_BEFORE), re.compile(NOT_AFTER)
+_ALONE_BEFORE = re.compile(NOT_BEFORE)
+_ALONE_AFTER = re.compile(NOT_AFTER)
 
 
 def card(text: str, match: re.Match[str]) -> Extent | None:
     """Accept a Luhn number of a card network, or four groups of four that stand alone and have a label."""
     start, end = match.span()
-    digits, separator = digits_of(match[0]), match["sep"] or match["amex"] or match["diners"]
+    digits = digits_of(match[0])
+    separator = match["sep"] or match["amex"] or match["diners"]
     if luhn_ok(digits) and card_prefix_ok(digits):
         return (start, end) if match["field"] is None or labelled(CARD_LABEL, text, start, end, BESIDE) else None
     alone = separator and _ALONE_BEFORE.match(text, start) and _ALONE_AFTER.match(text, end)
@@ -83,8 +85,10 @@ def brn(text: str, match: re.Match[str]) -> Extent | None:
 
     One with blanks needs its check digit alone where it is no part of a row of numbers.
     """
-    (start, end), separator = match.span(), match["sep"]
-    fits, called = brn_ok(digits_of(match[0])), labelled(_BRN_LABEL, text, start, end)
+    start, end = match.span()
+    separator = match["sep"]
+    fits = brn_ok(digits_of(match[0]))
+    called = labelled(_BRN_LABEL, text, start, end)
     alone = fits and separator == " " and not in_a_row(text, start, end)
     named = separator.strip() != "" and _NAMED.search(text, max(0, start - 3), start) and text[end : end + 1] in ")）"
     enough = fits or called or named if separator.strip(" .~·/") else (fits and called) or alone

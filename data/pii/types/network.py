@@ -90,7 +90,8 @@ _VERSION = re.compile(
 )
 _VERSION_AFTER = re.compile(r"\s?(?:버전|빌드|이상|이하|미만|이전|이후|부터|릴리[스즈]|업데이트|장\s|절|항|조\s)")
 """What follows a version or a section number."""
-_AFTER_NUMBER, _BEFORE_NUMBER = re.compile("[0-9]-"), re.compile("-[0-9A-Za-z]")
+_AFTER_NUMBER = re.compile("[0-9]-")
+_BEFORE_NUMBER = re.compile("-[0-9A-Za-z]")
 _RANGE_BEFORE = re.compile(rf"(?<![0-9.]){OCTET}(?:\.{OCTET}){{3}}-\Z")
 _RANGE_AFTER = re.compile(rf"-(?:(?P<whole>{OCTET}(?:\.{OCTET}){{3}})|{OCTET}(?!-))(?![0-9A-Za-z]|\.[0-9A-Za-z])")
 """A range of addresses: 10.0.0.1-10.0.0.9, and beside a word for them 10.0.0.1-9."""

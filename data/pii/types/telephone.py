@@ -108,8 +108,10 @@ def telephone(text: str, match: re.Match[str]) -> Extent | None:
     return start, end
 
 
-_CELL_BEFORE, _CELL_AFTER = re.compile('[|\t,<>"] ?\\Z'), re.compile(' ?[|\t,<>"]')
-_WORD_BEFORE, _LINE_AFTER = re.compile("[가-힣]{2} \\Z"), re.compile("[ \r]*(?:\n|\\Z)")
+_CELL_BEFORE = re.compile('[|\t,<>"] ?\\Z')
+_CELL_AFTER = re.compile(' ?[|\t,<>"]')
+_WORD_BEFORE = re.compile("[가-힣]{2} \\Z")
+_LINE_AFTER = re.compile("[ \r]*(?:\n|\\Z)")
 """A landline with blanks that ends a line behind a name: 새솔상회 02 123 4567."""
 _EXAMINED = re.compile("수험|성적|응시|고사장")
 """Beside a candidate's number, which may begin with 82."""

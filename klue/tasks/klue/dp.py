@@ -34,7 +34,9 @@ AUTHORS_BATCH = 64
 
 
 class DependencyParsing(Task):
-    name, key, title = "klue-dp", "dp", "KLUE-DP"
+    name = "klue-dp"
+    key = "dp"
+    title = "KLUE-DP"
     folder = "klue-dp-v1.1"
     hub_config = "dp"
     sizes = (10_000, 2000, 0)
@@ -153,7 +155,8 @@ class DependencyParsing(Task):
         """Return heads and relations; a word that was left out hangs on the word before it, by the first relation."""
         parses = []
         for i, example in enumerate(features.examples):
-            fitting, words = len(features.columns["first"][i]), len(example.texts)
+            fitting = len(features.columns["first"][i])
+            words = len(example.texts)
             heads = outputs["heads"][i][:fitting].tolist() + list(range(fitting, words))
             labels = [LABELS[label] for label in outputs["relations"][i][:fitting]] + [LABELS[0]] * (words - fitting)
             parses.append({"heads": [int(head) for head in heads], "labels": labels})

@@ -40,7 +40,9 @@ NULL_THRESHOLD = 0.0
 
 
 class ReadingComprehension(Task):
-    name, key, title = "klue-mrc", "mrc", "KLUE-MRC"
+    name = "klue-mrc"
+    key = "mrc"
+    title = "KLUE-MRC"
     folder = "klue-mrc-v1.1"
     hub_config = "mrc"
     sizes = (17_554, 5841, 0)
@@ -77,7 +79,8 @@ class ReadingComprehension(Task):
     def read(self, record: Any, guid: str) -> list[Example]:
         """Return question and passage; the label are the answers' texts, `given` is where the first one starts. Answers
         of a question that is marked unanswerable are only plausible, wherever the file has them."""
-        question, context = given_text(record, "question"), given_text(record, "context")
+        question = given_text(record, "question")
+        context = given_text(record, "context")
         answers = record["answers"]
         if isinstance(answers, dict):  # columns, as the hub's copy has them
             pairs = zip(answers["text"], answers["answer_start"], strict=True)
@@ -87,7 +90,8 @@ class ReadingComprehension(Task):
         if not answers:
             raise ValueError("there is no answer, and the question is not marked is_impossible")
         for answer in answers:
-            text, start = given_text(answer, "text"), int(answer["answer_start"])
+            text = given_text(answer, "text")
+            start = int(answer["answer_start"])
             if not text or context[start : start + len(text)] != text:
                 raise ValueError(f"an answer is not at character {start} of the context")
         texts = [answer["text"] for answer in answers]
@@ -192,8 +196,10 @@ def _best(outputs: Outputs, features: Features) -> list[_Answer]:
     null = np.full(len(features.examples), np.inf)
     best = [_Answer()] * len(features.examples)
     for row, owner in enumerate(features.owner.tolist()):
-        begin, stop = features.columns["starts"][row], features.columns["ends"][row]
-        start_T, end_T = outputs["start"][row][: len(begin)], outputs["end"][row][: len(begin)]
+        begin = features.columns["starts"][row]
+        stop = features.columns["ends"][row]
+        start_T = outputs["start"][row][: len(begin)]
+        end_T = outputs["end"][row][: len(begin)]
         null[owner] = min(null[owner], float(start_T[0]) + float(end_T[0]))
         # of the best of all tokens those of the passage, as in SQuAD's reference code
         starts, ends = _highest(start_T), _highest(end_T)
@@ -230,8 +236,11 @@ class _Frame(NamedTuple):
 def _frame(tokenizer: Any) -> _Frame:
     """Return how the tokenizer joins a pair, seen in one that it joins."""
     pair = tokenizer("1", "1", return_token_type_ids=True)
-    ids, types, of = pair["input_ids"], pair["token_type_ids"], pair.sequence_ids(0)
-    first, second = [i for i, side in enumerate(of) if side == 0], [i for i, side in enumerate(of) if side == 1]
+    ids = pair["input_ids"]
+    types = pair["token_type_ids"]
+    of = pair.sequence_ids(0)
+    first = [i for i, side in enumerate(of) if side == 0]
+    second = [i for i, side in enumerate(of) if side == 1]
     middle = ids[first[-1] + 1 : second[0]]
     middle_type = types[first[-1] + 1] if middle else types[second[0]]
     return _Frame(ids[: first[0]], middle, ids[second[-1] + 1 :], (types[first[0]], middle_type, types[second[0]]))
@@ -253,7 +262,8 @@ def _most_context(windows: Sequence[tuple[int, int]], window_number: int) -> np.
     SQuAD's reference code."""
     start, end = windows[window_number]
     places = np.arange(start, end)
-    best, winner = np.full(len(places), -np.inf), np.full(len(places), -1)
+    best = np.full(len(places), -np.inf)
+    winner = np.full(len(places), -1)
     for number, (first, last) in enumerate(windows):
         if last <= start or first >= end:
             continue
@@ -273,7 +283,8 @@ def _answer_tokens(example: Example, offsets: np.ndarray, owns: np.ndarray) -> t
     """
     if example.given is None:
         return None
-    start, end = example.given, example.given + len(example.label[0])
+    start = example.given
+    end = example.given + len(example.label[0])
     covering = np.flatnonzero((offsets[:, 1] > start) & (offsets[:, 0] < end) & owns)
     return (int(covering[0]), int(covering[-1])) if len(covering) else None
 

@@ -29,7 +29,9 @@ _MARKUP = re.compile(rf"[<>]|:({'|'.join(TYPES)})(?=>)")
 
 
 class Ner(Task):
-    name, key, title = "klue-ner", "ner", "KLUE-NER"
+    name = "klue-ner"
+    key = "ner"
+    title = "KLUE-NER"
     folder = "klue-ner-v1.1"
     hub_config = "ner"
     sizes = (21_008, 5000, 0)
@@ -126,7 +128,8 @@ class Ner(Task):
         return {**{name: encoded[name] for name in names}, **columns}
 
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[list[str]]:
-        starts, ends = features.columns["starts"], features.columns["ends"]
+        starts = features.columns["starts"]
+        ends = features.columns["ends"]
         return [
             character_labels(tags, starts[i], ends[i], len(example.label))
             for i, (tags, example) in enumerate(zip(outputs["tags"], features.examples, strict=True))
@@ -172,7 +175,8 @@ def places(text: str, offsets: Sequence[tuple[int, int]], spaces: np.ndarray) ->
     """
     before = np.concatenate(([0], np.cumsum([character != " " for character in text], dtype=np.int64)))
     offsets_T2 = np.asarray(offsets, np.int64).reshape(-1, 2)
-    starts, ends = before[offsets_T2[:, 0]], np.where(spaces, 0, before[offsets_T2[:, 1]])
+    starts = before[offsets_T2[:, 0]]
+    ends = np.where(spaces, 0, before[offsets_T2[:, 1]])
     reached = np.maximum.accumulate(np.concatenate(([0], ends)))[:-1]
     starts = np.maximum(starts, reached)
     return starts, np.maximum(starts, ends)

@@ -9,7 +9,9 @@ from klue.tasks.base import AuthorsValues, Classification, Example
 
 
 class Nli(Classification):
-    name, key, title = "klue-nli", "nli", "KLUE-NLI"
+    name = "klue-nli"
+    key = "nli"
+    title = "KLUE-NLI"
     hub_config = "nli"
     sizes = (24_998, 3000, 0)
     folder = "klue-nli-v1.1"

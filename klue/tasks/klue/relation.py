@@ -23,7 +23,9 @@ MARKERS = ("<subj>", "</subj>", "<obj>", "</obj>")
 
 
 class RelationExtraction(Classification):
-    name, key, title = "klue-re", "re", "KLUE-RE"
+    name = "klue-re"
+    key = "re"
+    title = "KLUE-RE"
     folder = "klue-re-v1.1"
     hub_config = "re"
     sizes = (32_470, 7765, 0)
@@ -47,7 +49,8 @@ class RelationExtraction(Classification):
         sentence = given_text(record, "sentence")
         spans = []
         for role in ("subject_entity", "object_entity"):
-            start, end = int(record[role]["start_idx"]), int(record[role]["end_idx"]) + 1
+            start = int(record[role]["start_idx"])
+            end = int(record[role]["end_idx"]) + 1
             if not 0 <= start < end <= len(sentence):
                 raise ValueError(f"{role} stands at {start} to {end - 1}, the sentence has {len(sentence)} characters")
             spans.append(composed_span(start, end, sentence))

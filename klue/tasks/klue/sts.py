@@ -14,7 +14,9 @@ class Sts(Regression):
     """Semantic textual similarity, as regression on the annotators' mean. Without its train set it is learned from
     KorSTS's, where that is at hand: the ratings mean the same."""
 
-    name, key, title = "klue-sts", "sts", "KLUE-STS"
+    name = "klue-sts"
+    key = "sts"
+    title = "KLUE-STS"
     hub_config = "sts"
     sizes = (11_668, 519, 0)
     folder = "klue-sts-v1.1"

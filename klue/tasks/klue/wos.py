@@ -40,7 +40,9 @@ STEPS = 10
 
 
 class DialogueStates(Task):
-    name, key, title = "wos", "wos", "WoS"
+    name = "wos"
+    key = "wos"
+    title = "WoS"
     folder = "wos-v1.1"
     hub_config = "wos"
     # turns of the user in 8,000 dialogues, at the 7.2 each of dev some 57,800; in 1,000 dialogues
@@ -100,7 +102,10 @@ class DialogueStates(Task):
         value_ids = dict(zip(texts, in_running_text(texts, tokenizer), strict=True))
         steps = 1 + max(map(len, value_ids.values()))
         pad = tokenizer.pad_token_id
-        rows, gates, values, cut = [], [], [], []
+        rows = []
+        gates = []
+        values = []
+        cut = []
         for example, state in zip(examples, states, strict=True):
             ids: list[int] = []
             for number, turn in enumerate(example.texts):

@@ -8,7 +8,9 @@ from klue.tasks.base import AuthorsValues, Classification
 
 
 class Ynat(Classification):
-    name, key, title = "ynat", "ynat", "YNAT"
+    name = "ynat"
+    key = "ynat"
+    title = "YNAT"
     hub_config = "ynat"
     sizes = (45_678, 9107, 0)
     folder = "ynat-v1.1"

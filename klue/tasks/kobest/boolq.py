@@ -7,7 +7,9 @@ from klue.tasks.kobest.common import KobestTask, own_values
 
 
 class BoolQ(KobestTask):
-    name, key, title = "kobest-boolq", "boolq", "BoolQ"
+    name = "kobest-boolq"
+    key = "boolq"
+    title = "BoolQ"
     folder = "BoolQ"
     sizes = (3665, 700, 1404)
     labels = ("False", "True")

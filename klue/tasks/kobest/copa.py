@@ -14,7 +14,9 @@ ASKED = ("원인", "결과")
 
 
 class Copa(KobestTask, Choice):
-    name, key, title = "kobest-copa", "copa", "COPA"
+    name = "kobest-copa"
+    key = "copa"
+    title = "COPA"
     folder = "COPA"
     sizes = (3076, 500, 1000)
     choices = 2

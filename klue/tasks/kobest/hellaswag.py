@@ -10,7 +10,9 @@ from klue.tasks.kobest.common import KobestTask, own_values
 class HellaSwag(KobestTask, Choice):
     """Choice of the sentence that continues; labels count from 0."""
 
-    name, key, title = "kobest-hellaswag", "hellaswag", "HellaSwag"
+    name = "kobest-hellaswag"
+    key = "hellaswag"
+    title = "HellaSwag"
     folder = "HellaSwag"
     sizes = (2029, 500, 500)
     choices = 4

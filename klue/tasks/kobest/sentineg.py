@@ -9,7 +9,9 @@ class SentiNeg(KobestTask):
     """Sentiment under negation. Columns change place between the splits; the scored text is `Text` in each. 1 is
     positive."""
 
-    name, key, title = "kobest-sentineg", "sentineg", "SentiNeg"
+    name = "kobest-sentineg"
+    key = "sentineg"
+    title = "SentiNeg"
     folder = "SentiNeg"
     sizes = (3649, 400, 397)
     labels = ("0", "1")

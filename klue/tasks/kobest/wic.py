@@ -8,7 +8,9 @@ from klue.tasks.kobest.common import KobestTask, own_values
 class Wic(KobestTask):
     """Words in context; the word stands in square brackets in both sentences, which the model reads."""
 
-    name, key, title = "kobest-wic", "wic", "WiC"
+    name = "kobest-wic"
+    key = "wic"
+    title = "WiC"
     folder = "WiC"
     sizes = (3318, 610, 1260)
     labels = ("False", "True")

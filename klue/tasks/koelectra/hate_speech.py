@@ -11,7 +11,9 @@ from klue.tasks.table import LabelTable
 class HateSpeech(LabelTable):
     """Comments on news. The comment alone is read, without the headline; test labels are not public."""
 
-    name, key, title = "hate-speech", "hate_speech", "Hate speech"
+    name = "hate-speech"
+    key = "hate_speech"
+    title = "Hate speech"
     folder = "hate_speech"
     files = ("train.tsv", "val.tsv", "")
     sizes = (7896, 471, 0)

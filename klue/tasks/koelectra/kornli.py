@@ -8,7 +8,9 @@ from klue.tasks.koelectra.common import Accuracy, koelectra_values
 class KorNli(Accuracy):
     """Natural language inference. Without its machine-translated train set it is learned from KLUE-NLI's."""
 
-    name, key, title = "kornli", "kornli", "KorNLI"
+    name = "kornli"
+    key = "kornli"
+    title = "KorNLI"
     folder = "kornli"
     files = ("multinli.train.ko.tsv", "xnli.dev.ko.tsv", "xnli.test.ko.tsv")
     transfer = "klue-nli"

@@ -15,7 +15,9 @@ from klue.tasks.koelectra.common import koelectra_values
 class KorQuad(ReadingComprehension):
     """Reading as in KLUE-MRC, but every question has an answer. Test labels are not public."""
 
-    name, key, title = "korquad", "korquad", "KorQuAD 1.0"
+    name = "korquad"
+    key = "korquad"
+    title = "KorQuAD 1.0"
     folder = "korquad"
     hub_config = ""
     files = ("KorQuAD_v1.0_train.json", "KorQuAD_v1.0_dev.json", "")

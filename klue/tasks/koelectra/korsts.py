@@ -11,7 +11,9 @@ from klue.tasks.table import Table
 
 
 class KorSts(Table, Regression):
-    name, key, title = "korsts", "korsts", "KorSTS"
+    name = "korsts"
+    key = "korsts"
+    title = "KorSTS"
     folder = "korsts"
     files = ("sts-train.tsv", "sts-dev.tsv", "sts-test.tsv")
     sizes = (5749, 1500, 1379)

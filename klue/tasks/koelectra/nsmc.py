@@ -9,7 +9,9 @@ class Nsmc(Accuracy):
     """Naver sentiment movie corpus: 150,000 train and 50,000 test reviews, no dev set, so a tenth of train is taken. 1
     is positive. The published rows chose the evaluation that was best on test."""
 
-    name, key, title = "nsmc", "nsmc", "NSMC"
+    name = "nsmc"
+    key = "nsmc"
+    title = "NSMC"
     folder = "nsmc"
     suffix = "txt"
     files = ("ratings_train.txt", "", "ratings_test.txt")

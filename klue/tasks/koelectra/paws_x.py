@@ -8,7 +8,9 @@ from klue.tasks.koelectra.common import Accuracy, koelectra_values
 class PawsX(Accuracy):
     """Paraphrases of the same words: 1 is one. Rows without a translation ("NS", nothing) are scored too."""
 
-    name, key, title = "paws-x", "paws_x", "PAWS-X"
+    name = "paws-x"
+    key = "paws_x"
+    title = "PAWS-X"
     folder = "paws_x"
     files = ("translated_train.tsv", "dev_2k.tsv", "test_2k.tsv")
     sizes = (49_000, 2000, 2000)  # 49,401 pairs were translated

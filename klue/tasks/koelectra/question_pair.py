@@ -8,7 +8,9 @@ from klue.tasks.koelectra.common import Accuracy, koelectra_values
 class QuestionPair(Accuracy):
     """Paraphrases of questions; in spite of the column's name, is_duplicate, 0 means that they are."""
 
-    name, key, title = "question-pair", "question_pair", "Question pair"
+    name = "question-pair"
+    key = "question_pair"
+    title = "Question pair"
     folder = "question_pair"
     sizes = (6136, 682, 758)
     labels = ("0", "1")
