@@ -324,10 +324,13 @@ def has_key(model: type[BaseModel], key: str) -> bool:
 def class_at(model: type[BaseModel], location: Sequence[Any]) -> type[BaseModel] | None:
     """Return the settings class at a place of another one; None where there is none."""
     current: Any = model
+    is_key = False
     for part in location:
-        if isinstance(part, int):
+        if isinstance(part, int) or is_key:
+            is_key = False
             continue
         field = current.model_fields.get(part)
+        is_key = field is not None and get_origin(field.annotation) is dict  # what comes next is one of its own
         current = _settings_class(field.annotation) if field else None
         if current is None:
             return None

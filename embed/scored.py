@@ -22,9 +22,10 @@ from klue.examples import find_file, read_examples
 from klue.tasks import TASKS as READERS
 from klue.tasks import suite_folder
 from klue.tasks.base import Example, Task
-from klue.tasks.klue.sts import Sts
+from klue.tasks.klue import ROWS as KLUE_ROWS
+from klue.tasks.koelectra import ROWS as KOELECTRA_ROWS
 from klue.tasks.koelectra.korquad import KorQuad
-from klue.tasks.koelectra.korsts import KorSts
+from klue.tasks.rows import build_task
 from klue.tasks.table import table_records
 
 Folders = Sequence[Path | str]
@@ -40,16 +41,9 @@ COLUMNS: dict[str, Any] = {
 """Column of a task's own files → what a cell holds."""
 
 
-class RoundedSts(Sts):
-    """KLUE-STS by the rounded rating, which mteb scores against."""
-
-    def read(self, record: Any, guid: str) -> list[Example]:
-        rating = {"label": float(record["labels"]["label"])}
-        return [replace(example, label=rating) for example in super().read(record, guid)]
-
-
-class QuotedSts(KorSts):
-    """KorSTS as mteb's copy has it: read as CSV with quotes, which breaks three of 1,379 rows; these are left out."""
+class Quoted(Task):
+    """A table as mteb's copy of KorSTS has it: read with quotes, which breaks three of 1,379 rows; these are left
+    out."""
 
     def records(self, stream: IO[bytes]) -> list[Any]:
         rows = csv.DictReader(io.StringIO(stream.read().decode("utf-8-sig"), newline=""), delimiter="\t")
@@ -63,7 +57,12 @@ class TitledKorQuad(KorQuad):
         return [replace(example, given=str(record["title"])) for example in super().read(record, guid)]
 
 
-AS_SCORED: dict[str, Task] = {"klue-sts": RoundedSts(), "korsts": QuotedSts(), "korquad": TitledKorQuad()}
+AS_SCORED: dict[str, Task] = {
+    # mteb scores against the rounded rating
+    "klue-sts": build_task("klue-sts", KLUE_ROWS["klue-sts"].model_copy(update={"label": "labels.label"})),
+    "korsts": build_task("korsts", KOELECTRA_ROWS["korsts"], Quoted),
+    "korquad": TitledKorQuad(),
+}
 """Readers of sets that mteb's copies differ from."""
 
 

@@ -38,12 +38,13 @@ def details(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> l
 def scores_by_group(task: str, gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
     """Return the scores of each group of a task's examples, of one seed."""
     kind = TASKS[task]
-    if task in _OWN:
-        return _OWN[task](gold, predictions)
+    form = kind.like or task
+    if form in _OWN:
+        return _OWN[form](gold, predictions)
     if isinstance(kind, Regression):
         return _by_group(_band, _distance)(gold, predictions)
-    if task in _THINGS or isinstance(kind, Classification):
-        things = _THINGS.get(task, _labelled)
+    if form in _THINGS or isinstance(kind, Classification):
+        things = _THINGS.get(form, _labelled)
         return _f1(things(gold), things(predictions))
     raise ValueError(f"{task} has no groups")
 
@@ -58,7 +59,7 @@ def confusion(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) ->
     """
     if not has_labels(task):
         raise ValueError(f"predictions of {task} are no labels")
-    labels_of = _LABELS_IN.get(task, lambda label: [label])
+    labels_of = _LABELS_IN.get(TASKS[task].like or task, lambda label: [label])
     pairs: Counter[tuple[str, str]] = Counter()
     for predictions in seeds:
         for true, predicted in zip(gold, predictions, strict=True):
@@ -75,7 +76,7 @@ def _in_order(task: str, groups: set[str]) -> list[str]:
 
 def has_labels(task: str) -> bool:
     """Return whether a task's predictions are labels that `confusion` can count."""
-    return task in _LABELS_IN or isinstance(TASKS[task], Classification)
+    return (TASKS[task].like or task) in _LABELS_IN or isinstance(TASKS[task], Classification)
 
 
 def errors_of(task: str, gold: Any, prediction: Any) -> float:
@@ -83,15 +84,16 @@ def errors_of(task: str, gold: Any, prediction: Any) -> float:
     1; numbers the distance; characters, arcs, entries of a state how many are wrong; answers 1 minus the overlap with
     the best gold answer."""
     kind = TASKS[task]
-    if task == "klue-ner":
+    form = kind.like or task
+    if form == "klue-ner":
         return float(sum(g != p for g, p in zip(gold, prediction, strict=True)))
-    if task == "klue-dp":
+    if form == "klue-dp":
         return float(sum(g != p for g, p in zip(_arcs(gold), _arcs(prediction), strict=True)))
-    if task == "wos":
+    if form in ("wos", "multi-label"):
         return float(len(set(gold) ^ set(prediction)))
-    if task == "klue-mrc":
+    if form == "klue-mrc":
         return 1 - rouge_w([gold], [prediction]) / 100
-    if task == "korquad":
+    if form == "korquad":
         return 1 - korquad_scores([gold], [prediction])["f1"] / 100
     return abs(gold - prediction) if isinstance(kind, Regression) else float(gold != _label(prediction))
 
@@ -139,6 +141,10 @@ def _labelled(side: Sequence[Any]) -> Things:
 
 def _entities(side: Sequence[Any]) -> Things:
     return [(kind, (n, start, end)) for n, labels in enumerate(side) for start, end, kind in entity_spans(labels)]
+
+
+def _sets(side: Sequence[Any]) -> Things:
+    return [(label, number) for number, labels in enumerate(side) for label in labels]
 
 
 def _slots(side: Sequence[Any]) -> Things:
@@ -192,8 +198,16 @@ def _answers(gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float
 
 
 def _length_of_first(answers: Sequence[str]) -> str:
-    size = len(answers[0])
-    return "1–5 characters" if size <= 5 else "6–15 characters" if size <= 15 else "over 15 characters"
+    size = len(answers[0]) if answers else 0
+    return (
+        "no answer"
+        if not size
+        else "1–5 characters"
+        if size <= 5
+        else "6–15 characters"
+        if size <= 15
+        else "over 15 characters"
+    )
 
 
 def _korquad(gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
@@ -212,5 +226,5 @@ _OWN: dict[str, GroupScorer] = {
     "klue-mrc": _by_group(lambda answers: "answerable" if answers else "no answer", _answers),
     "korquad": _by_group(_length_of_first, _korquad),
 }
-_THINGS: dict[str, Callable[[Sequence[Any]], Things]] = {"klue-ner": _entities, "wos": _slots}
+_THINGS: dict[str, Callable[[Sequence[Any]], Things]] = {"klue-ner": _entities, "wos": _slots, "multi-label": _sets}
 """Task → (group, thing) of all that is right or wrong as a whole, of one side."""

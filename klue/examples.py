@@ -15,9 +15,10 @@ from common.message import Message
 from common.progress import say
 from common.settings import settings_hash
 from data.nfc import composed
-from klue.hub import SPLITS, SUFFIX, hub_records
+from klue.hub import SPLITS, SUFFIX
 from klue.synthetic import NOTE, is_synthetic
 from klue.tasks.base import TOO_FEW, Example, Task
+from klue.tasks.own import OwnFiles
 
 Source = tuple[Task, Path]
 """A task and the folder of its suite."""
@@ -101,8 +102,10 @@ def task_files(task: Task, data: Path, source: Source | None = None) -> list[Pat
 def split_files(task: Task, data: Path) -> dict[str, Path | None]:
     """Return split → its file, None where it may have none. Raises UserError for a missing one, and as `find_file`."""
     files = {split: find_file(task, data, split) for split in ("train", "dev", "test")}
-    needed = ["train" if task.dev_share else "dev"] + (["test"] if task.test_examples else [])
+    needed = ["train" if task.dev_share else "dev"] + (["test"] if task.scored_split == "test" else [])
     for split in (split for split in needed if files[split] is None):
+        if isinstance(task, OwnFiles):
+            raise UserError(f"no {split} file of {task.name}: {task.file(split)}", "it is read there", "name the file")
         setting = "klue.benchmarks" if task.files else "klue.data"
         hub = f", or the hub's, {task.hub_config}/{SPLITS[split]}-*{SUFFIX}" if task.hub_config else ""
         raise UserError(
@@ -125,11 +128,11 @@ def read_examples(task: Task, path: Path, tell: bool = True) -> list[Example]:
         UserError: the file is missing, cut short, not a list of records, or a record breaks the task's rules
             (named by guid or position).
     """
-    rule = f"gold files of {task.name} are the benchmark's own {task.suffix.upper()} files, or the hub's Parquet"
+    rule = task.rule
     from_hub = path.suffix == SUFFIX
     try:
         with decompression_errors(path), open_bytes(path) as stream:
-            records = hub_records(stream) if from_hub else task.records(stream)
+            records = task.records_of(stream, path)
     except KeyError as error:
         raise UserError(f"{path}: field {error} is missing", rule, "fetch the file again") from None
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -198,7 +201,7 @@ def load_splits(
     lent = lent_file(task, data, source)
     train = [] if train_file is None else read(task, train_file)
     if dev_file is None:
-        train, dev = _parted(train, lambda example: hash_share(example.guid) >= task.dev_share)
+        train, dev = _parted(train, lambda example: hash_share(task.split_key(example)) >= task.dev_share)
         notes.append(Message("no dev file: {count} train examples are dev", count=len(dev)))
     else:
         dev = read(task, dev_file)
@@ -210,6 +213,9 @@ def load_splits(
     elif split_dev:
         train, dev = _parted(dev, lambda example: hash_share(task.document(example)) < SPLIT_TRAIN_SHARE)
     train, leaked = without_leaks(train, [*dev, *test])
+    for name, count in task.set_aside.items():
+        text = "{count} records of {file} without a text or a label left out"
+        notes.append(Message(text, count=count, file=Path(name).name))
     if split_dev:
         notes.append(Message(SPLIT_TO_CHOOSE if test else SPLIT_TO_SCORE, train=len(train), dev=len(dev)))
     if leaked:
@@ -220,10 +226,9 @@ def load_splits(
             notes.append(Message("{split} from {file}", split=split, file=file.name))
     sampled = train if max_train is None else sample_by_hash(train, max_train)
     if not sampled or not dev:
+        fix = "give more examples, or a dev file" if isinstance(task, OwnFiles) else f"look into {data / task.folder}"
         raise UserError(
-            f"{task.name}: {len(sampled)} examples to train on, {len(dev)} to score",
-            "both are needed",
-            f"look into {data / task.folder}",
+            f"{task.name}: {len(sampled)} examples to train on, {len(dev)} to score", "both are needed", fix
         )
     counts = {"train": len(sampled), "dev": len(dev), "train_in_dev": leaked, "train_cut": len(train) - len(sampled)}
     counts |= {"test": len(test)} if test else {}

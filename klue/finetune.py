@@ -107,7 +107,7 @@ def finetune(job: Job) -> Outcome:
                 raise HunminError(
                     f"{job.name}: {job.metric} is undefined with this tokenizer",
                     "evaluations are chosen by a metric that has values",
-                    f"leave klue.{task.key}.metric_for_best_model out: it is chosen by {task.selection} then",
+                    f"leave klue.per_task.{task.name}.metric_for_best_model out: it is chosen by {task.selection} then",
                 )
             last = {**scores, "step": step, "epoch": epoch}
             stale_evaluations += 1

@@ -14,6 +14,7 @@ from klue.finished import RESULT, finished_row
 from klue.gold import PREDICTIONS
 from klue.plan import Job
 from klue.score_file import write_predictions
+from klue.tasks import add_own
 
 
 def run_job(job: Job) -> dict[str, Any]:
@@ -22,6 +23,8 @@ def run_job(job: Job) -> dict[str, Any]:
     done again."""
     from klue.finetune import finetune
 
+    if job.own:  # in a process of its own
+        add_own(job.own)
     job.folder.mkdir(parents=True, exist_ok=True)
     with open_lock(job.folder) as lock:
         with suppress(OSError):  # the file system knows no locks
@@ -46,6 +49,7 @@ def run_job(job: Job) -> dict[str, Any]:
             "model_hash": job.model_hash,
             "data_hash": job.data_hash,
             "fingerprint": job.fingerprint,
+            **({"own": job.own.model_dump()} if job.own else {}),
         }
         if outcome.one_answer is not None:
             row["one_answer"], row["one_answer_share"] = outcome.one_answer

@@ -18,6 +18,7 @@ from klue.search import tried_values, values_name
 from klue.settings import KlueSettings, Training
 from klue.tasks import get_task
 from klue.tasks.base import Task
+from klue.tasks.own import OwnFiles, OwnTask
 
 Init = Literal["pretrained", "random"]
 INITS: tuple[Init, ...] = ("pretrained", "random")
@@ -59,6 +60,8 @@ class Job(Settings):
     """CPU threads."""
     device: str = "cpu"
     """Where it runs: "cpu", or on a GPU, "cuda" until it is known which, then "cuda:0" …"""
+    own: OwnTask | None = None
+    """Its row, labels listed, where the task is a user's own."""
     data_note: SkipValidation[str]
     """What must be said where the scores stand, as a message; may be empty."""
     examples: dict[str, int]
@@ -85,7 +88,8 @@ class Job(Settings):
         """Return what identifies all that the result depends on: a finished job with the same one is not redone."""
         how = [self.training.values, self.threads, self.precision, *(["keep_head"] if self.keep_head else [])]
         of = [self.data_hash, self.model_hash, rules_number("klue")]
-        return settings_hash([self.task, self.init, self.seed, *how, *of])
+        row = [self.own.model_dump()] if self.own else []
+        return settings_hash([self.task, self.init, self.seed, *how, *of, *row])
 
     @property
     def folder(self) -> Path:
@@ -112,6 +116,7 @@ def _check_family(model: ModelFacts, task: Task) -> None:
 
     named = {
         "sequence": modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
+        "labels": modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
         "tokens": modeling_auto.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
         "span": modeling_auto.MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES,
         "choice": modeling_auto.MODEL_FOR_MULTIPLE_CHOICE_MAPPING_NAMES,
@@ -142,7 +147,7 @@ def plan_jobs(
             raise UserError(
                 f"{name}: metric_for_best_model '{metric}' is none of its metrics",
                 f"the best evaluation is chosen by one of {', '.join(keys)}",
-                f"set klue.{task.key}.metric_for_best_model, each task has its own",
+                f"set klue.per_task.{task.name}.metric_for_best_model, each task has its own",
             )
         inits = INITS if settings.baseline_random else INITS[:1]
         for init, training, seed in product(inits, choices, settings.seed_list):
@@ -162,6 +167,7 @@ def plan_jobs(
                     root=str(root.resolve()),
                     threads=settings.threads,
                     device=device,
+                    own=task.row.published(task.labels) if isinstance(task, OwnFiles) else None,
                     data_note=splits[name].note,
                     examples=splits[name].counts,
                     keep_head=settings.keep_head and init == "pretrained",

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from common.bounded import json_lines
+from common.compressed import decompression_errors
 from common.destinations import OutputFile
 from common.errors import UserError
+from common.files import open_bytes
 from common.progress import say
 from klue.examples import read_examples, tell_contradictions
 from klue.features import check_reading, cut_note, load_tokenizer, make_features
 from klue.finetune import predict
 from klue.hub import SUFFIX
 from klue.model_folder import read_model_folder
-from klue.saved import load_model
+from klue.plan import Job
+from klue.saved import load_model, read_facts
 from klue.score_file import write_predictions
 from klue.tasks import TASKS, get_task
 from klue.tasks.base import Classification, Example, Task
+from klue.tasks.klue.ner import Ner
+from klue.tasks.own import OwnFiles
+from klue.tasks.own_files import SUFFIXES, form_of, read_rows
 
 
 def predict_file(
     folder: Path,
-    name: str,
+    name: str | None,
     source: Path,
     out: Path,
     device: str = "cpu",
@@ -36,8 +44,10 @@ def predict_file(
         {"predictions": how many, "cut": inputs that were cut for want of room}.
 
     Args:
+        name: the task; None: the one that the model was fine-tuned for.
         source: JSON Lines with the fields of the task's records but for the label, `guid` where there is one (else
-            the line's number from 0); or a file of the benchmark, whose labels are not looked at.
+            the line's number from 0); or a file of the benchmark, whose labels are not looked at. Of an own task a
+            file of any of its forms.
         probabilities: write "probabilities", too: {label: probability} of each text.
 
     Raises:
@@ -45,7 +55,8 @@ def predict_file(
             probabilities of labels; or `out` may not be written.
     """
     file = OutputFile(out, b'"prediction":', overwrite, [source])
-    task = get_task(name)
+    stored = Job.model_validate(read_facts(folder)["job"])
+    task = get_task(name or stored.task)
     labelled = [task_name for task_name, kind in TASKS.items() if isinstance(kind, Classification)]
     if probabilities and task.name not in labelled:
         raise UserError(
@@ -55,13 +66,14 @@ def predict_file(
         )
     facts = read_model_folder(folder)
     of_benchmark = {f".{task.suffix}", SUFFIX} & set(source.suffixes)
-    examples = (read_examples if of_benchmark else read_unlabelled)(task, source)
+    read = read_own if isinstance(task, OwnFiles) else read_examples if of_benchmark else read_unlabelled
+    examples = read(task, source)
     model, job = load_model(folder, task)
-    if job.training.pos_tags and any(example.given is None for example in examples if task.key == "dp"):
+    if job.training.pos_tags and any(example.given is None for example in examples if task.name == "klue-dp"):
         raise UserError(
             f"{source}: there are words without a part of speech (pos)",
             "this parser was trained with gold parts of speech and reads them",
-            "give them, or train one without: hunmin klue finetune … dp.pos_tags=false",
+            "give them, or train one without: hunmin klue finetune … per_task.klue-dp.pos_tags=false",
         )
     torch.set_num_threads(job.threads)
     tokenizer = load_tokenizer(folder)
@@ -73,17 +85,36 @@ def predict_file(
     outputs = predict(model.to(where), features, task, job, where)
     predictions = task.decode(outputs, features, tokenizer)
     with file.open(as_given=True) as stream:
-        more = task.probabilities(outputs) if probabilities and isinstance(task, Classification) else None
+        more: list[dict[str, Any]] | None = None
+        if probabilities and isinstance(task, Classification):
+            more = [{"probabilities": shares} for shares in task.probabilities(outputs)]
+        elif isinstance(task, Ner):
+            more = [{"entities": entities} for entities in task.entities(outputs, features)]
         write_predictions(stream, [example.guid for example in examples], predictions, more)
     return {"predictions": len(predictions), "cut": features.cut}
 
 
+def read_own(task: Task, path: Path) -> list[Example]:
+    """Return the examples of a file of an own task, labelled or not. Raises UserError as `read_unlabelled`."""
+    try:
+        with decompression_errors(path), open_bytes(path) as stream:
+            rows = read_rows(stream, form_of(path) or ".jsonl")
+    except ValueError as error:
+        raise UserError(f"{path}: {error}", f"texts stand in a file of one of {', '.join(SUFFIXES)}") from None
+    return unlabelled_examples(task, path, enumerate(rows, start=1))
+
+
 def read_unlabelled(task: Task, path: Path) -> list[Example]:
     """Return the examples of JSON Lines without labels. Raises UserError that names a line without a field."""
+    return unlabelled_examples(task, path, json_lines(path, f"a line is an object with {task.unlabelled_fields}"))
+
+
+def unlabelled_examples(task: Task, path: Path, records: Iterable[tuple[int, Any]]) -> list[Example]:
+    """Return the examples of numbered records without labels. Raises UserError that names one without a field."""
     rule = f"a line is an object with the fields of {task.name}: {task.unlabelled_fields}"
     examples: dict[str, Example] = {}
     odd = []
-    for number, record in json_lines(path, rule):
+    for number, record in records:
         try:
             read = [*task.unlabelled(record, str(record.get("guid", number - 1)))]
             if what := task.contradiction(record):

@@ -60,12 +60,12 @@ def print_report(options: ReportOptions) -> None:
             "it shows the texts of a task's examples, which stand in the benchmark's files",
             "name the task by --breakdown and the folder by --data",
         )
+    rows = read_models(options.folders, lambda folder: _rows(folder, options.names.get(folder)))  # tells of own tasks
     matrices = {
         name: replace(plot, path=plot.path.with_name(f"{plot.path.stem}-{name}{plot.path.suffix}"))
         for name in options.tasks
         if (plot := options.plot)
     }
-    rows = read_models(options.folders, lambda folder: _rows(folder, options.names.get(folder)))
     several = len(options.folders) > 1
     known = None if several else options.contamination[options.folders[0][0]]
     beside = published_for(rows, options.published)

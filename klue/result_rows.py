@@ -23,7 +23,8 @@ from klue.plan import INITS
 from klue.results import metrics_of
 from klue.search import GRID
 from klue.tables import tables
-from klue.tasks import TASKS
+from klue.tasks import TASKS, add_own
+from klue.tasks.own import METRICS_OF, OwnFiles, OwnTask
 
 RESULTS = "results.jsonl"
 """File of a folder of fine-tuning: a row a job."""
@@ -32,6 +33,7 @@ COUNTED = ("train", "dev", "test", "train_cut", "train_in_dev")
 """Examples that rows count."""
 BOUNDS: dict[str, Bounds] = {
     **{metric: PERCENT for task in TASKS for metric in metrics_of(task)},
+    **{metric: PERCENT for metrics in METRICS_OF.values() for metric in metrics},
     **dict.fromkeys(("pearsonr", "spearmanr"), CORRELATION),
     **dict.fromkeys((*GRID, *COUNTED, "seed", "n", "step", "tokens", "epoch", "evaluations_per_epoch"), AMOUNT),
     "one_answer_share": SHARE,
@@ -76,9 +78,24 @@ def check_rows(rows: list[dict[str, Any]]) -> None:
     check_distinct(rows, "model", "task", "init", "seed", "settings")
 
 
+def check_own(row: OwnTask) -> None:
+    """Take an own task's row into the register. Raises UserError where another of that name is there already."""
+    current = TASKS.get(row.name)
+    if isinstance(current, OwnFiles) and (current.row.kind, [*current.labels]) != (row.kind, row.labels):
+        raise UserError(
+            f"own task {row.name} has other labels or another kind than elsewhere",
+            "one name is of one task",
+            "give one of the two another name, and score again",
+        )
+    if current is None:
+        add_own(row)
+
+
 def check_row(row: dict[str, Any]) -> None:
     """Raise one of `common.results.UNFIT` for what is no job's result row, or holds an impossible number."""
-    check_numbers(row, bounds_of)
+    check_numbers({key: value for key, value in row.items() if key != "own"}, bounds_of)
+    if row.get("own"):
+        check_own(OwnTask.model_validate(row["own"]))
     if row["init"] not in INITS or "/" in row.get("job", ""):
         raise ValueError(f"{row['init']} {row.get('job', '')} is no job")
     tables([with_message(row)])  # all that is shown of it

@@ -12,7 +12,7 @@ from common.message import Message
 from klue.plan import INITS
 from klue.search import GRID
 from klue.synthetic import NOTE
-from klue.tasks import TASKS
+from klue.tasks import OWN, SUITE_OF, TASKS
 
 TITLES = {"pretrained": "pretrained", "random": "random initialisation"}
 """What initialisations are called."""
@@ -51,7 +51,7 @@ def metrics_of(task: str) -> dict[str, str]:
 def not_the_benchmarks(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
     """Return task → examples scored, of tasks that were not scored on the whole public test set, or else dev set."""
     scored = {row["task"]: row["examples"].get(scored_split(row["task"]), 0) for row in sort_rows(rows)}
-    return {task: count for task, count in scored.items() if count != scored_examples(task)}
+    return {task: n for task, n in scored.items() if SUITE_OF[task] != OWN and n != scored_examples(task)}
 
 
 def shown_scores(entry: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -61,7 +61,7 @@ def shown_scores(entry: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def scored_split(task: str) -> str:
     """Return the split that a task's table is of: "test" where that is public, else "dev"."""
-    return "test" if TASKS[task].test_examples else "dev"
+    return TASKS[task].scored_split
 
 
 def scored_examples(task: str) -> int:

@@ -92,10 +92,10 @@ def read_predictions(task: Task, path: Path, gold: dict[str, Any]) -> dict[str, 
 
 
 def write_predictions(
-    stream: Any, guids: list[str], predictions: list[Any], probabilities: list[dict[str, float]] | None = None
+    stream: Any, guids: list[str], predictions: list[Any], more: list[dict[str, Any]] | None = None
 ) -> None:
-    """Write a predictions file's lines to a text stream, with each label's probability where these are given."""
+    """Write a predictions file's lines to a text stream, and in each what `more` has for it."""
     for number, (guid, prediction) in enumerate(zip(guids, predictions, strict=True)):
         record = {"guid": guid, "prediction": prediction}
-        record |= {"probabilities": probabilities[number]} if probabilities else {}
+        record |= more[number] if more else {}
         stream.write(json.dumps(record, ensure_ascii=False) + "\n")

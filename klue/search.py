@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 from common.message import Message
-from klue.settings import KlueSettings, Training, resolve_training
+from klue.settings import KlueSettings, Training, resolve_training, sections_of
 from klue.tasks.base import Task
 
 GRID: dict[str, tuple[float, ...]] = {
@@ -24,7 +24,7 @@ SEARCHES: dict[str, tuple[str, ...]] = {"none": (), "small": ("learning_rate",),
 def tried_values(settings: KlueSettings, task: Task, hidden_size: int) -> list[Training]:
     """Return the values that a task is fine-tuned with, one a job and seed; what the settings name is not varied."""
     values = resolve_training(settings, task, hidden_size)
-    sections = (settings.training, getattr(settings, task.key))
+    sections = sections_of(settings, task)
     free = [name for name in SEARCHES[settings.search] if all(getattr(section, name) is None for section in sections)]
     choices = product(*(GRID[name] for name in free))
     return [values.model_copy(update=dict(zip(free, choice, strict=True))) for choice in choices]

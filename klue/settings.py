@@ -6,12 +6,23 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from common.errors import UserError
 from common.settings import Settings, dump_settings, place, runtime
-from klue.tasks import SUITE_OF, TASKS, canonical, names_of, problem_with, problem_with_suite, suite_folder
+from klue.tasks import (
+    OWN,
+    SUITE_OF,
+    TASKS,
+    add_own,
+    canonical,
+    names_of,
+    problem_with,
+    problem_with_suite,
+    suite_folder,
+)
 from klue.tasks.base import LARGE_FROM_HIDDEN, Task
+from klue.tasks.own import OwnTask
 
 AUTHORS_PARSER_WIDTH = 768
 """Width of the LSTMs of KLUE-DP's parser in the authors' code."""
@@ -53,31 +64,32 @@ class FineTuneSettings(Settings):
     """Maximum number of train examples, the same ones for every seed; None = all."""
 
 
-class ParsingSettings(FineTuneSettings):
-    """How a model is fine-tuned for KLUE-DP."""
+class TaskSettings(FineTuneSettings):
+    """How a model is fine-tuned for one task."""
 
     pos_tags: bool | None = None
-    """Give the parser the gold part of speech of each word's last morpheme, when training and when scoring. Authors:
-    yes. Other text has no gold tags: without them the score shows what a parser of plain text reaches."""
+    """klue-dp: give the parser the gold part of speech of each word's last morpheme, when training and when scoring.
+    Authors: yes. Other text has no gold tags: without them the score shows what a parser of plain text reaches."""
     parser_width: int | None = Field(None, ge=8)
-    """Width of the parser's LSTMs; arcs are scored with two thirds of it and labels with a third. Authors: 768. For a
-    much narrower model, a parser of this width takes most of the time and learns nearly as much from random weights."""
-
-
-class DialogueSettings(FineTuneSettings):
-    """How a model is fine-tuned for WoS."""
-
+    """klue-dp: width of the parser's LSTMs; arcs are scored with two thirds of it and labels with a third. Authors:
+    768. For a much narrower model, a parser of this width takes most of the time and learns nearly as much from
+    random weights."""
     texts_only: bool | None = None
-    """Train the decoder only on slots whose value is text, since only these are written in prediction. Authors: no, the
-    decoder also learns `none`, `yes` and so on, which is most of the work of a step."""
+    """wos: train the decoder only on slots whose value is text, since only these are written in prediction. Authors:
+    no, the decoder also learns `none`, `yes` and so on, which is most of the work of a step."""
+
+
+OF_ONE_TASK = {"pos_tags": "klue-dp", "parser_width": "klue-dp", "texts_only": "wos"}
+"""Settings that only one task has."""
 
 
 class KlueSettings(Settings):
     """Fine-tuning on the benchmarks' tasks and scoring on their dev and test sets."""
 
-    data: str = place()
+    data: str | None = place(None)
     """Folder with KLUE's files, in the official layout (ynat-v1.1/ynat-v1.1_dev.json …) or as the hub's dataset `klue`
-    has them (ynat/validation-00000-of-00001.parquet …); or the data set's name on the hub, klue/klue."""
+    has them (ynat/validation-00000-of-00001.parquet …); or the data set's name on the hub, klue/klue. Tasks of `own`
+    need none."""
     benchmarks: str | None = place(None)
     """Folder, or data set on the hub, with the files of the other suites. KoBEST's files are in kobest/
     (kobest/BoolQ/train.tsv …). The tasks of KoELECTRA's table have one folder each (korsts/sts-train.tsv …), directly
@@ -86,9 +98,11 @@ class KlueSettings(Settings):
     """Suites to run: klue, the eight tasks of KLUE; kobest, the five of KoBEST; koelectra, those of KoELECTRA's table:
     NSMC, PAWS-X, KorNLI, KorSTS, question pair, KorQuAD 1.0 and hate speech. Their sentences are removed from the
     corpus, as KLUE's are."""
+    own: list[OwnTask] = Field([])
+    """Your own tasks: labelled examples in files. They are run, shown and kept out of the corpus as benchmarks are."""
     tasks: list[str] = Field([], validate_default=True)
-    """Tasks to run, of any suite, with or without the suite's name (sts, klue-sts); by default all tasks of
-    `suites`."""
+    """Tasks to run, of any suite, with or without the suite's name (sts, klue-sts); by default all tasks of `suites`,
+    and `own`."""
     seeds: int | list[int] = Field([42])
     """Seeds to fine-tune with, one job per seed: a list, or a number n for 42, 43, … 41+n. The authors' seed is 42."""
     baseline_random: bool = False
@@ -96,46 +110,8 @@ class KlueSettings(Settings):
     difference shows what pretraining gains. Off by default, since it doubles the work."""
     training: FineTuneSettings = FineTuneSettings()
     """Changes to the authors' values, for every task."""
-    ynat: FineTuneSettings = FineTuneSettings()
-    """Changes for YNAT alone; they go before `training`."""
-    sts: FineTuneSettings = FineTuneSettings()
-    """Changes for KLUE-STS alone; they go before `training`."""
-    nli: FineTuneSettings = FineTuneSettings()
-    """Changes for KLUE-NLI alone; they go before `training`."""
-    ner: FineTuneSettings = FineTuneSettings()
-    """Changes for KLUE-NER alone; they go before `training`."""
-    re: FineTuneSettings = FineTuneSettings()
-    """Changes for KLUE-RE alone; they go before `training`."""
-    dp: ParsingSettings = ParsingSettings()
-    """Changes for KLUE-DP alone; they go before `training`."""
-    mrc: FineTuneSettings = FineTuneSettings()
-    """Changes for KLUE-MRC alone; they go before `training`."""
-    wos: DialogueSettings = DialogueSettings()
-    """Changes for WoS alone; they go before `training`."""
-    boolq: FineTuneSettings = FineTuneSettings()
-    """Changes for KoBEST BoolQ alone; they go before `training`."""
-    copa: FineTuneSettings = FineTuneSettings()
-    """Changes for KoBEST COPA alone; they go before `training`."""
-    hellaswag: FineTuneSettings = FineTuneSettings()
-    """Changes for KoBEST HellaSwag alone; they go before `training`."""
-    sentineg: FineTuneSettings = FineTuneSettings()
-    """Changes for KoBEST SentiNeg alone; they go before `training`."""
-    wic: FineTuneSettings = FineTuneSettings()
-    """Changes for KoBEST WiC alone; they go before `training`."""
-    nsmc: FineTuneSettings = FineTuneSettings()
-    """Changes for NSMC alone; they go before `training`."""
-    paws_x: FineTuneSettings = FineTuneSettings()
-    """Changes for PAWS-X alone; they go before `training`."""
-    kornli: FineTuneSettings = FineTuneSettings()
-    """Changes for KorNLI alone; they go before `training`."""
-    korsts: FineTuneSettings = FineTuneSettings()
-    """Changes for KorSTS alone; they go before `training`."""
-    question_pair: FineTuneSettings = FineTuneSettings()
-    """Changes for question pair alone; they go before `training`."""
-    korquad: FineTuneSettings = FineTuneSettings()
-    """Changes for KorQuAD 1.0 alone; they go before `training`."""
-    hate_speech: FineTuneSettings = FineTuneSettings()
-    """Changes for hate speech alone; they go before `training`."""
+    per_task: dict[str, TaskSettings] = Field({})
+    """Changes for a task alone, by its name; they go before `training`: {ynat: {epochs: 3}}."""
     search: Literal["none", "small", "grid"] = "none"
     """Training values to try for every task, initialisation and seed. none: only those of the sections above. small:
     these with learning rates 1e-5, 2e-5, 3e-5 and 5e-5. grid: the paper's 384 sets, of these learning rates, warm-up 0,
@@ -167,6 +143,29 @@ class KlueSettings(Settings):
             raise ValueError("name one or more suites, each once")
         return suites
 
+    @field_validator("own")
+    @classmethod
+    def _own_are_known(cls, own: list[OwnTask]) -> list[OwnTask]:
+        if len({row.name for row in own}) < len(own):
+            raise ValueError("two own tasks have one name")
+        for row in own:
+            add_own(row)
+        return own
+
+    @field_validator("per_task")
+    @classmethod
+    def _sections_of_tasks(cls, sections: dict[str, TaskSettings]) -> dict[str, TaskSettings]:
+        for problem in filter(None, map(problem_with, sections)):
+            raise ValueError(problem)
+        named = {canonical(name) or name: section for name, section in sections.items()}
+        if len(named) < len(sections):
+            raise ValueError("a task has two sections")
+        for name, section in named.items():
+            for key, owner in OF_ONE_TASK.items():
+                if getattr(section, key) is not None and name != owner:
+                    raise ValueError(f"{name}: {key} is of {owner} alone")
+        return named
+
     @field_validator("tasks")
     @classmethod
     def _tasks_exist(cls, tasks: list[str], info: ValidationInfo) -> list[str]:
@@ -179,7 +178,10 @@ class KlueSettings(Settings):
         for suite in suites if names else []:
             if suite != "klue" and suite not in map(SUITE_OF.get, names):
                 raise ValueError(f"no task of suite {suite} is named; leave tasks out to run all of the suites")
-        return names or names_of(suites)
+        own = [row.name for row in info.data.get("own", [])]
+        if not names and suites == [OWN] and not own:
+            raise ValueError(f"suite {OWN} has no task: state them in klue.own")
+        return names or [*names_of([suite for suite in suites if suite != OWN]), *own]
 
     @field_validator("seeds")
     @classmethod
@@ -191,9 +193,17 @@ class KlueSettings(Settings):
             raise ValueError("seeds are one or more different numbers from 0")
         return seeds
 
+    @model_validator(mode="after")
+    def _data_is_there(self) -> KlueSettings:
+        for name in self.tasks:
+            if SUITE_OF[name] != OWN and self.data is None and (SUITE_OF[name] == "klue" or self.benchmarks is None):
+                raise ValueError(f"data is missing: the folder with the files of {name}")
+        return self
+
     def folder_of(self, task: str) -> Path:
         """Return the folder of a task's suite: DATA/SUITE where there is one, else DATA, by `data` or `benchmarks`."""
-        return suite_folder(Path(self.data if SUITE_OF[task] == "klue" else self.benchmarks or self.data), task)
+        folder = self.data if SUITE_OF[task] == "klue" else self.benchmarks or self.data
+        return suite_folder(Path(folder or ""), task)
 
     def source_of(self, task: str) -> tuple[Task, Path] | None:
         """Return the task, and its suite's folder, that a task without a train set is learned from; None for none."""
@@ -203,11 +213,16 @@ class KlueSettings(Settings):
     def includes(self, earlier: KlueSettings) -> bool:
         """Return whether earlier settings' jobs are all among these: tasks, seeds or the baseline were only added."""
         earlier_tasks = set(earlier.tasks)
-        sections = {TASKS[name].key for name in TASKS} - {TASKS[name].key for name in earlier_tasks}
-        free = ("suites", "tasks", "seeds", "baseline_random", "data", "benchmarks", *sections)
+        free = ("suites", "tasks", "seeds", "baseline_random", "data", "benchmarks")
+
+        def counted(settings: KlueSettings) -> dict[str, Any]:
+            sections = {name: section for name, section in settings.per_task.items() if name in earlier_tasks}
+            own = [row for row in settings.own if row.name in earlier_tasks]
+            same = {name: getattr(earlier, name) for name in free}
+            return dump_settings(settings.model_copy(update={**same, "per_task": sections, "own": own}))
+
         return (
-            dump_settings(self.model_copy(update={name: getattr(earlier, name) for name in free}))
-            == dump_settings(earlier)
+            counted(self) == counted(earlier)
             and earlier_tasks <= set(self.tasks)
             and set(earlier.seed_list) <= set(self.seed_list)
             and earlier.baseline_random <= self.baseline_random
@@ -217,8 +232,9 @@ class KlueSettings(Settings):
     def inputs(self) -> list[str]:
         """Return the folders of the tasks' data, and of the tasks they learn from; beside KLUE one for each task."""
         names = [name for task in self.tasks for name in (task, self._learned_from(task)) if name]
-        others = [self.folder_of(name) / TASKS[name].folder for name in names if SUITE_OF[name] != "klue"]
-        return [self.data, *map(str, dict.fromkeys(others))]
+        others = [self.folder_of(n) / TASKS[n].folder for n in names if SUITE_OF[n] not in ("klue", OWN)]
+        files = [path for row in self.own if row.name in names for path in row.places.values() if path]
+        return [*([self.data] if self.data else []), *map(str, dict.fromkeys(others)), *files]
 
     def _learned_from(self, task: str) -> str | None:
         source, folder = self.source_of(task), self.folder_of(task)
@@ -265,11 +281,16 @@ class Training(Settings):
         return {name: value for name, value in self.model_dump().items() if name not in optional or value is not None}
 
 
+def sections_of(settings: KlueSettings, task: Task) -> list[FineTuneSettings]:
+    """Return the sections that state a task's values, the one that goes before the others last."""
+    return [settings.training, *([settings.per_task[task.name]] if task.name in settings.per_task else [])]
+
+
 def resolve_training(settings: KlueSettings, task: Task, hidden_size: int) -> Training:
     """Return one task's values: its own section's, else `training`, else the authors' for the model's size."""
     values: dict[str, Any] = {"max_train_examples": None, **asdict(task.authors)}
     large = values.pop("large")
     values |= large if hidden_size >= LARGE_FROM_HIDDEN else {}
-    for section in (settings.training, getattr(settings, task.key)):
+    for section in sections_of(settings, task):
         values.update(section.model_dump(exclude_none=True))
     return Training(**values)

@@ -21,11 +21,15 @@ def usage(task: Task, model: str) -> str:
             "for entity in tag(text):",
             '    print(entity["entity_group"], text[entity["start"] : entity["end"]], f"{entity[\'score\']:.2f}")',
         ]
-    elif task.head == "sequence" and task.text_columns:
+    elif task.head in ("sequence", "labels") and task.text_columns:
         number = ', function_to_apply="none"' if task.outputs == 1 else ""  # a sigmoid would bend a score
         first, second = EXAMPLES
         example = f'"{first}"' if len(task.text_columns) == 1 else f'{{"text": "{first}", "text_pair": "{second}"}}'
-        lines = [f'classify = pipeline("text-classification", model={place}{number})', f"print(classify({example}))"]
+        every = ", top_k=None" if task.head == "labels" else ""
+        lines = [
+            f'classify = pipeline("text-classification", model={place}{number}{every})',
+            f"print(classify({example}))",
+        ]
     else:  # a head that the library has not, or no pipeline for
-        return f"`hunmin klue predict {model} {task.name} --in texts.jsonl --out predictions.jsonl`"
+        return f"`hunmin klue predict {model} --in texts.jsonl --out predictions.jsonl`"
     return "\n".join(["```python", "from transformers import pipeline", "", *lines, "```"])

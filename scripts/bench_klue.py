@@ -7,7 +7,7 @@ MODEL: an encoder's folder; KLUE: the benchmark's files.
 - ours: batches as `hunmin klue finetune` makes them, of similar length, padded to their own longest input.
 - grouped: batches of transformers' LengthGroupedSampler (its Trainer's group_by_length) over the same task, padded to
   their own longest input: the best of what others do.
-- texts only, of WoS: the batches of ours, by `wos.texts_only=true`.
+- texts only, of WoS: the batches of ours, by `per_task.wos.texts_only=true`.
 - padded: the examples of ours in random order, every batch padded to the task's maximum length (the authors' for the
   task, or the model's positions where they are fewer), as the authors' code has it.
 
@@ -115,7 +115,7 @@ def measure(job: Job, features: Features, steps: int, rounds: int) -> list[Row]:
     others = whole(size, lambda epoch: grouped(lengths, size, epoch))
     length = job.training.max_seq_len
     ways = {"ours": Way(job, features), "grouped": Way(job, features), "padded": Way(job, features, length)}
-    if get_task(name).key == "wos":
+    if get_task(name).name == "wos":
         training = job.training.model_copy(update={"texts_only": True})
         ways["texts only"] = Way(job.model_copy(update={"training": training}), features)
     for way in ways.values():  # memory is taken, code is chosen

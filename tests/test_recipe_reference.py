@@ -66,7 +66,7 @@ def test_rows_say_what_is_declared() -> None:
     assert found["pretrain.zero_stage"][1] == "`0` / `1` / `2` / `3`"
     assert found["pretrain.batch_warmup.start"][2] == "*required*"
     assert found["corpus.pii.key"][3] == "yes, and never written"
-    assert found["klue.dp.pos_tags"][1] == "true / false or none"
+    assert found["klue.per_task.pos_tags"][1] == "true / false or none"
 
 
 def test_the_twins_have_the_same_settings() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.table import Table
@@ -20,13 +21,6 @@ app = typer.Typer(no_args_is_help=True, help="Fine-tune and score on KLUE and ot
 Form = Literal["table", "markdown", "latex", "json"]
 Overrides = Annotated[
     list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings of a recipe's klue section.")
-]
-Data = Annotated[
-    str,
-    typer.Option(
-        "--data",
-        help="Benchmark files of the suite: folder, or data set on the hub (klue/klue).",
-    ),
 ]
 TaskNames = Annotated[
     list[str] | None,
@@ -59,11 +53,26 @@ def finetune(
             help=r"Encoder: folder, run folder, or name on the hub (OWNER/NAME\[@REVISION]).",
         ),
     ],
-    data: Data,
     out: Annotated[str, typer.Option("--out", help="Output folder; the same command resumes.")],
+    data: Annotated[
+        str | None,
+        typer.Option("--data", help="Benchmark files of the suite: folder, or data set on the hub (klue/klue)."),
+    ] = None,
     overrides: Overrides = None,
     task: TaskNames = None,
     suite: SuiteNames = None,
+    task_file: Annotated[
+        list[str] | None,
+        typer.Option("--task-file", help="YAML file of your own task (name, kind, train, text, label …), repeatable."),
+    ] = None,
+    train: Annotated[
+        str | None,
+        typer.Option("--train", help="Train file of your own task (.csv, .jsonl …): a task without a YAML file."),
+    ] = None,
+    text: Annotated[
+        list[str] | None, typer.Option("--text", help="With --train: column of the text; twice: a pair.")
+    ] = None,
+    label: Annotated[str | None, typer.Option("--label", help="With --train: column of the label.")] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds per task: 42, 43, …")] = 1,
     baseline_random: Annotated[
         bool, typer.Option("--baseline-random", help="Fine-tune the same architecture from random weights too.")
@@ -99,9 +108,9 @@ def finetune(
     published: Published = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fine-tune a model on the tasks of KLUE, or other suites, and score it on test sets that are public, else on dev.
+    """Fine-tune a model on KLUE's tasks, other suites', or your own, and score it on test, where there is one, or dev.
 
-    Settings are those of a recipe's `klue` section: training.max_seq_len=128, ner.epochs=5, threads=2, benchmarks=DIR …
+    Settings are those of a recipe's `klue` section: training.max_seq_len=128, per_task.ner.epochs=5, threads=2 …
     """
     from common.settings import apply_overrides, inside, parse_settings
     from common.slurm_array import ArrayElement, ShareDone
@@ -115,10 +124,13 @@ def finetune(
 
     commits = read_commits(Path(out))
     folder = find(model, "model", commits)
-    options = {
-        "data": str(find(data, "dataset", commits)), "tasks": task, "suites": suite, "seeds": seeds, "search": search,
-        "baseline_random": baseline_random, "save_model": save_model, "keep_head": keep_head,
+    options: dict[str, Any] = {
+        "data": str(find(data, "dataset", commits)) if data else "", "tasks": task, "suites": suite,
+        "seeds": seeds, "search": search, "baseline_random": baseline_random, "save_model": save_model,
+        "keep_head": keep_head,
     }  # fmt: skip
+    if own := own_tasks(task_file or [], train, text, label):
+        options |= {"own": own} if task or suite else {"own": own, "tasks": [row["name"] for row in own]}
     tree = {key: value for key, value in options.items() if value}  # what is left out has the setting's default
     settings = parse_settings(KlueSettings, apply_overrides(tree, inside(overrides or [], "klue")), "command line")
     if settings.benchmarks:
@@ -144,6 +156,23 @@ def finetune(
         terminal = console(stderr=False)
         beside = published_for(rows, settings.published if published is None else published)
         terminal.print(results_table(rows, beside, terminal.width))
+
+
+def own_tasks(files: list[str], train: str | None, text: list[str] | None, label: str | None) -> list[dict[str, Any]]:
+    """Return the rows of one's own tasks that the options state. Raises UserError for options that do not fit."""
+    from common.errors import UserError
+    from common.settings import load_yaml
+
+    rows = [load_yaml(file) for file in files]
+    for file, row in zip(files, rows, strict=True):
+        row.setdefault("name", Path(file).stem)
+    if train:
+        options = {"text": text, "label": label}
+        name = re.sub(r"[^a-z0-9가-힣_-]", "-", Path(train).name.split(".")[0].lower()).strip("-_") or "own"
+        rows.append({"name": name, "train": train, **{key: value for key, value in options.items() if value}})
+    elif text or label:
+        raise UserError("--text and --label without --train", "they name columns of its file", "add --train FILE")
+    return rows
 
 
 @app.command(epilog="Example: hunmin klue score ynat --gold ynat-v1.1_dev.json --predictions p.jsonl --json")
@@ -176,18 +205,22 @@ def score(
     console(stderr=False).print(table)
 
 
-@app.command(epilog="Example: hunmin klue predict scores/jobs/ynat-*/model ynat --in t.jsonl --out p.jsonl")
+@app.command(epilog="Example: hunmin klue predict scores/jobs/ynat-*/model --in t.jsonl --out p.jsonl")
 def predict(
     model: Annotated[
         str,
         typer.Argument(metavar="MODEL", help="Fine-tuned model (--save-model best): folder, or name on the hub."),
     ],
-    task: Annotated[
-        str,
-        typer.Argument(metavar="TASK", help="Task of the model: ynat …", autocompletion=completion.tasks),
-    ],
-    source: Annotated[str, typer.Option("--in", help="JSON Lines with the task's fields; labels are ignored.")],
+    source: Annotated[str, typer.Option("--in", help="Texts: a file with the task's fields; labels are ignored.")],
     out: Annotated[str, typer.Option("--out", help='JSON Lines to write: {"guid", "prediction"}.')],
+    task: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TASK]",
+            help="Task of the model; default: the one that it was fine-tuned for.",
+            autocompletion=completion.tasks,
+        ),
+    ] = None,
     device: Annotated[str, typer.Option("--device", help="Device: cpu, cuda, cuda:1 …")] = "cpu",
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Write label probabilities too (tasks with one label per text).")

@@ -8,7 +8,7 @@ import torch
 
 from klue.heads.base import Head
 from klue.heads.biaffine import BiaffineParser
-from klue.heads.library import ChoiceHead, SequenceHead, SpanHead, TokenHead
+from klue.heads.library import ChoiceHead, LabelsHead, SequenceHead, SpanHead, TokenHead
 from klue.heads.trade import Trade
 from klue.plan import Job
 from klue.tasks.base import Task
@@ -17,6 +17,7 @@ __all__ = ["HEADS", "Head", "build_head"]
 
 HEADS: dict[str, type[Head]] = {
     "sequence": SequenceHead,
+    "labels": LabelsHead,
     "tokens": TokenHead,
     "span": SpanHead,
     "choice": ChoiceHead,

@@ -56,9 +56,11 @@ def split_choices(inputs: dict[str, Tensor], pad_id: int) -> dict[str, Tensor]:
 class SequenceHead(Head):
     """One output an input, from its first token: a label's logits, or a number (mean squared error)."""
 
+    kind = ""
+
     def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None:
         super().__init__()
-        kind = "regression" if task.outputs == 1 else "single_label_classification"
+        kind = self.kind or ("regression" if task.outputs == 1 else "single_label_classification")
         self.model = load_encoder(
             AutoModelForSequenceClassification, job, shared, num_labels=task.outputs, problem_type=kind
         )
@@ -73,6 +75,15 @@ class SequenceHead(Head):
         return {"logits": self.model(**encoder_inputs(inputs)).logits}
 
 
+class LabelsHead(SequenceHead):
+    """Any number of labels an input: an output each, and binary cross entropy."""
+
+    kind = "multi_label_classification"
+
+    def loss(self, inputs: dict[str, Tensor]) -> Tensor:
+        return super().loss({**inputs, "labels": inputs["labels"].float()})
+
+
 class TokenHead(Head):
     """A label a token; -100 in `labels` is ignored."""
 
@@ -84,8 +95,9 @@ class TokenHead(Head):
         return self.model(**encoder_inputs(inputs), labels=inputs["labels"]).loss
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return `tags`, (B, S): the likeliest label of each token."""
-        return {"tags": self.model(**encoder_inputs(inputs)).logits.argmax(-1)}
+        """Return `tags`, (B, S), the likeliest label of each token, and `certainty`, its probability."""
+        certainty, tags = self.model(**encoder_inputs(inputs)).logits.float().softmax(-1).max(-1)
+        return {"tags": tags, "certainty": certainty}
 
 
 class SpanHead(Head):

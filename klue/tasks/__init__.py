@@ -11,6 +11,7 @@ from klue.tasks.base import Task
 from klue.tasks.klue import KLUE
 from klue.tasks.kobest import KOBEST
 from klue.tasks.koelectra import KOELECTRA
+from klue.tasks.own import OwnFiles, OwnTask, build_own
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,15 @@ SUITES: dict[str, Suite] = {
 }
 """Every suite, by name, KLUE first."""
 
+OWN = "own"
+"""Suite of the user's own tasks."""
+SUITES[OWN] = Suite(
+    OWN,
+    "Own tasks",
+    (),
+    "Scores × 100 on the test file where there is one, once for each fine-tuning, of its evaluation that was best on "
+    "dev; else the best evaluation on dev; mean ± standard deviation over seeds where there are several.",
+)
 TASKS: dict[str, Task] = {task.name: task for suite in SUITES.values() for task in suite.tasks}
 """Every task of every suite, by name, in the order of the tables."""
 
@@ -67,13 +77,23 @@ NOT_OFFERED = {
 """Tasks that people may ask for, and why they are none here."""
 
 
+def add_own(row: OwnTask) -> None:
+    """Take a user's task into the register, in place of one of that name. Raises ValueError for a benchmark's name."""
+    if (taken := canonical(row.name)) and SUITE_OF[taken] != OWN:
+        raise ValueError(f"own task '{row.name}' has the name of a benchmark's task, {taken}: give it another")
+    current = TASKS.get(row.name)
+    if not isinstance(current, OwnFiles) or current.row != row:
+        TASKS[row.name] = build_own(row)
+        SUITE_OF[row.name] = OWN
+
+
 def names_of(suites: Sequence[str]) -> list[str]:
     """Return the names of all tasks of some suites, in the order of the tables."""
     return [name for name, suite in SUITE_OF.items() if suite in suites]
 
 
 def suite_folder(data: Path, task: str) -> Path:
-    """Return the folder of a task's suite: DATA/SUITE where there is one, else DATA."""
+    """Return the folder of a task's suite: DATA/SUITE where there is one, else DATA; an own task's paths need none."""
     folder = data / SUITE_OF[task]
     return folder if folder.is_dir() else data
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, Any, ClassVar
 
 import numpy as np
 
 from common.bounded import load_json
 from common.message import Message
+from klue.hub import SUFFIX as HUB_SUFFIX
+from klue.hub import hub_records
 from klue.metrics.confidence import repeated
 from klue.metrics.pairs import Weighted
-from klue.metrics.sentence import accuracy, macro_f1, pearsonr, spearmanr, weighted_label_scores
+from klue.metrics.sentence import accuracy, macro_f1, pearsonr, similarity_f1, spearmanr, weighted_label_scores
 from klue.tasks.fields import finite, one_of, text_field
 from klue.tokens import encode
 
@@ -98,14 +101,14 @@ class Task(ABC):
 
     name: ClassVar[str]
     """Name on the command line and in results: "klue-nli"."""
-    key: ClassVar[str]
-    """Name of the task's section in the settings: "nli"."""
     title: ClassVar[str]
     """Name in tables."""
     folder: ClassVar[str]
     """Folder in the benchmark's official layout; its files are called <folder>_<split>.<suffix>."""
     suffix: ClassVar[str] = "json"
     """Ending of the official files."""
+    like: ClassVar[str] = ""
+    """Task, or kind, whose labels and predictions have the same form; "": none has."""
     head: ClassVar[str] = "sequence"
     """What stands on the encoder, see klue/heads."""
     fill: ClassVar[dict[str, int]] = {}
@@ -161,12 +164,27 @@ class Task(ABC):
             raise ValueError(f"it holds {type(records).__name__}, not a list of records")
         return records
 
+    def records_of(self, stream: IO[bytes], path: Path) -> list[Any]:
+        """Return the records of a file, the benchmark's own or the hub's Parquet; `path` tells which. Raises as
+        `records`, and KeyError."""
+        return hub_records(stream) if path.suffix == HUB_SUFFIX else self.records(stream)
+
     def file(self, split: str) -> str | None:
         """Return the place of a split's file in the suite's folder; None where the benchmark has no such split."""
         if self.files:
             name = self.files[_SPLITS.index(split)]
             return f"{self.folder}/{name}" if name else None
         return f"{self.folder}/{self.folder}_{split}.{self.suffix}" if split in ("train", "dev") else None
+
+    @property
+    def rule(self) -> str:
+        """Return what its gold files are, for messages."""
+        return f"gold files of {self.name} are the benchmark's own {self.suffix.upper()} files, or the hub's Parquet"
+
+    @property
+    def scored_split(self) -> str:
+        """Return the split that its table is of: "test" where that is public, else "dev"."""
+        return "test" if self.test_examples else "dev"
 
     @property
     def train_examples(self) -> int:
@@ -231,6 +249,15 @@ class Task(ABC):
         return example.texts[0]
 
     @property
+    def set_aside(self) -> dict[str, int]:
+        """Return file → its records that are left out, where a task has such: benchmarks' are all used."""
+        return {}
+
+    def split_key(self, example: Example) -> str:
+        """Return the text whose hash decides whether a train example is taken for dev."""
+        return example.guid
+
+    @property
     def outputs(self) -> int:
         """Return the number of values that the head puts out for an input, a token or a word."""
         return len(self.labels)
@@ -287,6 +314,7 @@ _METRICS: dict[str, Callable[[Sequence[Any], Sequence[Any]], float]] = {
     "macro_f1": macro_f1,
     "pearsonr": pearsonr,
     "spearmanr": spearmanr,
+    "f1": similarity_f1,
 }
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import IO, Any
-
-from klue.tasks.base import Classification, Example, Sentences
+from typing import IO
 
 
 def table_records(stream: IO[bytes]) -> list[dict[str, str]]:
@@ -32,24 +29,3 @@ def table_records(stream: IO[bytes]) -> list[dict[str, str]]:
             raise ValueError(f"line {number} has {len(values)} columns, the line of names {len(names)}")
         records.append(dict(zip(names, values, strict=True)))
     return records
-
-
-class Table(Sentences):
-    """A task whose files are tables; a subclass of one of the kinds of tasks, too."""
-
-    suffix = "tsv"
-    files = ("train.tsv", "dev.tsv", "test.tsv")
-
-    def records(self, stream: IO[bytes]) -> list[Any]:
-        return table_records(stream)
-
-    def read(self, record: Any, guid: str) -> Iterable[Example]:
-        """Return the example of a row, named by the task and the row's number."""
-        return super().read(record, f"{self.name}-{guid}")
-
-
-class LabelTable(Table, Classification):
-    """A table of texts with one of the task's labels each."""
-
-    def label(self, value: str) -> str:
-        return super().label(value.strip())

@@ -74,7 +74,7 @@ def test_inputs_are_no_longer_than_positions(plan, capsys):
 
 
 def test_a_search_multiplies_the_jobs_and_each_has_its_name(plan):
-    jobs = plan(search="small", seeds=2, tasks=["ynat", "klue-nli"], nli={"learning_rate": 1e-5})
+    jobs = plan(search="small", seeds=2, tasks=["ynat", "klue-nli"], per_task={"nli": {"learning_rate": 1e-5}})
     assert len(jobs) == (4 + 1) * 2 == len({job.name for job in jobs}) == len({job.fingerprint for job in jobs})
     assert "ynat-pretrained-lr2e-05-warmup0.1-decay0-batch32-epochs4-43" in {job.name for job in jobs}
     larger = {job.name: job.fingerprint for job in plan(search="grid", seeds=2, tasks=["ynat"])}

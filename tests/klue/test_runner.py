@@ -300,7 +300,10 @@ def test_array_from_the_command_line(pretended, benchmark, tiny_roberta, tmp_pat
 def test_dry_run_says_how_many_jobs(benchmark, tiny_roberta, tmp_path, capfd):
     line = f"klue finetune {tiny_roberta} --data {benchmark} --out {tmp_path / 'klue'} --search grid --dry-run"
     assert (
-        run_command([*line.split(), "--task", "ynat", "--seeds", "2", "training.max_seq_len=64", "ynat.epochs=3"]) == 0
+        run_command(
+            [*line.split(), "--task", "ynat", "--seeds", "2", "training.max_seq_len=64", "per_task.ynat.epochs=3"]
+        )
+        == 0
     )
     assert capfd.readouterr().out == "klue: 192 jobs (ynat 192)\n"
     assert not (tmp_path / "klue").exists()

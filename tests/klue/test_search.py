@@ -32,17 +32,22 @@ def test_the_grid_is_the_papers():
 
 
 @pytest.mark.parametrize(
-    "changes", [{"training": {"epochs": 7}}, {"nli": {"epochs": 7}}, {"training": {"epochs": 3}, "nli": {"epochs": 7}}]
+    "changes",
+    [
+        {"training": {"epochs": 7}},
+        {"per_task": {"nli": {"epochs": 7}}},
+        {"training": {"epochs": 3}, "per_task": {"nli": {"epochs": 7}}},
+    ],
 )
 def test_a_value_that_is_given_is_not_varied(changes):
-    found = tried("grid", **changes, ynat={"global_batch": 8})
+    found = tried("grid", **changes)
     assert len(found) == 384 / 4 and {values.epochs for values in found} == {7}
 
 
 def test_a_value_that_is_not_given_is_no_part_of_a_fingerprint():
     values = resolve_training(KlueSettings(data="d"), NLI, 768)
     assert values.metric_for_best_model is None and "metric_for_best_model" not in values.values
-    other = resolve_training(KlueSettings(data="d", nli={"metric_for_best_model": "accuracy"}), NLI, 768)
+    other = resolve_training(KlueSettings(data="d", per_task={"nli": {"metric_for_best_model": "accuracy"}}), NLI, 768)
     assert other.values == {**values.values, "metric_for_best_model": "accuracy"}
 
 

@@ -24,15 +24,11 @@ def test_a_tasks_own_section_goes_before_the_common_one():
     settings = KlueSettings(
         data="d",
         training=FineTuneSettings(epochs=9, global_batch=8),
-        nli=FineTuneSettings(epochs=2, max_train_examples=5),
+        per_task={"nli": {"epochs": 2, "max_train_examples": 5}},
     )
     nli, ynat = (resolve_training(settings, TASKS[name], 768) for name in ("klue-nli", "ynat"))
     assert (nli.epochs, nli.global_batch, nli.max_train_examples) == (2, 8, 5)
     assert (ynat.epochs, ynat.global_batch, ynat.max_train_examples) == (9, 8, None)
-
-
-def test_every_task_has_a_section():
-    assert {task.key for task in TASKS.values()} <= set(KlueSettings.model_fields)
 
 
 def test_tasks_are_those_of_the_suites_or_those_that_are_named_with_or_without_the_suites_name():
@@ -73,7 +69,10 @@ def test_seeds_as_list_or_count(seeds, expected):
         ({"suites": ["klue", "kobest"], "tasks": ["ynat"]}, "no task of suite kobest is named"),
         ({"seeds": 0}, "at least one seed"),
         ({"seeds": [1, 1]}, "different numbers"),
-        ({"nli": {"epoch": 3}}, r"unknown key 'nli.epoch' \(did you mean 'epochs'\?\)"),
+        ({"per_task": {"nli": {"epoch": 3}}}, r"unknown key 'per_task.nli.epoch' \(did you mean 'epochs'\?\)"),
+        ({"per_task": {"nil": {}}}, r"unknown task 'nil' \(did you mean 'klue-nli'\?\)|unknown task 'nil'"),
+        ({"per_task": {"nli": {}, "klue-nli": {}}}, "a task has two sections"),
+        ({"per_task": {"nli": {"parser_width": 64}}}, "klue-nli: parser_width is of klue-dp alone"),
         ({"training": {"learning_rate": 0}}, "learning_rate"),
     ],
 )

@@ -35,7 +35,6 @@ AUTHORS_BATCH = 64
 
 class DependencyParsing(Task):
     name = "klue-dp"
-    key = "dp"
     title = "KLUE-DP"
     folder = "klue-dp-v1.1"
     hub_config = "dp"

@@ -41,7 +41,6 @@ NULL_THRESHOLD = 0.0
 
 class ReadingComprehension(Task):
     name = "klue-mrc"
-    key = "mrc"
     title = "KLUE-MRC"
     folder = "klue-mrc-v1.1"
     hub_config = "mrc"

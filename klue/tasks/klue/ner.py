@@ -16,7 +16,7 @@ import numpy as np
 
 from data.nfc import composed, origins
 from klue.authors.ner import token_places
-from klue.metrics.entities import LABELS, TYPES, entity_scores, weighted_entity_scores
+from klue.metrics.entities import LABELS, TYPES, entity_scores, entity_spans, weighted_entity_scores
 from klue.metrics.pairs import Weighted
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, published_keys
 from klue.tasks.fields import given_text, one_of
@@ -30,7 +30,6 @@ _MARKUP = re.compile(rf"[<>]|:({'|'.join(TYPES)})(?=>)")
 
 class Ner(Task):
     name = "klue-ner"
-    key = "ner"
     title = "KLUE-NER"
     folder = "klue-ner-v1.1"
     hub_config = "ner"
@@ -102,14 +101,15 @@ class Ner(Task):
             return_token_type_ids=token_types,
         )
         columns: dict[str, list[Any]] = {name: [] for name in ("labels", "starts", "ends")}
+        number = {label: index for index, label in enumerate(self.labels)}
         spaces = only_space(encoded["input_ids"], tokenizer)
         for example, ids, offsets in zip(examples, encoded["input_ids"], encoded["offset_mapping"], strict=True):
             starts, ends = places(example.texts[0], offsets, np.isin(ids, list(spaces)))
-            gold = np.array([LABELS.index(label) for label in example.label] or [0])
+            gold = np.array([number[label] for label in example.label] or [0])
             columns["labels"].append(np.where(ends > starts, gold[np.minimum(starts, len(gold) - 1)], IGNORED))
             columns["starts"].append(starts)
             columns["ends"].append(ends)
-        if sign := _authors_sign(tokenizer):
+        if self.as_published and (sign := _authors_sign(tokenizer)):
             words = [composed(example.texts[0]).split(" ") for example in examples]
             ids_of_words = ids_of((word for sentence in words for word in sentence), tokenizer)
             tokens = {word: tokenizer.convert_ids_to_tokens(ids) for word, ids in ids_of_words.items()}
@@ -131,9 +131,27 @@ class Ner(Task):
         starts = features.columns["starts"]
         ends = features.columns["ends"]
         return [
-            character_labels(tags, starts[i], ends[i], len(example.label))
+            character_labels(tags, starts[i], ends[i], len(example.label), self.labels)
             for i, (tags, example) in enumerate(zip(outputs["tags"], features.examples, strict=True))
         ]
+
+    def entities(self, outputs: Outputs, features: Features) -> list[list[dict[str, Any]]]:
+        """Return each text's entities: `start` and `end` (exclusive) among its characters, `label`, `text`, and
+        `probability`, the mean of its tokens'."""
+        starts, ends = features.columns["starts"], features.columns["ends"]
+        by_text: list[list[dict[str, Any]]] = []
+        for i, labels in enumerate(self.decode(outputs, features)):
+            text = features.examples[i].texts[0]
+            places = [place for place, character in enumerate(text) if character != " "]
+            entities = []
+            for first, last, kind in entity_spans(labels):
+                own = (starts[i] >= first) & (starts[i] < last) & (ends[i] > starts[i])
+                start, end = places[first], places[last - 1] + 1
+                certainty = float(outputs["certainty"][i][: len(own)][own].mean()) if own.any() else 0.0
+                entity = {"start": start, "end": end, "label": kind, "text": text[start:end], "probability": certainty}
+                entities.append(entity)
+            by_text.append(entities)
+        return by_text
 
     def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
         """Return the F1 of the characters as the authors' code finds them; it drops gold's that it has none for."""
@@ -155,7 +173,7 @@ class Ner(Task):
             raise ValueError("a prediction is a list of labels, one for each character that is no space")
         if len(prediction) != len(label):
             raise ValueError(f"{len(prediction)} labels for {len(label)} characters that are no space")
-        return [one_of(item, LABELS, self.name) for item in prediction]
+        return [one_of(item, self.labels, self.name) for item in prediction]
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         return entity_scores(gold, predictions)
@@ -182,18 +200,20 @@ def places(text: str, offsets: Sequence[tuple[int, int]], spaces: np.ndarray) ->
     return starts, np.maximum(starts, ends)
 
 
-def character_labels(tags: np.ndarray, starts: np.ndarray, ends: np.ndarray, characters: int) -> list[str]:
+def character_labels(
+    tags: np.ndarray, starts: np.ndarray, ends: np.ndarray, characters: int, names: Sequence[str] = LABELS
+) -> list[str]:
     """Return the labels of a sentence's characters from its tokens' labels.
 
     A character that no token covers (a control character, or beyond the longest input) is O, but inside an entity
     that continues after it.
 
     Args:
-        tags: indices in `LABELS`, (T,) or more.
+        tags: indices in `names`, (T,) or more.
     """
     covered: list[str | None] = [None] * characters
     for token in np.flatnonzero(ends > starts).tolist():
-        label = LABELS[tags[token]]
+        label = names[tags[token]]
         covered[starts[token]] = label
         for place in range(starts[token] + 1, ends[token]):
             covered[place] = _inside(label)

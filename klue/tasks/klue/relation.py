@@ -24,7 +24,6 @@ MARKERS = ("<subj>", "</subj>", "<obj>", "</obj>")
 
 class RelationExtraction(Classification):
     name = "klue-re"
-    key = "re"
     title = "KLUE-RE"
     folder = "klue-re-v1.1"
     hub_config = "re"

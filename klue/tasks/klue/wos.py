@@ -41,7 +41,6 @@ STEPS = 10
 
 class DialogueStates(Task):
     name = "wos"
-    key = "wos"
     title = "WoS"
     folder = "wos-v1.1"
     hub_config = "wos"

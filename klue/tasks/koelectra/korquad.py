@@ -7,16 +7,14 @@ from typing import Any, ClassVar
 
 from klue.metrics.korquad import korquad_scores, weighted_korquad_scores
 from klue.metrics.pairs import Weighted
-from klue.tasks.base import Features, Outputs
+from klue.tasks.base import AuthorsValues, Features, Outputs
 from klue.tasks.klue.mrc import ReadingComprehension
-from klue.tasks.koelectra.common import koelectra_values
 
 
 class KorQuad(ReadingComprehension):
     """Reading as in KLUE-MRC, but every question has an answer. Test labels are not public."""
 
     name = "korquad"
-    key = "korquad"
     title = "KorQuAD 1.0"
     folder = "korquad"
     hub_config = ""
@@ -27,7 +25,7 @@ class KorQuad(ReadingComprehension):
     metrics: ClassVar[dict[str, str]] = {"exact_match": "EM", "f1": "F1"}
     as_published: ClassVar[dict[str, str]] = {}
     selection = "f1"
-    authors = koelectra_values(epochs=7, global_batch=8, max_seq_len=510)
+    authors = AuthorsValues(epochs=7, warmup_share=0.0, global_batch=8, max_seq_len=510)
 
     def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
         """Return nothing: answers are scored by one rule."""

@@ -28,7 +28,7 @@ CPU = torch.device("cpu")
 def make_job(name, data, model, out, train=40, dev=20, width=24, **training):
     """One job on some examples, with its features written; the parser is `width` wide."""
     values = {"max_seq_len": 64, "epochs": 1, "evaluations_per_epoch": 1, **training}
-    settings = KlueSettings(data=str(data), tasks=[name], training=values, dp={"parser_width": width})
+    settings = KlueSettings(data=str(data), tasks=[name], training=values, per_task={"dp": {"parser_width": width}})
     whole = load_splits(TASKS[name], data)
     splits = {name: Splits(whole.train[:train], whole.dev[:dev], whole.note, {**whole.counts, "train": train})}
     facts = read_model_folder(model)

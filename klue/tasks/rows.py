@@ -1,0 +1,163 @@
+"""Tasks that are rows of YAML: texts, labels and metrics by name; no code of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from pydantic import Field, model_validator
+
+from common.settings import Settings, load_yaml
+from klue.tasks.base import AuthorsValues, Classification, Example, Regression, Sentences, Task
+from klue.tasks.choice import Choice
+from klue.tasks.fields import finite, one_of
+from klue.tasks.table import table_records
+
+Kind = Literal["classification", "regression", "choice"]
+METRICS = {
+    "accuracy": "accuracy",
+    "macro_f1": "macro F1",
+    "pearsonr": "Pearson r",
+    "spearmanr": "Spearman",
+    "f1": "F1",
+}
+"""Metrics that a row may name → their names in tables."""
+
+
+class BenchmarkRow(Settings):
+    """A benchmark's task: where its files lie, which fields are read, how it is scored."""
+
+    kind: Kind
+    title: str
+    """Name in tables."""
+    folder: str
+    """Folder in the suite's layout."""
+    files: tuple[str, ...] = ()
+    """Names of the files of train, dev and test, "" where there is none; (): <folder>_<split>.json, as KLUE's are."""
+    sizes: tuple[int, int, int]
+    """Examples of train, dev and public test; see `Task.sizes`."""
+    text: tuple[str, ...] = Field(min_length=1)
+    """Fields with the texts: one or two; with choices, those before them, which are read as one text."""
+    label: str = "label"
+    """Field with the label, or the way to it: labels.real-label."""
+    hub_label: str = ""
+    """Its name in the hub's copy, where that is another."""
+    labels: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    """Fields with the texts to choose from, in the order of `labels`."""
+    metrics: tuple[str, ...] = Field(min_length=1)
+    """The paper's, the first of which chooses the evaluation."""
+    extra_metrics: tuple[str, ...] = ()
+    authors: dict[str, Any]
+    """Fields of `AuthorsValues`."""
+    document: str = ""
+    """Field that neighbouring examples share; "": the first text."""
+    allowed: dict[str, tuple[str, ...]] = Field({})
+    """Field → the texts that may stand there."""
+    unlabelled_fields: str = ""
+    """What a record without a label has, for people, where it is more than the texts."""
+    hub_config: str = ""
+    partial_files: dict[str, tuple[str, ...]] = Field({})
+    dev_share: float = 0.0
+    transfer: str = ""
+
+    @model_validator(mode="after")
+    def _fits(self) -> BenchmarkRow:
+        if (self.kind == "regression") == bool(self.labels):
+            raise ValueError("a classification or a choice has labels, a regression has none")
+        if (self.kind == "choice") != bool(self.choices) or (self.choices and len(self.choices) != len(self.labels)):
+            raise ValueError("a choice has as many choices as labels, and nothing else has choices")
+        return self
+
+
+class RowTask(Sentences):
+    """A task by a row. Its labels may differ from the row's in case, and have white space around them."""
+
+    document_column: str = ""
+    hub_label: str = ""
+    allowed: Mapping[str, tuple[str, ...]] = {}
+
+    def records(self, stream: IO[bytes]) -> list[Any]:
+        return super().records(stream) if self.suffix == "json" else table_records(stream)
+
+    def texts(self, record: Any) -> tuple[str, ...]:
+        texts = super().texts(record)
+        return tuple(
+            one_of(text.strip(), self.allowed[column], self.name) if column in self.allowed else text
+            for column, text in zip(self.text_columns, texts, strict=True)
+        )
+
+    def read(self, record: Any, guid: str) -> Iterable[Example]:
+        """Return the example of a record; a table's row is named by the task and its number."""
+        way = self.hub_label if self.hub_label in record else self.label_column
+        name = guid if self.suffix == "json" else f"{self.name}-{guid}"
+        return [Example(record.get("guid", name), self.texts(record), self.label(value_at(record, way)))]
+
+    def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
+        return [Example(guid, self.texts(record), self.any_label)]
+
+    def document(self, example: Example) -> str:
+        return example.texts[self.text_columns.index(self.document_column) if self.document_column else 0]
+
+
+class RowClassification(RowTask, Classification):
+    def label(self, value: Any) -> str:
+        text = value.strip() if isinstance(value, str) else value
+        alike = [label for label in self.labels if isinstance(text, str) and label.casefold() == text.casefold()]
+        return super().label(alike[0] if len(alike) == 1 else text)
+
+
+class RowRegression(RowTask, Regression):
+    def label(self, value: Any) -> float:
+        try:
+            return finite(float(value) if isinstance(value, str) and self.suffix != "json" else value, self.name)
+        except ValueError:
+            raise ValueError(f"{self.label_column} {value!r} is not a finite number") from None
+
+
+class RowChoice(RowClassification, Choice):
+    def pairs(self, example: Example) -> list[tuple[str, str]]:
+        given = " ".join(example.texts[: -self.choices])
+        return [(given, choice) for choice in example.texts[-self.choices :]]
+
+
+KINDS: dict[str, type[RowTask]] = {
+    "classification": RowClassification,
+    "regression": RowRegression,
+    "choice": RowChoice,
+}
+
+
+def value_at(record: Any, way: str) -> Any:
+    """Return the value of a field, or of a field within fields: labels.real-label. Raises KeyError where it is not."""
+    if way in record or "." not in way:
+        return record[way]
+    outer, inner = way.split(".", 1)
+    return value_at(record[outer], inner)
+
+
+def build_task(name: str, row: BenchmarkRow, mixin: type[Task] | None = None) -> Task:
+    """Return the task of a row; `mixin` is what of it is code."""
+    suffix = next((Path(file).suffix[1:] for file in row.files if file), "json")
+    attributes = {
+        "name": name, "title": row.title, "folder": row.folder, "files": row.files, "suffix": suffix,
+        "sizes": row.sizes, "text_columns": (*row.text, *row.choices), "label_column": row.label,
+        "choices": len(row.choices) or 1, "document_column": row.document, "hub_label": row.hub_label,
+        "allowed": row.allowed, "hub_config": row.hub_config, "partial_files": row.partial_files,
+        "dev_share": row.dev_share,
+        "transfer": row.transfer, "authors": AuthorsValues(**row.authors),
+        "metrics": {key: METRICS[key] for key in row.metrics},
+        "extra_metrics": {key: METRICS[key] for key in row.extra_metrics},
+    }  # fmt: skip
+    if row.labels:
+        attributes["labels"] = row.labels
+    if row.unlabelled_fields:
+        attributes["unlabelled_fields"] = row.unlabelled_fields
+    bases = (mixin, KINDS[row.kind]) if mixin else (KINDS[row.kind],)
+    return type(row.title, bases, attributes)()  # type: ignore[no-any-return]
+
+
+def load_rows(path: Path) -> dict[str, BenchmarkRow]:
+    """Return the rows of a suite's file, by task name, in its order. Raises ValueError for one that is no row."""
+    return {name: BenchmarkRow.model_validate(row) for name, row in load_yaml(path).items()}
