@@ -142,6 +142,8 @@ def test_of_several_that_fit_the_current_one_is_taken(bench: Bench) -> None:
     assert bench.go(1) == second
     facts = Facts({"x": 1}, {"a": "1"}, 0)
     assert bench.work.once(facts, bench.make(1), current=first) == first
+    (first / "sum").unlink()
+    assert bench.work.once(facts, bench.make(1), current=first) == second
 
 
 def test_no_kill_loses_what_was_finished(bench: Bench, tmp_path: Path) -> None:
