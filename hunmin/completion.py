@@ -8,6 +8,7 @@ Where nothing is found, shells complete the names of files themselves.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -16,10 +17,9 @@ from hunmin.recipes.builtin import builtin_recipes
 STAGES = ("corpus", "tokenizer", "encode", "pretrain", "export", "klue", "report", "instruct", "tune", "leaderboard",
           "embed")  # fmt: skip
 LAUNCHERS = ("local", "torchrun", "deepspeed", "slurm", "kubernetes", "kubeflow", "xla")
-TASKS = ("ynat", "klue-sts", "klue-nli", "klue-ner", "klue-re", "klue-dp", "klue-mrc", "wos",
-         "kobest-boolq", "kobest-copa", "kobest-hellaswag", "kobest-sentineg", "kobest-wic",
-         "nsmc", "paws-x", "kornli", "korsts", "question-pair", "korquad", "hate-speech")  # fmt: skip
 SUITES = ("klue", "kobest", "koelectra")
+CODED = ("klue-ner", "klue-re", "klue-dp", "klue-mrc", "wos", "korquad")
+"""Tasks that are no rows of YAML."""
 BOARDS = ("kit19", "leaderboard2", "instruct")
 
 
@@ -28,6 +28,12 @@ def _of(names: Iterable[str]) -> Callable[[str], list[str]]:
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
+def _rows() -> list[str]:
+    files = [Path(__file__).parents[1] / "klue" / "tasks" / suite / "rows.yaml" for suite in SUITES]
+    return [name for file in files for name in re.findall(r"^([a-z][\w-]*):", file.read_text("utf-8"), re.MULTILINE)]
+
+
+TASKS = (*_rows(), *CODED)
 stages, launchers, tasks, suites, boards = map(_of, (STAGES, LAUNCHERS, TASKS, SUITES, BOARDS))
 
 

@@ -71,6 +71,8 @@ def finetune(job: Job) -> Outcome:
     train, dev = (load_features(Path(job.features), split) for split in ("train", "dev"))
     with served(job):
         model = (build_kept if job.keep_head else build_head)(job, task, train.shared).to(device)
+    if training.class_weights:
+        model.weigh_classes(torch.from_numpy(np.asarray(train.columns["labels"])).to(device))
     tokenizer = load_tokenizer(Path(job.model)) if task.writes_text else None
     torch.manual_seed(job.seed)
     optimizer = build_optimizer(model, training.learning_rate, training.weight_decay)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Literal
@@ -17,7 +19,7 @@ from klue.model_folder import ModelFacts
 from klue.search import tried_values, values_name
 from klue.settings import KlueSettings, Training
 from klue.tasks import get_task
-from klue.tasks.base import Task
+from klue.tasks.base import Example, Task
 from klue.tasks.own import OwnFiles, OwnTask
 
 Init = Literal["pretrained", "random"]
@@ -125,6 +127,11 @@ def _check_family(model: ModelFacts, task: Task) -> None:
         raise not_served(model.family, task.title, "the library has no class for it")
 
 
+def counts_of(examples: Sequence[Example]) -> Counter[str]:
+    """Return label → examples; those of other labels than text count as one."""
+    return Counter(example.label if isinstance(example.label, str) else "" for example in examples)
+
+
 def plan_jobs(
     settings: KlueSettings, model: ModelFacts, splits: dict[str, Splits], device: str, root: Path
 ) -> list[Job]:
@@ -137,7 +144,7 @@ def plan_jobs(
     for name in settings.tasks:
         task = get_task(name)
         _check_family(model, task)
-        choices = tried_values(settings, task, model.hidden_size)
+        choices = tried_values(settings, task, model.hidden_size, counts_of(splits[name].train))
         if choices[0].max_seq_len > model.max_positions:
             say(f"klue: {task.title}: inputs of {model.max_positions} tokens at most, the model has no more positions")
             short = {"max_seq_len": model.max_positions}

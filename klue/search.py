@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
@@ -21,9 +22,11 @@ SEARCHES: dict[str, tuple[str, ...]] = {"none": (), "small": ("learning_rate",),
 """What is varied; all else has the value it would have without a search."""
 
 
-def tried_values(settings: KlueSettings, task: Task, hidden_size: int) -> list[Training]:
+def tried_values(
+    settings: KlueSettings, task: Task, hidden_size: int, train: Mapping[str, int] | None = None
+) -> list[Training]:
     """Return the values that a task is fine-tuned with, one a job and seed; what the settings name is not varied."""
-    values = resolve_training(settings, task, hidden_size)
+    values = resolve_training(settings, task, hidden_size, train)
     sections = sections_of(settings, task)
     free = [name for name in SEARCHES[settings.search] if all(getattr(section, name) is None for section in sections)]
     choices = product(*(GRID[name] for name in free))

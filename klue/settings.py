@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from common.errors import UserError
 from common.settings import Settings, dump_settings, place, runtime
+from klue.defaults import default_values
 from klue.tasks import (
     OWN,
     SUITE_OF,
@@ -21,7 +22,7 @@ from klue.tasks import (
     problem_with_suite,
     suite_folder,
 )
-from klue.tasks.base import LARGE_FROM_HIDDEN, Task
+from klue.tasks.base import Task
 from klue.tasks.own import OwnTask
 
 AUTHORS_PARSER_WIDTH = 768
@@ -60,6 +61,9 @@ class FineTuneSettings(Settings):
     """Metric by which the best evaluation on dev is chosen: a key of the task's scores (accuracy, rouge_w_as_published
     …). None takes the authors' metric, with two differences: for NER, DP and MRC it is the score as defined, not as
     published, and for DP of a large model it is LAS, not UAS."""
+    class_weights: bool | None = None
+    """Weigh classes in the loss by how rare they are (n / (classes × examples of the class)). Authors: no. Tasks of
+    `own`: with macro F1, where the most frequent class has ten times as many examples as the rarest, or more."""
     max_train_examples: int | None = Field(None, ge=1)
     """Maximum number of train examples, the same ones for every seed; None = all."""
 
@@ -267,6 +271,7 @@ class Training(Settings):
     dropout: float | None = None
     metric_for_best_model: str | None = None
     max_train_examples: int | None
+    class_weights: bool = False
     pos_tags: bool = True
     """KLUE-DP only."""
     parser_width: int | None = None
@@ -277,8 +282,9 @@ class Training(Settings):
     @property
     def values(self) -> dict[str, Any]:
         """Return what identifies the training; optional values only where one is given."""
-        optional = ("metric_for_best_model", "parser_width")
-        return {name: value for name, value in self.model_dump().items() if name not in optional or value is not None}
+        values = self.model_dump()
+        optional = ("metric_for_best_model", "parser_width", "class_weights")
+        return {name: value for name, value in values.items() if name not in optional or value not in (None, False)}
 
 
 def sections_of(settings: KlueSettings, task: Task) -> list[FineTuneSettings]:
@@ -286,11 +292,11 @@ def sections_of(settings: KlueSettings, task: Task) -> list[FineTuneSettings]:
     return [settings.training, *([settings.per_task[task.name]] if task.name in settings.per_task else [])]
 
 
-def resolve_training(settings: KlueSettings, task: Task, hidden_size: int) -> Training:
-    """Return one task's values: its own section's, else `training`, else the authors' for the model's size."""
-    values: dict[str, Any] = {"max_train_examples": None, **asdict(task.authors)}
-    large = values.pop("large")
-    values |= large if hidden_size >= LARGE_FROM_HIDDEN else {}
+def resolve_training(
+    settings: KlueSettings, task: Task, hidden_size: int, train: Mapping[str, int] | None = None
+) -> Training:
+    """Return one task's values: its own section's, else `training`, else `default_values`."""
+    values = default_values(task, hidden_size, train)
     for section in sections_of(settings, task):
         values.update(section.model_dump(exclude_none=True))
     return Training(**values)

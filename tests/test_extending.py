@@ -22,6 +22,7 @@ from data.readers.blocks import LINES
 from data.readers.registry import Reader, _at
 from klue.examples import load_splits
 from klue.tasks.base import Features
+from klue.tasks.rows import build_task, load_rows
 from pretrain.batches.loader import Loader, plan_samples
 from pretrain.batches.predictions import IGNORE
 from pretrain.callbacks.guard import StepGuard
@@ -77,7 +78,10 @@ def test_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_task(tmp_path: Path) -> None:
-    task = shown("task")["Sentiment"]()
+    [block] = re.findall(r"^```yaml\n(# task\n.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    (tmp_path / "rows.yaml").write_text(block, encoding="utf-8")
+    [(name, row)] = load_rows(tmp_path / "rows.yaml").items()
+    task = build_task(name, row)
     folder = tmp_path / task.folder
     folder.mkdir()
     for split in ("train", "dev"):

@@ -10,6 +10,7 @@ from data.benchmark import benchmark_files
 from data.estimate import RATES
 from hunmin.recipes.recipe import NOT_NAMED, Recipe
 from klue.examples import load_splits
+from klue.plan import counts_of
 from klue.search import tried_values
 from klue.tasks import get_task
 from klue.tasks.base import Example
@@ -93,7 +94,7 @@ def klue_seconds(recipe: Recipe, flops_per_second: float) -> float | None:
             splits = load_splits(task, klue.folder_of(name), most, source, tell=False)
         except UserError:
             return None
-        for values in tried_values(klue, task, p.model.hidden):
+        for values in tried_values(klue, task, p.model.hidden, counts_of(splits.train)):
             train, dev = (_tokens(examples, values.max_seq_len) for examples in (splits.train, splits.dev))
             jobs += runs
             looks = values.evaluations_per_epoch / 3  # forward alone is a third of a training step

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoConfig
 
-from common.errors import HunminError
+from common.errors import HunminError, UserError
 from klue.heads.served import family_error
 from klue.model_folder import is_finetuned
 from klue.plan import Job
@@ -30,6 +30,15 @@ class Head(nn.Module):
     @abstractmethod
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
         """Return the mean loss of a batch."""
+
+    def weigh_classes(self, labels_N: Tensor) -> None:
+        """Weigh classes in the loss by n / (classes × examples of the class); `labels_N` are the train examples'.
+        Raises UserError for a head whose loss is not of one class an input."""
+        raise UserError(
+            "class_weights=true of a task that has no single class an example",
+            "classes are weighted where each example has one",
+            "leave class_weights out",
+        )
 
     @abstractmethod
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -57,6 +57,7 @@ class SequenceHead(Head):
     """One output an input, from its first token: a label's logits, or a number (mean squared error)."""
 
     kind = ""
+    weights_C: Tensor | None = None
 
     def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None:
         super().__init__()
@@ -67,8 +68,16 @@ class SequenceHead(Head):
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
         labels = inputs["labels"]
+        if self.weights_C is not None:
+            return F.cross_entropy(self.predict(inputs)["logits"].float(), labels, self.weights_C)
         labels = labels.float() if labels.is_floating_point() else labels
         return self.model(**encoder_inputs(inputs), labels=labels).loss
+
+    def weigh_classes(self, labels_N: Tensor) -> None:
+        if self.model.config.problem_type != "single_label_classification":
+            return super().weigh_classes(labels_N)
+        counts_C = torch.bincount(labels_N, minlength=self.model.config.num_labels).clamp_min(1)
+        self.weights_C = len(labels_N) / (len(counts_C) * counts_C.float())
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return `logits`, (B, C)."""
