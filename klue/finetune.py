@@ -73,6 +73,8 @@ def finetune(job: Job) -> Outcome:
         model = (build_kept if job.keep_head else build_head)(job, task, train.shared).to(device)
     if training.class_weights:
         model.weigh_classes(torch.from_numpy(np.asarray(train.columns["labels"])).to(device))
+    if task.scaled:
+        model.scale_outputs(np.asarray(train.columns["labels"]), new=not job.keep_head)
     tokenizer = load_tokenizer(Path(job.model)) if task.writes_text else None
     torch.manual_seed(job.seed)
     optimizer = build_optimizer(model, training.learning_rate, training.weight_decay)

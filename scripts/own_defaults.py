@@ -3,7 +3,8 @@
     python -m scripts.own_defaults MODEL --data DIR [--benchmarks DIR] [--task ynat …] [--examples 100] [--seeds 3]
 
 Each set becomes an own task: its first train examples by hash as JSON Lines, its dev examples cut to 1,000. The
-authors' values are stated in per_task. It prints a Markdown table: metric × 100 on dev, mean ± standard deviation over seeds.
+authors' values are stated in per_task. It prints a Markdown table: metric × 100 on dev, mean ± standard deviation over
+seeds.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers import AutoConfig
@@ -30,6 +31,11 @@ class Head(nn.Module):
     @abstractmethod
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
         """Return the mean loss of a batch."""
+
+    def scale_outputs(self, labels_N: np.ndarray, new: bool) -> None:
+        """Give outputs of a new head the mean and standard deviation of the labels, and divide the loss by their
+        variance. Only a head of one number an input has this."""
+        raise NotImplementedError
 
     def weigh_classes(self, labels_N: Tensor) -> None:
         """Weigh classes in the loss by n / (classes × examples of the class); `labels_N` are the train examples'.

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import (
     AutoModelForMultipleChoice,
@@ -58,6 +59,7 @@ class SequenceHead(Head):
 
     kind = ""
     weights_C: Tensor | None = None
+    variance = 1.0
 
     def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None:
         super().__init__()
@@ -71,7 +73,15 @@ class SequenceHead(Head):
         if self.weights_C is not None:
             return F.cross_entropy(self.predict(inputs)["logits"].float(), labels, self.weights_C)
         labels = labels.float() if labels.is_floating_point() else labels
-        return self.model(**encoder_inputs(inputs), labels=labels).loss
+        return self.model(**encoder_inputs(inputs), labels=labels).loss / self.variance
+
+    def scale_outputs(self, labels_N: np.ndarray, new: bool) -> None:
+        self.variance = float(labels_N.var()) or 1.0
+        if new:
+            *_, last = (part for part in self.model.modules() if isinstance(part, nn.Linear) and part.out_features == 1)
+            with torch.no_grad():
+                last.weight.mul_(self.variance**0.5)
+                last.bias.fill_(float(labels_N.mean()))
 
     def weigh_classes(self, labels_N: Tensor) -> None:
         if self.model.config.problem_type != "single_label_classification":

@@ -107,6 +107,8 @@ class Task(ABC):
     """Folder in the benchmark's official layout; its files are called <folder>_<split>.<suffix>."""
     suffix: ClassVar[str] = "json"
     """Ending of the official files."""
+    scaled: ClassVar[bool] = False
+    """Whether outputs begin with mean and spread of the train labels: numbers of any range are learned alike."""
     like: ClassVar[str] = ""
     """Task, or kind, whose labels and predictions have the same form; "": none has."""
     head: ClassVar[str] = "sequence"

@@ -216,6 +216,7 @@ class OwnClassification(OwnFiles, RowClassification):
 
 
 class OwnRegression(OwnFiles, RowRegression):
+    scaled = True
     labels = ()  # type: ignore[assignment]
 
 
