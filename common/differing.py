@@ -26,4 +26,4 @@ def unequal_note(differs: Mapping[str, Iterable[str]]) -> list[str]:
     for title, names in differs.items():
         titles.setdefault(tuple(names), []).append(title)
     text = "No score is marked as the best of {tasks}: rows differ in {settings}."
-    return [Message(text, tasks=of, settings=[*names]) for names, of in titles.items() if names]
+    return [Message(text, tasks=tasks, settings=[*names]) for names, tasks in titles.items() if names]

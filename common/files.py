@@ -61,16 +61,16 @@ def forms(pattern: str) -> list[str]:
     return ["/".join(chosen) for chosen in islice(product(*parts), MOST_FORMS)]
 
 
-def unreachable(what: str, url: str, error: Exception) -> UserError:
-    """Return an error for a URL that cannot be listed or opened (`what`), secrets and stack left out."""
+def unreachable(action: str, url: str, error: Exception) -> UserError:
+    """Return an error for a URL that cannot be listed or opened (`action`), secrets and stack left out."""
     if MASK in url:
         return UserError(
-            f"cannot {what} {url}: what logs in there is masked",
+            f"cannot {action} {url}: what logs in there is masked",
             "a run's folder holds no passwords and signatures",
             "give the recipe that the run was begun with, or the URL again as key=value",
         )
     return UserError(
-        f"cannot {what} {url}: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
+        f"cannot {action} {url}: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
         "a URL is one that fsspec opens",
         "check the URL, the network, your access, and that its package is installed (aiohttp and requests for "
         "https://, s3fs for s3://, gcsfs for gs://)",

@@ -127,14 +127,14 @@ def end_fork_server() -> None:
     server._stop()
 
 
-def say_waiting(what: str, again: str = "") -> None:
+def say_waiting(awaited: str, again: str = "") -> None:
     """Say after a stop signal what this process waits for, so that nobody takes it for hanging.
 
     Args:
-        what: it waits for.
+        awaited: it waits for.
         again: what another Ctrl-C does; "" where it does nothing.
     """
-    say(f"interrupted: waiting for {what}{f'; Ctrl-C again {again}' if again else ''}", "yellow", interrupts=True)
+    say(f"interrupted: waiting for {awaited}{f'; Ctrl-C again {again}' if again else ''}", "yellow", interrupts=True)
 
 
 def run_child(
