@@ -32,7 +32,7 @@ def write_report(
     progress: Callable[[object], None] | None = None,
 ) -> None:
     """Write a line {"id", "kept", "rule", "similarity"} a document that goes, in input order; kinds of None stay."""
-    names = [one.folder.name for one in (twins, near) if one]
+    names = [copies.folder.name for copies in (twins, near) if copies]
     folder = work_folder(work, "report", parts, *names)
     groups = groups_of(parts)
     firsts = firsts_of(rows)

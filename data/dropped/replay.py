@@ -126,7 +126,7 @@ class _Replay:
         if not self._pseudonymizer:
             return texts
         pseudonymized = pseudonymize(self._pseudonymizer, texts)
-        *earlier, last = [{one.surrogate for one in replacements} for _, replacements in pseudonymized]
+        *earlier, last = [{replacement.surrogate for replacement in replacements} for _, replacements in pseudonymized]
         return [text for text, _ in pseudonymized] if all(last <= before for before in earlier) else None
 
     def _show_sentences(self, document: Document, text: str, rules: CleanSettings, taken: Counters) -> None:
@@ -135,7 +135,7 @@ class _Replay:
         if all(kept_sentences) and kept_sentences:
             return
         by_rule: dict[str, int] = {}
-        for sentence in (one for one, stays in zip(sentences, kept_sentences, strict=True) if not stays):
+        for sentence in (sentence for sentence, stays in zip(sentences, kept_sentences, strict=True) if not stays):
             of_one: Counters = {}
             keep_sentences([sentence], rules, of_one)
             for rule in of_one:

@@ -114,7 +114,7 @@ def _quoted(text: Iterable[str]) -> Iterator[tuple[int, list[str] | str]]:
 def _pairs(path: str, entries: Iterator[Entry], draw: Callable[[int, str], int]) -> Iterator[Entry]:
     """Yield for each sentence a pair with one of its own group and one with another group of its topic and act."""
     kinds: dict[tuple[str, ...], list[list[str]]] = {}
-    for kind, run in groupby(entries, lambda one: () if isinstance(one[1], str) else tuple(one[1].values())[:2]):
+    for kind, run in groupby(entries, lambda entry: () if isinstance(entry[1], str) else tuple(entry[1].values())[:2]):
         texts = [record["sentence"].strip() for _, record in run] if kind else []
         if len(texts) % GROUP or not kind:
             raise UserError(

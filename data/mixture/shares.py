@@ -41,7 +41,7 @@ def rates_of(sizes: Mapping[str, int], settings: MixtureSettings) -> dict[str, f
     """
     default = SourceShare()
     chosen = {name: settings.sources.get(name, default) for name in sizes}
-    rates = {name: float(one.epochs) for name, one in chosen.items() if one.epochs is not None}
+    rates = {name: float(share.epochs) for name, share in chosen.items() if share.epochs is not None}
     open_ = sorted(name for name in sizes if name not in rates and sizes[name])
     rates |= {name: 1.0 for name in sizes if name not in rates and not sizes[name]}
     left = float(sum(sizes[name] for name in open_))

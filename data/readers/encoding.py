@@ -180,7 +180,7 @@ def _zeros(head: bytes) -> str | None:
 
 def _is_korean(text: str) -> bool:
     beyond = [character for character in text if character > "\x7f"]
-    return bool(beyond) and sum("가" <= one <= "힣" for one in beyond) >= KOREAN_SHARE * len(beyond)
+    return bool(beyond) and sum("가" <= character <= "힣" for character in beyond) >= KOREAN_SHARE * len(beyond)
 
 
 def _broken_lines(data: bytes, encoding: str) -> int:

@@ -62,7 +62,7 @@ def id_column(file: InputFile) -> str | None:
 def _ids(file: InputFile, column: str) -> list[str]:
     of_column = InputFile(file.path, file.label, file.settings.model_copy(update={"id_field": column}))
     try:
-        return [one.id for one in islice(read_documents(of_column, SAMPLE_BYTES, 1), SAMPLE_DOCUMENTS)]
+        return [document.id for document in islice(read_documents(of_column, SAMPLE_BYTES, 1), SAMPLE_DOCUMENTS)]
     except (HunminError, OSError):
         return []
 

@@ -98,6 +98,6 @@ def look_at(
         contents = contents[-own:] + contents[:-own]
     results = {}
     for number, group in groupby(zip(tasks, contents, strict=True), lambda pair: pair[0].number):
-        lines = [one for _, some in group for one in some]
+        lines = [line for _, some in group for line in some]
         results[number] = Ranged(ways[number].format, range_blocks(ways[number], lines), versions[number])
     return results
