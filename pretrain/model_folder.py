@@ -128,8 +128,8 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def refused(folder: Path, what: str) -> Iterator[None]:
-    """Turn whatever a library raises over a model's folder into a UserError that says `what` does not work."""
+def refused(folder: Path, failure: str) -> Iterator[None]:
+    """Turn whatever a library raises over a model's folder into a UserError that says `failure` does not work."""
     try:
         yield
     except UserError:
@@ -143,7 +143,7 @@ def refused(folder: Path, what: str) -> Iterator[None]:
                 "name a model of an architecture that transformers has",
             ) from None
         raise UserError(
-            f"{folder}: {what}: {reason[:300]}", RULE, "name another model, or fetch this one again"
+            f"{folder}: {failure}: {reason[:300]}", RULE, "name another model, or fetch this one again"
         ) from None
 
 
@@ -203,7 +203,7 @@ def _check_shapes(folder: Path, config: Any, auto: Any) -> tuple[int, Any]:
     if lacking := sorted(name for name in info["missing_keys"] if auto is not AutoModel or "pooler." not in name):
         raise _wrong(folder, f"lacks {len(lacking)} weights: {', '.join(lacking[:3])}", "none begins at random")
     layers = getattr(config.get_text_config(), "num_hidden_layers", None)
-    numbers = [int(found[1]) for name in info["unexpected_keys"] if (found := LAYER.search(name))]
+    numbers = [int(match[1]) for name in info["unexpected_keys"] if (match := LAYER.search(name))]
     if layers and max(numbers, default=0) >= layers:
         raise _wrong(folder, f"layer {max(numbers)} is there, config.json has {layers} layers", "each layer is used")
     return rows, getattr(model, "generation_config", None)
@@ -217,5 +217,5 @@ def _check_ids(folder: Path, written: dict[str, Any], rows: int) -> None:
                 raise _wrong(folder, f"{name} is {index!r}, there are {rows:,} embeddings", "an id has an embedding")
 
 
-def _wrong(folder: Path, what: str, rule: str) -> UserError:
-    return UserError(f"{folder}: {what}", rule, "fetch or export the model again, or name another one")
+def _wrong(folder: Path, problem: str, rule: str) -> UserError:
+    return UserError(f"{folder}: {problem}", rule, "fetch or export the model again, or name another one")

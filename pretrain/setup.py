@@ -181,7 +181,7 @@ def dry_run_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device,
         lengths_B[-1] -= 1  # a [SEP], which is never predicted
         padded = replace(batch, lengths_B=lengths_B)
     form, objective = loader.form, loader.objective(step)
-    prepared = [prepare(one, masked, loader.settings.packing, form, objective) for one in (full, padded)]
+    prepared = [prepare(rows, masked, loader.settings.packing, form, objective) for rows in (full, padded)]
     if {name: value.shape for name, value in prepared[0].inputs.items()} == {
         name: value.shape for name, value in prepared[1].inputs.items()
     }:
@@ -191,7 +191,7 @@ def dry_run_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device,
 
 def _changes(saved: dict[str, Any], metadata: dict[str, Any]) -> list[str]:
     """Return a line for each setting, and for the device, that is not what it was when the checkpoint was made."""
-    before, now = (dict(of.get("free", {})) for of in (saved, metadata))
+    before, now = (dict(facts.get("free", {})) for facts in (saved, metadata))
     return [
         f"{name}: {before[name]} → {now[name]}" for name in sorted(now) if name in before and before[name] != now[name]
     ]

@@ -85,8 +85,8 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
 def _free(before: dict[str, Any], step: int, settings: PretrainSettings) -> list[str]:
     """Return the settings in which a branch may differ from a parent with these settings, after so many steps."""
     learned = (last_learned(before, 1), last_learned(before, step))
-    used = {section for one in learned for section in one.sections}
-    free = [*FREE, *dict.fromkeys(name for one in OBJECTIVES.values() for name in one.sections if name not in used)]
+    used = {section for objective in learned for section in objective.sections}
+    free = [*FREE, *dict.fromkeys(name for each in OBJECTIVES.values() for name in each.sections if name not in used)]
     if OBJECTIVES[settings.objective].head != learned[-1].head:
         free.remove("objective")
     return free

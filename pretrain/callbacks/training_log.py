@@ -118,17 +118,17 @@ class TrainingLog:
 
     def write(self, done: int, lr: float, figures: dict[str, Any], guard: GuardFigures) -> None:
         """Write a line of the log: the figures of the window that ends with step `done`, and the guard's."""
-        s = self._settings
+        settings = self._settings
         objective, named = self._learned(done)
-        rate = objective.rate(s, done - 1)
+        rate = objective.rate(settings, done - 1)
         flops = figures["tokens_per_second"] * self._flops(objective, rate)
         row = {
             "step": done,
             **named,
             **figures,
             "lr": lr,
-            "batch": s.samples_before(done) - s.samples_before(done - 1),
-            **objective.noted(s, done - 1),
+            "batch": settings.samples_before(done) - settings.samples_before(done - 1),
+            **objective.noted(settings, done - 1),
             "gradient_norm": guard.gradient_norm,
             "tflops": round(flops / 1e12, 4),
             "skipped": guard.faults + guard.overflows,

@@ -51,9 +51,9 @@ def check_folder(folder: Path, model: PreTrainedModel) -> None:
             _check_tokenizer(folder, model)
 
 
-def _fail(what: str) -> HunminError:
+def _fail(problem: str) -> HunminError:
     return HunminError(
-        f"the export is not sound: {what}",
+        f"the export is not sound: {problem}",
         "what is exported is what was trained, and everyone can load it",
         "report this with the recipe",
     )

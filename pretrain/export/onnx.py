@@ -140,9 +140,9 @@ def check_onnx(folder: Path, model: PreTrainedModel, file: str = FILE, longest: 
     tokenizer = _tokenizer(folder)
     names = _input_names(tokenizer)
     session = onnxruntime.InferenceSession(str(folder / file), providers=["CPUExecutionProvider"])
-    if {one.name for one in session.get_inputs()} != set(names):
+    if {graph_input.name for graph_input in session.get_inputs()} != set(names):
         raise HunminError(
-            f"the ONNX graph asks for {', '.join(sorted(one.name for one in session.get_inputs()))}",
+            f"the ONNX graph asks for {', '.join(sorted(graph_input.name for graph_input in session.get_inputs()))}",
             f"its tokenizer returns {', '.join(names)}",
             "export again",
         )

@@ -104,7 +104,7 @@ class Monitor:
         first = self.rank
         broken = isinstance(error, RuntimeError)
         text = str(error) if isinstance(error, HunminError) else f"{type(error).__name__}: {error}".removesuffix(": ")
-        what, kind = f"failed: {text}", type(error).__name__
+        event, kind = f"failed: {text}", type(error).__name__
         self._patience = LATE if broken else SILENT
         if self._failure_known.wait((LATE + 2) * INTERVAL if broken else 0):
             return True
@@ -112,10 +112,10 @@ class Monitor:
             steps = [int(sign.split()[1]) for sign in self.store.multi_get(self._keys)]
             if broken and steps[self.rank] > min(steps):
                 named, kind = steps.index(min(steps)), ABSENT_KIND
-                what = f"did not come, last seen at step {min(steps)} where others wait at {max(steps)}: {text}"
+                event = f"did not come, last seen at step {min(steps)} where others wait at {max(steps)}: {text}"
             self._failure_known.set()
             code = getattr(error, "exit_code", EXIT_FAILED)
-            first, text = self._learn(self._announce(self.store, named, what, code, kind))
+            first, text = self._learn(self._announce(self.store, named, event, code, kind))
             self._tell(self.store, text if first != self.rank else "", text)
         return first != self.rank
 
@@ -168,9 +168,9 @@ class Monitor:
         self._failed = {"failed_rank": rank, "failure_kind": kind}
         return rank, text
 
-    def _announce(self, store: Any, rank: int, what: str, code: int, kind: str) -> list[Any]:
+    def _announce(self, store: Any, rank: int, event: str, code: int, kind: str) -> list[Any]:
         """Return the first failure of the run, which is this one where there was none."""
-        failed = json.dumps([rank, f"rank {rank} on {self.hosts[rank]} {what}"[:LONGEST], code, kind])
+        failed = json.dumps([rank, f"rank {rank} on {self.hosts[rank]} {event}"[:LONGEST], code, kind])
         return json.loads(store.compare_set("failed", "", failed))  # type: ignore[no-any-return]
 
     def _watch(self) -> None:

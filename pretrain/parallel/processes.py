@@ -159,9 +159,9 @@ def _store(info: WorldInfo, opens: bool) -> Any:
         patience = AGENT_PATIENCE if agent else PATIENCE
         return dist.TCPStore(host, info.port, None, opens, patience, wait_for_workers=False)
     except (RuntimeError, OSError) as error:
-        what = "open" if opens else "reach"
+        action = "open" if opens else "reach"
         raise UserError(
-            f"rank {info.rank} on {info.host} cannot {what} port {info.port} of {host}: {error}",
+            f"rank {info.rank} on {info.host} cannot {action} port {info.port} of {host}: {error}",
             "the processes of a run meet at a port of the machine of rank 0",
             "open the ports between the machines, or set MASTER_ADDR and MASTER_PORT to what all of them reach",
         ) from None

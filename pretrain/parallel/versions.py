@@ -96,7 +96,7 @@ def refuse(difference: str) -> None:
         )
 
 
-def few(what: str, items: Iterable[Any]) -> str:
+def few(noun: str, items: Iterable[Any]) -> str:
     """Return the first of some items as text, with their number beyond that.
 
     >>> few("rank", [3, 5]), few("", range(10))
@@ -105,4 +105,4 @@ def few(what: str, items: Iterable[Any]) -> str:
     items = list(items)
     shown = ", ".join(map(str, items[:MOST_SHOWN]))
     more = f" and {len(items) - MOST_SHOWN} more" if len(items) > MOST_SHOWN else ""
-    return f"{what}{'s' * (len(items) > 1)} {shown}{more}" if what else f"{shown}{more}"
+    return f"{noun}{'s' * (len(items) > 1)} {shown}{more}" if noun else f"{shown}{more}"

@@ -105,8 +105,8 @@ def world_info(environment: Mapping[str, str], free_port: Callable[[], int] | No
     # scripts export WORLD_SIZE for all tasks alike, which does no harm where it is right
     for name in SIZES if names is TORCHRUN and "RANK" not in e else SIZES[:1]:
         if e.get(name, str(world)) not in (str(world), "1:1"):
-            what = f"{name}={e[name]} in a process that is rank {rank} of {world}, by {names[0]}"
-            raise UserError(what, "a process must know which one it is, and of how many", START)
+            problem = f"{name}={e[name]} in a process that is rank {rank} of {world}, by {names[0]}"
+            raise UserError(problem, "a process must know which one it is, and of how many", START)
     if not (0 <= rank < world and 0 <= local_rank < local_world <= world):
         said = ", ".join(f"{name}={e.get(name, n)}" for name, n in zip(names, numbers, strict=True))
         raise UserError(said, "ranks count from 0 to the number of processes less 1, also on each machine", START)

@@ -129,8 +129,8 @@ class DeepSpeedEngine(Engine):
         """Dry-run a step at stage 3, where no process holds the whole model; it changes nothing."""
         if self._stage == 3:
             self.micro_step(inputs, nothing, last=True)
-            one = torch.ones((), dtype=torch.float32, device=self.device)
-            self.apply(0.0, one, skip=one)
+            skip = torch.ones((), dtype=torch.float32, device=self.device)
+            self.apply(0.0, skip, skip=skip)
 
     def gradient_norm(self) -> Tensor:
         if self._stage == 0:
