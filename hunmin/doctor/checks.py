@@ -104,8 +104,8 @@ def package_checks(answers: dict[str, Answer]) -> list[Check]:
         checks.append(Check("other packages", "ok", f"{len(always)} are installed, in the ranges of setup.cfg"))
     names = [extra for extra in facts.get_all("Provides-Extra") or [] if extra not in FOR_DEVELOPERS]
     extras = {extra: [need for need in lines if _is_of(need, extra) and not _is_of(need, "")] for extra in names}
-    there = [extra for extra, of in extras.items() if all(installed(need.name) for need in of)]
-    absent = [f"{extra} ({', '.join(map(_line, of))})" for extra, of in extras.items() if extra not in there]
+    there = [extra for extra, needs in extras.items() if all(installed(need.name) for need in needs)]
+    absent = [f"{extra} ({', '.join(map(_line, needs))})" for extra, needs in extras.items() if extra not in there]
     text = f"installed: {', '.join(there) or 'none'}; not: {', '.join(absent) or 'none'}"
     return [*checks, Check("extras", "ok", text)]
 

@@ -70,12 +70,11 @@ def train_reranker(recipe: WithEmbed, out: str | None) -> Counts:
     from embed.base import read_base
     from embed.rerank import reranker_settings
 
-    s = reranker_settings(settings_of(recipe))
+    settings = reranker_settings(settings_of(recipe))
     base = base_of(recipe)
-    read_base(base, s)
-    return _made(
-        recipe, "rerank", out, dump_settings(s), {base: _open_encoder}, lambda folder: train_on(recipe, s, folder, True)
-    )
+    read_base(base, settings)
+    used, models = dump_settings(settings), {base: _open_encoder}
+    return _made(recipe, "rerank", out, used, models, lambda folder: train_on(recipe, settings, folder, True))
 
 
 def teach_rows(recipe: WithEmbed, out: str | None) -> Counts:

@@ -84,7 +84,7 @@ SECTIONS = (
 @lru_cache
 def _assets() -> dict[str, Markup]:
     """Return scripts and styles as one text each, and the policy that allows these scripts and nothing else."""
-    script, style = ("\n".join((HERE / name).read_text(encoding="utf-8") for name in of) for of in (SCRIPTS, STYLES))
+    script, style = ("\n".join((HERE / n).read_text(encoding="utf-8") for n in names) for names in (SCRIPTS, STYLES))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:; "
@@ -102,9 +102,10 @@ def _written(template: str, words: Words, **values: Any) -> str:
     templates.filters |= {
         "count": tables.count, "percent": tables.percent, "by_count": tables.by_count, "human_size": human_size,
         "megabytes": lambda size: f"{size / 1e6:,.2f}", "named": words.name,
-        "rule_name": lambda rule: words.name(f"rule {rule}"), "counted": lambda name, of: tables.count(of.get(name, 0)),
+        "rule_name": lambda rule: words.name(f"rule {rule}"),
+        "counted": lambda name, counts: tables.count(counts.get(name, 0)),
         "whole": lambda item: sum(item[1].values()),
-        "summed": lambda name, all: tables.count(sum(of.get(name, 0) for _, of in all)),
+        "summed": lambda name, all: tables.count(sum(counts.get(name, 0) for _, counts in all)),
     }  # fmt: skip
     templates.globals |= {"_": words, **_assets(), "generator": Markup(UNSEALED), "language": words.language}
     return templates.get_template(template).render(values)

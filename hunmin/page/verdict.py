@@ -142,13 +142,13 @@ def verdict(facts: Facts, words: Words, gain: bool = True) -> dict[str, str] | N
         )
         single = single_seed(facts.klue)
         if len(both) == 1:
-            of = words("difference from random weights" if single else "gain over random weights")
+            measure = words("difference from random weights" if single else "gain over random weights")
             [task] = [TASKS[name].title for name, by_init in scores.items() if len(by_init) == 2]
             text = words(
                 "{pretrained} after pretraining, {random} from random weights on {task}.", task=words(task), **means_of
             )
         else:
-            of = words("mean difference from random weights" if single else "mean gain over random weights")
+            measure = words("mean difference from random weights" if single else "mean gain over random weights")
             text = words(
                 "{pretrained} after pretraining, {random} from random weights: mean of {count} tasks, one metric each.",
                 count=len(both), **means_of,
@@ -163,14 +163,14 @@ def verdict(facts: Facts, words: Words, gain: bool = True) -> dict[str, str] | N
             )
         if single:
             text += " " + words("With one seed, this difference may be noise.")
-        return {"figure": figure, "of": of, "sentence": text}
+        return {"figure": figure, "of": measure, "sentence": text}
     if scores:
         score = f"{fmean(score for by_init in scores.values() for score in by_init.values()):.2f}"
         alone = words("No model from random weights was fine-tuned to compare with.")
         if len(scores) == 1:
             return {"figure": score, "of": words(TASKS[next(iter(scores))].title), "sentence": alone}
-        of = words("Mean of {count} tasks, one metric each.", count=len(scores))
-        return {"figure": score, "of": words("mean score"), "sentence": f"{of} {alone}"}
+        measure = words("Mean of {count} tasks, one metric each.", count=len(scores))
+        return {"figure": score, "of": words("mean score"), "sentence": f"{measure} {alone}"}
     losses_P = facts.training.metrics.of_last_objective("validation_loss").values_P
     if not len(losses_P):
         return None
