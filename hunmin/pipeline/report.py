@@ -175,7 +175,7 @@ def _check_report(report: dict[str, Any]) -> None:
 
 
 def print_unfinished(name: str, state: str, lines: Sequence[tuple[str, str]], page: Path) -> None:
-    """Print how far a run is, with lines of (stage, what came out), to stdout, and where its page is."""
+    """Print the state of an unfinished run to stdout, its lines of (stage, result), and the path of its page."""
     out = console(stderr=False)
     table = Table(title=Text(name), caption=Text(state), show_header=False, caption_justify="left")
     for line in lines:

@@ -104,7 +104,7 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
 
 
 def training_folder(run: Path) -> Path | None:
-    """Return where the run's training stands: under way, finished, or None before it has begun."""
+    """Return the folder of the run's training, finished or not; None before it has begun."""
     for folder in folders_of(run, "pretrain"):
         if (folder / "checkpoints").is_dir():
             return folder
