@@ -13,7 +13,7 @@ from pathlib import Path
 from common.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[1]
-"""Of the clone; in an installed wheel the package's own folder."""
+"""Root of the clone; in an installed wheel the package's own folder."""
 
 
 def require(package: str, feature: str, extra: str) -> None:

@@ -25,14 +25,14 @@ from common.output import MaskedFile, other_encoding
 from common.secrets import MASK, masked_urls
 
 CONNECT_SECONDS, ANSWER_SECONDS = 30.0, 60.0
-"""How long a web server may take to be reached, and between two pieces of an answer."""
+"""Seconds that a web server may take until it is reached, and between two pieces of an answer."""
 HUB = "hf:"
 """What paths of data sets on the hub begin with."""
 MADE_BY = ".made-by"
 """File in a folder that a user named and a command continues in: the kind of its content (`common.destinations`)."""
 
 MOST_FORMS = 1024
-"""Ways to write a path that are looked for: three for each of its names that are not ASCII."""
+"""Most spellings of a path that are tried: three for each of its names that are not ASCII."""
 
 
 def is_remote(path: str | Path) -> bool:

@@ -24,7 +24,7 @@ from common.weights import check_header, first_not_finite
 RULE = "a model is a folder with config.json, weights in safetensors and a tokenizer, as `hunmin export` writes it"
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 HEAD_FILE = "head.safetensors"
-"""Weights of a head that is none of transformers', in a folder that fine-tuning left."""
+"""Weights of a head that transformers lacks, in a fine-tuned model's folder."""
 MODULES = "modules.json"
 """The parts of a model of sentence-transformers, each with a folder."""
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")

@@ -50,7 +50,7 @@ class MaskedStream(io.TextIOWrapper):
 
 
 class MaskedFile(MaskedStream):
-    """The same for what programs read again: JSON and YAML stay what they are."""
+    """A masked stream for files that programs read: JSON and YAML stay valid."""
 
     mask = staticmethod(masked_urls)
 
