@@ -21,7 +21,10 @@ from pretrain.parallel.world import WorldInfo
 def run_job(
     module: str, job: str, processes: int, work: Callable[[dict[str, Any], str], object], contents: str, cure: str
 ) -> int:
-    """Return the exit code of a job: 0 done, or stopped and saved, else failed; `contents` may not fit into memory."""
+    """Train by a job file (settings and paths); return the exit code: 0 done, or stopped and saved, else failed.
+
+    Where memory does not suffice, the error says that it does not hold `contents`, and that `cure` is the fix.
+    """
     guard_output()
     die_with_parent()
     if processes > 1:
