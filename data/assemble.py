@@ -46,7 +46,7 @@ class Assembly:
     duplicates: dict[str, int]
     statistics: Counters
     mixture: Counters | None = None
-    """What the mixture made of each source, where there is one."""
+    """Counts of the mixture by source; None without a mixture."""
 
 
 @dataclass(frozen=True)

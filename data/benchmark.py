@@ -60,7 +60,7 @@ class BenchmarkSentence(NamedTuple):
     passage: bool = False
     """Whether it belongs to a running text: its neighbours with the same task, guid and flag continue it."""
     listed: str | None = None
-    """What a list of hits says instead of the text, where that may hold personal data."""
+    """Text shown in lists of hits instead of `text`, which may hold personal data."""
 
 
 class _NotRecognisedError(ValueError):

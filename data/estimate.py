@@ -1,4 +1,4 @@
-"""What a corpus takes, step by step: hours against cores, memory, disk. Arithmetic of measured rates."""
+"""Cost of a corpus, step by step: hours by number of cores, memory, disk. Arithmetic on measured rates."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RATES: Mapping[str, float] = {
     # seconds a unit, of the process that ends the stage
     "end": 5.7e-4,
 }
-"""How fast one core is, measured on an AMD EPYC beside other work, 2026-11-25; units by `scripts/bench_corpus.py`."""
+"""Rates of one core, measured on an AMD EPYC beside other work, 2026-11-25; units by `scripts/bench_corpus.py`."""
 PART_SHARE, SHARD_SHARE = 0.5, 1 / 3
 """Disk that parts and shards take of the text they hold, at most."""
 KEY_DISK, NEAR_DISK = 30, 1260
@@ -69,7 +69,7 @@ class Archive:
     """A file that can only be read from its beginning."""
 
     suffix: str
-    """Of its compression, "" where it has none."""
+    """Suffix of its compression; "" without one."""
     stored: float
     """Bytes as it is stored."""
     text: float
@@ -78,21 +78,21 @@ class Archive:
 
 @dataclass(frozen=True)
 class Volume:
-    """What the inputs hold."""
+    """Size of the inputs."""
 
     text: float
     """Bytes of text."""
     units: int
     """Work units."""
     documents: float
-    """How many, about."""
+    """Estimated number of documents."""
     ranged: float = 0.0
     """Bytes of files that are read by range."""
     archives: tuple[Archive, ...] = ()
 
 
 def corpus_plan(settings: CorpusSettings, cores: Sequence[int] = CORES) -> dict[str, Any]:
-    """Return what `estimate` does of a corpus's inputs, and the inputs: files, bytes, ways to read them, units.
+    """Return the `estimate` of a corpus, and its inputs: files, bytes, ways to read them, units.
 
     Raises:
         UserError: an input is not there or not read; or duplicates are to be looked for that this machine cannot.

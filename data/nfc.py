@@ -85,7 +85,7 @@ def _followers() -> frozenset[str]:
 
 
 def pseudonymize(pseudonymizer: Pseudonymizer, texts: list[str]) -> list[tuple[str, list[Replacement]]]:
-    """Return what `pseudonymizer.apply_many` does of texts in any form; places are those in the texts as given.
+    """Return the result of `pseudonymizer.apply_many` for texts in any form; offsets are those in the texts as given.
 
     Its patterns are of composed text; macOS and PDFs decompose Hangul.
     """

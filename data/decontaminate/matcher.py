@@ -76,7 +76,7 @@ class Hit(NamedTuple):
     benchmark sentence, exact or embedded."""
     rule: Rule
     text: str
-    """What it holds, as lists show it: the benchmark's sentence, for a fragment the passage, joined."""
+    """Benchmark text as lists show it: the sentence, for a fragment the whole passage."""
 
 
 def distinct_sentences(benchmark: list[BenchmarkSentence]) -> tuple[list[BenchmarkSentence], FoldedText]:

@@ -1,4 +1,4 @@
-"""Which document was dropped for which, in a corpus of any size: a task a group notes ids, then one writes lines."""
+"""The list of dropped documents and those they copy, at any size: a task a group notes ids, then one writes lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a corpus's own lists say was left out: documents by filters, duplicates, and sentences of benchmarks."""
+"""Documents and sentences that a corpus's own lists name as left out: filtered, duplicates, of benchmarks."""
 
 from __future__ import annotations
 

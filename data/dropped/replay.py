@@ -1,4 +1,4 @@
-"""What was left out, with its text: the inputs are read again, and the corpus's own rules applied to them.
+"""Texts that were left out of a corpus: the inputs are read again, and the corpus's own rules applied to them.
 
 Nothing of it is stored with the corpus. Personal data in the texts is replaced, with the corpus's key where that is at
 hand, else with a key of the moment: a finished run holds no key.

@@ -14,7 +14,7 @@ from data.nfc import nfc
 
 
 class Item(NamedTuple):
-    """What a record gives: its number from 1; file and line; texts that are looked for in test sets and held-out rows;
+    """A record: its number from 1; file and line; texts that are looked for in test sets and held-out rows;
     the label that is balanced; the label, right choice or text that is the answer; choices in their drawn order; the
     row, where the record is one."""
 

@@ -1,4 +1,4 @@
-"""What a finished folder of instructions holds: the table of its uses, and examples."""
+"""The contents of a finished folder of instructions: the table of its uses, and examples."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ PROSE = 0.5
 LABEL_CHARACTERS, DISTINCT = 40, 0.1
 """Shorter values of which fewer differ are labels."""
 HEAD_CHARACTERS = 1000
-"""How much of a value is looked at."""
+"""Characters of a value that are looked at."""
 FEW_PARTS, MOST_PART_LINES = 5, 50
 """Documents between blank lines are at least so many, and have fewer lines on average: a page of lines may hold one."""
 _IDS = re.compile(

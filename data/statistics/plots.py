@@ -16,7 +16,7 @@ from data.statistics.table import bin_name
 TOP = 25
 """Sources with a bar of their own, the largest."""
 COLOURS = ("#3b6ea5", "#e08e45", "#5a9e6f", "#b5545c", "#8a6fb0", "#7f7f7f")
-"""Of stacked bars, in order; the rest repeat them."""
+"""Colours of stacked bars, in order; further bars repeat them."""
 GREY = "#444444"
 
 _INITIAL = (

@@ -88,7 +88,7 @@ NO_RECORD = "no record in it"
 
 
 class Inputs:
-    """What was read of each entry of the recipe's inputs; those of one name are one."""
+    """Counts of each entry of the recipe's inputs; entries of one name are one."""
 
     def __init__(self, files: list[InputFile]) -> None:
         self._names = [_name(file.settings) for file in files]

@@ -24,7 +24,7 @@ PARTS = (
     *("total", "sources", "lengths", "split", "cleaning"),
     *("dropped", "pii", "decontamination", "duplicates", "rejects", "skipped", "damaged"),
 )
-"""What `statistics.json` holds and a table is made of."""
+"""Parts of `statistics.json` that have a table."""
 
 
 def load_statistics(folder: Path) -> Counters:
