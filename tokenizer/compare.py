@@ -36,7 +36,7 @@ ENOUGH = 10
 entries is one of V · ln V subwords (ln V is 10 for 32,000 entries), so a shorter text leaves most of any vocabulary
 unused."""
 BEFORE = "가 "
-"""What an eojeol is encoded after: byte-level and sentencepiece vocabularies hold words with the blank before them."""
+"""Text before an encoded eojeol: byte-level and sentencepiece vocabularies hold words with the blank before them."""
 
 
 class _Cut(NamedTuple):

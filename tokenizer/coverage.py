@@ -1,4 +1,4 @@
-"""How much of a text a tokenizer can read, and the one rule on how much it must."""
+"""The share of a text that a tokenizer can read, and the rule on how much it must."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAMPLE_CHARACTERS = 200_000
 """Characters of a text that are looked at, evenly spread over it."""
 
 Pieces = Callable[[list[str]], Iterable[tuple[Sequence[int], Sequence[tuple[int, int]]]]]
-"""From words to the ids of each and where they stand in it: what a tokenizer does."""
+"""Words → (ids, spans) of each: the work of a tokenizer."""
 
 
 def sample(texts: Sequence[str]) -> list[str]:
