@@ -57,11 +57,11 @@ class OpenedModel:
 
     folder: Path
     config: Any
-    """Its configuration, of transformers."""
+    """Configuration of transformers."""
     tokenizer: Any
-    """Its tokenizer, as AutoTokenizer loads it."""
+    """Tokenizer, as AutoTokenizer loads it."""
     generation: Any
-    """How it writes texts, of transformers; None of a model that does not."""
+    """Generation settings of transformers; None of a model that writes no texts."""
     rows: int
     """Rows of its embeddings."""
 
@@ -162,7 +162,7 @@ def _check_numbers(folder: Path, tree: dict[str, Any]) -> None:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """Yield what lists in lists hold."""
+    """Yield the elements of nested lists."""
     for each in value if isinstance(value, list) else ():
         yield from _leaves(each)
     if not isinstance(value, list):

@@ -1,4 +1,4 @@
-"""How a run begins: its samples, its model and its engine; fresh, with its newest checkpoint, or as a branch."""
+"""The setup of a run: its samples, its model and its engine; fresh, with its newest checkpoint, or as a branch."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ PLANS = "samples-*"
 
 @dataclass(frozen=True)
 class Run:
-    """What the steps of a run need."""
+    """All that the steps of a run need."""
 
     process: Process
     loader: Loader
     engine: Engine
     guard: StepGuard
     metadata: dict[str, Any]
-    """What is written with its checkpoints, and must have been written with one to be this run's."""
+    """Metadata of its checkpoints; a checkpoint with other metadata is not this run's."""
     saved: dict[str, Any]
     """Metadata of the checkpoint that it continues from, its own or its parent's; {} without one."""
     parent: str = ""
@@ -63,7 +63,7 @@ class Run:
     vocabulary: list[Path] = field(default_factory=list)
     """The tokenizer's files, which go into each checkpoint."""
     notes: list[str] = field(default_factory=list)
-    """What has changed since its checkpoint was made."""
+    """Notes on changes since its checkpoint was made."""
 
     @property
     def step(self) -> int:

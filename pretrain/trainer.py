@@ -37,23 +37,23 @@ from pretrain.settings import PretrainSettings
 from pretrain.setup import PLANS, Run
 
 COUNTS = ("tokens", "positions")
-"""What a step adds up beside its objective's sums: positions that hold text, and all positions, padding too."""
+"""Sums of a step beside its objective's: positions that hold text, and all positions, padding too."""
 VOTE_STEPS = 2
 """Steps after which a GPU's count of processes that received a stop signal is read: the device still has the work of as
 many steps to do then, so waiting for it leaves no gap."""
 
 
 class StepResult(NamedTuple):
-    """What a step did, on the device."""
+    """The result of a step, on the device."""
 
     totals: Tensor
     """The trainer's `names` over all processes, float64; zeros when the batch was skipped."""
     stop_votes: Tensor
-    """How many processes received a stop signal, float64."""
+    """Number of processes that received a stop signal, float64."""
 
 
 def names_of(settings: PretrainSettings) -> tuple[str, ...]:
-    """Return what a run adds up over its steps: the sums of its objectives, and `COUNTS`."""
+    """Return the names of the sums over a run's steps: those of its objectives, and `COUNTS`."""
     return (*dict.fromkeys(name for objective in settings.objectives for name in OBJECTIVES[objective].sums), *COUNTS)
 
 
@@ -245,7 +245,7 @@ class TrainingRun(Trainer):
         return guard
 
     def _remedy(self) -> str:
-        """Return what to do about a run that diverges, as a command where there is a checkpoint to continue from."""
+        """Return the fix for a run that diverges, as a command where there is a checkpoint to continue from."""
         if not self._saved:
             return (
                 "lower pretrain.optimizer.learning_rate or lengthen the warm-up, and begin anew in another `out` folder"

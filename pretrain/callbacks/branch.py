@@ -21,7 +21,7 @@ sections of objectives that the parent has not learned."""
 CARRIED = ("optimizer.type",)
 """Settings within those in which it may not: its parent's optimizer state is of this kind."""
 RESTARTED = ("skipped", "faults", "overflows")
-"""What a guard counts of batches that were skipped: those of the parent are not the branch's."""
+"""Counters of a guard for skipped batches, which start at 0 in a branch."""
 
 
 def may_differ(key: str, free: Collection[str] = FREE) -> bool:

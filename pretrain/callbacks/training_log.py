@@ -53,7 +53,7 @@ class LogWindow:
         self._timed += totals
 
     def state(self) -> dict[str, Any]:
-        """Return what a checkpoint must hold of this; waits for the device."""
+        """Return the state for a checkpoint; waits for the device."""
         sums = dict(zip(self._names, self._sums.tolist(), strict=True))
         tokens = round(sums["tokens"])
         return {"tokens": self.tokens + tokens, "tokens_logged": self.tokens, "window": sums}
@@ -149,6 +149,6 @@ class TrainingLog:
         self._log.log({"step": done, **named, **{f"validation_{name}": value for name, value in figures.items()}})
 
     def _learned(self, done: int) -> tuple[Objective, dict[str, str]]:
-        """Return what was learned last after so many steps, and what a line of a run with several objectives says."""
+        """Return the objective of step `done`, and its entry in the line of a run with several objectives."""
         objective = self._loader.objective(max(0, done - 1))
         return objective, {"objective": objective.name} if len(self._settings.objectives) > 1 else {}

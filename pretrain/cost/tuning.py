@@ -1,4 +1,4 @@
-"""What tuning a decoder takes: examples, tokens, steps, bytes of a device."""
+"""Cost of tuning a decoder: examples, tokens, steps, bytes of a device."""
 
 from __future__ import annotations
 

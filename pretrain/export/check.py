@@ -1,4 +1,4 @@
-"""What is asked of an exported folder before it has its name: whatever people do with a model of the hub."""
+"""Checks that an exported folder must pass before it has its name: all uses of a model of the hub."""
 
 from __future__ import annotations
 

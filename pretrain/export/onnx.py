@@ -38,7 +38,7 @@ class _First(torch.nn.Module):
 NAMES = ("input_ids", "attention_mask", "token_type_ids")
 """Inputs that a graph may have; it has those that the tokenizer of its folder returns."""
 TEXTS = ("오늘 날씨가 정말 좋네요!", "훈민정음은 세종대왕이 1443년에 창제한 문자이다. " * 2)
-"""What a graph is checked with: each text alone, both in a batch, and as a pair."""
+"""Texts by which a graph is checked: each alone, both in a batch, and as a pair."""
 
 
 def refuse_onnx(dtype: str) -> None:

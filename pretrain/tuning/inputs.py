@@ -1,4 +1,4 @@
-"""What a tuning run begins with: base, LoRA, examples as ids, micro-batches of examples of like length, counts."""
+"""Inputs of a tuning run: base, LoRA, examples as ids, micro-batches of examples of like length, counts."""
 
 from __future__ import annotations
 

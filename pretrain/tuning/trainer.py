@@ -101,7 +101,7 @@ class Tuner(WholeCheckpoints):
 
 
 def train_to_end(s: TuneSettings, instructions: Path, out: Path, stop: StopFlag, world: int) -> dict[str, Any] | None:
-    """Return what `pretrain.tuning.train.tune` does, in one of `world` processes."""
+    """Return the counts of `pretrain.tuning.train.tune`, as one of `world` processes."""
     disable_progress_bar()
     inputs = Inputs(s, instructions)
     folder = out / "checkpoints"
