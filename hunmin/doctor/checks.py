@@ -28,7 +28,7 @@ BY_THEMSELVES = ("torch", "transformers", "tokenizers", "deepspeed", "mecab-ko")
 FOR_DEVELOPERS = ("dev", "peers")
 """Extras that no run needs."""
 FEATURES = {"bf16": [8, 0], "FlashAttention": [8, 0]}
-"""What an NVIDIA GPU computes with → the compute capability that has it first."""
+"""Feature of an NVIDIA GPU → the first compute capability that has it."""
 OLDER_GPUS = "https://download.pytorch.org/whl/cu126"
 """Wheels of torch for CUDA 12.6, the last one for GPUs before Turing (V100, P100)."""
 LOW_MEMORY = 4e9
@@ -41,7 +41,7 @@ tensors (64 MB in a container); files open at once; disk."""
 
 @dataclass(frozen=True)
 class Check:
-    """What was looked at, and what was found."""
+    """A check and its result."""
 
     name: str
     state: Literal["ok", "note", "missing", "broken"]
@@ -57,7 +57,7 @@ class Check:
 
 
 def examine(run: Path) -> list[Check]:
-    """Return what was found, the software first."""
+    """Return the results of all checks, the software first."""
     answers = ask(PROBES)
     return [
         *package_checks(answers),

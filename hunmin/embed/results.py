@@ -1,4 +1,4 @@
-"""What `hunmin embed mine` and `rerank` make in a run's folder, each once: a folder with its manifest."""
+"""Results of `hunmin embed mine` and `rerank` in a run's folder, made once: each a folder with its manifest."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
 
 
 def _seconds_left(recipe: Recipe) -> float | None:
-    """Return what unfinished training still takes at the rate that it had; None where it has logged none."""
+    """Return the seconds that unfinished training needs at its last rate; None where it has logged none."""
     p = recipe.pretrain
     path = work_folder_of(Path(recipe.out), "pretrain") / "logs" / "metrics.jsonl"
     rows = [row for row in read_figures(path) if row.get("tokens_per_second")]

@@ -1,4 +1,4 @@
-"""What `hunmin plan` prints."""
+"""The tables that `hunmin plan` prints."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _time(plan: dict[str, Any]) -> Rows:
 
 
 def _links(plan: dict[str, Any]) -> str:
-    """Return what gradients and weights travel over, and what of it is reckoned with."""
+    """Return the links between devices, and the bandwidth that the plan assumes of them."""
     links = []
     if plan["nodes"] > 1:
         how = "stated" if plan["network_stated"] else "assumed, see --network"

@@ -17,7 +17,7 @@ SOURCE = "embed/logs/metrics.jsonl"
 
 
 def view(facts: Facts, words: Words) -> dict[str, Any] | None:
-    """Return what the template of the section shows; None where the run tunes no embeddings."""
+    """Return the values for the section's template; None where the run tunes no embeddings."""
     tuning = facts.embed
     if not (tuning.losses or tuning.scores):
         return None

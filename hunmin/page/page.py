@@ -46,7 +46,7 @@ PAGE = "report.html"
 COMPARISON = "comparison.html"
 """File in the working folder: several runs side by side."""
 GENERATOR = '<meta name="generator" content="hunmin'
-"""What tells a page of this command from other files."""
+"""Mark of a page of this command."""
 UNSEALED = f'{GENERATOR}">'
 SEAL = re.compile(f'{GENERATOR} ([0-9a-f]{{64}})">')
 HERE = Path(__file__).parent
@@ -60,7 +60,7 @@ class Section:
 
     key: str
     title: str
-    """In English; a key of words.yaml."""
+    """English title; a key of words.yaml."""
     view: Callable[[Facts, Words], Any]
     """Facts as its template shows them; where it returns None, the run has nothing to show and there is no section."""
     folded: bool = False
@@ -78,7 +78,7 @@ SECTIONS = (
     Section("vocabulary", "Vocabulary", vocabulary.view, folded=True),
     Section("text", "Text of the corpus", samples.view, folded=True),
 )
-"""In the order of the page."""
+"""Sections in the order of the page."""
 
 
 @lru_cache
@@ -121,7 +121,7 @@ def render(facts: Facts, refresh: float | None = None, language: Language | None
     """Return the page of a run.
 
     Args:
-        facts: what its folder tells.
+        facts: data of its folder.
         refresh: seconds after which a browser loads the page again; None: never.
         language: "en" or "ko"; None: that of the run's card.
     """

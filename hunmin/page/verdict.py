@@ -43,7 +43,7 @@ KINDS = {
 
 
 def failure_kind(heartbeat: dict[str, Any], words: Words) -> str:
-    """Return what has failed, and of which rank, without a word of the message itself; "" where nothing has.
+    """Return the kind and rank of a failure, without its message; "" where there is none.
 
     Args:
         heartbeat: of the training.
@@ -74,7 +74,7 @@ def node_names(heartbeat: dict[str, Any], words: Words) -> dict[str, str]:
 
 
 def view(facts: Facts, words: Words) -> dict[str, Any]:
-    """Return what the template of the section shows."""
+    """Return the values for the section's template."""
     training = facts.stage("pretrain").state in ("under way", "unfinished")
     heartbeat = facts.training.heartbeat
     pretrained = [entry for entry in summarize(facts.klue.rows) if entry["init"] != BASELINE]

@@ -228,7 +228,7 @@ def refuse_instructions(tree: dict[str, Any], path: Path) -> None:
 
 
 def warnings(recipe: Recipe) -> list[str]:
-    """Return what a run of the recipe leaves out that one may expect of it, as sentences without a full stop."""
+    """Return warnings on what a run of the recipe leaves out unexpectedly, as sentences without a full stop."""
     lines = []
     if recipe.klue is None:
         lines.append("the recipe has no klue section: the model is not scored")

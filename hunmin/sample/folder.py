@@ -25,7 +25,7 @@ from common.manifest import (
 from common.progress import say
 
 SEED = 42
-"""Of the generator that wrote the archives; the decoder's weights are drawn by it, too."""
+"""Seed of the generator that wrote the archives; the decoder's weights are drawn by it, too."""
 COUNTS = "counts.json"
 """Member of an archive that holds its counts and is not written out."""
 
