@@ -76,8 +76,9 @@ def differences(
     settings = changed_keys(before.settings, now.settings, section, model)
     # where an input lies says what its change comes from, and counts by itself where contents are not known
     with_places = changed_keys(before.settings, now.settings, section, model, unknown or bool(changed))
-    labels = [label + ("" if label in old and label in new else " (new)" if label in new else " (gone)")
-              for label in changed]  # fmt: skip
+    labels = [
+        label + ("" if label in old and label in new else " (new)" if label in new else " (gone)") for label in changed
+    ]
     places = [line for line in with_places if line not in settings]
     return Differences(tuple(settings), (*labels, *places), rules_since(stage, before.rules, now.rules))
 

@@ -49,8 +49,10 @@ class Manifest(BaseModel):
     @field_validator("outputs")
     @classmethod
     def _are_described(cls, outputs: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        if any(not isinstance(facts.get("bytes"), int) or not {"sha256", "xxh3"} <= set(facts)
-               for facts in outputs.values()):  # fmt: skip
+        if any(
+            not isinstance(facts.get("bytes"), int) or not {"sha256", "xxh3"} <= set(facts)
+            for facts in outputs.values()
+        ):
             raise ValueError("an output lacks its size or a hash")
         return outputs
 

@@ -88,9 +88,10 @@ def hub_name(name: str | Path) -> HubName | None:
         return HubName(match["repository"], match["revision"])
     if text.startswith(HUB):
         raise UserError(
-            f"'{text}' is no name on the hub", f"such a name is {HUB}OWNER/NAME or {HUB}OWNER/NAME@REVISION",
+            f"'{text}' is no name on the hub",
+            f"such a name is {HUB}OWNER/NAME or {HUB}OWNER/NAME@REVISION",
             "fix the name",
-        )  # fmt: skip
+        )
     return None
 
 
@@ -199,9 +200,10 @@ def _path(name: str | Path) -> Path:
     path = stored(name)
     if re.match(r"[a-z][a-z0-9+.-]+:/", str(name), re.IGNORECASE) and not path.exists():  # Path() leaves one slash
         raise UserError(
-            f"'{name}' is a URL", "a model, tokenizer or benchmark is a path here, or a name on the hub",
+            f"'{name}' is a URL",
+            "a model, tokenizer or benchmark is a path here, or a name on the hub",
             "download it, and name the path",
-        )  # fmt: skip
+        )
     return path
 
 
@@ -304,9 +306,10 @@ def _fetched(hub: HubName, part: Part, commit: str | None) -> Path:
     if part != "dataset" and not _is_whole([path.name for path in Path(folder).iterdir()], part):
         lacking = "config.json, weights and a tokenizer" if part == "model" else "a tokenizer"
         raise UserError(
-            f"{hub.repository} on the hub does not hold {lacking}", f"a {part} is read from these files",
+            f"{hub.repository} on the hub does not hold {lacking}",
+            f"a {part} is read from these files",
             "name another repository",
-        )  # fmt: skip
+        )
     return Path(folder)
 
 
@@ -349,14 +352,16 @@ def _unreachable(hub: HubName, part: Part, error: Exception) -> HunminError:
     kind = "data set" if part == "dataset" else "model"
     if isinstance(error, GatedRepoError):
         return UserError(
-            f"{hub.repository} on the hub is gated", "its owner lets in whom they know",
+            f"{hub.repository} on the hub is gated",
+            "its owner lets in whom they know",
             f"ask for access at its page, log in (hf auth login), then: {fetch_command(hub, part)}",
-        )  # fmt: skip
+        )
     if isinstance(error, RevisionNotFoundError):
         return UserError(
-            f"{hub.repository} on the hub has no revision '{hub.revision}'", "a revision is a branch, tag or commit",
+            f"{hub.repository} on the hub has no revision '{hub.revision}'",
+            "a revision is a branch, tag or commit",
             "fix the part after the @",
-        )  # fmt: skip
+        )
     if isinstance(error, (RepositoryNotFoundError, HFValidationError)):
         return UserError(
             f"{hub.key} is neither a folder here nor a {kind} on the hub that you may read",

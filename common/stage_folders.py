@@ -44,9 +44,10 @@ def read_current(run: Path) -> dict[str, dict[str, str]]:
         return {key: {} for key in KEYS}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DamagedError(
-            f"{run / CURRENT} is damaged or was changed", "it names the folders that count in a run",
+            f"{run / CURRENT} is damaged or was changed",
+            "it names the folders that count in a run",
             "restore it from a copy, or move it away and run the recipe again: what is finished is found again",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def links_of(run: Path, stage: str) -> tuple[Path, Path]:
