@@ -256,10 +256,11 @@ def hub_checks(hub: Answer) -> list[Check]:
         network = Check("network", "ok", "not asked: HF_HUB_OFFLINE is set; only local files are used")
     elif seen["fault"]:
         network = Check(
-            "network", "note",
+            "network",
+            "note",
             f"the hub cannot be reached ({masked_urls(seen['fault'])}); runs on local files do not need it",
             "export HF_HUB_OFFLINE=1, so that nothing waits for it; HTTPS_PROXY for a proxy, HF_ENDPOINT for a mirror",
-        )  # fmt: skip
+        )
     there = {"HF_TOKEN": seen["token"], "HUNMIN_PII_KEY": bool(os.environ.get("HUNMIN_PII_KEY"))}
     variables = ", ".join(f"{name} is {'set' if is_set else 'not set'}" for name, is_set in there.items())
     if there["HUNMIN_PII_KEY"]:

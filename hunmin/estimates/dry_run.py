@@ -134,10 +134,11 @@ def print_plan(plan: dict[str, Any]) -> None:
     out.print(table)
     unknown = [row["stage"] for row in plan["stages"] if row["seconds"] is None]
     out.print(
-        f"total: about {duration(plan['seconds'])}" + (f", without {', '.join(unknown)} (unknown)" if unknown else "")
+        f"total: about {duration(plan['seconds'])}"
+        + (f", without {', '.join(unknown)} (unknown)" if unknown else "")
         + ". Estimated as by hunmin plan, from a matrix product timed here and text rates of one machine, with the "
         "start of each stage; left out: compilation in the first run (half a minute on two cores, minutes where they "
         "are busy; more on a GPU), validation, checkpoints, downloads."
-    )  # fmt: skip
+    )
     for warning in plan["warnings"]:
         out.print(Text(f"warning: {warning}", style="yellow"))

@@ -151,8 +151,9 @@ def verdict(facts: Facts, words: Words, gain: bool = True) -> dict[str, str] | N
             measure = words("mean difference from random weights" if single else "mean gain over random weights")
             text = words(
                 "{pretrained} after pretraining, {random} from random weights: mean of {count} tasks, one metric each.",
-                count=len(both), **means_of,
-            )  # fmt: skip
+                count=len(both),
+                **means_of,
+            )
             better = sum(by_init["pretrained"] > by_init["random"] for by_init in both)
             text += " " + words(
                 "The pretrained model scores higher on {better} of {tasks}."
@@ -196,16 +197,19 @@ def run_facts(facts: Facts, words: Words) -> list[tuple[str, str, str]]:
     if model:
         parameters = counts["export"].get("parameters")
         size = words("{size:parameter}", size=short_number(parameters)) if parameters else ""
-        shape = words("{layers:layer}, width {hidden}, {heads:head}",
-                      **{name: model.get(name) for name in ("layers", "hidden", "heads")})  # fmt: skip
+        shape = words(
+            "{layers:layer}, width {hidden}, {heads:head}",
+            **{name: model.get(name) for name in ("layers", "hidden", "heads")},
+        )
         kind = ARCHITECTURES.get(model["type"])
         items.append(("Model", kind.label if kind else model["type"], ", ".join(filter(None, (size, shape)))))
     if tokens := metrics.last("tokens"):
         steps = words("{step} of {steps:step}", step=int(metrics.curve("tokens").steps_P[-1]), steps=facts.steps)
         items.append(("Trained on", words("{count:token}", count=short_number(tokens)), steps))
     if corpus := counts["corpus"]:
-        parts = words("{documents:document}, {sentences:sentence}",
-                      **{name: corpus[name] for name in ("documents", "sentences")})  # fmt: skip
+        parts = words(
+            "{documents:document}, {sentences:sentence}", **{name: corpus[name] for name in ("documents", "sentences")}
+        )
         items.append(("Corpus", human_size(corpus["bytes"]), parts))
     if tokenizer := counts["tokenizer"]:
         tokens = counts["encode"].get("tokens")

@@ -60,9 +60,10 @@ def _refuse_unfinished(corpus: str) -> None:
     expand(corpus)
     if (Path(corpus) / SHARDS).is_dir() and not (Path(corpus) / MANIFEST).is_file():
         raise UserError(
-            f"{corpus} holds no {MANIFEST}", "a corpus folder is read when it is finished",
+            f"{corpus} holds no {MANIFEST}",
+            "a corpus folder is read when it is finished",
             "finish it with the command that began it",
-        )  # fmt: skip
+        )
     refuse_damaged(corpus, "build the corpus again")
 
 

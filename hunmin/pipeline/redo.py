@@ -43,8 +43,9 @@ def refuse_foreign(run: Path, stages: Sequence[Stage]) -> None:
         if os.path.lexists(path) and not is_own(path):
             raise UserError(
                 f"{path} is your own file: the run writes {name} there",
-                "a run replaces only what it has made itself", "move it out of the run folder",
-            )  # fmt: skip
+                "a run replaces only what it has made itself",
+                "move it out of the run folder",
+            )
 
 
 def given_up(verdicts: Sequence[Verdict], restart: str | None, stages: Sequence[Stage]) -> set[str]:

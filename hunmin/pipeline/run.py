@@ -68,9 +68,10 @@ def judge_all(
     stages = selected(recipe, first, last)
     if first and restart:
         raise UserError(
-            "--from with --restart", "both name the stage to do again; --restart also gives up its unfinished work",
+            "--from with --restart",
+            "both name the stage to do again; --restart also gives up its unfinished work",
             "give one of them",
-        )  # fmt: skip
+        )
     if restart and stage_named(restart, recipe) not in stages:
         raise UserError(f"--restart {restart} comes after --until {last}", "a stage that is to be done again is done")
     folder = folder or RunFolder(Path(recipe.out))

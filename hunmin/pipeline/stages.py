@@ -82,10 +82,12 @@ def _refuse_own(recipe: Recipe, files: list[str]) -> None:
     read = [place for place in files if str(Path(place).absolute()).startswith(written)]
     if within or read:
         raise UserError(
-            f"corpus.inputs reads {within[0]}, which holds the run folder {recipe.out}" if within
+            f"corpus.inputs reads {within[0]}, which holds the run folder {recipe.out}"
+            if within
             else f"corpus.inputs reads {read[0]}, which the run itself writes",
-            "what a run writes would become its own input", "give another run folder (out=…)",
-        )  # fmt: skip
+            "what a run writes would become its own input",
+            "give another run folder (out=…)",
+        )
 
 
 def _tokenizer_settings(recipe: Recipe) -> dict[str, Any]:

@@ -86,8 +86,10 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
                 say(f"watch: step {step:,} failed: {error}", style="red")
         if missed:  # removed; or training has ended meanwhile and its folder has its final name
             for step in sorted(missed - {step for step, _ in checkpoints(run)}):
-                say(f"watch: checkpoint {step:,} is gone before its turn; keep more with pretrain.keep_last or "
-                    "pretrain.keep_every")  # fmt: skip
+                say(
+                    f"watch: checkpoint {step:,} is gone before its turn; keep more with pretrain.keep_last or "
+                    "pretrain.keep_every"
+                )
             continue
         if once or ended:
             say(f"watch: {len(there)} checkpoints, {done} newly scored")
