@@ -105,9 +105,10 @@ def open_model(
         )
     if tokenizer.pad_token is None and auto is not AutoModelForCausalLM:
         raise UserError(
-            f"the tokenizer in {folder} has no pad_token", "texts of a batch are padded to the longest",
+            f"the tokenizer in {folder} has no pad_token",
+            "texts of a batch are padded to the longest",
             "name it in tokenizer_config.json",
-        )  # fmt: skip
+        )
     check_encoding(lambda *texts: tokenizer(*texts)["input_ids"], folder, rows)
     return OpenedModel(folder, config, tokenizer, generation, rows)
 
