@@ -340,7 +340,6 @@ def _ask(hub: HubName, part: Part, revision: str | None) -> Any:
 
 
 def _unreachable(hub: HubName, part: Part, error: Exception) -> HunminError:
-    """Return the error for a repository that cannot be fetched."""
     from huggingface_hub import constants
     from huggingface_hub.errors import (
         GatedRepoError,

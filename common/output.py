@@ -42,7 +42,6 @@ class MaskedStream(io.TextIOWrapper):
         return len(text)
 
     def flush(self) -> None:
-        """Write what there is."""
         begun, self._begun = "".join(self._begun), []
         if begun:
             super().write(self.mask(begun))

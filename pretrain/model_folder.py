@@ -163,7 +163,6 @@ def _check_numbers(folder: Path, tree: dict[str, Any]) -> None:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """Yield the elements of nested lists."""
     for each in value if isinstance(value, list) else ():
         yield from _leaves(each)
     if not isinstance(value, list):
