@@ -56,9 +56,9 @@ def relocated(source: str) -> str:
             places.append((token.start[0], token.start[1] + 1))
     for row, column in reversed(places):  # from the end: an insertion moves what follows in its line
         line = lines[row - 1]
-        found = NAME.match(line, column)
-        assert found
-        lines[row - 1] = line[:column] + PLACES[found[0]] + line[found.end() :]
+        match = NAME.match(line, column)
+        assert match
+        lines[row - 1] = line[:column] + PLACES[match[0]] + line[match.end() :]
     return "".join(lines)
 
 
@@ -83,8 +83,8 @@ def wheel_layout() -> dict[str, Any]:
     within = {place: folder for folder, place in PLACES.items()} | {f"hunmin.{RECIPES}": RECIPES}
     packages = find_packages(str(ROOT), include=["hunmin", "hunmin.*"])
     for folder, place in PLACES.items():
-        found = find_packages(str(ROOT), include=[folder, f"{folder}.*"])
-        packages += [place + name.removeprefix(folder) for name in found]
+        packages_below = find_packages(str(ROOT), include=[folder, f"{folder}.*"])
+        packages += [place + name.removeprefix(folder) for name in packages_below]
     return {"packages": [*packages, f"hunmin.{RECIPES}"], "package_dir": within, "cmdclass": {"build_py": BuildPy}}
 
 

@@ -1,4 +1,4 @@
-"""JSON that others have written, within bounds: levels, values, half characters; and JSON Lines with the line named."""
+"""JSON from outside, read within bounds on levels and values; and JSON Lines, whose errors name the line."""
 
 from __future__ import annotations
 

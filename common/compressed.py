@@ -169,9 +169,9 @@ def decompression_errors(path: str | Path) -> Iterator[None]:
     try:
         yield
     except DAMAGE as error:
-        what = EXPANDS if isinstance(error, ExpandsTooFarError) else f"is damaged or cut short: {error}"
+        problem = EXPANDS if isinstance(error, ExpandsTooFarError) else f"is damaged or cut short: {error}"
         raise UserError(
-            f"{path} {what}",
+            f"{path} {problem}",
             "a compressed input is read to its end",
             "fetch or compress the file again, or take it out of the recipe",
         ) from None

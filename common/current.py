@@ -1,4 +1,4 @@
-"""What counts in a run's folder: `current.json` says it, and links with the stages' names show it to people."""
+"""The current folder of each stage of a run: recorded in `current.json`, shown to people by links."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def begin_work(run: Path, stage: str, folder: Path) -> None:
 
 
 def make_current(run: Path, stage: str, folder: Path) -> None:
-    """Let a whole folder of `MADE` count for a stage from now on, and link its name to it; the stage is at work no
-    more."""
+    """Make a finished folder of `MADE` the current one of a stage, which is no longer at work, and link its name to
+    it."""
     tree = read_current(run)
     tree[COUNTS][stage] = folder.name
     tree[AT_WORK].pop(stage, None)
@@ -40,7 +40,7 @@ def make_current(run: Path, stage: str, folder: Path) -> None:
 
 
 def write_current(run: Path, tree: dict[str, dict[str, str]]) -> None:
-    """Write what counts in a run; see `read_current`."""
+    """Write a run's `CURRENT`; see `read_current`."""
     if tree != read_current(run):
         with atomic_write(run / CURRENT) as stream:
             json.dump(tree, stream, indent=1, sort_keys=True)

@@ -52,7 +52,7 @@ class OutputFile:
         inputs: other files that the command reads or writes; "-" stands for standard input and output.
 
     Raises:
-        UserError: it may not.
+        UserError: it may not be written.
     """
 
     path: Path
@@ -79,7 +79,7 @@ class OutputFile:
             yield stack.enter_context(text)
 
     def place(self, file: Path) -> None:
-        """Give a finished file of the same file system this name."""
+        """Rename a finished file of the same file system to this output."""
         self._refuse()
         with disk_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -134,8 +134,8 @@ def refuse_folder(out: Path, stage: str = "") -> None:
     """Raise a UserError where a new folder may not get a name.
 
     Args:
-        out: the name; nothing, or an empty folder, has it.
-        stage: a folder with this stage's manifest may have it, too, if nothing in it was changed or added; "" = none.
+        out: its name; absent, or an empty folder.
+        stage: it may also be a folder with this stage's manifest with nothing changed or added; "" = it may not.
     """
     why = ""
     with _os_errors(out):
@@ -150,7 +150,7 @@ def refuse_folder(out: Path, stage: str = "") -> None:
 
 @contextmanager
 def new_folder(out: Path, stage: str = "") -> Iterator[Path]:
-    """Yield a folder that gets its name when the block ends without error, and else goes; see `refuse_folder`."""
+    """Yield a folder that gets its name when the block ends without error, else is removed; see `refuse_folder`."""
     refuse_folder(out, stage)
     temporary = out.with_name(f".{out.name}.{token_hex(4)}.tmp")
     try:
@@ -164,7 +164,7 @@ def new_folder(out: Path, stage: str = "") -> Iterator[Path]:
 
 
 def name_folder(temporary: Path, out: Path, stage: str = "") -> None:
-    """Give a finished folder of the same file system its name; see `refuse_folder`, which is asked again."""
+    """Rename a finished folder of the same file system to its name, after `refuse_folder`."""
     refuse_folder(out, stage)
     with _os_errors(out):
         publish_folder(temporary, out, replace=bool(stage))
@@ -178,7 +178,7 @@ def claim_folder(out: Path, kind: str) -> None:
         kind: of its content: "KLUE scores" …
 
     Raises:
-        UserError: it is none.
+        UserError: it holds something else.
     """
     mark = out / MADE_BY
     with _os_errors(out):
@@ -193,7 +193,7 @@ def claim_folder(out: Path, kind: str) -> None:
 
 
 def _users_own(folder: Path, stage: str) -> str:
-    """Return what keeps a folder from being replaced; "" where Hunmin made it and nothing was changed or added."""
+    """Return why a folder may not be replaced; "" where Hunmin made it and nothing was changed or added."""
     from common.manifest import MANIFEST, damaged_outputs, made_by, read_manifest  # loads pydantic: not for completion
 
     manifest = read_manifest(folder) if stage and made_by(folder, stage) else None
@@ -208,7 +208,7 @@ def _users_own(folder: Path, stage: str) -> str:
 
 
 def _refuse(path: Path, why: str = "", fix: str = "name another place") -> None:
-    """Raise a UserError where a path may not be written for the reason given, or for one that all paths have."""
+    """Raise a UserError where `why` says that a path may not be written, or where no path like it may."""
     above = next((parent for parent in path.absolute().parents if os.path.lexists(parent)), path)
     if URL.match(str(path)):  # it would become folders, with its password in their names
         why = "it is a URL"

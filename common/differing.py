@@ -1,4 +1,4 @@
-"""In what several sets of settings differ, and what is said of it."""
+"""Differences between several sets of settings, and the note on them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from common.message import Message
 
 
 def differing(settings: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return name → its value in each, of the settings that are not the same in all; None where one has none."""
+    """Return name → its value in each set, of the settings that differ between sets; None where a set lacks it."""
     values = {
         name: [each.get(name) for each in settings] for name in dict.fromkeys(n for each in settings for n in each)
     }
@@ -26,4 +26,4 @@ def unequal_note(differs: Mapping[str, Iterable[str]]) -> list[str]:
     for title, names in differs.items():
         titles.setdefault(tuple(names), []).append(title)
     text = "No score is marked as the best of {tasks}: rows differ in {settings}."
-    return [Message(text, tasks=of, settings=[*names]) for names, of in titles.items() if names]
+    return [Message(text, tasks=tasks, settings=[*names]) for names, tasks in titles.items() if names]

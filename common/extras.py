@@ -13,13 +13,13 @@ from pathlib import Path
 from common.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[1]
-"""Of the clone; in an installed wheel the package's own folder."""
+"""Root of the clone; in an installed wheel the package's own folder."""
 
 
-def require(package: str, what: str, extra: str) -> None:
-    """Raise a UserError where a package of an extra, which `what` needs, is not installed."""
+def require(package: str, feature: str, extra: str) -> None:
+    """Raise a UserError where a package of an extra, which `feature` needs, is not installed."""
     if not find_spec(package):
-        raise UserError(f"{what} needs {package.replace('_', '-')}, which is not installed", fix=pip_install(extra))
+        raise UserError(f"{feature} needs {package.replace('_', '-')}, which is not installed", fix=pip_install(extra))
 
 
 def pip_install(extra: str) -> str:

@@ -1,4 +1,4 @@
-"""Facts: what an output was made of, and what differs between those of two works."""
+"""Facts: the settings, inputs and rules that an output depends on, and the differences between two of them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ORDER = "order of the files"
 
 @dataclass(frozen=True)
 class Facts:
-    """What an output was made of.
+    """The settings, inputs and rules that an output depends on; its manifest records them.
 
     Args:
-        settings: all that the output depends on; places among them count by what is read there.
+        settings: all that the output depends on; a path counts by the content that is read there.
         inputs: label → digest of a content, with a hash of how it is read; a stage → fingerprint of its output. None
             where they are not known: each of several processes would have to hash them.
         rules: number of the rules (`common.rules`).
@@ -35,13 +35,13 @@ class Facts:
 
     @classmethod
     def of(cls, manifest: Manifest) -> Facts:
-        """Return what a whole folder was made of."""
+        """Return the facts of a finished folder."""
         return cls(manifest.settings, manifest.inputs, manifest.rules)
 
 
 @dataclass(frozen=True)
 class Differences:
-    """What differs between the facts of two works, in lines."""
+    """The differences between two facts, in lines."""
 
     settings: tuple[str, ...] = ()
     """Settings as "key: old → new"."""
@@ -58,7 +58,7 @@ class Differences:
 def differences(
     before: Facts, now: Facts, stage: str, model: type[BaseModel] | None = None, section: str = ""
 ) -> Differences:
-    """Return what differs from the facts of earlier work.
+    """Return the differences from the facts of earlier work.
 
     No difference: a setting that the earlier work lacks, at its default; a place whose content is the same; a content
     that is not known now or was not then.
@@ -76,8 +76,9 @@ def differences(
     settings = changed_keys(before.settings, now.settings, section, model)
     # where an input lies says what its change comes from, and counts by itself where contents are not known
     with_places = changed_keys(before.settings, now.settings, section, model, unknown or bool(changed))
-    labels = [label + ("" if label in old and label in new else " (new)" if label in new else " (gone)")
-              for label in changed]  # fmt: skip
+    labels = [
+        label + ("" if label in old and label in new else " (new)" if label in new else " (gone)") for label in changed
+    ]
     places = [line for line in with_places if line not in settings]
     return Differences(tuple(settings), (*labels, *places), rules_since(stage, before.rules, now.rules))
 

@@ -1,4 +1,4 @@
-"""What reading whole files has shown, stored for this user: a file is read again only when it has changed.
+"""A cache, for this user, of what reading a whole file showed: its hashes, whether its weights are finite.
 
 A file is the same while its size, times and inode are. Bits that a disk loses later are seen by `hunmin verify` and
 before a push, which read every byte.
@@ -21,7 +21,7 @@ change leaves the times as they are."""
 
 
 def file_fact(path: Path, name: str, read: Callable[[Path], str]) -> str:
-    """Return what `read` says of a file, or said of it earlier.
+    """Return what `read` returns of a file; from the cache where the file is the same.
 
     Args:
         path: of a local file.

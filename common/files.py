@@ -25,14 +25,14 @@ from common.output import MaskedFile, other_encoding
 from common.secrets import MASK, masked_urls
 
 CONNECT_SECONDS, ANSWER_SECONDS = 30.0, 60.0
-"""How long a web server may take to be reached, and between two pieces of an answer."""
+"""Seconds that a web server may take until it is reached, and between two pieces of an answer."""
 HUB = "hf:"
 """What paths of data sets on the hub begin with."""
 MADE_BY = ".made-by"
 """File in a folder that a user named and a command continues in: the kind of its content (`common.destinations`)."""
 
 MOST_FORMS = 1024
-"""Ways to write a path that are looked for: three for each of its names that are not ASCII."""
+"""Most spellings of a path that are tried: three for each of its names that are not ASCII."""
 
 
 def is_remote(path: str | Path) -> bool:
@@ -61,16 +61,16 @@ def forms(pattern: str) -> list[str]:
     return ["/".join(chosen) for chosen in islice(product(*parts), MOST_FORMS)]
 
 
-def unreachable(what: str, url: str, error: Exception) -> UserError:
-    """Return an error for a URL that cannot be listed or opened (`what`), secrets and stack left out."""
+def unreachable(action: str, url: str, error: Exception) -> UserError:
+    """Return an error for a URL that cannot be listed or opened (`action`), secrets and stack left out."""
     if MASK in url:
         return UserError(
-            f"cannot {what} {url}: what logs in there is masked",
+            f"cannot {action} {url}: what logs in there is masked",
             "a run's folder holds no passwords and signatures",
             "give the recipe that the run was begun with, or the URL again as key=value",
         )
     return UserError(
-        f"cannot {what} {url}: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
+        f"cannot {action} {url}: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
         "a URL is one that fsspec opens",
         "check the URL, the network, your access, and that its package is installed (aiohttp and requests for "
         "https://, s3fs for s3://, gcsfs for gs://)",

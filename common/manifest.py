@@ -21,7 +21,7 @@ from common.settings import settings_hash
 
 MANIFEST = "manifest.json"
 WORK_MARK = ".work.json"
-"""File in the folder of a stage at work: its facts, by which an unfinished attempt is known again."""
+"""File in the folder of unfinished work: its facts, by which a later command recognises it."""
 
 
 class Manifest(BaseModel):
@@ -49,8 +49,10 @@ class Manifest(BaseModel):
     @field_validator("outputs")
     @classmethod
     def _are_described(cls, outputs: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        if any(not isinstance(facts.get("bytes"), int) or not {"sha256", "xxh3"} <= set(facts)
-               for facts in outputs.values()):  # fmt: skip
+        if any(
+            not isinstance(facts.get("bytes"), int) or not {"sha256", "xxh3"} <= set(facts)
+            for facts in outputs.values()
+        ):
             raise ValueError("an output lacks its size or a hash")
         return outputs
 
@@ -105,7 +107,7 @@ def write_manifest(folder: str | Path, manifest: Manifest) -> None:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """Return what `write_manifest` writes."""
+    """Return a manifest's text, as `write_manifest` writes it."""
     return (
         masked_urls(json.dumps(manifest.model_dump(mode="json"), ensure_ascii=False, indent=1, sort_keys=True)) + "\n"
     )

@@ -41,14 +41,14 @@ class Message(str):
 
 
 def as_tree(part: Any) -> Any:
-    """Return a message as JSON holds it, {template: values}; what is none stays as it is."""
+    """Return a message as JSON holds it, {template: values}; any other string as it is."""
     if isinstance(part, Message):
         return {part.template: {name: as_tree(value) for name, value in part.values.items()}}
     return [*map(as_tree, part)] if isinstance(part, list) else part
 
 
 def from_tree(tree: Any) -> Any:
-    """Return what `as_tree` was given."""
+    """Return the message or string of which `as_tree` made a tree."""
     if isinstance(tree, dict):
         [(template, values)] = tree.items()
         return Message(template, **{name: from_tree(value) for name, value in values.items()})

@@ -24,7 +24,7 @@ from common.weights import check_header, first_not_finite
 RULE = "a model is a folder with config.json, weights in safetensors and a tokenizer, as `hunmin export` writes it"
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 HEAD_FILE = "head.safetensors"
-"""Weights of a head that is none of transformers', in a folder that fine-tuning left."""
+"""Weights of a head that transformers lacks, in a fine-tuned model's folder."""
 MODULES = "modules.json"
 """The parts of a model of sentence-transformers, each with a folder."""
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
@@ -70,9 +70,10 @@ def check_small_files(folder: Path, changed: bool = False) -> None:
             tree = read_object(path)
             if path.name == TOKENIZERS[0] and (growth := _growth([tree.get(part) for part in STEPS])) > MOST_GROWTH:
                 raise UserError(
-                    f"{path} makes up to {growth:,} characters of one", f"a tokenizer makes {MOST_GROWTH:,} at most",
+                    f"{path} makes up to {growth:,} characters of one",
+                    f"a tokenizer makes {MOST_GROWTH:,} at most",
                     "fetch or export the folder again",
-                )  # fmt: skip
+                )
 
 
 def _refuse_odd(path: Path, small: bool = True) -> None:
@@ -131,9 +132,10 @@ def check_weight_files(folder: Path, changed: bool = False) -> None:
             check_header(path)
         except (OSError, ValueError) as error:
             raise UserError(
-                f"{path} is damaged or cut short: {error}", "a header describes all of its file",
+                f"{path} is damaged or cut short: {error}",
+                "a header describes all of its file",
                 "fetch or export the model again",
-            ) from None  # fmt: skip
+            ) from None
         if name := file_fact(path, "not finite", first_not_finite):
             raise UserError(
                 f"{path}: {name} holds NaN or infinity", "every weight is a finite number", "train or fetch it again"
@@ -217,9 +219,10 @@ def weight_files(folder: Path) -> list[Path]:
     if not index.is_file():
         if pickles := sorted({path.name for pattern in PICKLES for path in folder.glob(pattern)}):
             raise UserError(
-                f"{folder} has its weights as a pickle alone ({pickles[0]})", "weights are safetensors: no code is run",
+                f"{folder} has its weights as a pickle alone ({pickles[0]})",
+                "weights are safetensors: no code is run",
                 "where you trust it: AutoModel.from_pretrained(FOLDER).save_pretrained(FOLDER), with its own class",
-            )  # fmt: skip
+            )
         raise UserError(f"{folder} has no weights ({WEIGHTS}, or {INDEX})", RULE, "fetch or export the model again")
     names = read_object(index).get("weight_map")
     if not isinstance(names, dict) or not names or not all(isinstance(name, str) for name in names.values()):

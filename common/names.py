@@ -40,7 +40,7 @@ WEIGHTS = (
 SMALL = ("*.json", "*.txt", "*.model", "README.md")
 """Files of configuration and tokenizer, at the top of a repository."""
 IN_RUN: dict[Part, str] = {"model": "export", "tokenizer": "tokenizer"}
-"""What a run's folder stands for."""
+"""Part → stage of a run whose folder a run's name stands for."""
 RECORD = "hub.json"
 """File with the commits that a command outside a run has read."""
 HUB_SECONDS = 10.0
@@ -56,12 +56,12 @@ class HubName:
 
     @property
     def key(self) -> str:
-        """Return what the name's commit is recorded under."""
+        """Return the key under which the name's commit is recorded."""
         return self.repository + (f"@{self.revision}" if self.revision else "")
 
     @property
     def name(self) -> str:
-        """Return it as a name that is the hub's in any case."""
+        """Return the name with `hf:`, which never is a path."""
         return HUB + self.key
 
     @property
@@ -88,9 +88,10 @@ def hub_name(name: str | Path) -> HubName | None:
         return HubName(match["repository"], match["revision"])
     if text.startswith(HUB):
         raise UserError(
-            f"'{text}' is no name on the hub", f"such a name is {HUB}OWNER/NAME or {HUB}OWNER/NAME@REVISION",
+            f"'{text}' is no name on the hub",
+            f"such a name is {HUB}OWNER/NAME or {HUB}OWNER/NAME@REVISION",
             "fix the name",
-        )  # fmt: skip
+        )
     return None
 
 
@@ -103,7 +104,7 @@ def find(name: str | Path, part: Part, commits: Commits | None = None) -> Path:
         commits: recorded ones, which are kept to; the commit of the name is added.
 
     Raises:
-        UserError: the run is not so far, or the name is not in the cache and cannot be fetched.
+        UserError: the run has not made it yet, or the name is not in the cache and cannot be fetched.
     """
     hub = hub_name(name)
     if hub is None:
@@ -145,8 +146,8 @@ def commit_of(hub: HubName, part: Part, commits: Commits | None = None) -> str:
 
 
 def shown_name(folder: str | Path) -> str:
-    """Return what a folder is called: of one in the hub's cache OWNER/NAME, of a run's model the run's name, else its
-    last name."""
+    """Return a folder's name for people: OWNER/NAME in the hub's cache, the run's name of a run's model, else the last
+    part of its path."""
     whole = Path(folder).resolve()
     if whole.parent.name == "snapshots":  # models--OWNER--NAME/snapshots/COMMIT
         return re.sub(r"^(models|datasets)--", "", whole.parent.parent.name).replace("--", "/")
@@ -199,17 +200,18 @@ def _path(name: str | Path) -> Path:
     path = stored(name)
     if re.match(r"[a-z][a-z0-9+.-]+:/", str(name), re.IGNORECASE) and not path.exists():  # Path() leaves one slash
         raise UserError(
-            f"'{name}' is a URL", "a model, tokenizer or benchmark is a path here, or a name on the hub",
+            f"'{name}' is a URL",
+            "a model, tokenizer or benchmark is a path here, or a name on the hub",
             "download it, and name the path",
-        )  # fmt: skip
+        )
     return path
 
 
 def _in_run(path: Path, part: Part) -> Path:
-    """Return what a path stands for: of a run's folder that is one in it, else itself.
+    """Return the folder of a part where a path is a run's, else the path.
 
     Raises:
-        UserError: the run is not so far.
+        UserError: the run has not made the part yet.
     """
     inner = IN_RUN.get(part)
     alone = any((path / name).is_file() for name in ("config.json", "tokenizer.json"))
@@ -304,15 +306,16 @@ def _fetched(hub: HubName, part: Part, commit: str | None) -> Path:
     if part != "dataset" and not _is_whole([path.name for path in Path(folder).iterdir()], part):
         lacking = "config.json, weights and a tokenizer" if part == "model" else "a tokenizer"
         raise UserError(
-            f"{hub.repository} on the hub does not hold {lacking}", f"a {part} is read from these files",
+            f"{hub.repository} on the hub does not hold {lacking}",
+            f"a {part} is read from these files",
             "name another repository",
-        )  # fmt: skip
+        )
     return Path(folder)
 
 
 @contextmanager
 def _bars_on_a_terminal() -> Iterator[None]:
-    """Keep the hub's library from drawing its progress bars where nobody sees them move."""
+    """Turn off the progress bars of the hub's library away from a terminal."""
     from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     quiet = not sys.stderr.isatty() and not are_progress_bars_disabled()
@@ -337,7 +340,6 @@ def _ask(hub: HubName, part: Part, revision: str | None) -> Any:
 
 
 def _unreachable(hub: HubName, part: Part, error: Exception) -> HunminError:
-    """Return what to tell of a repository that cannot be fetched."""
     from huggingface_hub import constants
     from huggingface_hub.errors import (
         GatedRepoError,
@@ -349,14 +351,16 @@ def _unreachable(hub: HubName, part: Part, error: Exception) -> HunminError:
     kind = "data set" if part == "dataset" else "model"
     if isinstance(error, GatedRepoError):
         return UserError(
-            f"{hub.repository} on the hub is gated", "its owner lets in whom they know",
+            f"{hub.repository} on the hub is gated",
+            "its owner lets in whom they know",
             f"ask for access at its page, log in (hf auth login), then: {fetch_command(hub, part)}",
-        )  # fmt: skip
+        )
     if isinstance(error, RevisionNotFoundError):
         return UserError(
-            f"{hub.repository} on the hub has no revision '{hub.revision}'", "a revision is a branch, tag or commit",
+            f"{hub.repository} on the hub has no revision '{hub.revision}'",
+            "a revision is a branch, tag or commit",
             "fix the part after the @",
-        )  # fmt: skip
+        )
     if isinstance(error, (RepositoryNotFoundError, HFValidationError)):
         return UserError(
             f"{hub.key} is neither a folder here nor a {kind} on the hub that you may read",

@@ -1,4 +1,4 @@
-"""Work that is done once: in a folder that has its name from the first byte, and is whole when its manifest is there.
+"""Work that is done once: its folder has its final name from the first byte, and is finished when it has a manifest.
 
     root/mined-3f9a1c2e21/  .work.json                  at work, or stopped: the same facts continue here
     root/mined-b81e07d2aa/  manifest.json  pairs.jsonl  whole: never written again
@@ -45,7 +45,7 @@ BEGUN = "begun"
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole folder that was made of the facts at hand."""
+    """A finished folder of the facts at hand."""
 
     folder: Path
     manifest: Manifest

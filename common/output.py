@@ -42,7 +42,6 @@ class MaskedStream(io.TextIOWrapper):
         return len(text)
 
     def flush(self) -> None:
-        """Write what there is."""
         begun, self._begun = "".join(self._begun), []
         if begun:
             super().write(self.mask(begun))
@@ -50,7 +49,7 @@ class MaskedStream(io.TextIOWrapper):
 
 
 class MaskedFile(MaskedStream):
-    """The same for what programs read again: JSON and YAML stay what they are."""
+    """A masked stream for files that programs read: JSON and YAML stay valid."""
 
     mask = staticmethod(masked_urls)
 

@@ -24,9 +24,9 @@ from common.progress import say
 SAFE_PATH = "PYTHONSAFEPATH"
 """Variable by which Python 3.11 and later import nothing of the folder that a command is given in."""
 WITH_SAFE_PATH = f"{SAFE_PATH}=1"
-"""The same set, as `env` takes it."""
+"""`SAFE_PATH` set, as an argument of `env`."""
 WORKER = "hunmin-worker"
-"""How the name of a pool's process begins."""
+"""Prefix of the name of a pool's process."""
 AGAIN_SECONDS = 0.5
 """Time after a first stop signal from which on a Ctrl-C is a second one."""
 EXIT_UNGUARDED = 97
@@ -127,14 +127,14 @@ def end_fork_server() -> None:
     server._stop()
 
 
-def say_waiting(what: str, again: str = "") -> None:
+def say_waiting(awaited: str, again: str = "") -> None:
     """Say after a stop signal what this process waits for, so that nobody takes it for hanging.
 
     Args:
-        what: it waits for.
+        awaited: what it waits for: "the work units under way".
         again: what another Ctrl-C does; "" where it does nothing.
     """
-    say(f"interrupted: waiting for {what}{f'; Ctrl-C again {again}' if again else ''}", "yellow", interrupts=True)
+    say(f"interrupted: waiting for {awaited}{f'; Ctrl-C again {again}' if again else ''}", "yellow", interrupts=True)
 
 
 def run_child(

@@ -24,5 +24,5 @@ def rules_number(stage: str) -> int:
 
 
 def changed_since(stage: str, number: int) -> list[str]:
-    """Return what has changed in a stage's rules after those of a number, the oldest first."""
+    """Return the changes of a stage's rules since a number, the oldest first."""
     return [f"{later}: {reason}" for later, reason in sorted(RULES.get(stage, {}).items()) if later > number]

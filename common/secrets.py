@@ -29,8 +29,9 @@ MOST_KNOWN = 200
 """Secrets that are known by their values; later ones are told by form and name alone."""
 
 # each sign also percent-encoded, once or more often, as in the parameter of another URL
-_COLON, _SLASH, _AT, _EQUALS = (rf"(?:{sign}|%(?:25)*{code})" for sign, code in
-                                ((":", "3a"), (r"[/\\]", "2f"), ("@", "40"), (r"=|\\u003d", "3d")))  # fmt: skip
+_COLON, _SLASH, _AT, _EQUALS = (
+    rf"(?:{sign}|%(?:25)*{code})" for sign, code in ((":", "3a"), (r"[/\\]", "2f"), ("@", "40"), (r"=|\\u003d", "3d"))
+)
 _USER = r"(?:(?!%(?:25)*(?:2f|3f|23))[^\s/?#\"<>]){1,4000}"
 _NO_PORT = rf"[^\s/?#@\"<>:\[]{{0,64}}?{_COLON}(?!\d{{1,5}}(?:[/?#\s\"',;)\]}}]|$))"
 _LOGIN = re.compile(

@@ -47,7 +47,7 @@ def secret(default: Any) -> Any:
 
 
 def place(default: Any = ..., **constraints: Any) -> Any:
-    """Return a pydantic field for a setting that says where something is: what is read there counts, not where."""
+    """Return a pydantic field for a path, URL or name: the content read there counts, not the path."""
     return Field(default, json_schema_extra={"place": True}, **constraints)
 
 
@@ -274,7 +274,7 @@ def _holds_secret(kind: type[BaseModel], deep: bool = False) -> bool:
 
 
 def _spelled(message: str, model: type[BaseModel], location: list[Any], options: Mapping[str, str] | None) -> str:
-    """Return what a section's own check says, with its keys as the reader would write them."""
+    """Return the message of a section's own check, with its keys as the reader would write them."""
     if not all(isinstance(part, str) for part in location):
         return message  # an entry of a list has no key
     section = location if class_at(model, location) else location[:-1]
@@ -369,7 +369,7 @@ def changed_keys(
         new: the tree of now.
         prefix: what the keys begin with.
         model: the settings class of the trees: what `old` lacks had its default before it could be set.
-        places: compare settings that say where something is, too; without `model` all are compared.
+        places: compare `place` fields, too; without `model` all are compared.
     """
     if isinstance(old, dict) and isinstance(new, dict):
         changes: list[str] = []

@@ -1,4 +1,4 @@
-"""Where the stages of a run keep what they have made, and what they are making: no other file joins their names."""
+"""The folders of a run's stages, finished and unfinished: no other file joins their names."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from common.files import read_bytes
 MADE = "made"
 """Folder of what is done `once`, below a run's: each work has a folder of its own there."""
 CURRENT = "current.json"
-"""In a run's folder: what counts. Links with the stages' names are for people."""
+"""File in a run's folder that names the current folder of each stage; links with the stages' names are for people."""
 COUNTS = "current"
 AT_WORK = "at work"
 MANIFESTS = "manifests"
-"""Its keys: stage → folder of what it has made; stage → folder in which it works; whole folder → SHA-256 of its
-manifest."""
+"""Its keys: stage → current folder; stage → folder of unfinished work; finished folder → SHA-256 of its manifest."""
 KEYS = (COUNTS, AT_WORK, MANIFESTS)
 
 
 def folder_of(run: Path, stage: str) -> Path:
-    """Return the folder of what a stage (corpus, tokenizer, tokens …) has made, which need not be there."""
+    """Return the current folder of a stage (corpus, tokenizer, tokens …), which need not be there."""
     return _made(run, COUNTS, stage) or links_of(run, stage)[0]
 
 
 def work_folder_of(run: Path, stage: str) -> Path:
-    """Return the folder in which a stage works until it is finished."""
+    """Return the folder of a stage's unfinished work, which need not be there."""
     return _made(run, AT_WORK, stage) or links_of(run, stage)[1]
 
 
@@ -36,8 +35,8 @@ def _made(run: Path, key: str, stage: str) -> Path | None:
 
 
 def read_current(run: Path) -> dict[str, dict[str, str]]:
-    """Return what `CURRENT` holds; nothing under each key where it is not there. Raises DamagedError where it was
-    changed: nothing would seem to count, and `hunmin clean` would remove it."""
+    """Return what `CURRENT` holds, {} under each key without it. Raises DamagedError where it was changed: no folder
+    would seem current, and `hunmin clean` would remove all."""
     try:
         tree = json.loads(read_bytes(run / CURRENT))
         return {key: {str(name): str(value) for name, value in tree[key].items()} for key in KEYS}
@@ -45,19 +44,19 @@ def read_current(run: Path) -> dict[str, dict[str, str]]:
         return {key: {} for key in KEYS}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DamagedError(
-            f"{run / CURRENT} is damaged or was changed", "it names the folders that count in a run",
+            f"{run / CURRENT} is damaged or was changed",
+            "it names the folders that count in a run",
             "restore it from a copy, or move it away and run the recipe again: what is finished is found again",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def links_of(run: Path, stage: str) -> tuple[Path, Path]:
-    """Return the names by which people find the folder of what a stage has made, and that in which it works."""
+    """Return the links by which people find a stage's current folder, and that of its unfinished work."""
     return run / stage, run / f"{stage}.partial"
 
 
 def run_and_stage(folder: Path) -> tuple[Path, str]:
-    """Return the run that a stage's folder stands in, and the name of the stage's folder; of another folder that above
-    it, and its name."""
+    """Return the run and the stage of a stage's folder; of any other folder its parent and its name."""
     whole = folder.resolve()
     if whole.parent.name == MADE:
         return whole.parent.parent, whole.name.partition("-")[0]
@@ -65,12 +64,12 @@ def run_and_stage(folder: Path) -> tuple[Path, str]:
 
 
 def folders_of(run: Path, stage: str) -> tuple[Path, Path]:
-    """Return the folder in which a stage works, and that of what it has made."""
+    """Return the folder of a stage's unfinished work, and its current folder."""
     return work_folder_of(run, stage), folder_of(run, stage)
 
 
 def latest_folder_of(run: Path, stage: str) -> Path:
-    """Return the folder in which a stage works where there is one, else that of what it has made."""
+    """Return the folder of a stage's unfinished work where there is one, else its current folder."""
     folder = work_folder_of(run, stage)
     return folder if folder.is_dir() else folder_of(run, stage)
 

@@ -24,7 +24,7 @@ PIECE = 1 << 18
 
 
 def check_header(path: Path) -> None:
-    """Look whether a file's header fits its bytes; no weight is read.
+    """Check that a file's header fits its bytes; no weight is read.
 
     Raises:
         ValueError: the file is cut short, or its header does not describe it.

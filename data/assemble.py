@@ -46,7 +46,7 @@ class Assembly:
     duplicates: dict[str, int]
     statistics: Counters
     mixture: Counters | None = None
-    """What the mixture made of each source, where there is one."""
+    """Counts of the mixture by source; None without a mixture."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _plan_mixed(
     parts: list[Path], copies: list[np.ndarray], sentences: list[np.ndarray | None], shard_bytes: int
 ) -> list[ShardTask]:
     tasks: list[ShardTask] = []
-    for number in sorted({int(one) for part in copies for one in np.unique(part)} - {OUT}):
+    for number in sorted({int(count) for part in copies for count in np.unique(part)} - {OUT}):
         for task in _plan(parts, [part == number for part in copies], sentences, shard_bytes):
             tasks.append(ShardTask(len(tasks), task.pieces, number))
     if tasks and not tasks[-1].copies:

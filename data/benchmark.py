@@ -60,7 +60,7 @@ class BenchmarkSentence(NamedTuple):
     passage: bool = False
     """Whether it belongs to a running text: its neighbours with the same task, guid and flag continue it."""
     listed: str | None = None
-    """What a list of hits says instead of the text, where that may hold personal data."""
+    """Text shown in lists of hits instead of `text`, which may hold personal data."""
 
 
 class _NotRecognisedError(ValueError):
@@ -214,7 +214,7 @@ def _table_sentences(text: str, layout: Layout, stem: str, contexts: set[str]) -
         raise _NotRecognisedError(str(error)) from None
     for number, (texts, passage) in enumerate(rows):
         guid = f"{stem}:{number}"
-        yield from (BenchmarkSentence(layout.task, guid, one.strip()) for one in texts)
+        yield from (BenchmarkSentence(layout.task, guid, sentence.strip()) for sentence in texts)
         if passage and passage not in contexts:
             contexts.add(passage)
             pieces = (piece.strip() for piece in split_sentences(passage))
@@ -277,7 +277,7 @@ def _texts(record: dict[str, Any], stem: str, contexts: set[str]) -> tuple[str, 
 def _question(record: dict[str, Any], stem: str, contexts: set[str]) -> tuple[str, list[Any], list[Any]]:
     """Return `_texts` of a record with a question; a record with an unknown field that holds a phrase is refused."""
     fields = {name.lower(): value for name, value in record.items()}
-    choices = [one for name in fields if _CHOICE.fullmatch(name) for one in _strings(fields[name]) if _is_long(one)]
+    choices = [text for name in fields if _CHOICE.fullmatch(name) for text in _strings(fields[name]) if _is_long(text)]
     known = ("question", *(name for name in fields if any(p.fullmatch(name) for p in (_PASSAGE, _CHOICE, _NO_TEXT))))
     if unknown := sorted(name[:40] for name, value in fields.items() if name not in known and _phrase_in(value)):
         raise _NotRecognisedError(
@@ -302,15 +302,15 @@ def _is_long(text: str) -> bool:
 
 
 def _phrase_in(value: Any) -> bool:
-    return any(_is_long(one) and " " in one.strip() for one in _strings(value))
+    return any(_is_long(text) and " " in text.strip() for text in _strings(value))
 
 
 def _strings(value: Any) -> list[str]:
     """Return the strings that a field holds, in lists and mappings, too, but for labels of choices (ARC)."""
     if isinstance(value, dict):
-        return [one for name, of in value.items() if name not in ("label", "labels") for one in _strings(of)]
+        return [text for name, field in value.items() if name not in ("label", "labels") for text in _strings(field)]
     if isinstance(value, list):
-        return [one for of in value for one in _strings(of)]
+        return [text for element in value for text in _strings(element)]
     return [value] if isinstance(value, str) else []
 
 

@@ -67,6 +67,6 @@ def table_rows(text: str, layout: Layout) -> list[tuple[list[str], str]]:
         row = dict(zip(names, values, strict=True))
         texts = [row[name] for name in layout.texts if name in row and row[name].strip() not in ("", MISSING)]
         if layout.task == "kobest-wic":
-            texts = [_SENSE_MARK.sub(r"\1", one) for one in texts]
+            texts = [_SENSE_MARK.sub(r"\1", sentence) for sentence in texts]
         rows.append((texts, row[layout.passage] if layout.passage else ""))
     return rows

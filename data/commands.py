@@ -65,12 +65,12 @@ def pseudonymize_stream(input: IO[bytes], output: IO[bytes], key: bytes) -> Coun
 
 def _pseudonymized_sentences(pseudonymizer: Pseudonymizer, values: list[dict[str, Any]]) -> list[dict[str, Any]]:
     sentence_lists = [value["sentences"] if isinstance(value.get("sentences"), list) else None for value in values]
-    texts = [one for sentences in sentence_lists for one in sentences or () if isinstance(one, str)]
+    texts = [sentence for sentences in sentence_lists for sentence in sentences or () if isinstance(sentence, str)]
     replaced = iter(pseudonymize(pseudonymizer, texts))
     return [
         {}
         if sentences is None
-        else {"sentences": [next(replaced)[0] if isinstance(one, str) else one for one in sentences]}
+        else {"sentences": [next(replaced)[0] if isinstance(sentence, str) else sentence for sentence in sentences]}
         for sentences in sentence_lists
     ]
 

@@ -233,8 +233,8 @@ def _benchmark(settings: CorpusSettings, key: bytes | None) -> list[BenchmarkSen
             treated = [text for text, _ in Pseudonymizer(key, settings.pii.types).apply_many(treated)]
     changed = {before: after for before, after in zip(texts, treated, strict=True) if after != before}
     return [
-        *(one._replace(listed=changed.get(one.text)) for one in benchmark),
-        *(one._replace(text=changed[one.text]) for one in benchmark if one.text in changed),
+        *(entry._replace(listed=changed.get(entry.text)) for entry in benchmark),
+        *(entry._replace(text=changed[entry.text]) for entry in benchmark if entry.text in changed),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a corpus takes, step by step: hours against cores, memory, disk. Arithmetic of measured rates."""
+"""Cost of a corpus, step by step: hours by number of cores, memory, disk. Arithmetic on measured rates."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RATES: Mapping[str, float] = {
     # seconds a unit, of the process that ends the stage
     "end": 5.7e-4,
 }
-"""How fast one core is, measured on an AMD EPYC beside other work, 2026-11-25; units by `scripts/bench_corpus.py`."""
+"""Rates of one core, measured on an AMD EPYC beside other work, 2026-11-25; units by `scripts/bench_corpus.py`."""
 PART_SHARE, SHARD_SHARE = 0.5, 1 / 3
 """Disk that parts and shards take of the text they hold, at most."""
 KEY_DISK, NEAR_DISK = 30, 1260
@@ -69,7 +69,7 @@ class Archive:
     """A file that can only be read from its beginning."""
 
     suffix: str
-    """Of its compression, "" where it has none."""
+    """Suffix of its compression; "" without one."""
     stored: float
     """Bytes as it is stored."""
     text: float
@@ -78,21 +78,21 @@ class Archive:
 
 @dataclass(frozen=True)
 class Volume:
-    """What the inputs hold."""
+    """Size of the inputs."""
 
     text: float
     """Bytes of text."""
     units: int
     """Work units."""
     documents: float
-    """How many, about."""
+    """Estimated number of documents."""
     ranged: float = 0.0
     """Bytes of files that are read by range."""
     archives: tuple[Archive, ...] = ()
 
 
 def corpus_plan(settings: CorpusSettings, cores: Sequence[int] = CORES) -> dict[str, Any]:
-    """Return what `estimate` does of a corpus's inputs, and the inputs: files, bytes, ways to read them, units.
+    """Return the `estimate` of a corpus, and its inputs: files, bytes, ways to read them, units.
 
     Raises:
         UserError: an input is not there or not read; or duplicates are to be looked for that this machine cannot.
@@ -101,25 +101,25 @@ def corpus_plan(settings: CorpusSettings, cores: Sequence[int] = CORES) -> dict[
     unit_bytes = int(settings.unit_mb * 1e6)
     check_fields(files)
     surveyed = survey(files, unit_bytes)
-    known = [(one, one.stored, one.text) for one in surveyed if one.stored is not None and one.text is not None]
+    known = [(file, file.stored, file.text) for file in surveyed if file.stored is not None and file.text is not None]
     text = sum(text for *_, text in known)
     mean = document_bytes(files)
     documents = text / mean if mean else 0.0
     refuse_beyond(settings.deduplicate, documents, text, memory_here())
     archives = [
-        (Archive(compression_of(one.file.path) or "", stored, text), masked_urls(one.file.path))
-        for one, stored, text in known
-        if one.way == "beginning"
+        (Archive(compression_of(file.file.path) or "", stored, text), masked_urls(file.file.path))
+        for file, stored, text in known
+        if file.way == "beginning"
     ]
     volume = Volume(
         text=text,
         units=sum(max(1, math.ceil(text / unit_bytes)) for *_, text in known),
         documents=documents,
-        ranged=float(sum(stored for one, stored, _ in known if one.way == "ranges")),
-        archives=tuple(one for one, _ in archives),
+        ranged=float(sum(stored for file, stored, _ in known if file.way == "ranges")),
+        archives=tuple(archive for archive, _ in archives),
     )
-    large = sorted(((one.stored, path) for one, path in archives if one.text > unit_bytes), key=lambda one: -one[0])
-    ways = {way: [one.stored or 0 for one in surveyed if one.way == way] for way in get_args(Way)}
+    large = sorted(((x.stored, path) for x, path in archives if x.text > unit_bytes), key=lambda pair: -pair[0])
+    ways = {way: [file.stored or 0 for file in surveyed if file.way == way] for way in get_args(Way)}
     near = NEAR_THRESHOLD if settings.deduplicate.near else None
     return {
         "files": len(files),
@@ -139,7 +139,7 @@ def corpus_plan(settings: CorpusSettings, cores: Sequence[int] = CORES) -> dict[
 
 def _advice(volume: Volume, unit_bytes: int, cores: int) -> list[str]:
     advice = []
-    if hard := [one for one in _fed_by_one(volume, cores) if one.text > unit_bytes]:
+    if hard := [archive for archive in _fed_by_one(volume, cores) if archive.text > unit_bytes]:
         advice.append(
             f"{len(hard)} files can only be read from their beginning and are larger than half a share of "
             f"{cores:,} cores: one reader feeds them all; decompressed, or cut into more files, many read them"
@@ -200,8 +200,8 @@ def estimate(
 
 def _fed_by_one(volume: Volume, cores: int) -> list[Archive]:
     """Return the archives that one process reads one after another for all cores; each of the others is one task."""
-    half_share = sum(one.stored for one in volume.archives) / cores / 2
-    return [one for one in volume.archives if cores == 1 or one.stored > half_share]
+    half_share = sum(archive.stored for archive in volume.archives) / cores / 2
+    return [archive for archive in volume.archives if cores == 1 or archive.stored > half_share]
 
 
 def _units(volume: Volume, rates: Mapping[str, float], cores: Sequence[int]) -> dict[str, Any]:
@@ -214,7 +214,7 @@ def _units(volume: Volume, rates: Mapping[str, float], cores: Sequence[int]) -> 
     hours = {}
     for n in cores:
         fed = _fed_by_one(volume, n)
-        alone = [unpacking(one) + one.text / rates["unit"] for one in {*volume.archives}.difference(fed)]
+        alone = [unpacking(archive) + archive.text / rates["unit"] for archive in {*volume.archives}.difference(fed)]
         hours[n] = max(seconds / n, sum(map(unpacking, fed)), *alone) / HOUR
     return {"step": "units: cleaning to parts", "core_hours": seconds / HOUR, "hours": hours}
 
@@ -223,7 +223,7 @@ def print_corpus_plan(plan: dict[str, Any]) -> None:
     """Print a corpus's plan as tables on stdout."""
     inputs = [
         ("files", f"{plan['files']:,}, {size(plan['stored_bytes'])}"),
-        *((WAYS[way], f"{one['files']:,}, {size(one['stored_bytes'])}") for way, one in plan["ways"].items()),
+        *((WAYS[way], f"{sizes['files']:,}, {size(sizes['stored_bytes'])}") for way, sizes in plan["ways"].items()),
         ("text", size(plan["text_bytes"])),
         ("documents, about", count(plan["documents"])),
         ("units", f"{plan['units']:,} of {size(plan['unit_bytes'])}"),
@@ -237,7 +237,7 @@ def print_corpus_plan(plan: dict[str, Any]) -> None:
     ]
     columns = ["step", *(f"{n:,} core{'s' if n > 1 else ''}" for n in plan["hours"])]
     steps = [*plan["steps"], {"step": "in all", "hours": plan["hours"]}]
-    hours = [[one["step"], *(span(value * HOUR) for value in one["hours"].values())] for one in steps]
+    hours = [[step["step"], *(span(value * HOUR) for value in step["hours"].values())] for step in steps]
     out = console(stderr=False)
     out.print(facts_table("Inputs", inputs))
     out.print(rows_table("Time, at rates measured on one machine", columns, hours))

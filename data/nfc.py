@@ -78,14 +78,14 @@ def nfc_places(text: str) -> Composed:
 def _followers() -> frozenset[str]:
     """Return the characters that may compose or change places with what stands before them."""
     characters = [chr(code) for code in range(_NO_MARKS_FROM)]
-    pairs = (parts for parts in (unicodedata.decomposition(one).split() for one in characters) if len(parts) == 2)
+    pairs = (parts for parts in (unicodedata.decomposition(char).split() for char in characters) if len(parts) == 2)
     followers = {chr(int(second, 16)) for first, second in pairs if not first.startswith("<")}
     followers.update(filter(unicodedata.combining, characters))
     return frozenset(followers) | set(map(chr, range(0x1161, 0x1200))) | set(map(chr, range(0xD7B0, 0xD7FC)))
 
 
 def pseudonymize(pseudonymizer: Pseudonymizer, texts: list[str]) -> list[tuple[str, list[Replacement]]]:
-    """Return what `pseudonymizer.apply_many` does of texts in any form; places are those in the texts as given.
+    """Return the result of `pseudonymizer.apply_many` for texts in any form; offsets are those in the texts as given.
 
     Its patterns are of composed text; macOS and PDFs decompose Hangul.
     """
@@ -94,8 +94,8 @@ def pseudonymize(pseudonymizer: Pseudonymizer, texts: list[str]) -> list[tuple[s
     apart = {place: nfc_places(text) for place, text in enumerate(texts) if not unicodedata.is_normalized("NFC", text)}
     results = pseudonymizer.apply_many([apart[n].text if n in apart else text for n, text in enumerate(texts)])
     for place, whole in apart.items():
-        spans = [whole.original_span(one.start, one.end) for one in results[place][1]]
-        replacements = [one._replace(start=a, end=b) for one, (a, b) in zip(results[place][1], spans, strict=True)]
+        spans = [whole.original_span(span.start, span.end) for span in results[place][1]]
+        replacements = [span._replace(start=a, end=b) for span, (a, b) in zip(results[place][1], spans, strict=True)]
         results[place] = replaced(texts[place], replacements), replacements
     return results
 

@@ -1,4 +1,4 @@
-"""Which rules and libraries the parts of a corpus are made by: one folder of parts holds those of one kind alone."""
+"""The rules and libraries that made the parts of a corpus: a folder of parts holds those of one version alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from common.manifest import package_versions
 from common.rules import rules_number
 
 LIBRARIES = ("google-re2", "selectolax", "mwparserfromhell", "markdown-it-py", "rensa", "hypua2jamo")
-"""What parses and judges texts; libraries whose output is fixed by a standard (JSON, Parquet) are none of them."""
+"""Libraries that parse and judge texts; those whose output is fixed by a standard (JSON, Parquet) are none of them."""
 
 
 def part_rules() -> dict[str, int | str]:

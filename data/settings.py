@@ -62,7 +62,7 @@ class CorpusSettings(Settings):
     @field_validator("filters")
     @classmethod
     def _named_apart(cls, value: list[FilterSettings]) -> list[FilterSettings]:
-        titles = [one.title for one in value]
+        titles = [settings.title for settings in value]
         if twice := sorted({title for title in titles if titles.count(title) > 1}):
             raise ValueError(f"two filters are named {', '.join(twice)}: give one of them a name of its own")
         return value

@@ -1,4 +1,4 @@
-"""What scripts call, by `from hunmin import …`: the commands' own functions, with paths and Python values in and out.
+"""Functions for scripts (`from hunmin import …`): the commands' own, with paths and Python values in and out.
 
 Wrong values raise `HunminError` with the value, the rule and the fix, as the commands print them. What starts
 processes (`run_recipe`, `finetune`) belongs under `if __name__ == "__main__":`, as with Python's multiprocessing.

@@ -28,12 +28,12 @@ from hunmin.pipeline.state import RunFolder
 from pretrain.training_stage import checkpoints_in
 
 NAME = re.compile(r"(?P<stage>[a-z]+)-[0-9a-f]{10}(\.\d+)?")
-"""Of a folder that a stage has made, or works in: corpus-3f9a1c2e21, pretrain-77b20c11de.2."""
+"""Name of a folder below `MADE`: corpus-3f9a1c2e21, pretrain-77b20c11de.2."""
 SHARED = re.compile(r"units-[0-9a-f]+|\.units-.*|jobs")
 """Names of folders of pieces, which several works share: parts of corpora (with a dot while they are removed), KLUE's
 jobs."""
 REMOVED = ".removed.json"
-"""What the manifest or mark of a folder is called from the moment that its files go."""
+"""Name of the manifest or mark of a folder from the moment that its files are removed."""
 DATA = (".parquet", ".bin", ".safetensors", ".npy", ".jsonl", ".log", ".tmp")
 """Ends of the names of a stage's data and logs."""
 

@@ -1,4 +1,4 @@
-"""What a shell completes: names that commands take.
+"""Shell completion: names that commands take.
 
 It is asked at every press of the key, so nothing heavy is loaded: names that stand in modules which load torch or numpy
 are repeated here, and tests/hunmin/test_completion.py compares them.
@@ -24,7 +24,7 @@ BOARDS = ("kit19", "leaderboard2", "instruct")
 
 
 def _of(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return what gives those of the names that a word begins, in their order."""
+    """Return a function that gives the names which begin with a word, in their order."""
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 

@@ -99,10 +99,10 @@ def _stages(run: Path) -> Iterator[dict[str, Any]]:
             yield row if name else {**row, "manifest": None}
 
 
-def _row(what: str, folder: Path, manifest: Manifest | None, damaged: list[str]) -> dict[str, Any]:
+def _row(title: str, folder: Path, manifest: Manifest | None, damaged: list[str]) -> dict[str, Any]:
     outputs = manifest.outputs if manifest else {}
     size = sum(facts["bytes"] for facts in outputs.values())
-    row = {"what": what, "files": len(outputs) if manifest else 1, "bytes": size, "damaged": damaged}
+    row = {"what": title, "files": len(outputs) if manifest else 1, "bytes": size, "damaged": damaged}
     return {**row, "folder": folder, "manifest": manifest}
 
 

@@ -1,4 +1,4 @@
-"""How tasks' scores go together over models: Spearman, Pearson, Kendall with bootstrap intervals, and a heat map."""
+"""Correlations of tasks' scores over models: Spearman, Pearson, Kendall with bootstrap intervals, and a heat map."""
 
 from collections.abc import Sequence
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""What each task reads of a row, given the task file's metadata; ValueError for a row that is not the task's."""
+"""The fields that each task reads of a row, by the task file's metadata; ValueError for a row of another task."""
 
 import json
 import math

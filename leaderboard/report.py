@@ -41,8 +41,8 @@ def read_results(paths: Sequence[Path]) -> list[Score]:
     scores, places = list[Score](), dict[tuple[str, ...], Path]()
     for place, score in (placed for path in paths for placed in _scores(path)):
         if other := places.get(key := (score.model, str(score.facts.get("model", "")), score.task)):
-            what = f"{other} and {place} both hold a score of {score.model} on {score.task}"
-            raise UserError(what, "a table shows a model's score on a task once", "leave one of them out")
+            problem = f"{other} and {place} both hold a score of {score.model} on {score.task}"
+            raise UserError(problem, "a table shows a model's score on a task once", "leave one of them out")
         places[key] = place
         scores.append(score)
     if not scores:
@@ -162,8 +162,9 @@ def _best_constants(models: dict[str, dict[str, Score]], names: Sequence[str]) -
     for model, by_task in models.items():
         constants = [_constants(by_task[name]) if name in by_task else [] for name in names]
         rows.setdefault(tuple(_marked(max(values)) if values else "–" for values in constants), []).append(model)
-    rows = {cells: of for cells, of in rows.items() if {*cells} != {"–"}}
-    return [["best constant answer" + f": {', '.join(of)}" * (len(rows) > 1), *cells] for cells, of in rows.items()]
+    rows = {cells: models for cells, models in rows.items() if {*cells} != {"–"}}
+    title = "best constant answer"
+    return [[title + f": {', '.join(models)}" * (len(rows) > 1), *cells] for cells, models in rows.items()]
 
 
 def _measured(score: Score) -> dict[str, Any]:

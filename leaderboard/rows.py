@@ -61,7 +61,7 @@ def _parse(raw: bytes, suffix: str) -> Any:
 
 
 def prepared(path: Path, read: Callable[[Row], Row]) -> list[Row]:
-    """Return what a task's function reads of each row; UserError where it raises ValueError for one."""
+    """Return the result of a task's function for each row; UserError where it raises ValueError for one."""
     rows = []
     for number, row in enumerate(read_rows(path), 1):
         try:
@@ -98,7 +98,7 @@ def number(value: Any) -> float:
 
 
 def one_of(value: Any, known: Row, name: str) -> Any:
-    """Return what a label stands for; ValueError for an unknown one."""
+    """Return the meaning of a label; ValueError for an unknown one."""
     if (key := str(value).strip()) not in known:
         raise ValueError(f"unknown label {value!r} in {name!r}; known are {', '.join(known)}")
     return known[key]

@@ -57,11 +57,11 @@ class OpenedModel:
 
     folder: Path
     config: Any
-    """Its configuration, of transformers."""
+    """Configuration of transformers."""
     tokenizer: Any
-    """Its tokenizer, as AutoTokenizer loads it."""
+    """Tokenizer, as AutoTokenizer loads it."""
     generation: Any
-    """How it writes texts, of transformers; None of a model that does not."""
+    """Generation settings of transformers; None of a model that writes no texts."""
     rows: int
     """Rows of its embeddings."""
 
@@ -105,9 +105,10 @@ def open_model(
         )
     if tokenizer.pad_token is None and auto is not AutoModelForCausalLM:
         raise UserError(
-            f"the tokenizer in {folder} has no pad_token", "texts of a batch are padded to the longest",
+            f"the tokenizer in {folder} has no pad_token",
+            "texts of a batch are padded to the longest",
             "name it in tokenizer_config.json",
-        )  # fmt: skip
+        )
     check_encoding(lambda *texts: tokenizer(*texts)["input_ids"], folder, rows)
     return OpenedModel(folder, config, tokenizer, generation, rows)
 
@@ -128,8 +129,8 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def refused(folder: Path, what: str) -> Iterator[None]:
-    """Turn whatever a library raises over a model's folder into a UserError that says `what` does not work."""
+def refused(folder: Path, failure: str) -> Iterator[None]:
+    """Turn whatever a library raises over a model's folder into a UserError that says `failure` does not work."""
     try:
         yield
     except UserError:
@@ -143,7 +144,7 @@ def refused(folder: Path, what: str) -> Iterator[None]:
                 "name a model of an architecture that transformers has",
             ) from None
         raise UserError(
-            f"{folder}: {what}: {reason[:300]}", RULE, "name another model, or fetch this one again"
+            f"{folder}: {failure}: {reason[:300]}", RULE, "name another model, or fetch this one again"
         ) from None
 
 
@@ -162,7 +163,6 @@ def _check_numbers(folder: Path, tree: dict[str, Any]) -> None:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """Yield what lists in lists hold."""
     for each in value if isinstance(value, list) else ():
         yield from _leaves(each)
     if not isinstance(value, list):
@@ -203,7 +203,7 @@ def _check_shapes(folder: Path, config: Any, auto: Any) -> tuple[int, Any]:
     if lacking := sorted(name for name in info["missing_keys"] if auto is not AutoModel or "pooler." not in name):
         raise _wrong(folder, f"lacks {len(lacking)} weights: {', '.join(lacking[:3])}", "none begins at random")
     layers = getattr(config.get_text_config(), "num_hidden_layers", None)
-    numbers = [int(found[1]) for name in info["unexpected_keys"] if (found := LAYER.search(name))]
+    numbers = [int(match[1]) for name in info["unexpected_keys"] if (match := LAYER.search(name))]
     if layers and max(numbers, default=0) >= layers:
         raise _wrong(folder, f"layer {max(numbers)} is there, config.json has {layers} layers", "each layer is used")
     return rows, getattr(model, "generation_config", None)
@@ -217,5 +217,5 @@ def _check_ids(folder: Path, written: dict[str, Any], rows: int) -> None:
                 raise _wrong(folder, f"{name} is {index!r}, there are {rows:,} embeddings", "an id has an embedding")
 
 
-def _wrong(folder: Path, what: str, rule: str) -> UserError:
-    return UserError(f"{folder}: {what}", rule, "fetch or export the model again, or name another one")
+def _wrong(folder: Path, problem: str, rule: str) -> UserError:
+    return UserError(f"{folder}: {problem}", rule, "fetch or export the model again, or name another one")

@@ -310,12 +310,12 @@ class PretrainSettings(Settings):
         return start * sum(max(0, step - stair * steps // stairs) for stair in range(stairs))
 
     def objective_at(self, step: int) -> str:
-        """Return what is learned from the global batch of a step."""
+        """Return the objective of the global batch of a step."""
         return self.first_phase.objective if self.first_phase and step < self.first_phase.steps else self.objective
 
     @property
     def objectives(self) -> tuple[str, ...]:
-        """What is learned over the run, the last one first."""
+        """Objectives of the run, the last one first."""
         return tuple(dict.fromkeys(name for name, *_ in reversed(self.phases)))
 
     @property

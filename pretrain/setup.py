@@ -1,4 +1,4 @@
-"""How a run begins: its samples, its model and its engine; fresh, with its newest checkpoint, or as a branch."""
+"""The setup of a run: its samples, its model and its engine; fresh, with its newest checkpoint, or as a branch."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ PLANS = "samples-*"
 
 @dataclass(frozen=True)
 class Run:
-    """What the steps of a run need."""
+    """All that the steps of a run need."""
 
     process: Process
     loader: Loader
     engine: Engine
     guard: StepGuard
     metadata: dict[str, Any]
-    """What is written with its checkpoints, and must have been written with one to be this run's."""
+    """Metadata of its checkpoints; a checkpoint with other metadata is not this run's."""
     saved: dict[str, Any]
     """Metadata of the checkpoint that it continues from, its own or its parent's; {} without one."""
     parent: str = ""
@@ -63,7 +63,7 @@ class Run:
     vocabulary: list[Path] = field(default_factory=list)
     """The tokenizer's files, which go into each checkpoint."""
     notes: list[str] = field(default_factory=list)
-    """What has changed since its checkpoint was made."""
+    """Notes on changes since its checkpoint was made."""
 
     @property
     def step(self) -> int:
@@ -181,7 +181,7 @@ def dry_run_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device,
         lengths_B[-1] -= 1  # a [SEP], which is never predicted
         padded = replace(batch, lengths_B=lengths_B)
     form, objective = loader.form, loader.objective(step)
-    prepared = [prepare(one, masked, loader.settings.packing, form, objective) for one in (full, padded)]
+    prepared = [prepare(rows, masked, loader.settings.packing, form, objective) for rows in (full, padded)]
     if {name: value.shape for name, value in prepared[0].inputs.items()} == {
         name: value.shape for name, value in prepared[1].inputs.items()
     }:
@@ -191,7 +191,7 @@ def dry_run_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device,
 
 def _changes(saved: dict[str, Any], metadata: dict[str, Any]) -> list[str]:
     """Return a line for each setting, and for the device, that is not what it was when the checkpoint was made."""
-    before, now = (dict(of.get("free", {})) for of in (saved, metadata))
+    before, now = (dict(facts.get("free", {})) for facts in (saved, metadata))
     return [
         f"{name}: {before[name]} → {now[name]}" for name in sorted(now) if name in before and before[name] != now[name]
     ]

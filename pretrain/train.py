@@ -35,7 +35,7 @@ STOPPED_MARK = "stopped"
 
 
 UNTIL_SAVED = "training to end its step and save a checkpoint"
-"""What a stopped run does before it ends."""
+"""Last work of a stopped run, for messages."""
 
 
 class StopFlag:
@@ -101,7 +101,7 @@ def train(
 
 
 def train_job(job: dict[str, Any], source: str, process: Process | None = None) -> dict[str, Any] | None:
-    """Do what a job describes; see `train`."""
+    """Train by a job (settings and paths); see `train`."""
     settings = parse_settings(PretrainSettings, job["settings"], source)
     tokens, tokenizer, out = (Path(job[name]) for name in ("tokens", "tokenizer", "out"))
     return train(settings, tokens, tokenizer, out, Path(job["parent"]) if job.get("parent") else None, process)

@@ -37,24 +37,24 @@ from pretrain.settings import PretrainSettings
 from pretrain.setup import PLANS, Run
 
 COUNTS = ("tokens", "positions")
-"""What a step adds up beside its objective's sums: positions that hold text, and all positions, padding too."""
+"""Sums of a step beside its objective's: positions that hold text, and all positions, padding too."""
 VOTE_STEPS = 2
 """Steps after which a GPU's count of processes that received a stop signal is read: the device still has the work of as
 many steps to do then, so waiting for it leaves no gap."""
 
 
 class StepResult(NamedTuple):
-    """What a step did, on the device."""
+    """The result of a step, on the device."""
 
     totals: Tensor
     """The trainer's `names` over all processes, float64; zeros when the batch was skipped."""
     stop_votes: Tensor
-    """How many processes received a stop signal, float64."""
+    """Number of processes that received a stop signal, float64."""
 
 
 def names_of(settings: PretrainSettings) -> tuple[str, ...]:
-    """Return what a run adds up over its steps: the sums of its objectives, and `COUNTS`."""
-    return (*dict.fromkeys(name for one in settings.objectives for name in OBJECTIVES[one].sums), *COUNTS)
+    """Return the names of the sums over a run's steps: those of its objectives, and `COUNTS`."""
+    return (*dict.fromkeys(name for objective in settings.objectives for name in OBJECTIVES[objective].sums), *COUNTS)
 
 
 class Trainer:
@@ -139,7 +139,7 @@ class TrainingRun(Trainer):
             HunminError: too many batches were skipped, or the last weights give no finite loss.
             DiskFullError: no space for a checkpoint; earlier ones stay.
         """
-        s = self.settings
+        settings = self.settings
         stopped = False
         due = False
         validation: dict[str, float] = {}
@@ -153,34 +153,35 @@ class TrainingRun(Trainer):
             self._window.restart()
             before = self._done
             self._run.process.monitor.follow(lambda: before + self._own.count())
-            while self._done < s.steps and not (stopped and self._saved == self._done):
+            while self._done < settings.steps and not (stopped and self._saved == self._done):
                 with self._window.waiting():
                     micro_batches = next(batches)
-                lr = s.optimizer.learning_rate * rate_factor(self._done, s.steps, s.optimizer)
+                lr = settings.optimizer.learning_rate * rate_factor(self._done, settings.steps, settings.optimizer)
                 step = self.step(self._done, lr, micro_batches, stop_requested())
                 self._window.add(step.totals)
                 self._done += 1
-                last = self._done == s.steps
+                last = self._done == settings.steps
                 stopped = stopped or self._stop_is_asked(stop_requested(), step.stop_votes)
-                due = due or stopped or self._done % s.checkpoint_every == 0 or last
+                due = due or stopped or self._done % settings.checkpoint_every == 0 or last
                 if self._training_log:
                     self._training_log.advance()
-                if self._done % s.log_every == 0 or last or s.begins_phase(self._done):  # a line has one objective
+                # a line has one objective
+                if self._done % settings.log_every == 0 or last or settings.begins_phase(self._done):
                     self._log(lr)
-                if self._done % s.validate_every == 0 or last:
+                if self._done % settings.validate_every == 0 or last:
                     validation = self._validate()
                 # weights that a batch has just failed on must not replace good ones: the next good step saves
                 if due and self._check_skipped().last == "accepted":
                     self._save()
                     due = False
-            if self._done == s.steps and due:
+            if self._done == settings.steps and due:
                 self._save_last(validation)
-            if self._training_log and self._done < s.steps:
+            if self._training_log and self._done < settings.steps:
                 say(
-                    f"stopped as asked after step {self._done} of {s.steps}; "
+                    f"stopped as asked after step {self._done} of {settings.steps}; "
                     f"the checkpoint of step {self._saved} is complete"
                 )
-        return self._done == s.steps
+        return self._done == settings.steps
 
     def finish(self, tokenizer: Path) -> dict[str, Any]:
         """Write the model for transformers into `out/model`, the run's counts into `out`, and return the counts."""
@@ -244,7 +245,7 @@ class TrainingRun(Trainer):
         return guard
 
     def _remedy(self) -> str:
-        """Return what to do about a run that diverges, as a command where there is a checkpoint to continue from."""
+        """Return the fix for a run that diverges, as a command where there is a checkpoint to continue from."""
         if not self._saved:
             return (
                 "lower pretrain.optimizer.learning_rate or lengthen the warm-up, and begin anew in another `out` folder"

@@ -21,7 +21,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def write_job(job: dict[str, Any], out: Path) -> dict[str, Any]:
-    """Write what training is told into its folder, where no mark of an earlier stop stays, and return it."""
+    """Write a training job into its folder, remove the mark of an earlier stop, and return the job."""
     with atomic_write(out / "logs" / JOB) as stream:
         json.dump(job, stream, indent=1)
     (out / "logs" / STOPPED_MARK).unlink(missing_ok=True)

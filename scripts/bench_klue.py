@@ -108,8 +108,8 @@ def measure(job: Job, features: Features, steps: int, rounds: int) -> list[Row]:
     size = job.training.global_batch
     lengths = features.lengths
     if len(lengths) < size:
-        what = f"{name}: {len(lengths)} inputs to train on, {size} a batch"
-        raise UserError(what, "batches are whole", f"--batch {len(lengths)}")
+        problem = f"{name}: {len(lengths)} inputs to train on, {size} a batch"
+        raise UserError(problem, "batches are whole", f"--batch {len(lengths)}")
     random = np.random.default_rng(0)
     ours = whole(size, lambda epoch: train_batches(lengths, size, job.seed, epoch))
     others = whole(size, lambda epoch: grouped(lengths, size, epoch))

@@ -60,8 +60,8 @@ def write_inputs(folder: Path, units: int) -> None:
     """Write so many files of a few sentences; every tenth is nearly the one before it."""
     folder.mkdir()
     for number in range(units):
-        of = number - number % 10 if number % 10 == 1 else number
-        lines = [f"{of}번 사람은 {of * 7 % 90}번 골목의 {n * 3 + of % 11}번 집으로 걸어갔다." for n in range(8)]
+        base = number - number % 10 if number % 10 == 1 else number
+        lines = [f"{base}번 사람은 {base * 7 % 90}번 골목의 {n * 3 + base % 11}번 집으로 걸어갔다." for n in range(8)]
         text = "\n".join([*lines, f"{number}번 글의 끝이다."])
         (folder / f"{number:06d}.jsonl").write_text(json.dumps({"text": text}, ensure_ascii=False), encoding="utf-8")
 

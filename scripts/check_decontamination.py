@@ -188,9 +188,9 @@ def check_sources(benchmark: list[BenchmarkSentence], options: argparse.Namespac
             if hit is None:
                 continue
             exact, key = hit.rule == "exact", exact_key(text)
-            what = "near" if not exact else "exact" if len(key) >= LEAST_PROOF else "short"
-            hits.setdefault(hit.task, Counter())[what] += 1
-            if what == "exact":
+            kind = "near" if not exact else "exact" if len(key) >= LEAST_PROOF else "short"
+            hits.setdefault(hit.task, Counter())[kind] += 1
+            if kind == "exact":
                 cells.setdefault(hit.task, set()).add(key)
         own = [
             task
@@ -200,7 +200,7 @@ def check_sources(benchmark: list[BenchmarkSentence], options: argparse.Namespac
         ]
         total: Counter[str] = sum(hits.values(), Counter())
         most = max(hits, key=lambda task: hits[task].total(), default="-")
-        columns = "".join(f"{total[what]:>{width},}" for what, width in (("exact", 9), ("near", 8), ("short", 8)))
+        columns = "".join(f"{total[kind]:>{width},}" for kind, width in (("exact", 9), ("near", 8), ("short", 8)))
         print(
             f"{stem(path):24}{len(texts):>10,}{columns}  " + (f"own: {', '.join(sorted(own))}" if own else most),
             flush=True,
@@ -229,10 +229,10 @@ def print_alarms(
     for (name, sentence), hit in zip(real, hits, strict=True):
         if hit:
             run, whole = shared_run(sentence, texts[hit.task, hit.guid])
-            what = "quotation" if whole else "false alarm"
-            counts[what][name] += 1
-            shown.append(f"{what}, {hit.rule} {hit.score:.2f}, longest shared run {run} letters: {sentence[:120]}")
-    print(f"\n{'real text':28}" + "".join(f"{what:>14}" for what in counts))
+            kind = "quotation" if whole else "false alarm"
+            counts[kind][name] += 1
+            shown.append(f"{kind}, {hit.rule} {hit.score:.2f}, longest shared run {run} letters: {sentence[:120]}")
+    print(f"\n{'real text':28}" + "".join(f"{kind:>14}" for kind in counts))
     for name in sorted(counts["quotation"] | counts["false alarm"]):
         print(f"{name:28}" + "".join(f"{by_file[name]:>14,}" for by_file in counts.values()))
     print(f"{'all files':28}" + "".join(f"{by_file.total():>14,}" for by_file in counts.values()))

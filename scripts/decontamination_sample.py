@@ -123,8 +123,8 @@ def score(options: argparse.Namespace) -> int:
             continue
         hit = hits[row["sentence"]]
         if hit is not None and digest(texts[hit[:2]]) != row["benchmark"]:
-            what = "another benchmark sentence"
-            print(f"{row['sentence']}, {row['label']} by {row['rule']}, is now found by {hit.rule} for {what}")
+            match = "another benchmark sentence"
+            print(f"{row['sentence']}, {row['label']} by {row['rule']}, is now found by {hit.rule} for {match}")
         truth = "false" if row["label"] == "false" else "true"
         kinds = {kind_of(row["rule"], int(row["letters"])), "all"} | {row["rule"]} - {"exact"}
         for kind in kinds:

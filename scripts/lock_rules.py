@@ -22,7 +22,7 @@ def main(lock: Path = LOCK) -> None:
     """
     locked = read_lock(lock)
     outputs = {stage: output_of(stage) for stage in STAGES}
-    if lacking := [f"{stage}: {what}" for stage, of in STAGES.items() for what in of.unhit(outputs[stage])]:
+    if lacking := [f"{stage}: {rule}" for stage, checks in STAGES.items() for rule in checks.unhit(outputs[stage])]:
         sys.exit("error: the fixed input does not hit every rule:\n  " + "\n  ".join(lacking))
     blocks = {stage: block_of(stage, output) for stage, output in outputs.items()}
     if lines := refused(blocks, locked):

@@ -77,33 +77,33 @@ class Texts:
             entries = yaml.safe_load(file.read_text(encoding="utf-8"))
             pairs = [(one_line(entry["en"]), entry["ko"].strip()) for entry in entries]
         except (yaml.YAMLError, TypeError, KeyError, AttributeError) as error:
-            what = f"{self._name} cannot be read: {type(error).__name__}: {error}"
-            raise UserError(what, "it is a YAML list of entries with `en` and `ko`", f"fix {self._name}") from error
+            problem = f"{self._name} cannot be read: {type(error).__name__}: {error}"
+            raise UserError(problem, "it is a YAML list of entries with `en` and `ko`", f"fix {self._name}") from error
         self._korean = dict(pairs)
         english, count = Counter(english for english, _ in pairs).most_common(1)[0]
         if count > 1:
-            what = f"{self._name} has two entries of '{english}'"
-            raise UserError(what, "a text has one translation", "delete one of them")
+            problem = f"{self._name} has two entries of '{english}'"
+            raise UserError(problem, "a text has one translation", "delete one of them")
 
-    def __call__(self, english: str, of: str) -> str:
+    def __call__(self, english: str, place: str) -> str:
         """Return a text of a setting, or part of the page, in its language; English where `check` misses it."""
         key = one_line(english)
-        self._asked.setdefault(key, of)
+        self._asked.setdefault(key, place)
         return english if self._korean is None else self._korean.get(key, english)
 
     def check(self) -> None:
         """Raise UserError for a docstring or a translation that is missing, or a translation that is of no text."""
         if "" in self._asked:
-            what = f"{self._asked['']} has no docstring"
-            raise UserError(what, "the reference says of every setting what it means", "write one below the setting")
+            problem = f"{self._asked['']} has no docstring"
+            raise UserError(problem, "the reference says of every setting what it means", "write one below the setting")
         if self._korean is None:
             return
         left_over = [key for key in self._korean if key not in self._asked]
         wrong = []
-        for key, of in self._asked.items():
+        for key, place in self._asked.items():
             if not self._korean.get(key):
                 near = difflib.get_close_matches(key, left_over, n=1, cutoff=0.5)
-                wrong.append(f"{of} has no Korean: '{key}'" + "".join(f"\n  it was: '{was}'" for was in near))
+                wrong.append(f"{place} has no Korean: '{key}'" + "".join(f"\n  it was: '{was}'" for was in near))
         wrong = wrong or [f"of no setting: '{key}'" for key in left_over]
         if wrong:
             rule = f"{self._name} has the Korean of every text of the reference, found by its English, and no others"
@@ -129,7 +129,7 @@ def entries_in(annotation: Any) -> type[Settings] | None:
     """Return the settings class of which an annotation is a list."""
     if typing.get_origin(annotation) is not list:
         return None
-    return next((found for kind in typing.get_args(annotation) if (found := settings_in(kind))), None)
+    return next((settings for kind in typing.get_args(annotation) if (settings := settings_in(kind))), None)
 
 
 def settings_in(annotation: Any) -> type[Settings] | None:

@@ -51,10 +51,10 @@ OURS = {
 """Label of ko-pii → type."""
 
 
-def mask(value: str, kept: int = 2) -> str:
+def mask(value: str, shown: int = 2) -> str:
     """Return a value of which only the first characters and the form can be read."""
-    form = re.sub("[0-9]", "0", re.sub("[a-z]", "x", re.sub("[A-Z]", "X", re.sub("[가-힣]", "가", value[kept:]))))
-    return value[:kept] + form
+    form = re.sub("[0-9]", "0", re.sub("[a-z]", "x", re.sub("[A-Z]", "X", re.sub("[가-힣]", "가", value[shown:]))))
+    return value[:shown] + form
 
 
 class Marked(NamedTuple):

@@ -26,10 +26,10 @@ def fetch_old(folder: Path) -> Path:
     return folder
 
 
-def with_old(old: Path, script: str, given: Any) -> Any:
-    """Return what a script prints as JSON, which has the old packages and reads `given` as JSON."""
+def with_old(old: Path, script: str, arguments: Any) -> Any:
+    """Return what a script prints as JSON, which has the old packages and reads `arguments` as JSON."""
     done = subprocess.run(
-        [sys.executable, "-c", script], input=json.dumps(given), capture_output=True, text=True, cwd=old,
+        [sys.executable, "-c", script], input=json.dumps(arguments), capture_output=True, text=True, cwd=old,
         env={**os.environ, "PYTHONPATH": str(old), "HF_HUB_OFFLINE": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]

@@ -49,7 +49,7 @@ def rewrite(path: Path, content: str | bytes) -> None:
 
 def describe_again(path: Path, current: bool = True) -> None:
     """Make the manifest that describes a file anew; `current`: and the run's hash of that."""
-    home = next((one for one in path.resolve().parents if (one / MANIFEST).exists()), None)
+    home = next((parent for parent in path.resolve().parents if (parent / MANIFEST).exists()), None)
     if home and (manifest := read_manifest(home)):
         note_manifest(home, manifest.model_copy(update={"outputs": describe_outputs(home)}), current)
 

@@ -19,4 +19,4 @@ MODULES = [
 def test_examples() -> None:
     assert len(MODULES) > 10
     results = {name: doctest.testmod(importlib.import_module(name)) for name in MODULES}
-    assert {name: found for name, found in results.items() if found.failed or not found.attempted} == {}
+    assert {name: result for name, result in results.items() if result.failed or not result.attempted} == {}

@@ -64,12 +64,12 @@ def lines_of(document: str) -> Iterator[str]:
 
 def commands_of(document: str) -> list[list[str]]:
     """Return the words of each command of this project, also of those that another command starts."""
-    found = []
+    commands = []
     for line in [*lines_of(document), *re.findall(r"`(hunmin [^`]+)`", text_of(document))]:
         for match in re.finditer(r"(?:^|[ '/])(?:hunmin|-m hunmin\.main) (?![|—]|import )([^']*)", line):
             if "…" not in match[0] and "COMMAND" not in match[0]:
-                found.append(shlex.split(re.sub(r"'$", "", match[1])) if "'" not in line else words_of(line, match))
-    return found
+                commands.append(shlex.split(re.sub(r"'$", "", match[1])) if "'" not in line else words_of(line, match))
+    return commands
 
 
 def words_of(line: str, match: re.Match[str]) -> list[str]:
@@ -106,8 +106,8 @@ def test_commands_are_found() -> None:
 @pytest.mark.slow
 def test_the_program_reads_every_command() -> None:
     faults = []
-    for given in sorted({tuple(words) for _, words in COMMANDS}):
-        for each in product(*(word.split("|") for word in given)):
+    for command in sorted({tuple(words) for _, words in COMMANDS}):
+        for each in product(*(word.split("|") for word in command)):
             try:
                 parse(["8" if word in PLACEHOLDERS else word for word in each])
             except Exception as error:  # whatever the parser raises, beside the command it is about
@@ -132,9 +132,9 @@ def test_launches_and_plans_are_shown(
     for name in ("texts/a.txt", "klue-benchmark/x.json"):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text("가")
-    given = {tuple(words) for document, words in COMMANDS if document in ENGLISH and not {*words} & {*PLACEHOLDERS}}
-    launches = sorted(words for words in given if words[0] == "launch" and len(words) > 2)
-    plans = sorted(words for words in given if words[0] == "plan" and len(words) > 1 and "RECIPE" not in words)
+    commands = {tuple(words) for document, words in COMMANDS if document in ENGLISH and not {*words} & {*PLACEHOLDERS}}
+    launches = sorted(words for words in commands if words[0] == "launch" and len(words) > 2)
+    plans = sorted(words for words in commands if words[0] == "plan" and len(words) > 1 and "RECIPE" not in words)
     assert launches and plans
     faults = []
     for words in (*launches, *plans):
@@ -148,9 +148,9 @@ def test_launches_and_plans_are_shown(
 
 def test_what_a_shipped_recipe_says_of_itself_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("klue-bert-base", "klue-roberta-small", "klue-roberta-base", "klue-roberta-large", "modernbert-base"):
-        found = re.findall(r"^#   hunmin (.+)$", text_of(f"configs/{name}.yaml"), re.MULTILINE)
-        assert found, name
-        for command in found:
+        commands = re.findall(r"^#   hunmin (.+)$", text_of(f"configs/{name}.yaml"), re.MULTILINE)
+        assert commands, name
+        for command in commands:
             assert run_command(shlex.split(command)) == 0, command
             assert "does not name corpus.inputs and klue.data yet" in " ".join(capsys.readouterr().out.split())
 
@@ -206,8 +206,8 @@ def test_pieces_of_recipes_are_read(tmp_path: Path) -> None:
         (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(tree), encoding="utf-8")
         read = load_any_recipe(tmp_path / "recipe.yaml")
         for section, settings in piece.items():
-            found = getattr(read, section)
-            taken = found.model_fields_set >= settings.keys() if isinstance(settings, dict) else found == settings
+            value = getattr(read, section)
+            taken = value.model_fields_set >= settings.keys() if isinstance(settings, dict) else value == settings
             assert taken, (document, section)
 
 
@@ -281,8 +281,8 @@ def test_a_lost_link_is_seen(tmp_path: Path) -> None:
     (tmp_path / "b.md").write_text(
         "# B\n\n(label)=\n## 표 36: `a_b`, 아직 (KLUE)\n\n## Same\n\n```\n# no\n```\n\n## Same\n"
     )
-    found = "[1](b.md#표-36-a_b-아직-klue) [2](b.md#same-1) [3](#top) [4](https://a.b/#c) ![5](b.md)\n# Top\n"
-    assert lost_links(found, tmp_path) == []
+    text = "[1](b.md#표-36-a_b-아직-klue) [2](b.md#same-1) [3](#top) [4](https://a.b/#c) ![5](b.md)\n# Top\n"
+    assert lost_links(text, tmp_path) == []
     for link in ("b.md#label", "b.md#no", "b.md#same-2", "c.md", "#B", "c.png"):
         assert lost_links(f"[x]({link})", tmp_path) == [link]
 
@@ -290,8 +290,8 @@ def test_a_lost_link_is_seen(tmp_path: Path) -> None:
 def test_no_page_shows_the_marks_of_sphinx() -> None:
     """Labels and directives, which GitHub prints as they are."""
     marks = re.compile(r"^(?:\([\w-]+\)=|:{3,}|`{3,}\{).*|\{\w+\}`[^`]*`", re.MULTILINE)
-    found = {document: marks.findall(text_of(document)) for document in (*ENGLISH, *KOREAN)}
-    assert {document: lines for document, lines in found.items() if lines} == {}
+    marked = {document: marks.findall(text_of(document)) for document in (*ENGLISH, *KOREAN)}
+    assert {document: lines for document, lines in marked.items() if lines} == {}
 
 
 def shape_of(document: str) -> dict[str, Any]:

@@ -48,9 +48,9 @@ PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 def shown(name: str) -> dict[str, Any]:
     """Return what the block whose first line is `# name` defines."""
     [block] = re.findall(rf"^```python\n(# {name}\n.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    found: dict[str, Any] = {}
-    exec(compile(block, f"docs/extending.md, {name}", "exec"), found)
-    return found
+    names: dict[str, Any] = {}
+    exec(compile(block, f"docs/extending.md, {name}", "exec"), names)
+    return names
 
 
 def test_a_type_of_personal_data(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,11 +111,11 @@ def losses(small: tuple[Path, Path, Path], settings: PretrainSettings) -> list[f
     plan_samples(settings, tokens, plans)
     loader = Loader(settings, tokens, tokenizer, plans, 0, 1)
     trainer = Trainer(start_engine(model, settings, cpu), loader, StepGuard(settings, False, cpu))
-    found = []
+    values = []
     for step in range(40):
         totals = trainer.step(step, 3e-3, loader.micro_batches(step)).totals
-        found.append(loader.objective(step).figures(dict(zip(trainer.names, totals.tolist(), strict=True)))["loss"])
-    return found
+        values.append(loader.objective(step).figures(dict(zip(trainer.names, totals.tolist(), strict=True)))["loss"])
+    return values
 
 
 SMALL = PretrainSettings(
@@ -133,13 +133,13 @@ def test_a_model(small: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
     assert new.parameters(settings.model, 50, 24) == model.hf_model.num_parameters()
     ids, rows = torch.arange(5, 15)[None], torch.tensor([[2, 7]])
     labels = torch.full((1, 10), IGNORE).scatter(1, rows, 9)
-    wanted = model.hf_model(input_ids=ids, labels=labels).loss
-    assert model(ids, rows, torch.tensor([[9, 9]]))["loss"].item() == pytest.approx(2 * wanted.item(), rel=1e-5)
+    expected = model.hf_model(input_ids=ids, labels=labels).loss
+    assert model(ids, rows, torch.tensor([[9, 9]]))["loss"].item() == pytest.approx(2 * expected.item(), rel=1e-5)
     assert differing_form(model.hf_model) == ""
     speed_up(model, settings.model_copy(update={"max_seq_len": 512}), torch.device("cpu"))
     assert model.unpadded and differing_form(model.hf_model) == ""
-    found = losses(small, settings)
-    assert sum(found[-8:]) < sum(found[:8])
+    step_losses = losses(small, settings)
+    assert sum(step_losses[-8:]) < sum(step_losses[:8])
 
 
 def test_a_model_with_an_attention_of_its_own_is_kept_from_mixing_documents(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,8 +181,8 @@ def test_an_objective(small: tuple[Path, Path, Path], monkeypatch: pytest.Monkey
         ordinary = batch.ids_BS >= 5
         assert masked.predicted == ordinary.sum() and (masked.ids_BS != batch.ids_BS).sum() > 0
         assert (batch.ids_BS[ordinary] == masked.labels_BM[masked.labels_BM != IGNORE]).all()
-    found = losses(small, settings)
-    assert sum(found[-8:]) < sum(found[:8])
+    step_losses = losses(small, settings)
+    assert sum(step_losses[-8:]) < sum(step_losses[:8])
 
 
 def test_an_optimizer(small: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,14 +191,14 @@ def test_an_optimizer(small: tuple[Path, Path, Path], monkeypatch: pytest.Monkey
     settings = SMALL.model_copy(update={"optimizer": SMALL.optimizer.model_copy(update={"type": new.name})})
     weight = torch.nn.Parameter(torch.tensor([[1.0, -2.0]]))
     optimizer = new.build(torch.nn.ParameterList([weight]), settings)
-    for skip, wanted in ((1.0, [[1.0, -2.0]]), (0.0, [[1 - 0.1 * (1 + 0.01), -2 - 0.1 * (-1 - 0.02)]])):
+    for skip, expected in ((1.0, [[1.0, -2.0]]), (0.0, [[1 - 0.1 * (1 + 0.01), -2 - 0.1 * (-1 - 0.02)]])):
         weight.grad = torch.tensor([[4.0, -4.0]]) if not skip else torch.full((1, 2), torch.nan)
         new.prepare(optimizer, 0.1, torch.tensor(2.0), torch.tensor(skip))
         optimizer.step()
-        torch.testing.assert_close(weight.data, torch.tensor(wanted))
+        torch.testing.assert_close(weight.data, torch.tensor(expected))
     assert new.updates(optimizer) == 1
-    found = losses(small, settings)
-    assert sum(found[-8:]) < sum(found[:8])
+    step_losses = losses(small, settings)
+    assert sum(step_losses[-8:]) < sum(step_losses[:8])
 
 
 @pytest.mark.parametrize("page", ["extending.md", "extending.ko.md"])
@@ -206,11 +206,11 @@ def test_names_exist_in_the_files_beside_which_they_stand(page: str) -> None:
     rows = [line for line in (ROOT / "docs" / page).read_text("utf-8").splitlines() if line.startswith("| `")]
     checked = 0
     for row in rows:
-        files, what = row.split("|")[1:3]
+        files, meaning = row.split("|")[1:3]
         paths = [ROOT / path for path in re.findall(r"`([\w/.]+)`", files)]
         sources = [*(p for path in paths for p in ([path] if path.is_file() else path.glob("*.py")))]
         text = "".join(path.read_text("utf-8") for path in sources)
-        for name in re.findall(r"`(\w+)`", what):
+        for name in re.findall(r"`(\w+)`", meaning):
             checked += name not in ("parse_lyrics", "key")
             assert re.search(rf"\b{name}\b", text) or name in ("parse_lyrics", "key"), (row, name)
     assert checked > 30

@@ -81,16 +81,15 @@ def test_no_model_folder_brings_code() -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
     ]
     assert (
-        loads
-        and [given for given in loads if not re.search(r"trust_remote_code=False|\*\*(where|LOCAL)\b", given)] == []
+        loads and [call for call in loads if not re.search(r"trust_remote_code=False|\*\*(where|LOCAL)\b", call)] == []
     )
 
 
 def test_every_direct_dependency_is_pinned() -> None:
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
-    wanted = "\n".join([setup["options"]["install_requires"], *setup["options.extras_require"].values()])
-    names = {re.split(r"[<>=\[]", line)[0].strip().lower() for line in wanted.splitlines() if line and line[0] != "#"}
+    needs = "\n".join([setup["options"]["install_requires"], *setup["options.extras_require"].values()])
+    names = {re.split(r"[<>=\[]", line)[0].strip().lower() for line in needs.splitlines() if line and line[0] != "#"}
     pinned = {
         line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line
     }

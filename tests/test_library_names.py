@@ -67,21 +67,21 @@ def fault(name: str) -> str:
     module, _, rest = name.partition(":")
     path, _, arguments = rest.removesuffix(")").partition("(")
     try:
-        found: Any = import_module(module)
+        value: Any = import_module(module)
         for part in path.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except (ImportError, AttributeError) as error:
         return f"{module}:{path}: {error}"
-    taken = signature(found).parameters if arguments else {}
-    free = any(one.kind is Parameter.VAR_KEYWORD for one in taken.values())
-    absent = [one for one in arguments.split(",") if one and one not in taken and not free]
+    taken = signature(value).parameters if arguments else {}
+    free = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in taken.values())
+    absent = [parameter for parameter in arguments.split(",") if parameter and parameter not in taken and not free]
     return f"{module}:{path} takes no {', '.join(absent)}" if absent else ""
 
 
 @pytest.mark.parametrize("library", NAMES)
 def test_nothing_has_moved(library: str) -> None:
     pytest.importorskip(library)
-    assert [told for told in map(fault, NAMES[library].split()) if told] == []
+    assert [message for message in map(fault, NAMES[library].split()) if message] == []
 
 
 def test_what_moved_is_named() -> None:

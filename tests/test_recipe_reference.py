@@ -23,14 +23,14 @@ ENTRIES: list[dict[str, str]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
 
 def rows(page: str = PAGE) -> dict[str, list[str]]:
     """Return dotted name → cells of its row."""
-    found, section = {}, ""
+    cells_by_key, section = {}, ""
     for line in page.splitlines():
         if heading := re.match(r"#{2,3} `(.*)`", line):
             section = heading[1] + "."
         elif line.startswith("| `"):
             cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-            found[section + cells[0].strip("`")] = cells
-    return found
+            cells_by_key[section + cells[0].strip("`")] = cells
+    return cells_by_key
 
 
 @pytest.mark.parametrize(("language", "page"), [("en", PAGE), ("ko", KOREAN_PAGE)])
@@ -42,8 +42,8 @@ def test_the_page_is_what_the_script_prints(language: str, page: str) -> None:
 
 def test_every_setting_has_its_row_and_a_meaning() -> None:
     """By the JSON schema that pydantic makes of the recipe, which the script does not use."""
-    schema, found = Recipe.model_json_schema(), rows()
-    named = {cells[0].strip("`") for cells in found.values()}
+    schema, table = Recipe.model_json_schema(), rows()
+    named = {cells[0].strip("`") for cells in table.values()}
     sections = set(re.findall(r"^#{2,3} `(?:[\w.\[\]]+\.)?(\w+)`", PAGE, re.MULTILINE))
     fields = {
         (kind, name): field
@@ -52,21 +52,21 @@ def test_every_setting_has_its_row_and_a_meaning() -> None:
     }
     assert len(fields) > 120
     assert {name for _, name in fields} <= named | sections
-    assert all(len(cells) == 5 and len(cells[4]) > 4 for cells in found.values())
+    assert all(len(cells) == 5 and len(cells[4]) > 4 for cells in table.values())
 
 
 def test_rows_say_what_is_declared() -> None:
     """Some of each kind, read off the classes by hand."""
-    found = rows()
-    assert found["name"][1:3] == ["text", "*required*"]
-    assert found["pretrain.optimizer.learning_rate"][1:4] == ["number, > 0", "`0.0001`", ""]
-    assert found["pretrain.masking.rate"][1] == "number, > 0, < 1"
-    assert found["pretrain.micro_batch"][3] == "yes"
-    assert found["klue.baseline_random"][1:4] == ["true / false", "`false`", ""]
-    assert found["pretrain.zero_stage"][1] == "`0` / `1` / `2` / `3`"
-    assert found["pretrain.batch_warmup.start"][2] == "*required*"
-    assert found["corpus.pii.key"][3] == "yes, and never written"
-    assert found["klue.per_task.pos_tags"][1] == "true / false or none"
+    table = rows()
+    assert table["name"][1:3] == ["text", "*required*"]
+    assert table["pretrain.optimizer.learning_rate"][1:4] == ["number, > 0", "`0.0001`", ""]
+    assert table["pretrain.masking.rate"][1] == "number, > 0, < 1"
+    assert table["pretrain.micro_batch"][3] == "yes"
+    assert table["klue.baseline_random"][1:4] == ["true / false", "`false`", ""]
+    assert table["pretrain.zero_stage"][1] == "`0` / `1` / `2` / `3`"
+    assert table["pretrain.batch_warmup.start"][2] == "*required*"
+    assert table["corpus.pii.key"][3] == "yes, and never written"
+    assert table["klue.per_task.pos_tags"][1] == "true / false or none"
 
 
 def test_the_twins_have_the_same_settings() -> None:
@@ -100,7 +100,7 @@ def test_a_translation_keeps_code_and_figures() -> None:
     marks = re.compile(r"`[^`]+`|(?<![\w.])\d+(?:\.\d+)?(?:e-\d+)?")
     pairs = [(entry["en"], entry["ko"]) for entry in ENTRIES if not entry["en"].startswith("[한국어]")]
     lost = {english: {*marks.findall(english)} - {*marks.findall(korean)} for english, korean in pairs}
-    assert {english: what for english, what in lost.items() if what} == {}
+    assert {english: parts for english, parts in lost.items() if parts} == {}
 
 
 def changed(tmp_path: Path, entries: list[dict[str, Any]]) -> Path:
@@ -129,10 +129,10 @@ def test_a_text_without_its_korean_is_told(
     assert main(["--language", "ko"], changed(tmp_path, ENTRIES)) == 0
     assert capsys.readouterr().out == KOREAN_PAGE
     assert main(["--language", "ko"], changed(tmp_path, entries)) == 2
-    told = capsys.readouterr()
-    assert told.out == "" and "fix:" in told.err and "scripts/recipe_reference.ko.yaml" in told.err
+    printed = capsys.readouterr()
+    assert printed.out == "" and "fix:" in printed.err and "scripts/recipe_reference.ko.yaml" in printed.err
     for part in said:
-        assert part in told.err
+        assert part in printed.err
 
 
 def test_a_docstring_that_changes_needs_its_korean_again(
@@ -141,8 +141,8 @@ def test_a_docstring_that_changes_needs_its_korean_again(
     field = PretrainSettings.model_fields["steps"]
     monkeypatch.setattr(field, "description", STEPS.replace("31", "32"))
     assert main(["--language", "ko"]) == 2
-    told = capsys.readouterr().err
-    assert f"pretrain.steps has no Korean: '{STEPS.replace('31', '32')}'" in told and f"it was: '{STEPS}'" in told
+    message = capsys.readouterr().err
+    assert f"pretrain.steps has no Korean: '{STEPS.replace('31', '32')}'" in message and f"it was: '{STEPS}'" in message
     for language in ("en", "ko"):
         monkeypatch.setattr(field, "description", "")
         assert main(["--language", language]) == 2

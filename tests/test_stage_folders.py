@@ -72,12 +72,12 @@ def joined(tree: ast.AST) -> list[str]:
 
 
 def test_no_other_file_joins_a_stages_name_to_a_path() -> None:
-    found: dict[str, list[str]] = {}
+    sites_by_file: dict[str, list[str]] = {}
     for path in (path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
         name = str(path.relative_to(ROOT))
-        if sites := [one for one in joined(ast.parse(path.read_text("utf-8"))) if (name, one) not in OF_NO_RUN]:
-            found[name] = sites
-    assert found == {}
+        if sites := [site for site in joined(ast.parse(path.read_text("utf-8"))) if (name, site) not in OF_NO_RUN]:
+            sites_by_file[name] = sites
+    assert sites_by_file == {}
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def prose_of(path: Path) -> Iterator[str]:
 
 def hits() -> dict[tuple[str, str], list[str]]:
     """Return (folder, word) → the places of its uses."""
-    found: dict[tuple[str, str], list[str]] = {}
+    lines_by_word: dict[tuple[str, str], list[str]] = {}
     modules = [path for folder in CODE for path in sorted((ROOT / folder).rglob("*.py"))]
     texts = [(path, prose_of(path)) for path in modules] + [
         (path, iter(re.sub(r"`[^`]*`", "", path.read_text(encoding="utf-8")).splitlines())) for path in DOCUMENTS
@@ -69,13 +69,13 @@ def hits() -> dict[tuple[str, str], list[str]]:
             for word, pattern in PATTERN.items():
                 if match := pattern.search(text):
                     folder = name.rpartition("/")[0]
-                    found.setdefault((folder, word), []).append(f"{name}: {match[0]} ({WORDS[word]})")
-    return found
+                    lines_by_word.setdefault((folder, word), []).append(f"{name}: {match[0]} ({WORDS[word]})")
+    return lines_by_word
 
 
 def test_private_words_stand_nowhere() -> None:
-    found = hits()
-    assert found == {}
+    lines_by_word = hits()
+    assert lines_by_word == {}
 
 
 def commands() -> Iterator[tuple[str, Any]]:
@@ -83,8 +83,8 @@ def commands() -> Iterator[tuple[str, Any]]:
 
     def below(name: str, command: Any) -> Iterator[tuple[str, Any]]:
         if hasattr(command, "commands"):
-            for child, one in command.commands.items():
-                yield from below(f"{name} {child}".strip(), one)
+            for child, subcommand in command.commands.items():
+                yield from below(f"{name} {child}".strip(), subcommand)
         else:
             yield name, command
 
@@ -114,5 +114,5 @@ def test_every_option_says_what_it_is(name: str, command: Any) -> None:
 def test_what_stands_in_brackets_is_shown(name: str, command: Any) -> None:
     """Rich takes `[klue]` for a style and leaves it out; `\\[klue]` is shown as it is meant."""
     texts = [command.help, command.epilog, *(getattr(option, "help", "") for option in command.params)]
-    given = [text for text in texts if text]
-    assert [Text.from_markup(text).plain for text in given] == [text.replace("\\[", "[") for text in given], name
+    filled = [text for text in texts if text]
+    assert [Text.from_markup(text).plain for text in filled] == [text.replace("\\[", "[") for text in filled], name

@@ -36,7 +36,7 @@ ENOUGH = 10
 entries is one of V · ln V subwords (ln V is 10 for 32,000 entries), so a shorter text leaves most of any vocabulary
 unused."""
 BEFORE = "가 "
-"""What an eojeol is encoded after: byte-level and sentencepiece vocabularies hold words with the blank before them."""
+"""Text before an encoded eojeol: byte-level and sentencepiece vocabularies hold words with the blank before them."""
 
 
 class _Cut(NamedTuple):
@@ -155,7 +155,7 @@ def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -
         "fertility": subwords / total,
         "continued_word_ratio": continued / total,
         "unk_ratio": unknown / subwords if subwords else 0.0,
-        **_boundary_scores({eojeol: {start for start, _ in found} for eojeol, found in spans.items()}, gold),
+        **_boundary_scores({eojeol: {start for start, _ in places} for eojeol, places in spans.items()}, gold),
         "josa_coverage": _coverage(spans, gold, lambda cut: cut.josa),
         "ending_coverage": _coverage(spans, gold, lambda cut: cut.endings),
         "tokens_per_byte": subwords / sum(len(eojeol.encode()) * count for eojeol, count in eojeols.items()),
@@ -183,7 +183,7 @@ def _coverage(
     morphemes: Callable[[_Cut], tuple[tuple[int, int], ...]],
 ) -> float:
     there = sum(count * len(morphemes(cut)) for cut, count in gold.items())
-    whole = sum(count * sum(one in spans[cut.eojeol] for one in morphemes(cut)) for cut, count in gold.items())
+    whole = sum(count * sum(span in spans[cut.eojeol] for span in morphemes(cut)) for cut, count in gold.items())
     return whole / there if there else 0.0
 
 

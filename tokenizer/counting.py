@@ -89,7 +89,7 @@ def count_corpus(settings: TokenizerSettings, corpus: str | Path, work: Path) ->
         count = WordsWork(folder, sample, split, tuple(settings.user_tokens), partitions)
         with ProgressBar("words", len(tasks), "pieces") as bar:
             counted = execute(count, tasks, lambda _: bar.advance())
-    tally = Tally(*(sum(found) for found in zip(*(tally for tally, _ in counted), strict=True)))
+    tally = Tally(*(sum(values) for values in zip(*(tally for tally, _ in counted), strict=True)))
     refuse_other_encodings(str(corpus), tally.lines, tally.broken_lines)
     if not tally.words:
         raise UserError(

@@ -1,4 +1,4 @@
-"""How much of a text a tokenizer can read, and the one rule on how much it must."""
+"""The share of a text that a tokenizer can read, and the rule on how much it must."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAMPLE_CHARACTERS = 200_000
 """Characters of a text that are looked at, evenly spread over it."""
 
 Pieces = Callable[[list[str]], Iterable[tuple[Sequence[int], Sequence[tuple[int, int]]]]]
-"""From words to the ids of each and where they stand in it: what a tokenizer does."""
+"""Words → (ids, spans) of each: the work of a tokenizer."""
 
 
 def sample(texts: Sequence[str]) -> list[str]:
@@ -59,17 +59,17 @@ def unknown_id(tokenizer: Tokenizer) -> int | None:
     return tokenizer.token_to_id(model["unk_token"]) if model.get("unk_token") else None
 
 
-def check_tokenizer(tokenizer: Tokenizer, texts: Sequence[str], name: str, of: str) -> None:
+def check_tokenizer(tokenizer: Tokenizer, texts: Sequence[str], name: str, source: str) -> None:
     """Apply the rule to a tokenizer that is loaded by itself; see `check_share`."""
 
     def pieces(words: list[str]) -> Iterable[tuple[Sequence[int], Sequence[tuple[int, int]]]]:
-        return ((found.ids, found.offsets) for found in tokenizer.encode_batch(words, add_special_tokens=False))
+        return ((word.ids, word.offsets) for word in tokenizer.encode_batch(words, add_special_tokens=False))
 
     known, some = unknown_id(tokenizer), sample(texts)
     check_share(
         unread_share(pieces, () if known is None else (known,), some),
         name,
-        of,
+        source,
         f"set tokenizer.min_character_count={fitting_count(some)} (words with rarer characters become [UNK]); with "
         "tokenizer.base, also a tokenizer.vocab_size above the base's",
     )
@@ -93,14 +93,14 @@ def fitting_count(texts: Iterable[str]) -> int:
     return 1
 
 
-def check_share(share: float, name: str, of: str, fix: str) -> None:
+def check_share(share: float, name: str, source: str, fix: str) -> None:
     """Raise UserError where more than `REFUSED` of a text cannot be read; warn where more than `TOLD` cannot."""
     if share > REFUSED:
         raise UserError(
-            f"{name} cannot read {share:.0%} of the characters of {of}: they become the unknown token, or nothing",
+            f"{name} cannot read {share:.0%} of the characters of {source}: they become the unknown token, or nothing",
             f"a tokenizer reads at least {1 - REFUSED:.0%}; scores of what it cannot read mean nothing",
             "use a model with a Korean vocabulary, or restore its tokenizer_config.json "
             "(without one BERT's tokenizer takes Hangul apart)",
         )
     if share > TOLD:
-        say(f"warning: {name} cannot read {share:.1%} of the characters of {of}; fix: {fix}", style="yellow")
+        say(f"warning: {name} cannot read {share:.1%} of the characters of {source}; fix: {fix}", style="yellow")

@@ -152,7 +152,7 @@ def _origin(folder: str | Path, counted: Counted | None) -> str:
 
 
 def _named(folder: str | Path) -> str:
-    """Return what a base is called: on the hub with its commit, else by its folder."""
+    """Return the name of a base: on the hub with its commit, else its folder's."""
     return pinned_name(folder) or Path(folder).resolve().name
 
 

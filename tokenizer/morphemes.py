@@ -107,7 +107,7 @@ CUTTERS: dict[str, Callable[[str], list[str]]] = {
     "kiwi": kiwi_morphemes,
     "none": whole_word,
 }
-"""How words are cut before training, by the setting `pretokenizer`."""
+"""Setting `pretokenizer` → function that cuts a word before training."""
 
 
 def count_pieces(words: Mapping[str, int], cut: Callable[[str], list[str]]) -> dict[str, int]:

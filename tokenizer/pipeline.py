@@ -1,4 +1,4 @@
-"""What happens to text before WordPiece: NFC, BERT cleaning, splitting at whitespace, punctuation and Hanja.
+"""The steps before WordPiece: NFC, BERT cleaning, splitting at whitespace, punctuation and Hanja.
 
 The same objects train, are saved in the tokenizer, and encode, so a word is the same thing in all three places.
 """

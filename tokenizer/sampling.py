@@ -28,7 +28,7 @@ def source_shares(sizes: Mapping[str, int], budget: float) -> dict[str, float]:
 
 
 class Sample(NamedTuple):
-    """Which documents are trained on and which are held out: functions of (seed, key), whatever the order."""
+    """The choice of documents to train on and to hold out: a function of (seed, key), whatever the order."""
 
     shares: dict[str, float]
     """Share of each source to train on."""

@@ -168,8 +168,9 @@ def check_encoding(encode: Callable[..., Sequence[int]], folder: str | Path, row
     except Exception as error:  # of many kinds
         raise UserError(
             f"the tokenizer of {folder} cannot encode {PROBE!r}: {' '.join(str(error).split())[:300]}",
-            "a tokenizer encodes any text", "fix tokenizer.json, or fetch the folder again",
-        ) from None  # fmt: skip
+            "a tokenizer encodes any text",
+            "fix tokenizer.json, or fetch the folder again",
+        ) from None
     if largest >= rows:
         raise UserError(
             f"the tokenizer of {folder} gives the id {largest:,}, there are {rows:,}",

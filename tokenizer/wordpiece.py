@@ -62,7 +62,7 @@ def train_vocabulary(
 def learn_entries(
     pieces: Iterable[Mapping[str, int]], alphabet: list[str], size: int, min_pair_count: int, seed: int
 ) -> list[str]:
-    """Return what `train_vocabulary` does, or fewer entries where the pieces yield no more; never fewer than the forms.
+    """Return the entries for `train_vocabulary`, fewer where the pieces yield no more; never fewer than the forms.
 
     Args:
         pieces: marked morphemes or words (## in front of what continues a word) and how often each occurs, in parts

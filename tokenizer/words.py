@@ -128,7 +128,7 @@ def _lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
 
 @dataclass
 class Seen:
-    """What a piece holds beside the words that are counted."""
+    """Counts of a piece beside its words."""
 
     held_out: list[str] = field(default_factory=list)
     """Texts of the documents that are held out."""
@@ -136,7 +136,7 @@ class Seen:
     """Text of the documents that are trained on."""
     lines: int = 0
     broken_lines: int = 0
-    """Of a text file: its lines, and those that are not UTF-8."""
+    """Lines of a text file that are not UTF-8; `lines` are all of them."""
 
 
 def decode_line(line: bytes) -> tuple[str, bool]:
@@ -225,7 +225,7 @@ class WordsTask(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What was counted in a piece, or in several."""
+    """Counts of a piece, or of several."""
 
     words: int = 0
     sampled_bytes: int = 0

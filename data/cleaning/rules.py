@@ -111,7 +111,7 @@ def clean_sentences(sentences: list[str], settings: CleanSettings) -> list[str]:
     for start in range(0, len(sentences), CLEANED_TOGETHER):
         some = sentences[start : start + CLEANED_TOGETHER]
         text = "\n".join(some)
-        cleaned += some if clean(text, rules, {}) == text else [clean(one, rules, {}) for one in some]
+        cleaned += some if clean(text, rules, {}) == text else [clean(sentence, rules, {}) for sentence in some]
     return cleaned
 
 
@@ -231,7 +231,7 @@ def keep_sentences(sentences: list[str], settings: CleanSettings, counts: Counts
     classes = _CLASSES[units]
     ends = np.append(np.flatnonzero(units == 10), len(units)) if len(sentences) > 1 else np.array([len(units)])
     if len(ends) != len(sentences):
-        return [keep for one in sentences for keep in keep_sentences([one.replace("\n", " ")], settings, counts)]
+        return [keep for text in sentences for keep in keep_sentences([text.replace("\n", " ")], settings, counts)]
     hangul, han_kana, solid = (
         _counts_between(mask, ends) for mask in (classes == HANGUL, classes == HAN_KANA, classes != 0)
     )

@@ -44,7 +44,7 @@ class ContainmentIndex(NamedTuple):
     """D + 1 offsets into the entries."""
     hash_E: NDArray[np.uint64]
     weight_E: NDArray[np.int32]
-    """In each sentence descending."""
+    """Descending in each sentence."""
     total_D: NDArray[np.int64]
     need_D: NDArray[np.int64]
     """Least weight that is a hit."""

@@ -1,4 +1,4 @@
-"""From which share on a sentence counts as benchmark text.
+"""Thresholds from which a sentence counts as benchmark text.
 
 The KLUE paper (section 2.3) names BM25 and gives no threshold, no terms and no floor. These are choices, made so that
 copies with a changed blank are found (`scripts/check_decontamination.py` prints recall for each kind of change) and

@@ -76,7 +76,7 @@ class Hit(NamedTuple):
     benchmark sentence, exact or embedded."""
     rule: Rule
     text: str
-    """What it holds, as lists show it: the benchmark's sentence, for a fragment the passage, joined."""
+    """Benchmark text as lists show it: the sentence, for a fragment the whole passage."""
 
 
 def distinct_sentences(benchmark: list[BenchmarkSentence]) -> tuple[list[BenchmarkSentence], FoldedText]:
@@ -102,7 +102,7 @@ def fragment_sources(benchmark: list[BenchmarkSentence], scope: Scope) -> tuple[
     sources = []
     for (task, guid, passage), run in groupby(benchmark, key=itemgetter(0, 1, 3)):
         if passage:
-            texts, listed = zip(*((one.text, one.listed or one.text) for one in run), strict=True)
+            texts, listed = zip(*((sentence.text, sentence.listed or sentence.text) for sentence in run), strict=True)
             sources.append(BenchmarkSentence(task, guid, " ".join(texts), True, " ".join(listed)))
         elif scope == "all":
             sources += run
@@ -110,7 +110,7 @@ def fragment_sources(benchmark: list[BenchmarkSentence], scope: Scope) -> tuple[
 
 
 def _names(sentences: list[BenchmarkSentence]) -> Names:
-    return [(one.task, one.guid, one.listed or one.text) for one in sentences]
+    return [(sentence.task, sentence.guid, sentence.listed or sentence.text) for sentence in sentences]
 
 
 class Decontaminator:

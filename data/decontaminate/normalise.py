@@ -1,4 +1,4 @@
-"""What two texts must share to be the same text: one table over code points, used by the kernels and by the oracle.
+"""The equality of texts: one table over code points, used by the kernels and by the oracle.
 
 A text is brought to NFC; then each character is either a letter (letters, digits, marks; case and width folded), a
 blank, or left out (punctuation, symbols, format characters such as U+200B). The letters between two blanks are a word
@@ -64,7 +64,7 @@ def exact_key(text: str) -> str:
 
 
 def text_key(text: str) -> str:
-    """Return what is equal of two texts that are one: `exact_key`, or of a text of marks alone the text itself.
+    """Return a key that is equal for equal texts: `exact_key`, or the text itself where it holds nothing but marks.
 
     All of Hunmin compares texts by it: benchmarks with corpora, training rows with test rows, texts of a batch.
     """

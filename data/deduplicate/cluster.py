@@ -24,7 +24,7 @@ from numpy.lib.recfunctions import repack_fields
 from data.deduplicate.near import PERMUTATIONS
 
 LEADERS = 16
-"""How many documents of a bucket, or of a cluster, the others are compared with at most."""
+"""Documents of a bucket or cluster with which the others are compared, at most."""
 COMPARED = 1 << 16
 """Pairs whose signatures are in memory at once: some 150 MB."""
 CLUSTERED = np.dtype([("root", "<i8"), ("place", "<i8")])

@@ -1,4 +1,4 @@
-"""What stays of the parts: documents, then paragraphs and sentences of those, each the first of its kind."""
+"""The decision which documents, then which of their paragraphs and sentences stay: each the first of its kind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MIN_PARAGRAPH_CHARS = 50
 
 
 class Decision(NamedTuple):
-    """What stays of each part, and how many duplicates of each kind were found."""
+    """Documents and sentences of each part that stay, and the number of duplicates of each kind."""
 
     documents: list[np.ndarray]
     """Masks of documents."""
@@ -41,7 +41,7 @@ class Decision(NamedTuple):
 
 
 def decide(parts: list[Path], settings: DeduplicateSettings, report: Path, work: Path, execute: Executor) -> Decision:
-    """Return what stays, and write one line {"id", "kept", "rule", "similarity"} a dropped document to `report`.
+    """Return the decision, and write one line {"id", "kept", "rule", "similarity"} a dropped document to `report`.
 
     Of a kind the first in input order stays. Documents go before paragraphs, paragraphs before sentences, so what is
     compared is what is still there.

@@ -60,7 +60,7 @@ def gather_keys(group: Group, stream: IO[bytes]) -> None:
     keys["row"] = np.arange(len(keys))
     slice_of = (keys["high"] >> _SHIFT).astype(np.uint16)
     borders = np.concatenate(([0], np.cumsum(np.bincount(slice_of, minlength=SLICES))))
-    counts = np.concatenate((borders, [len(one) for one in high]))
+    counts = np.concatenate((borders, [len(part_keys) for part_keys in high]))
     write_table_of(stream, counts, keys[np.argsort(slice_of, kind="stable")])
 
 

@@ -1,4 +1,4 @@
-"""What duplicates take of the memory of the process that ends the stage, and the refusal beforehand."""
+"""Memory that duplicates take in the process that ends the stage, and the refusal where there is too little."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ character in forty is edited."""
 RECALL = 0.98
 """Least chance that two documents just at the threshold share a band, and so are compared at all."""
 SEED = 20_210_611
-"""Of the permutations: any number does, as long as it never changes."""
+"""Seed of the permutations: any number, as long as it never changes."""
 ALGORITHM = 2
 """Version of rensa's R-MinHash that the signatures are made with; another gives other numbers."""
 BATCH = 4096

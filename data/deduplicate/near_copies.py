@@ -94,7 +94,7 @@ def gather_bands(
     with atomic_write(numbered("bands", folder, group.number), "wb") as file:
         for first in range(0, bands, at_once):
             chosen = range(first, min(first + at_once, bands))
-            keys = np.concatenate([band_keys(one, threshold, chosen) for one in loaded], axis=1)[:, rows]
+            keys = np.concatenate([band_keys(part, threshold, chosen) for part in loaded], axis=1)[:, rows]
             partition = (keys >> _HALF) * np.uint64(ranges) >> _HALF
             partition += (np.arange(len(keys), dtype=np.uint64) * np.uint64(ranges))[:, None]
             order = np.argsort(partition, axis=None, kind="stable")

@@ -1,4 +1,4 @@
-"""Which document was dropped for which, in a corpus of any size: a task a group notes ids, then one writes lines."""
+"""The list of dropped documents and those they copy, at any size: a task a group notes ids, then one writes lines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def write_report(
     progress: Callable[[object], None] | None = None,
 ) -> None:
     """Write a line {"id", "kept", "rule", "similarity"} a document that goes, in input order; kinds of None stay."""
-    names = [one.folder.name for one in (twins, near) if one]
+    names = [copies.folder.name for copies in (twins, near) if copies]
     folder = work_folder(work, "report", parts, *names)
     groups = groups_of(parts)
     firsts = firsts_of(rows)

@@ -45,7 +45,7 @@ class Sides:
         if PARAGRAPHS in self._gathered:
             self._gathered[PARAGRAPHS].append(_paragraphs(texts, split, staying))
         if SIGNATURES in self._gathered:
-            owner = np.repeat(np.arange(len(split)), [len(one) for one in split])[staying].tolist()
+            owner = np.repeat(np.arange(len(split)), [len(document) for document in split])[staying].tolist()
             pairs = groupby(zip(owner, sentences, strict=True), lambda pair: pair[0])
             self._gathered[SIGNATURES].append(signatures(["".join(text for _, text in group) for _, group in pairs]))
 

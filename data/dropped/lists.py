@@ -1,4 +1,4 @@
-"""What a corpus's own lists say was left out: documents by filters, duplicates, and sentences of benchmarks."""
+"""Documents and sentences that a corpus's own lists name as left out: filtered, duplicates, of benchmarks."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ def _drawn(path: Path, most: int, row_of: Callable[[Row], Row]) -> list[Row]:
             row = row_of(orjson.loads(line))
             drawn = xxhash.xxh3_64_intdigest(row["id"].encode()), number, row
             of_rule = chosen.setdefault(row["rule"], [])
-            of_rule[:] = sorted([*of_rule, drawn], key=lambda one: one[:2])[:most]
+            of_rule[:] = sorted([*of_rule, drawn], key=lambda entry: entry[:2])[:most]
     return [row for rule in sorted(chosen) for _, _, row in chosen[rule]]

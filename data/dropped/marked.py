@@ -40,7 +40,7 @@ def _shared(before: str, at: int, after: str, at_after: int) -> int:
 def _change(before: str, at: int, after: str, at_after: int) -> tuple[int, int]:
     """Return how many characters go and come at a place where the texts differ: the fewest after which they go on."""
     candidates = {length: _fewest(before, at, after, at_after, length) for length in JOINTS}
-    likely = [one for length, one in candidates.items() if one and sum(one) <= JOINTS[length]]
+    likely = [lengths for length, lengths in candidates.items() if lengths and sum(lengths) <= JOINTS[length]]
     longest_first = filter(None, reversed(candidates.values()))
     return next(iter([*likely, *longest_first]), (len(before) - at, len(after) - at_after))
 
@@ -58,4 +58,4 @@ def _visible(text: str) -> str:
     """Return a piece, cut in its middle, with line ends and characters that are not seen as escapes."""
     if len(text) > LONGEST:
         text = f"{text[: LONGEST - END]} … {text[-END:]}"
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

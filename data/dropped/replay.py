@@ -1,4 +1,4 @@
-"""What was left out, with its text: the inputs are read again, and the corpus's own rules applied to them.
+"""Texts that were left out of a corpus: the inputs are read again, and the corpus's own rules applied to them.
 
 Nothing of it is stored with the corpus. Personal data in the texts is replaced, with the corpus's key where that is at
 hand, else with a key of the moment: a finished run holds no key.
@@ -126,7 +126,7 @@ class _Replay:
         if not self._pseudonymizer:
             return texts
         pseudonymized = pseudonymize(self._pseudonymizer, texts)
-        *earlier, last = [{one.surrogate for one in replacements} for _, replacements in pseudonymized]
+        *earlier, last = [{replacement.surrogate for replacement in replacements} for _, replacements in pseudonymized]
         return [text for text, _ in pseudonymized] if all(last <= before for before in earlier) else None
 
     def _show_sentences(self, document: Document, text: str, rules: CleanSettings, taken: Counters) -> None:
@@ -135,7 +135,7 @@ class _Replay:
         if all(kept_sentences) and kept_sentences:
             return
         by_rule: dict[str, int] = {}
-        for sentence in (one for one, stays in zip(sentences, kept_sentences, strict=True) if not stays):
+        for sentence in (sentence for sentence, stays in zip(sentences, kept_sentences, strict=True) if not stays):
             of_one: Counters = {}
             keep_sentences([sentence], rules, of_one)
             for rule in of_one:

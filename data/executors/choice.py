@@ -1,4 +1,4 @@
-"""Which executor does the work: a choice of the moment that never changes what comes out."""
+"""The choice of the executor, which never affects the output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of work units that failed: collected while the others continue, reported by name at the end."""
+"""Failures of work units: collected while the other units continue, reported by name at the end."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class WorkFailed(HunminError):
 
 
 def attempt(function: Callable[[T], R], task: T) -> R | Failure:
-    """Return what the function makes of the task, or the failure it ends in.
+    """Return the function's result for the task, or its failure.
 
     Of an unforeseen exception only its type and the places in the code are kept: its message may quote the corpus.
     """

@@ -26,7 +26,7 @@ from data.executors.payload import Payload, receive
 from data.executors.protocol import Executor
 
 ATTEMPTS = 3
-"""How often a work unit is tried when its worker dies, and a process is asked for when the server dies over it."""
+"""Attempts at a work unit whose worker dies, and at starting a worker whose fork server dies."""
 FIRST_WORKERS = 2
 """Workers started at once for the first task; then as many again as there are, so that few tasks start few."""
 END_SECONDS = 5

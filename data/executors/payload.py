@@ -1,4 +1,4 @@
-"""How a function reaches the workers of this machine: its arrays lie once in memory and in the cache they share."""
+"""Sends a function to the workers of this machine; its arrays are in memory once, shared by all."""
 
 from __future__ import annotations
 

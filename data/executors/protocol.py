@@ -1,4 +1,4 @@
-"""What every executor is."""
+"""The protocol of an executor."""
 
 from __future__ import annotations
 

@@ -32,11 +32,11 @@ from data.executors.protocol import Executor
 from data.rules import LIBRARIES
 
 ATTEMPTS = 4
-"""How often a unit is tried when its worker or node dies: nodes of a cluster go away more often than units kill."""
+"""Attempts at a unit whose worker or node dies: nodes of a cluster are lost more often than units kill workers."""
 AHEAD = 2
 """Tasks that wait at the cluster beyond one for each core, so that no core waits for this process."""
 CAPACITY_SECONDS = 5.0
-"""How often the number of cores is asked for: nodes may join."""
+"""Seconds between two looks at the number of cores: nodes may join."""
 CONNECT_SECONDS = 10.0
 WAIT_SECONDS = 1.0
 PACKAGES = (

@@ -51,7 +51,7 @@ class FilterChain:
 
     @property
     def identity(self) -> list[str]:
-        """Return what tells parts made by one chain from those made by another."""
+        """Return the settings of the chain by which its parts are known."""
         return [step.identity for step in self.steps]
 
     @property
@@ -65,7 +65,7 @@ class FilterChain:
         return [pa.field(name, pa.float32()) for name in self.columns]
 
     def apply(self, documents: list[Document], texts: list[str]) -> Filtered:
-        """Return what the filters leave of some documents, each judged by itself by its cleaned text; empty ones stay.
+        """Return the documents that the filters leave, each judged by its own cleaned text; empty ones stay.
 
         Personal data in the fields of the documents must have been replaced.
         """

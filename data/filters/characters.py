@@ -12,7 +12,7 @@ DIGIT = 8
 CODE_SIGN = 16
 """Bits of a class. Hangul letters, jamo among them, have the bit of letters, too."""
 LAST = 0x33480
-"""From here on no character is a letter, a digit or a blank (Unicode 16)."""
+"""First code point after the last letter, digit or blank (Unicode 16)."""
 CODE_SIGNS = "{}[]()<>=;_\\|&$#@`+*/^~%:"
 """Signs that stand close together in programs, commands, addresses and tables."""
 _HANGUL = ((0xAC00, 0xD7A3), (0x3131, 0x318E), (0x1100, 0x11FF), (0xA960, 0xA97C), (0xD7B0, 0xD7FB), (0xFFA0, 0xFFDC))

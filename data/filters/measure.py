@@ -1,4 +1,4 @@
-"""What a filter is: measures of a document, each a number with bounds, and a function that takes them."""
+"""A filter: measures of a document, each a number with bounds, and the function that computes them."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class FilterSettings(Settings):
             return {value: {}}
         if not isinstance(value, dict) or len(set(value) & set(KINDS)) != 1:
             return value
-        return {key: {} if key in KINDS and given is None else given for key, given in value.items()}
+        return {key: {} if key in KINDS and settings is None else settings for key, settings in value.items()}
 
     @model_validator(mode="after")
     def _one_kind(self) -> FilterSettings:

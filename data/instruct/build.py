@@ -73,7 +73,7 @@ def instruct_files(settings: InstructSettings) -> list[str]:
     taken = [name for name in settings.uses if settings.licences == "all" or is_open(use_of(name).licence)]
     located = [files_of(name, use_of(name), settings.data) for name in taken]
     extra = dict.fromkeys(path for pattern in settings.extra for path in expand(pattern))
-    return sorted({path for one in located if one for path in one[1]}) + list(extra)
+    return sorted({path for use_files in located if use_files for path in use_files[1]}) + list(extra)
 
 
 def build_instructions(
@@ -95,7 +95,7 @@ def build_instructions(
         )
     extra = instruct_files(settings.model_copy(update={"uses": []}))
     parts = [Part(name) for name in settings.uses] + [Part(f"extra{n}", path) for n, path in enumerate(extra, 1)]
-    searchers = {suite: Decontaminator.build(one) for suite, one in tests.items() if one}
+    searchers = {suite: Decontaminator.build(benchmark) for suite, benchmark in tests.items() if benchmark}
     workers = min(settings.workers or available_cores(), len(parts))
     with ProgressBar("instructions", 2 * len(parts), "uses") as bar, LocalPool(workers, [__name__]) as execute:
         advance: Callable[[Part], None] = lambda part: bar.advance(1, part.name)  # noqa: E731
@@ -103,7 +103,7 @@ def build_instructions(
         whole = {
             text_key(text): split_sentences(text) for part in parts for item in part.held_out for text in item.texts
         }
-        known = [BenchmarkSentence("", text, one, len(cut) > 1) for text, cut in whole.items() for one in cut]
+        known = [BenchmarkSentence("", text, sentence, len(cut) > 1) for text, cut in whole.items() for sentence in cut]
         held_out = Decontaminator.build(known, Criteria(rules=("exact", "embedded")))
         parts = execute(partial(_finished, settings=settings, texts=set(whole), held_out=held_out), parts, advance)
     for part in parts:
@@ -153,7 +153,7 @@ def _prepared(part: Part, settings: InstructSettings, searchers: Mapping[str, De
         part.table["contaminated_by"][suite] = _summed([Counter(hit.rule for hit in hits.values())])
         gone |= set(hits)
         leaks = [(part.left[n], f"{suite}, {hit.task}, {hit.guid}, {hit.rule}") for n, hit in sorted(hits.items())]
-        part.rejects += [(*item.place, f"test sentence: {what}") for item, what in leaks]
+        part.rejects += [(*item.place, f"test sentence: {source}") for item, source in leaks]
     part.left = [item for n, item in enumerate(part.left) if n not in gone]
     quotas = _balanced({label: len(items) // 2 for label, items in part.groups()}, settings.held_out)
     part.held_out = [item for label, items in part.groups() for item in items[: quotas[label]] if not item.ready]
@@ -208,12 +208,12 @@ def _balanced(sizes: Mapping[str, int], total: int) -> dict[str, int]:
 
 
 def _sentences(items: Sequence[Item]) -> list[tuple[int, str]]:
-    return [(n, one) for n, item in enumerate(items) for text in item.texts for one in split_sentences(text)]
+    return [(n, sentence) for n, item in enumerate(items) for text in item.texts for sentence in split_sentences(text)]
 
 
 def _hits(searcher: Decontaminator, sentences: list[tuple[int, str]]) -> dict[int, Hit]:
     best: dict[int, Hit] = {}
-    for (n, _), hit in zip(sentences, searcher.match([one for _, one in sentences]), strict=True):
+    for (n, _), hit in zip(sentences, searcher.match([sentence for _, sentence in sentences]), strict=True):
         if hit:
             best[n] = better(best.get(n), hit)
     return best

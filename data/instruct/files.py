@@ -29,7 +29,7 @@ LEAST = 20
 MOST = 500
 """Characters of an article that are looked at; fewest and most of a beginning, a continuation and a definition."""
 PASSED_OVER = "not of the kind that is asked for: "
-"""What reasons begin with where an article is none of the set's faults."""
+"""Prefix of the reason for passing over an article that is of another kind, which is no fault of the set."""
 _TITLE = re.compile(r"\s*= (?![= ]).*[^=\s] =[ \t]*\r?\n?")
 """Line above an article of WikiText; its headings have more signs."""
 _DEFINES = re.compile(r"(?:이다|입니다|이었다|(?<!하)였다|(?:말|뜻|칭)한다|가리킨다|일컫는다)\.$")
@@ -47,7 +47,7 @@ def files_of(name: str, use: Use, data: str) -> tuple[Layout, list[str]] | None:
 
 
 def records_of(path: str, layout: Layout, needed: list[str], draw: Callable[[int, str], int]) -> Iterator[Entry]:
-    """Yield what stands in a file, a table of the columns `needed`; `draw`: a number of row and purpose, for pairs.
+    """Yield the records of a file, a table with the columns `needed`; `draw`: a number of row and purpose, for pairs.
 
     Raises UserError where the file is damaged, is no JSON, its first row lacks a column, or it has no whole groups.
     """
@@ -114,7 +114,7 @@ def _quoted(text: Iterable[str]) -> Iterator[tuple[int, list[str] | str]]:
 def _pairs(path: str, entries: Iterator[Entry], draw: Callable[[int, str], int]) -> Iterator[Entry]:
     """Yield for each sentence a pair with one of its own group and one with another group of its topic and act."""
     kinds: dict[tuple[str, ...], list[list[str]]] = {}
-    for kind, run in groupby(entries, lambda one: () if isinstance(one[1], str) else tuple(one[1].values())[:2]):
+    for kind, run in groupby(entries, lambda entry: () if isinstance(entry[1], str) else tuple(entry[1].values())[:2]):
         texts = [record["sentence"].strip() for _, record in run] if kind else []
         if len(texts) % GROUP or not kind:
             raise UserError(

@@ -14,7 +14,7 @@ from data.nfc import nfc
 
 
 class Item(NamedTuple):
-    """What a record gives: its number from 1; file and line; texts that are looked for in test sets and held-out rows;
+    """A record: its number from 1; file and line; texts that are looked for in test sets and held-out rows;
     the label that is balanced; the label, right choice or text that is the answer; choices in their drawn order; the
     row, where the record is one."""
 
@@ -111,7 +111,7 @@ def row_of_item(name: str, use: Use, item: Item, template: int) -> Row:
     """Return an item of the use called `name` under one of its templates."""
     chosen = use.templates[template]
     words = use.answer.labels if chosen.words is None else chosen.words
-    fields = {**item.fields, "choices": "\n".join(f"{n}. {one}" for n, one in enumerate(item.choices, 1))}
+    fields = {**item.fields, "choices": "\n".join(f"{n}. {choice}" for n, choice in enumerate(item.choices, 1))}
 
     def in_words(answer: str) -> str:
         number = item.choices.index(answer) + 1 if item.choices else 0

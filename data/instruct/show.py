@@ -1,4 +1,4 @@
-"""What a finished folder of instructions holds: the table of its uses, and examples."""
+"""The contents of a finished folder of instructions: the table of its uses, and examples."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def describe(folder: Path, task: str | None = None, n: int = 3) -> dict[str, Any
     for name in (TRAIN, HELD_OUT):
         check_unchanged(folder / name, FIX)
     rows = {"examples": read_rows(folder / TRAIN), "held_out_examples": read_rows(folder / HELD_OUT)}
-    tasks = sorted({row.task for one in rows.values() for row in one})
+    tasks = sorted({row.task for split_rows in rows.values() for row in split_rows})
     if task is not None and task not in tasks:
         raise UserError(f"{folder} has no task '{task}'{nearest(task, tasks)}", f"its tasks are {', '.join(tasks)}")
     for key, rows_of_key in rows.items():
-        chosen = [[row for row in rows_of_key if row.task == one][:n] for one in tasks if task in (None, one)]
+        chosen = [[row for row in rows_of_key if row.task == name][:n] for name in tasks if task in (None, name)]
         counts[key] = [row.as_record() for some in chosen for row in some]
     return counts
 

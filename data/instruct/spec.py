@@ -37,7 +37,7 @@ class Column(Settings):
 
 
 class Answer(Settings):
-    """What is answered: a label, one of a row's choices, several kinds, or a text.
+    """The form of an answer: a label, one of a row's choices, several kinds, or a text.
 
     Labels are values of the column in small letters → words; with a threshold the column holds a number in the range,
     "true" from there on. Choices are columns, the column says the number of the right one, `first` the number of the

@@ -41,7 +41,7 @@ def rates_of(sizes: Mapping[str, int], settings: MixtureSettings) -> dict[str, f
     """
     default = SourceShare()
     chosen = {name: settings.sources.get(name, default) for name in sizes}
-    rates = {name: float(one.epochs) for name, one in chosen.items() if one.epochs is not None}
+    rates = {name: float(share.epochs) for name, share in chosen.items() if share.epochs is not None}
     open_ = sorted(name for name in sizes if name not in rates and sizes[name])
     rates |= {name: 1.0 for name in sizes if name not in rates and not sizes[name]}
     left = float(sum(sizes[name] for name in open_))
@@ -60,7 +60,7 @@ def rates_of(sizes: Mapping[str, int], settings: MixtureSettings) -> dict[str, f
 
 
 Purpose = Literal["held out", "cap", "copies"]
-"""What is drawn; the draws of one purpose tell nothing of those of another."""
+"""Purpose of a draw; draws of different purposes are independent."""
 
 
 def draws(sources: Sequence[str], ids: Sequence[str], seed: int, purpose: Purpose) -> NDArray[np.float64]:
@@ -190,7 +190,7 @@ def _sizes(
 
 
 class _Ids:
-    """How many documents a source has, and about how many ids: of very many a sample is counted."""
+    """Number of documents of a source, and of distinct ids (an estimate from a sample where there are very many)."""
 
     def __init__(self) -> None:
         self.documents, self._step = 0, 1

@@ -13,7 +13,7 @@ from data.pii.written import written_like
 
 
 class Replacement(NamedTuple):
-    """What was replaced: characters start..end of the *input*, the type's name and the pseudonym put there."""
+    """A replaced span: characters start..end of the *input*, the type's name and the pseudonym put there."""
 
     start: int
     end: int

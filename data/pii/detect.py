@@ -78,14 +78,14 @@ def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
     kinds = [name for name in types if name in BY_NAME]
     pieces = [Found(*span, text[span.start : span.end]) for span in scan(text, start, end, kinds, types)]
     if FOLD in types:
-        pieces = [one for one in pieces if _stands_alone(text, one)]
+        pieces = [piece for piece in pieces if _stands_alone(text, piece)]
         pieces = _settled(pieces, _folded(text, start, end, used))
     for name, parts in types.items():
         if name in FINDERS:
             pieces = _settled(pieces, _obfuscated(name, text, start, end, parts), name in LABEL_FINDERS)
     for name, cell in labelled_cells(text, start, end, types) if types else ():
         below = chain(*_in_view(cell, 0, len(cell.text), used))
-        pieces = _settled(pieces, sorted(one for one in below if one.type == name))
+        pieces = _settled(pieces, sorted(piece for piece in below if piece.type == name))
     if may_continue(text, end) or BREAK_TAG.search(text, start, end):
         more = line_wrapped(text, start, end, lambda view: chain(*_in_view(view, 0, len(view.text), used)))
         pieces = _settled(pieces, sorted(more))

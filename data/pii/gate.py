@@ -56,7 +56,7 @@ class Window(NamedTuple):
     end: int
     """First character after the line."""
     types: Types
-    """What may be in the line."""
+    """Types that the line may hold."""
 
 
 def _options() -> re2.Options:
@@ -150,7 +150,7 @@ class Gate:
         self._line_wrapped = re2.compile(LINE_WRAPPED_GATE, _options())
 
     def line_types(self, text: str, start: int, end: int) -> Types:
-        """Return what may be in the line text[start:end]."""
+        """Return the types that the line text[start:end] may hold."""
         types: Types = {}
         for automaton in self._automata:
             types |= automaton.types(text, start, end, automaton.parts(text, start, end))

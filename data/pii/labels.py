@@ -27,10 +27,10 @@ _REGISTERED = (
 
 
 class LabelKind(NamedTuple):
-    """What is read beside the labels of one type. All are patterns."""
+    """The patterns of values beside the labels of one type."""
 
     labels: str
-    """In RE2 syntax, too; without the word for number."""
+    """Labels, in RE2 syntax, too; without the word for number."""
     starts: str
     """Characters with which a label starts: a search that looks for them first is several times faster."""
     values: str

@@ -22,7 +22,7 @@ SEED = 42
 
 @dataclass
 class Listed:
-    """What was found of a type."""
+    """The values of a type that were found."""
 
     files: Counter[str] = field(default_factory=Counter)
     """Label of a file → values in it."""

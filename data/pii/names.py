@@ -79,9 +79,9 @@ def _personal(names: list[str]) -> list[str]:
     return sorted({span.type for name in names for span in find_spans(name.replace("_", " "))} & PERSONAL)
 
 
-def _refused(what: str, types: list[str], thing: str) -> UserError:
+def _refused(place: str, types: list[str], renamed: str) -> UserError:
     return UserError(
-        f"{what} holds personal data ({', '.join(types)})",
+        f"{place} holds personal data ({', '.join(types)})",
         "names of files, and of folders below an input, are kept in manifests, document ids and messages",
-        f"rename {thing}, or leave personal data in with corpus.pii.enabled=false",
+        f"rename {renamed}, or leave personal data in with corpus.pii.enabled=false",
     )

@@ -58,4 +58,4 @@ INVENTED_NAMES = (
     *("가온", "나래", "다솜", "라온", "마루", "미르", "바론", "새솔", "아람"),
     *("은솔", "자람", "찬솔", "초롱", "큰솔", "푸름", "한별", "해솔", "흰들"),
 )
-"""What invented districts, towns and roads are called."""
+"""Names of invented districts, towns and roads."""

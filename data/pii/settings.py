@@ -56,7 +56,7 @@ class PiiSettings(Settings):
     def _with_default(cls, value: Any) -> Any:
         if not isinstance(value, list) or DEFAULT not in value:
             return value
-        return [name for one in value for name in (PII_TYPES if one == DEFAULT else [one])]
+        return [name for entry in value for name in (PII_TYPES if entry == DEFAULT else [entry])]
 
     @property
     def left_out(self) -> str:

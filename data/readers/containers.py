@@ -123,9 +123,9 @@ def refuse_content(path: str, head: bytes) -> None:
         DamagedInputError: it is a picture, sound, film or program.
     """
     head = head[:HEAD_BYTES]
-    for first, what, fetch in _STAND_INS:
+    for first, problem, fetch in _STAND_INS:
         if re.match(first, head):
-            raise StandInError(path, what, fetch, "an input is the file itself")
+            raise StandInError(path, problem, fetch, "an input is the file itself")
     if _PAGE.match(head) and suffix_of(path) in _TABLES:
         raise StandInError(
             path,
@@ -133,16 +133,16 @@ def refuse_content(path: str, head: bytes) -> None:
             "open it to see what the server answered, and download the file again",
             "an input is the file itself",
         )
-    for first, what, unpack in _ARCHIVES:
+    for first, kind, unpack in _ARCHIVES:
         if re.match(first, head):
             joined = _how_to_join(path.rsplit("/", 1)[-1])
             fix = joined or f"{unpack}, or name the files to read with a glob"
             if not joined and first.startswith((b"PK", b"7z")):
                 fix += "; join it first (cat X.zip.part* > X.zip) where it is a part of an archive"
-            raise ContainerError(path, f"is {what}", fix, "archives and documents of other programs are not read")
-    for first, what in _MEDIA:
+            raise ContainerError(path, f"is {kind}", fix, "archives and documents of other programs are not read")
+    for first, problem in _MEDIA:
         if re.match(first, head):
-            raise DamagedInputError(path, what, "name the files to read with a glob", "inputs hold text")
+            raise DamagedInputError(path, problem, "name the files to read with a glob", "inputs hold text")
 
 
 def refuse_dangling(path: str) -> None:

@@ -39,7 +39,7 @@ def cut_csv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[B
     """Yield the rows of a CSV file in blocks; the first line or the names of the columns tell the separator."""
     separator = _pass_separator(stream)
     names = re.sub(rb'"[^"]*"', b"", stream.head.lstrip().partition(b"\n")[0])
-    delimiter = separator or max(DELIMITERS, key=lambda one: names.count(one.encode()))
+    delimiter = separator or max(DELIMITERS, key=lambda candidate: names.count(candidate.encode()))
     return _cut(file, stream, block_bytes, delimiter, True, 2 if separator else 1)
 
 

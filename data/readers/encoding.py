@@ -36,7 +36,7 @@ UNDECODABLE = b"\xff"
 _DESIGNATOR, _SHIFT_OUT = b"\x1b$)C", b"\x0e"
 """ISO-2022-KR (RFC 1557): a mark, and behind it Hangul as ASCII behind shifts."""
 BROKEN = "hunmin.broken"
-"""How what cannot be decoded is handled: it becomes a character that is no UTF-8, so that its line is a reject."""
+"""Error handler of decoding: bytes become a character that is no UTF-8, so that their line is a reject."""
 
 
 def _broken(error: UnicodeError) -> tuple[str, int]:
@@ -180,7 +180,7 @@ def _zeros(head: bytes) -> str | None:
 
 def _is_korean(text: str) -> bool:
     beyond = [character for character in text if character > "\x7f"]
-    return bool(beyond) and sum("가" <= one <= "힣" for one in beyond) >= KOREAN_SHARE * len(beyond)
+    return bool(beyond) and sum("가" <= character <= "힣" for character in beyond) >= KOREAN_SHARE * len(beyond)
 
 
 def _broken_lines(data: bytes, encoding: str) -> int:

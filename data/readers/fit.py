@@ -1,4 +1,4 @@
-"""Whether a file of JSON fits its source's settings: told by its first megabyte, before anything of it is read."""
+"""The check by its first megabyte that a file of JSON fits its source's settings, before any record is read."""
 
 from __future__ import annotations
 

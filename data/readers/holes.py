@@ -27,7 +27,7 @@ def without_holes(text: str) -> tuple[str, int]:
     for line in text.split("\n"):
         if HOLE in line:
             sentences = split_sentences(line)
-            whole = [one for one in sentences if not _IN_SENTENCE.search(one)]
+            whole = [sentence for sentence in sentences if not _IN_SENTENCE.search(sentence)]
             dropped += len(sentences) - len(whole)
             line = " ".join(whole) if len(whole) < len(sentences) else line
             line = _BLANKS.sub(" ", line.replace(HOLE, "")).strip()

@@ -100,7 +100,7 @@ def _rows_at_once(facts: pq.RowGroupMetaData, columns: list[str], stream: IO[byt
 def _texts_of(facts: pq.RowGroupMetaData, columns: list[str]) -> list[pq.ColumnChunkMetaData]:
     chunks = [facts.column(index) for index in range(facts.num_columns)]
     within = tuple(f"{name}." for name in columns)
-    return [one for one in chunks if one.physical_type == "BYTE_ARRAY" and f"{one.path_in_schema}.".startswith(within)]
+    return [c for c in chunks if c.physical_type == "BYTE_ARRAY" and f"{c.path_in_schema}.".startswith(within)]
 
 
 _PAGE_HEADER = re.compile(rb"\x15([\x80-\xff]*[\0-\x7f])" * 2, re.DOTALL)

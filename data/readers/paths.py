@@ -51,7 +51,7 @@ def _labels(files: list[tuple[str, SourceSettings, str]]) -> list[str]:
     for base, (path, _, _) in zip(bases, files, strict=True):
         label = nfc(labels_apart[base].get(path, base))
         numbered = (f"{label}~{number}" for number in count(2))
-        labels[next(one for one in chain([label], numbered) if one not in labels)] = None
+        labels[next(candidate for candidate in chain([label], numbered) if candidate not in labels)] = None
     return list(labels)
 
 

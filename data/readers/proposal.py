@@ -23,7 +23,7 @@ PROSE = 0.5
 LABEL_CHARACTERS, DISTINCT = 40, 0.1
 """Shorter values of which fewer differ are labels."""
 HEAD_CHARACTERS = 1000
-"""How much of a value is looked at."""
+"""Characters of a value that are looked at."""
 FEW_PARTS, MOST_PART_LINES = 5, 50
 """Documents between blank lines are at least so many, and have fewer lines on average: a page of lines may hold one."""
 _IDS = re.compile(
@@ -62,7 +62,7 @@ def id_column(file: InputFile) -> str | None:
 def _ids(file: InputFile, column: str) -> list[str]:
     of_column = InputFile(file.path, file.label, file.settings.model_copy(update={"id_field": column}))
     try:
-        return [one.id for one in islice(read_documents(of_column, SAMPLE_BYTES, 1), SAMPLE_DOCUMENTS)]
+        return [document.id for document in islice(read_documents(of_column, SAMPLE_BYTES, 1), SAMPLE_DOCUMENTS)]
     except (HunminError, OSError):
         return []
 

@@ -30,7 +30,7 @@ BORDER_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Sought:
-    """How a file can be read by ranges.
+    """The way in which a file can be read by ranges.
 
     Args:
         begin: where its text begins, after a mark.
@@ -48,7 +48,7 @@ class Sought:
 
 
 class Lines(NamedTuple):
-    """What a range was found to hold: whole lines, `size` bytes of content from place `start` on.
+    """The whole lines of a range: `size` bytes of content from place `start` on.
 
     `encoding` is what the chunks that begin in the range tell, None where they are ASCII or were not asked.
     """
@@ -61,7 +61,7 @@ class Lines(NamedTuple):
 
 
 def look_through(path: str, sought: Sought, block_bytes: int, first: int, last: int) -> list[Lines]:
-    """Return what ranges first … last - 1 of a local file hold, reading them once, and a line end more.
+    """Return the contents of ranges first … last - 1 of a local file, reading them once, and a line end more.
 
     `block_bytes` is the length of a range, `last` at most `sought.ranges(block_bytes)`.
     """
@@ -140,7 +140,7 @@ class _RangeStream:
 
 
 def read_range(file: InputFile, block: Block) -> Iterator[Block]:
-    """Yield what a block refers to as blocks of text.
+    """Yield the text to which a block refers, in blocks.
 
     Raises:
         HunminError: the file holds something else there than when it was looked through; after the blocks.

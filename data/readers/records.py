@@ -1,4 +1,4 @@
-"""What readers pass on: files, blocks of a file, and the documents, rejects and skipped records in a block."""
+"""The records of readers: files, blocks of a file, and the documents, rejects and skipped records in a block."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def parse_each(
     records: Iterable[tuple[int, bytes] | Reject],
     parse: Callable[[InputFile, int, bytes], Iterator[Item]],
 ) -> Iterator[Item]:
-    """Yield what `parse` makes of each record (its number and bytes); a reject where it raises an UnreadableError."""
+    """Yield the result of `parse` of each record (its number and bytes); a reject where it raises UnreadableError."""
     for record in records:
         if isinstance(record, Reject):
             yield record

@@ -1,4 +1,4 @@
-"""The formats by name: how a file of each is cut into blocks, how a block is parsed, and what tells its files."""
+"""The formats by name: the functions that cut a file into blocks and parse a block, and the marks of its files."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _format_of(file: InputFile, head: bytes) -> Format:
             "leave the format out, or write the path as hf:OWNER/NAME",
         )
     refuse_content(file.path, head)
-    magic = next((name for name, one in READERS.items() if one.magic and one.magic.match(head)), None)
+    magic = next((name for name, reader in READERS.items() if reader.magic and reader.magic.match(head)), None)
     format = setting if setting != "auto" else magic or BY_SUFFIX.get(suffix_of(file.path))
     if format and (READERS[format].refer or READERS[format].is_bytes):
         return format
@@ -135,11 +135,11 @@ def _sniff(file: InputFile, head: bytes) -> Format:
         return "json" if file.settings.records_field else _objects(head, suffix)
     if _HTML.match(head[:SNIFF_BYTES]):
         return "html"
-    for beginning, what in _NOT_LINES:
+    for beginning, kind in _NOT_LINES:
         if beginning.match(head):
             raise UnfitInputError(
                 file.path,
-                f"is {what}",
+                f"is {kind}",
                 "convert it to JSON Lines, or give the source's format (text: a document a line)",
                 "a text file has a document on each line, or is in a format that is read",
             )

@@ -21,7 +21,7 @@ from data.readers.records import Block, InputFile, Item, Reject
 from data.readers.volume import fingerprint, refuse_changed
 
 LOCK_SECONDS = 60.0
-"""How long a database may be locked by a program that writes to it."""
+"""Seconds to wait for a program that writes to a database and locks it."""
 
 
 def cut_sqlite(file: InputFile, block_bytes: int) -> Iterator[Block]:

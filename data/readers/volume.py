@@ -18,14 +18,14 @@ from common.names import COMMIT
 from data.readers.transport import ReadFailedError, Transport
 
 HUB_SECONDS = 10.0
-"""How long the hub may take to say which version of a data set it has."""
+"""Seconds that the hub may take to name the version of a data set."""
 SETTLED_SECONDS = 2.0
 """A file changed more recently may change again within one tick of its file system's clock."""
 
 
 @dataclass(frozen=True)
 class FileVersion:
-    """What tells two contents of one file apart without reading it.
+    """The version of a file, which tells its contents apart without reading them.
 
     Args:
         facts: size, inode and times of change of a local file (the last of them cannot be set back by a program);
@@ -86,7 +86,7 @@ def _hub_version(path: str) -> FileVersion:
 
 
 def _ask_store(path: str, question: str, fresh: bool = True) -> Any:
-    """Return what the store of a remote file answers, None when it has no answer.
+    """Return the answer of the store of a remote file, None when it has none.
 
     `question` is a method of fsspec's file systems that takes a name; `fresh` asks the store, not the client's memory.
     """
@@ -142,7 +142,7 @@ ENDS_BYTES = 1 << 20
 
 
 def fingerprint(path: str) -> str:
-    """Return what tells contents of a file apart that several workers read in parts: no one has to read all of it.
+    """Return a fingerprint by which workers that read parts of a file know that it did not change.
 
     Of a local file that is its size, its time of change, and a hash of its beginning and its end, where formats of
     rows say what else is in them; also of what SQLite keeps beside it. Of a remote one see `content_hash`.

@@ -20,7 +20,7 @@ MAGIC = re.compile(rb"WARC/[01]\.\d{1,2}[ \t]{0,4}\r?\n")
 _START = re.compile(b"^" + MAGIC.pattern, re.MULTILINE)
 _HEADER_END = re.compile(rb"\n\r?\n")
 _BEHIND = re.compile(rb"\r\n\r\n|\n\n|[\r\n]{0,8}(?:WARC/|\Z)")
-"""What stands behind a record: two line ends; some programs write one, or none."""
+"""The end of a record: two line ends; some programs write one, or none."""
 HEADER_BYTES = 1 << 16
 """The longest header of a record; they have some hundred bytes."""
 BEHIND_BYTES = 32

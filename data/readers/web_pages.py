@@ -157,7 +157,7 @@ def _decoded(raw: bytes, sent: str, is_html: bool) -> str:
         if not broken:
             return text
         texts.append((broken, text))
-    broken, text = min(texts, key=lambda one: one[0])
+    broken, text = min(texts, key=lambda candidate: candidate[0])
     if broken > MOST_REPLACED * len(text):
         raise UnreadableError(UNKNOWN_ENCODING)
     return text

@@ -86,9 +86,9 @@ BORDERS = (
 """Upper borders (characters, exclusive) of the bins in which lengths are counted; one more bin holds the rest. Bins of
 one width are made of them: their first two digits count, so that widths of 1, 2 or 5 times a power of ten fit."""
 MOST_BINS = 12
-"""Of a histogram, beside the last one."""
+"""Bins of a histogram, beside the last one."""
 SHOWN_SHARE = 0.95
-"""Of the texts: they are in the bins of one width, and the longest ones in the last bin."""
+"""Share of the texts in bins of one width; the longest ones are in the last bin."""
 
 
 def merge(into: Counters, added: Counters) -> Counters:

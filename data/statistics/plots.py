@@ -16,7 +16,7 @@ from data.statistics.table import bin_name
 TOP = 25
 """Sources with a bar of their own, the largest."""
 COLOURS = ("#3b6ea5", "#e08e45", "#5a9e6f", "#b5545c", "#8a6fb0", "#7f7f7f")
-"""Of stacked bars, in order; the rest repeat them."""
+"""Colours of stacked bars, in order; further bars repeat them."""
 GREY = "#444444"
 
 _INITIAL = (
@@ -160,13 +160,13 @@ def _lengths(statistics: Counters) -> Any:
     figure = _figure(10, 3.8)
     for place, (name, bins) in enumerate(statistics["lengths"].items(), 1):
         axes = figure.add_subplot(1, len(statistics["lengths"]), place)
-        whole = sum(one["count"] for one in bins) or 1
-        shares = [100 * one["count"] / whole for one in bins]
+        whole = sum(bin["count"] for bin in bins) or 1
+        shares = [100 * bin["count"] / whole for bin in bins]
         axes.barh(range(len(bins)), shares, color=COLOURS[0], height=0.85)
         for row, share in enumerate(shares):
             note = f"{share:.1f}%" if share >= 0.05 or not share else "<0.1%"
             axes.annotate(note, (share, row), (3, 0), textcoords="offset points", va="center", color=GREY, fontsize=8)
-        axes.set_yticks(range(len(bins)), [bin_name(one) for one in bins])
+        axes.set_yticks(range(len(bins)), [bin_name(bin) for bin in bins])
         axes.set_ylim(len(bins) - 0.4, -0.6)
         axes.set_xlim(0, max(shares) * 1.15 or 1)
         axes.set_ylabel("characters")

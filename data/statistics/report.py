@@ -63,7 +63,7 @@ def warnings_of(statistics: Counters) -> list[str]:
     lines = []
     for source, rules in sorted(statistics.get(EMPTIED, {}).items()):
         reasons = ", ".join(
-            f"{rule}: {count:,}" for rule, count in sorted(rules.items(), key=lambda one: (-one[1], one[0]))
+            f"{rule}: {count:,}" for rule, count in sorted(rules.items(), key=lambda item: (-item[1], item[0]))
         )
         lines.append(f"no document is left of '{source}' ({reasons})")
     for source, counts in sorted(statistics.get(WIKI_MARKUP, {}).items()):
@@ -88,7 +88,7 @@ NO_RECORD = "no record in it"
 
 
 class Inputs:
-    """What was read of each entry of the recipe's inputs; those of one name are one."""
+    """Counts of each entry of the recipe's inputs; entries of one name are one."""
 
     def __init__(self, files: list[InputFile]) -> None:
         self._names = [_name(file.settings) for file in files]

@@ -24,7 +24,7 @@ PARTS = (
     *("total", "sources", "lengths", "split", "cleaning"),
     *("dropped", "pii", "decontamination", "duplicates", "rejects", "skipped", "damaged"),
 )
-"""What `statistics.json` holds and a table is made of."""
+"""Parts of `statistics.json` that have a table."""
 
 
 def load_statistics(folder: Path) -> Counters:
@@ -155,10 +155,10 @@ def _left_out(statistics: Counters) -> Table:
     # paragraphs are not counted as they are read, so what they are a share of is not known
     wholes |= {"duplicate: sentences": statistics["split"], "duplicate: paragraphs": 0}
     rows = []
-    for part, what in zip(("rejects", "damaged", "skipped", "dropped", "duplicates"), wholes, strict=False):
+    for part, whole in zip(("rejects", "damaged", "skipped", "dropped", "duplicates"), wholes, strict=False):
         for reason, count in _by_count(statistics[part]):
-            name = f"{what}: {reason}"
-            rows.append((name, f"{count:,}", _share(count, wholes.get(name, wholes[what]), 3)))
+            name = f"{whole}: {reason}"
+            rows.append((name, f"{count:,}", _share(count, wholes.get(name, wholes[whole]), 3)))
     return _table("Left out otherwise", ("what", "count", "share"), rows)
 
 

@@ -1,1 +1,1 @@
-"""Work units: what the inputs are cut into (`catalog`), what is done to one (`work`), and the doing of all (`runs`)."""
+"""Work units: blocks of the inputs (`catalog`), the work on one (`work`), and the files that give them."""

@@ -1,4 +1,4 @@
-"""The catalogue of a corpus's units: what the inputs hold, what of it is done, and where the parts are.
+"""The catalogue of a corpus's units: which units the inputs hold, which are finished, and where their parts are.
 
 Resume goes by content. A unit's part is named after a hash of the unit (`data.units.work.unit_key`), so it is found
 again when files came, went, changed their order or their folder, and never taken for another content. For each file an
@@ -39,7 +39,7 @@ class Catalog:
     Args:
         folder: where parts and indices are; one folder for one set of settings.
         quarantine: gets the files that are damaged.
-        element: whose units these are; None: all are this process's.
+        element: element of a Slurm array whose units these are; None: all units.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Catalog:
         self.finished_bytes = 0
         """Input bytes of units that were found finished."""
         self.damaged: dict[int, str] = {}
-        """Files that were found damaged, or unfit, as they were cut, by their number, and how."""
+        """Number of a file that was found damaged or unfit while it was cut → the reason."""
         self._unfit: set[int] = set()
         self._sought: dict[int, bool] = {}
         self._ranged: dict[int, Ranged] = {}
@@ -67,7 +67,7 @@ class Catalog:
         self._alike = Counter(id(file.settings) for file in files)
 
     def text_bytes(self) -> float | None:
-        """Return how many bytes of text the files hold, or the element's part, about; None when one's is not known."""
+        """Return about how many bytes of text the files, or the element's part of them, hold; None where unknown."""
         size = TextSize()
         text = 0.0
         for number, file in enumerate(self.files):
@@ -79,7 +79,7 @@ class Catalog:
         return text
 
     def look_at(self, execute: Executor) -> None:
-        """Look through the files that are read by range, but for those known to be done, or read by other elements."""
+        """Find the ranges of the files that are read by range, except finished ones and other elements' files."""
         asked = [n for n, file in enumerate(self.files) if self._reads(n) and not self._is_done(n, file)]
         self._ranged = look_at(self.files, asked, self._unit_bytes, execute, self.folder, self._element)
         streamed = [n for n in asked if n not in self._ranged and not is_referred(self.files[n])]
@@ -112,7 +112,7 @@ class Catalog:
         """Yield the units that are not finished, reading the files in order; a file that fails ends with a failure.
 
         Args:
-            failures: gets the files that cannot be read, by name; the others continue. Damaged ones end where they are.
+            failures: gets the files that cannot be read, by name; the others continue. Damaged files end there.
 
         Raises:
             TooManyDamagedError: too many files are damaged.
@@ -153,7 +153,7 @@ class Catalog:
         self._write_index(number, version, keys, sizes)
 
     def take_whole(self, done: WholeDone, failures: Failures) -> None:
-        """Take up what became of a file that was one task."""
+        """Record the result of a file that was one task."""
         number, version = done.number, self._whole[done.number]
         assert version is not None
         for failure in done.failures:
@@ -214,7 +214,7 @@ class Catalog:
         self._damaged_at(number, error.reason, unfit)
 
     def refuse_unfit_inputs(self) -> None:
-        """Raise UserError for an input none of whose files, all read by now, fits its settings."""
+        """Raise UserError for an input of which no file fits its settings; all files must have been read."""
         unfit = Counter(id(self.files[number].settings) for number in self._unfit)
         for number in sorted(self._unfit):
             settings = self.files[number].settings

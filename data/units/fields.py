@@ -1,4 +1,4 @@
-"""Before anything begins: whether the inputs are files that are read, and have the fields that the settings name."""
+"""Checks before any work: inputs have a format that is read, and the fields that the settings name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ABOUT = re.compile(r"(?:readme|licen[cs]e|notice|copying|citation|changelog|dat
 
 
 def check_fields(files: Sequence[InputFile]) -> None:
-    """Raise one UserError for all inputs of files that are not read, or without the documents' columns or fields.
+    """Raise one UserError for all inputs in formats that are not read, or without the documents' columns or fields.
 
     A sample of the files tells; the error names their columns and the entry of `corpus.inputs` that reads them.
     """

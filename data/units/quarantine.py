@@ -1,4 +1,4 @@
-"""Inputs that are damaged or do not fit their settings: read as far as they can be, listed; too many end the stage."""
+"""Inputs that are damaged or do not fit their settings: read as far as possible and listed; too many end the stage."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Quarantine:
         self._reasons: dict[str, str] = {}
 
     def add(self, path: str, reason: str, tell: bool = True) -> None:
-        """Note a file and, with `tell`, say so; nothing where it is noted already.
+        """Add a file, unless it is in already, and with `tell` print it.
 
         Raises:
-            TooManyDamagedError: it is one too many.
+            TooManyDamagedError: more than `share` of the inputs are damaged.
         """
         if path in self._reasons:
             return

@@ -1,4 +1,4 @@
-"""Files that are read by range: what of them has to be looked through, by whom, and the blocks that come of it."""
+"""Files that are read by range: who looks through which ranges for line numbers, and the blocks that result."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ LOOK_BYTES = 256_000_000
 
 @dataclass(frozen=True)
 class LookTask:
-    """Some ranges of a file.
+    """Ranges of a file that one task looks through.
 
     Args:
-        version: of the file; a note for another version is not taken for this one's.
+        version: of the file; notes on another version are not used.
         last: number of the first range after them.
     """
 
@@ -43,7 +43,7 @@ class LookTask:
 
 @dataclass(frozen=True)
 class LookThrough:
-    """The function that looks through some ranges of a file, and notes what it found for whoever asks again."""
+    """Function of a `LookTask`; it notes its result in a file, for other elements and later commands."""
 
     unit_bytes: int
     folder: Path
@@ -62,7 +62,7 @@ class LookThrough:
 
 @dataclass(frozen=True)
 class Ranged:
-    """A file as ranges, and the version of it that they are of."""
+    """The ranges of a version of a file."""
 
     format: Format
     blocks: list[Block]
@@ -77,10 +77,10 @@ def look_at(
     folder: Path,
     element: ArrayElement | None = None,
 ) -> dict[int, Ranged]:
-    """Return those of some files that are read by range, by number, looked through by the executor's workers.
+    """Return number → ranges of the files that are read by range, after the executor's workers looked through them.
 
-    Every element of an array needs the line numbers of all ranges. Each begins at another place: when they begin
-    together, each finds at its end what the others have noted. None waits for another.
+    Every element of an array needs the line numbers of all ranges. Each begins at another range: elements that start
+    together find each other's notes on the rest. None waits for another.
     """
     ways = {number: way for number in numbers if (way := sought(files[number], unit_bytes)) is not None}
     versions = {number: file_version(files[number].path) for number in ways}
@@ -98,6 +98,6 @@ def look_at(
         contents = contents[-own:] + contents[:-own]
     results = {}
     for number, group in groupby(zip(tasks, contents, strict=True), lambda pair: pair[0].number):
-        lines = [one for _, some in group for one in some]
+        lines = [line for _, some in group for line in some]
         results[number] = Ranged(ways[number].format, range_blocks(ways[number], lines), versions[number])
     return results

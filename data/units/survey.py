@@ -1,4 +1,4 @@
-"""Before anything is read: how large the inputs are, which way each is read, how many documents they hold, about."""
+"""Survey before any work: size of the inputs, the way each is read, and about how many documents they hold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from data.readers import Document, InputFile, is_referred, parse_block, read_blo
 from data.readers.volume import TextSize, file_bytes
 
 Way = Literal["ranges", "parts", "beginning"]
-"""Any range of it can be read; parts that it has itself, as row groups; only from its beginning, in one go."""
+"""How a file can be read: any range of it; parts that its format has, as row groups; or only from its beginning."""
 SAMPLED_FILES, SAMPLED_DOCUMENTS = 20, 500
 """Files that are looked into for the size of a document, and documents of each."""
 BLOCK_BYTES = 1 << 16

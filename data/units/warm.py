@@ -1,6 +1,6 @@
-"""Importing this module loads all that a unit needs, before processes are forked for units.
+"""Importing this module warms up a process before workers are forked from it.
 
-It takes a document through a unit: so compiled steps are loaded too, and what libraries import at their first use.
+It runs one document through a unit, which loads compiled code and what libraries import at their first use.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Files that can only be read from their beginning, each read where it is worked on: one task a file.
+"""Files that can only be read from their beginning, as one task each.
 
-So as many of them are decompressed at once as there are workers. A file that is more than half of a worker's share of
-them all is read by the process that hands out the units instead, and worked on by everybody.
+So as many of them are decompressed at once as there are workers. A file larger than half of a worker's share of them is
+read by the process that hands out the units instead, and all workers get its units.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class WholeTask:
 
 @dataclass
 class WholeDone:
-    """What became of a file: the keys and sizes of its units, and what was wrong.
+    """The result of a file: the keys and sizes of its units, and what was wrong.
 
     Args:
         sizes: of its units, in bytes.
-        bytes: done now; other units were there.
+        bytes: of the units done now; the others were finished.
         rejects: records that hold no document, of units done now.
-        damages: units that found the file damaged.
+        damages: (path, reason) of each unit that found the file damaged.
         error: why the file was not read to its end.
     """
 
@@ -51,12 +51,12 @@ class WholeDone:
 
 @dataclass(frozen=True)
 class AnyWork:
-    """The function of a unit, or of all units of a file."""
+    """Function of a `UnitTask` or a `WholeTask`."""
 
     unit: UnitWork
 
     def __call__(self, task: UnitTask | WholeTask) -> UnitDone | WholeDone:
-        """Do the units that are not done, and return what was read."""
+        """Do the unfinished units of the task, and return the result."""
         return self.unit(task) if isinstance(task, UnitTask) else self._whole(task)
 
     def _whole(self, task: WholeTask) -> WholeDone:
@@ -84,7 +84,7 @@ class AnyWork:
 
 
 def read_whole(sizes: Sequence[int | None], workers: int) -> set[int]:
-    """Return the places of the files that are one task each, of files that can only be read from their beginning."""
+    """Return the indices of those files that become one task each, of the sizes of files read from their beginning."""
     if workers < 2:
         return set()
     most = sum(size or 0 for size in sizes) / workers / 2

@@ -49,13 +49,13 @@ from data.units.survey import documents_of
 
 MOST_SOURCES = 10_000
 SAMPLED_FILES = 20
-"""Files whose first document shows whether records name their sources."""
+"""Files whose first document is read to see whether records name their sources."""
 NO_SENTENCE = "no sentence after cleaning"
-"""Why a document is left out that cleaning leaves nothing of."""
+"""Reason for which a document is left out when cleaning leaves no sentence of it."""
 MARKUP_SAMPLE = 100
 """Documents of a source in which wiki markup is looked for, of each batch."""
 BATCH_CHARACTERS = 2_000_000
-"""Text handled at once: enough for the batched steps to run at full speed, little enough for a worker's memory."""
+"""Text of a batch: enough for the batched steps to run at full speed, little enough for a worker's memory."""
 PART_SCHEMA = pa.schema(
     [*SCHEMA, pa.field("high", pa.uint64()), pa.field("low", pa.uint64()), pa.field("bytes", pa.int64())]
 )
@@ -76,21 +76,21 @@ class UnitTask:
 
 
 class UnitDone(NamedTuple):
-    """What a unit read."""
+    """The result of a unit."""
 
     bytes: int
-    """Of input."""
+    """Bytes of input."""
     rejects: int
     """Records that hold no document."""
     damages: list[tuple[str, str]]
-    """Path and reason of an input that was quarantined from some place on."""
+    """Path and reason of an input of which the rest was quarantined."""
 
 
 def unit_key(file: InputFile, format: Format, block: Block) -> str:
-    """Return 32 hex digits that identify what a unit's part is made from, but for the settings of the whole corpus.
+    """Return 32 hex digits that identify all that a unit's part depends on, except the settings of the whole corpus.
 
-    They cover the block's bytes, its place in the file, the file's label and name (they stand in ids and rejects) and
-    the source's settings; the place of the file among the inputs and its folder make no difference.
+    They cover the block's bytes and its place in the file, the file's label and name (which ids and rejects hold) and
+    the source's settings. The file's folder and its place among the inputs make no difference.
 
     Args:
         block: records of it; one that refers to records must hold a hash of the file in its reference.
@@ -108,17 +108,17 @@ def unit_key(file: InputFile, format: Format, block: Block) -> str:
 
 
 def read_as(file: InputFile) -> dict[str, Any]:
-    """Return the settings that a file is read with, without its place and without defaults, which may get company."""
+    """Return the settings that a file is read with, without its path and without defaults."""
     return file.settings.model_dump(mode="json", exclude={"path"}, exclude_defaults=True)
 
 
 def named(file: InputFile) -> dict[str, str]:
-    """Return what a list of rejects says of a file: its label and its name, without its folder."""
+    """Return a file's name in lists of rejects: its label and its name, without its folder."""
     return {"source": file.label, "file": nfc(masked_urls(file.path).rsplit("/", 1)[-1])}
 
 
 def check_sources(count: int) -> None:
-    """Raise a UserError when there are more sources than figures can be kept of."""
+    """Raise a UserError for more sources than statistics are counted of."""
     if count > MOST_SOURCES:
         raise UserError(
             f"there are more than {MOST_SOURCES:,} sources",
@@ -147,13 +147,13 @@ def check_unnamed(files: list[InputFile]) -> None:
 
 
 def part_path(folder: Path, key: str) -> Path:
-    """Return where a unit's part file stands; its side files have the same stem."""
+    """Return the path of a unit's part file; its side files have the same stem."""
     return folder / f"part-{key}.parquet"
 
 
 @dataclass(frozen=True)
 class UnitWork:
-    """The function of a unit; sent once to each worker."""
+    """Function of a `UnitTask`; sent once to each worker."""
 
     folder: Path
     clean: CleanSettings
@@ -186,7 +186,7 @@ class UnitWork:
 
 
 class UnitState:
-    """What a unit gathers while it runs."""
+    """The state of a running unit: rows, rejects and counts."""
 
     def __init__(self, work: UnitWork) -> None:
         self._decontaminator = work.decontaminator

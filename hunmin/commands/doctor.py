@@ -47,7 +47,6 @@ def doctor(
         out = console(stderr=False)
         out.print(table)
         names = ", ".join(check.name for check in bad)
-        out.print(Text(f"to fix: {names}" if bad else "everything required works",
-                       style="red" if bad else "green"))  # fmt: skip
+        out.print(Text(f"to fix: {names}" if bad else "everything required works", style="red" if bad else "green"))
     if bad:
         raise typer.Exit(EXIT_FAILED)

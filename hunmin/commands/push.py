@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 
 def push(
-    what: Annotated[
+    path: Annotated[
         str,
         typer.Argument(
             metavar="MODEL|TOKENIZER|RUN",
@@ -51,15 +51,15 @@ def push(
     from hunmin.recipes.recipe import load_recipe
     from klue.saved import FACTS
 
-    folder = Path(what)
+    folder = Path(path)
     if not folder.is_dir():
-        raise UserError(f"{what} is not a folder", fix="name a run, checkpoint, tokenizer or model folder")
+        raise UserError(f"{path} is not a folder", fix="name a run, checkpoint, tokenizer or model folder")
     if license is not None:
         check_license(license)
     of_run = checkpoint_in(folder)
     name = repository or (load_recipe(of_run[1] / "recipe.yaml").hub.repository if of_run else None)
     if name is None:
-        raise UserError(f"{what} has no repository", fix=f"name one: hunmin push {what} OWNER/NAME")
+        raise UserError(f"{path} has no repository", fix=f"name one: hunmin push {path} OWNER/NAME")
     embeds = not of_run and (folder / "modules.json").is_file()
     if scores and not embeds:
         raise UserError(f"--scores {scores}", "it names the scores of an embedder", "leave it out")
@@ -85,9 +85,9 @@ def push(
         url = publish_tokenizer(folder, name, not public, dry_run, license)
     else:
         raise UserError(
-            f"{what} is not a run, checkpoint, tokenizer or fine-tuned model or embedder of Hunmin",
+            f"{path} is not a run, checkpoint, tokenizer or fine-tuned model or embedder of Hunmin",
             "a card is made from the facts that Hunmin saves beside them",
-            f"upload the folder without a card: hf upload {name} {what}",
+            f"upload the folder without a card: hf upload {name} {path}",
         )
     if url:
         say(f"{url}: pushed", style="green")

@@ -164,9 +164,10 @@ def extend(
                 read = stream.read().decode("utf-8-sig")
             except UnicodeDecodeError as error:
                 raise UserError(
-                    f"{words} is not UTF-8: byte {error.start}", "words are UTF-8 text, one per line",
+                    f"{words} is not UTF-8: byte {error.start}",
+                    "words are UTF-8 text, one per line",
                     "convert it: iconv -f cp949 -t utf-8",
-                ) from None  # fmt: skip
+                ) from None
             named = [line for raw in read.splitlines() if (line := raw.strip())]
     counts = extend_tokenizer_folder(folder, named, corpus, settings, Path(out))
     if as_json:

@@ -28,7 +28,7 @@ BY_THEMSELVES = ("torch", "transformers", "tokenizers", "deepspeed", "mecab-ko")
 FOR_DEVELOPERS = ("dev", "peers")
 """Extras that no run needs."""
 FEATURES = {"bf16": [8, 0], "FlashAttention": [8, 0]}
-"""What an NVIDIA GPU computes with → the compute capability that has it first."""
+"""Feature of an NVIDIA GPU → the first compute capability that has it."""
 OLDER_GPUS = "https://download.pytorch.org/whl/cu126"
 """Wheels of torch for CUDA 12.6, the last one for GPUs before Turing (V100, P100)."""
 LOW_MEMORY = 4e9
@@ -41,7 +41,7 @@ tensors (64 MB in a container); files open at once; disk."""
 
 @dataclass(frozen=True)
 class Check:
-    """What was looked at, and what was found."""
+    """A check and its result."""
 
     name: str
     state: Literal["ok", "note", "missing", "broken"]
@@ -57,7 +57,7 @@ class Check:
 
 
 def examine(run: Path) -> list[Check]:
-    """Return what was found, the software first."""
+    """Return the results of all checks, the software first."""
     answers = ask(PROBES)
     return [
         *package_checks(answers),
@@ -104,8 +104,8 @@ def package_checks(answers: dict[str, Answer]) -> list[Check]:
         checks.append(Check("other packages", "ok", f"{len(always)} are installed, in the ranges of setup.cfg"))
     names = [extra for extra in facts.get_all("Provides-Extra") or [] if extra not in FOR_DEVELOPERS]
     extras = {extra: [need for need in lines if _is_of(need, extra) and not _is_of(need, "")] for extra in names}
-    there = [extra for extra, of in extras.items() if all(installed(need.name) for need in of)]
-    absent = [f"{extra} ({', '.join(map(_line, of))})" for extra, of in extras.items() if extra not in there]
+    there = [extra for extra, needs in extras.items() if all(installed(need.name) for need in needs)]
+    absent = [f"{extra} ({', '.join(map(_line, needs))})" for extra, needs in extras.items() if extra not in there]
     text = f"installed: {', '.join(there) or 'none'}; not: {', '.join(absent) or 'none'}"
     return [*checks, Check("extras", "ok", text)]
 
@@ -256,10 +256,11 @@ def hub_checks(hub: Answer) -> list[Check]:
         network = Check("network", "ok", "not asked: HF_HUB_OFFLINE is set; only local files are used")
     elif seen["fault"]:
         network = Check(
-            "network", "note",
+            "network",
+            "note",
             f"the hub cannot be reached ({masked_urls(seen['fault'])}); runs on local files do not need it",
             "export HF_HUB_OFFLINE=1, so that nothing waits for it; HTTPS_PROXY for a proxy, HF_ENDPOINT for a mirror",
-        )  # fmt: skip
+        )
     there = {"HF_TOKEN": seen["token"], "HUNMIN_PII_KEY": bool(os.environ.get("HUNMIN_PII_KEY"))}
     variables = ", ".join(f"{name} is {'set' if is_set else 'not set'}" for name, is_set in there.items())
     if there["HUNMIN_PII_KEY"]:

@@ -1,4 +1,4 @@
-"""What must be tried to be known: imports that take seconds, a GPU that computes, a server that answers.
+"""Probes that must try what they ask: imports that take seconds, a GPU that computes, a server that answers.
 
 Each probe runs in a process of its own with a time limit: a library that hangs or crashes takes nothing else with it.
 """
@@ -51,7 +51,7 @@ def _ask(name: str, seconds: float) -> Answer:
 
 
 def _torch() -> dict[str, Any]:
-    """Return what torch is built for, the driver, the compiler and the devices; each GPU multiplies two matrices."""
+    """Return torch's build, the driver, the compiler and the devices; each GPU multiplies two matrices."""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         import torch

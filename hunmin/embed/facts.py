@@ -1,4 +1,4 @@
-"""What the stage `embed` of a run tells its page, as plain data."""
+"""The data of the stage `embed` for the page of a run, as read from its folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class EmbedFacts(NamedTuple):
 
 
 def read_embed(folder: Path) -> EmbedFacts:
-    """Return what a folder of the stage holds: `RUN/embed`, or `RUN/embed.partial` while it is under way."""
+    """Return the contents of a folder of the stage: `RUN/embed`, or `RUN/embed.partial` while it is under way."""
     rows = read_figures(folder / "logs" / "metrics.jsonl")
     scores = read_table(folder / "scores") if is_there(folder / "scores" / TABLE) else {}
     losses = [(row["step"], row["loss"]) for row in rows if "loss" in row]

@@ -1,4 +1,4 @@
-"""What would run of a recipe of sentence embeddings, and what its tuning takes."""
+"""The plan of a recipe of sentence embeddings: stages that would run, and the cost of tuning."""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ def read_embed_recipe(written: dict[str, Any], file: Path, overrides: Sequence[s
     recipe = parse_settings(EmbedRecipe, tree, str(file))
     if recipe.embed.base is None:
         raise UserError(
-            f"{file} names no encoder", "without pretraining before it, tuning begins with a model that is there",
+            f"{file} names no encoder",
+            "without pretraining before it, tuning begins with a model that is there",
             "set embed.base to a folder, a run with an export, or hf:OWNER/NAME@COMMIT",
-        )  # fmt: skip
+        )
     return recipe

@@ -1,4 +1,4 @@
-"""What `hunmin embed mine` and `rerank` make in a run's folder, each once: a folder with its manifest."""
+"""Results of `hunmin embed mine` and `rerank` in a run's folder, made once: each a folder with its manifest."""
 
 from __future__ import annotations
 
@@ -70,12 +70,11 @@ def train_reranker(recipe: WithEmbed, out: str | None) -> Counts:
     from embed.base import read_base
     from embed.rerank import reranker_settings
 
-    s = reranker_settings(settings_of(recipe))
+    settings = reranker_settings(settings_of(recipe))
     base = base_of(recipe)
-    read_base(base, s)
-    return _made(
-        recipe, "rerank", out, dump_settings(s), {base: _open_encoder}, lambda folder: train_on(recipe, s, folder, True)
-    )
+    read_base(base, settings)
+    used, models = dump_settings(settings), {base: _open_encoder}
+    return _made(recipe, "rerank", out, used, models, lambda folder: train_on(recipe, settings, folder, True))
 
 
 def teach_rows(recipe: WithEmbed, out: str | None) -> Counts:

@@ -1,1 +1,1 @@
-"""What a run would do and take, before anything runs: `hunmin plan` and `hunmin run --dry-run`."""
+"""The plan of a run (its stages and their cost), before anything runs: `hunmin plan`, `hunmin run --dry-run`."""

@@ -184,7 +184,7 @@ def _not_here(recipe: Recipe) -> list[str]:
     """Return a line for each stage that this machine lacks something for: a plan may be made elsewhere than its run."""
     data: list[Any] = [recipe.klue.data] if recipe.klue else []
     named = {"corpus.inputs": list[Any](recipe.corpus.inputs), "klue.data": data}
-    missing = [name for name, of in named.items() if NOT_NAMED in of]
+    missing = [name for name, value in named.items() if NOT_NAMED in value]
     lines = [f"The recipe does not name {' and '.join(missing)} yet: the run needs them."] if missing else []
     lines += [f"Warning: {fault}." for fault in warnings(recipe)]
     for stage in STAGES if not missing else ():

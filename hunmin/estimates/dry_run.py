@@ -100,7 +100,7 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
 
 
 def _seconds_left(recipe: Recipe) -> float | None:
-    """Return what unfinished training still takes at the rate that it had; None where it has logged none."""
+    """Return the seconds that unfinished training needs at its last rate; None where it has logged none."""
     p = recipe.pretrain
     path = work_folder_of(Path(recipe.out), "pretrain") / "logs" / "metrics.jsonl"
     rows = [row for row in read_figures(path) if row.get("tokens_per_second")]
@@ -134,10 +134,11 @@ def print_plan(plan: dict[str, Any]) -> None:
     out.print(table)
     unknown = [row["stage"] for row in plan["stages"] if row["seconds"] is None]
     out.print(
-        f"total: about {duration(plan['seconds'])}" + (f", without {', '.join(unknown)} (unknown)" if unknown else "")
+        f"total: about {duration(plan['seconds'])}"
+        + (f", without {', '.join(unknown)} (unknown)" if unknown else "")
         + ". Estimated as by hunmin plan, from a matrix product timed here and text rates of one machine, with the "
         "start of each stage; left out: compilation in the first run (half a minute on two cores, minutes where they "
         "are busy; more on a GPU), validation, checkpoints, downloads."
-    )  # fmt: skip
+    )
     for warning in plan["warnings"]:
         out.print(Text(f"warning: {warning}", style="yellow"))

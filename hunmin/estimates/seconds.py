@@ -64,13 +64,13 @@ def benchmark_bytes(recipe: Recipe) -> int:
 
 
 CHARACTERS_PER_TOKEN = 1.8
-"""Of Korean text in a vocabulary of 32,000 entries."""
+"""Characters per token of Korean text in a vocabulary of 32,000 entries."""
 SHARE = 0.5
 """Speed of a fine-tuning by that of pretraining: smaller batches, a head, texts of different lengths."""
 
 
 JOB_SECONDS = 2
-"""Of a fine-tuning, whatever its data: its process, its model."""
+"""Seconds of a fine-tuning job beside its data: for its process and its model."""
 
 
 def klue_seconds(recipe: Recipe, flops_per_second: float) -> float | None:

@@ -1,4 +1,4 @@
-"""What `hunmin plan` prints."""
+"""The tables that `hunmin plan` prints."""
 
 from __future__ import annotations
 
@@ -127,9 +127,9 @@ def _time(plan: dict[str, Any]) -> Rows:
     if plan["text_core_hours"] is not None:
         took = units.span(sum(plan["stage_seconds"][stage] for stage in TEXT))
         cores = f"{plan['cores']} core{'s' * (plan['cores'] > 1)}"
-        of = f"{units.size(plan['text_bytes'])} of text, at rates measured on one machine"
+        basis = f"{units.size(plan['text_bytes'])} of text, at rates measured on one machine"
         left_out = "with the benchmark's index, without compilation in the first run (half a minute)"
-        rows.append(("corpus, vocabulary, encoding", f"{took} on {cores} for {of}; {left_out}"))
+        rows.append(("corpus, vocabulary, encoding", f"{took} on {cores} for {basis}; {left_out}"))
     if plan["klue_hours"] is not None:
         took = units.span(plan["stage_seconds"]["klue"])
         rows.append(("KLUE fine-tuning", took if took.startswith("under") else f"about {took}"))
@@ -141,7 +141,7 @@ def _time(plan: dict[str, Any]) -> Rows:
 
 
 def _links(plan: dict[str, Any]) -> str:
-    """Return what gradients and weights travel over, and what of it is reckoned with."""
+    """Return the links between devices, and the bandwidth that the plan assumes of them."""
     links = []
     if plan["nodes"] > 1:
         how = "stated" if plan["network_stated"] else "assumed, see --network"

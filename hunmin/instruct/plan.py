@@ -1,4 +1,4 @@
-"""What is printed of a decoder's run before it begins, and of its instructions."""
+"""The plan of a decoder's run, and of its instructions, as printed before it begins."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def dry_run_instruct(recipe: InstructRecipe, *asked: str | None) -> dict[str, An
 
 
 def planned(settings: TuneSettings, instructions: Path | None) -> dict[str, Any]:
-    """Return what `pretrain.cost.tuning.plan_tuning` says, with the seconds that a build takes on this machine."""
+    """Return the plan of `pretrain.cost.tuning.plan_tuning`, with the seconds of a build on this machine."""
     from pretrain.cost.tuning import plan_tuning, tuning_seconds
 
     plan = plan_tuning(settings, instructions)

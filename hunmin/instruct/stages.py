@@ -61,7 +61,7 @@ def _instruct(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
 
 
 def tuning_job(recipe: InstructRecipe, run: Path, out: Path) -> dict[str, Any]:
-    """Write what `pretrain.tuning.train` is told into the stage's folder, and return it."""
+    """Write the job of `pretrain.tuning.train` (settings and paths) into the stage's folder, and return it."""
     settings = recipe.tune.model_dump(mode="json")
     return write_job({"settings": settings, "instructions": str(folder_of(run, "instruct")), "out": str(out)}, out)
 

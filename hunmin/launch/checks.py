@@ -172,7 +172,7 @@ def _key_is_here(pii: PiiSettings) -> bool:
 
 
 def warning(launcher: str, job: Job) -> str:
-    """Return that the key of the pseudonyms is not seen to reach the run, and what to do; "" where it may."""
+    """Return a warning where the key of the pseudonyms does not seem to reach the run, with the fix; else ""."""
     pii = job.recipe.corpus.pii
     if not pii.enabled or pii.key is not None or job.cluster.env_file:
         return ""

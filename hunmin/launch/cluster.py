@@ -1,4 +1,4 @@
-"""What a launch is asked for, and what comes of it: files to write and commands to run or submit."""
+"""A launch: the job that is asked for, the files to write, and the commands to run or submit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILES = Path("launch")
 RANK_LOGS = Path("logs") / "ranks"
 """Folder, in that of a run, of the processes' own logs."""
 JOBS = ("corpus", "train", "scores")
-"""Of a launch by Slurm or Kubernetes, in their order; a scheduler's line may be for one of them."""
+"""Jobs of Slurm or Kubernetes, in order; a scheduler's line may be for one of them."""
 PORT = 29500
 """torchrun's default."""
 
@@ -98,7 +98,7 @@ class Job:
 
     recipe: Recipe
     path: str
-    """Its file."""
+    """File of the recipe."""
     overrides: tuple[str, ...]
     cluster: Cluster
 
@@ -109,7 +109,7 @@ class Job:
 
     @property
     def values(self) -> dict[str, Any]:
-        """What every template is filled with."""
+        """Return the values for the templates."""
         paths = {"run": self.run, "rank_logs": self.run / RANK_LOGS}
         return {**vars(self.cluster), **paths, "name": self.recipe.name, "recipe": [self.path, *self.overrides]}
 
@@ -131,7 +131,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Launch:
-    """What a launcher makes of a job."""
+    """The files and commands of a launcher for a job."""
 
     steps: tuple[Step, ...]
     files: dict[Path, str] = field(default_factory=dict)

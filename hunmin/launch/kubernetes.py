@@ -75,10 +75,10 @@ def _claim(job: Job) -> tuple[str, str]:
     """Return the shared volume's claim and where it is mounted; refuse what a pod would not see there."""
     claim, _, path = job.cluster.volume_claim.partition(":")
     recipe = () if recipe_file(job.path) != Path(job.path) else (("the recipe", job.path),)
-    for what, name in (*recipe, ("out", job.recipe.out)):
+    for setting, name in (*recipe, ("out", job.recipe.out)):
         if not Path(os.path.normpath(Path(path) / name)).is_relative_to(os.path.normpath(path)):
             raise UserError(
-                f"{what} {name} with --volume-claim {job.cluster.volume_claim}",
+                f"{setting} {name} with --volume-claim {job.cluster.volume_claim}",
                 f"pods share what lies in {path} and nothing else; paths that do not begin with / begin there",
                 f"put it on the volume, and name it by its path from {path} on",
             )

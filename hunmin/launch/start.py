@@ -32,7 +32,7 @@ def _processes(job: Job) -> list[str]:
 
 
 def emit(launcher: str, job: Job) -> Launch:
-    """Return what a launcher makes of a job.
+    """Return the files and commands of a launcher for a job.
 
     Raises:
         UserError: see `check_options`, and the launcher's own file.
@@ -104,7 +104,7 @@ def _run(launcher: str, job: Job, step: Step) -> None:
 
 
 def _say_log(job: Job) -> None:
-    """Say what this node's first process has said last: DeepSpeed's launcher shows nothing of it."""
+    """Print the last lines of this node's first process, which DeepSpeed's launcher does not show."""
     first = (job.cluster.node or 0) * job.cluster.devices
     for log in sorted((job.run / RANK_LOGS).glob(f"*_rank{first}.log"))[-1:]:  # they begin with the time
         say("\n".join([f"the end of {log}:", *log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:]]))

@@ -20,15 +20,15 @@ from hunmin.pipeline.run import judge_all, selected
 LAST = "encode"
 """The last stage before training."""
 MARK = FILES / "node-0.txt"
-"""In the run's folder: what node 0 is doing before training."""
+"""File in the run's folder that says what node 0 is doing before training."""
 BEAT_SECONDS = 10
 """Between two signs of node 0."""
 WAIT_SECONDS = 5
 """Between two looks at what node 0 has made."""
 UNSEEN_SECONDS = 45
-"""For which node 0 may be seen to train before its files are: a network file system shows them late."""
+"""Seconds from which node 0 is seen to train until its files are seen: a network file system shows them late."""
 SILENT_SECONDS = 600
-"""For which nothing may be heard of node 0: the time in which it has to be started, too."""
+"""Seconds without a sign of node 0 until the others give up; it has to be started in that time, too."""
 
 
 @contextmanager

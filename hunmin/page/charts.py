@@ -14,7 +14,7 @@ from hunmin.page.tables import Table
 from hunmin.page.words import Words
 
 ROWS = 100
-"""Of the table beside a chart."""
+"""Rows of the table beside a chart."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Series:
     """A line of a chart."""
 
     label: str
-    """As it is shown."""
+    """Label as it is shown."""
     curve: Curve
     dots: bool = False
     """Draw points alone, unjoined."""
@@ -40,7 +40,7 @@ class Chart:
     described: str
     """First and last values, for those who hear the page."""
     data: str
-    """What script.js draws, JSON."""
+    """JSON that script.js draws."""
     numbers: Table
     note: str
     """Where the numbers are that the table leaves out."""

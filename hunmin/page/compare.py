@@ -28,11 +28,11 @@ CURVES = (
 
 
 def view(runs: Sequence[Facts], places: Sequence[str], words: Words) -> dict[str, Any]:
-    """Return what the template shows.
+    """Return the values for the template.
 
     Args:
         runs: what their folders tell.
-        places: of each what tells its folder from the others.
+        places: for each run the part of its path that differs from the others'.
         words: of the page.
     """
     names = _labels(runs, places)

@@ -14,7 +14,7 @@ SHOWN_SOURCES = 15
 
 
 def view(facts: Facts, words: Words) -> dict[str, Any] | None:
-    """Return what the template of the section shows; None where there is no corpus yet."""
+    """Return the values for the section's template; None where there is no corpus yet."""
     statistics = facts.statistics
     if statistics is None:
         return None

@@ -27,7 +27,7 @@ class Curve:
 
     steps_P: np.ndarray
     values_P: np.ndarray
-    """What is not finite is NaN."""
+    """Values; those that are not finite are NaN."""
 
     def __len__(self) -> int:
         return len(self.steps_P)
@@ -45,7 +45,7 @@ class Curve:
 
 @dataclass
 class Metrics:
-    """What a metrics.jsonl holds."""
+    """The contents of a metrics.jsonl."""
 
     curves: dict[str, Curve] = field(default_factory=dict)
     """Name in the file → its curve."""
@@ -69,7 +69,7 @@ class Metrics:
 
 
 def read_curves(path: Path) -> Metrics:
-    """Return what a metrics file holds, line by line: the rows themselves are never in memory together.
+    """Return the contents of a metrics file, read line by line: its rows are never in memory together.
 
     Args:
         path: metrics.jsonl; where there is none, there are no curves. A line that a kill cut short is left out.

@@ -1,4 +1,4 @@
-"""In which settings runs differ, and which of these forbid to call one of them better."""
+"""Settings in which runs differ, and those by which none may be called the better one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def differing_settings(runs: Sequence[Facts]) -> dict[str, list[str | None]]:
 
 
 def unequal(runs: Sequence[Facts]) -> list[str]:
-    """Return what differs of "training budget", "data", "masking" and "fine-tuning": with any, no run is the better."""
+    """Return those of "training budget", "data", "masking" and "fine-tuning" that differ: with any, none is better."""
     keys = differing_settings(runs)
     tokens = {run.training.metrics.last("tokens") for run in runs}
     corpora = [{stage.name: stage.counts for stage in run.stages}["corpus"] for run in runs]

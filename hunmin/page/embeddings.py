@@ -17,7 +17,7 @@ SOURCE = "embed/logs/metrics.jsonl"
 
 
 def view(facts: Facts, words: Words) -> dict[str, Any] | None:
-    """Return what the template of the section shows; None where the run tunes no embeddings."""
+    """Return the values for the section's template; None where the run tunes no embeddings."""
     tuning = facts.embed
     if not (tuning.losses or tuning.scores):
         return None
@@ -40,8 +40,8 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
         words("ONNX graphs"),
         [words(name) for name in ("graph", "megabytes", "sentences per second", "smallest cosine")],
         [
-            [name, f"{of['bytes'] / 1e6:,.1f}", f"{of['sentences_per_second']:,}", f"{of['cosine']:.4f}"]
-            for name, of in tuning.graphs.items()
+            [name, f"{graph['bytes'] / 1e6:,.1f}", f"{graph['sentences_per_second']:,}", f"{graph['cosine']:.4f}"]
+            for name, graph in tuning.graphs.items()
         ],
     )
     heading = said(tuning.scores.get("heading", ""))

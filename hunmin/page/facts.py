@@ -1,4 +1,7 @@
-"""What a run's folder tells, finished or going: all that its page shows, and nothing of the corpus's text."""
+"""The data of a run's page, read from its folder, finished or not; nothing of the corpus's text.
+
+These facts are what the page shows, not the facts of a stage (`common.facts`).
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ class Vocabulary:
     """A tokenizer."""
 
     entries: list[str]
-    """In the order of their ids; empty where it has no vocab.txt."""
+    """Entries in the order of their ids; empty where it has no vocab.txt."""
     splits: list[dict[str, Any]]
     """The example sentence of the KLUE paper in morphemes, and as the tokenizer cuts it; see `tokenizer.show`."""
 
@@ -52,7 +55,7 @@ class Training:
     checkpoints: list[dict[str, Any]]
     """{"step", "tokens", "bytes", "dtype"} of the whole ones, ascending."""
     guard: dict[str, Any]
-    """Of the newest checkpoint: "faults", "overflows", "skipped"."""
+    """Counters of the guard in the newest checkpoint: "faults", "overflows", "skipped"."""
     starts: list[dict[str, Any]]
     """{"time", "step", "processes"} of each start."""
     heartbeat: dict[str, Any]
@@ -96,7 +99,7 @@ class Facts:
     date: str | None = None
     """When the newest stage ended, or else when training started, UTC."""
     commit: str | None = None
-    """Of Hunmin's sources, where they were a clone."""
+    """Commit of Hunmin's sources, where they were a clone."""
     quarantined: list[dict[str, Any]] = field(default_factory=list)
     """{"source", "file", "reason"} of the input files that the corpus lacks, whole or from some place on."""
     text: list[dict[str, Any]] = field(default_factory=list)
@@ -113,7 +116,7 @@ class Facts:
 
 
 def read_facts(run: Path, now: float) -> Facts:
-    """Return what the folder of a run tells.
+    """Return the data of the page of a run.
 
     Args:
         run: run folder.
@@ -156,7 +159,7 @@ def read_facts(run: Path, now: float) -> Facts:
 
 
 def read_training(folder: Path) -> Training:
-    """Return what a folder of training holds."""
+    """Return the data of a folder of training."""
     checkpoints = []
     guard = {}
     hardware = None

@@ -46,7 +46,7 @@ PAGE = "report.html"
 COMPARISON = "comparison.html"
 """File in the working folder: several runs side by side."""
 GENERATOR = '<meta name="generator" content="hunmin'
-"""What tells a page of this command from other files."""
+"""Mark of a page of this command."""
 UNSEALED = f'{GENERATOR}">'
 SEAL = re.compile(f'{GENERATOR} ([0-9a-f]{{64}})">')
 HERE = Path(__file__).parent
@@ -60,7 +60,7 @@ class Section:
 
     key: str
     title: str
-    """In English; a key of words.yaml."""
+    """English title; a key of words.yaml."""
     view: Callable[[Facts, Words], Any]
     """Facts as its template shows them; where it returns None, the run has nothing to show and there is no section."""
     folded: bool = False
@@ -78,13 +78,13 @@ SECTIONS = (
     Section("vocabulary", "Vocabulary", vocabulary.view, folded=True),
     Section("text", "Text of the corpus", samples.view, folded=True),
 )
-"""In the order of the page."""
+"""Sections in the order of the page."""
 
 
 @lru_cache
 def _assets() -> dict[str, Markup]:
     """Return scripts and styles as one text each, and the policy that allows these scripts and nothing else."""
-    script, style = ("\n".join((HERE / name).read_text(encoding="utf-8") for name in of) for of in (SCRIPTS, STYLES))
+    script, style = ("\n".join((HERE / n).read_text(encoding="utf-8") for n in names) for names in (SCRIPTS, STYLES))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:; "
@@ -102,9 +102,10 @@ def _written(template: str, words: Words, **values: Any) -> str:
     templates.filters |= {
         "count": tables.count, "percent": tables.percent, "by_count": tables.by_count, "human_size": human_size,
         "megabytes": lambda size: f"{size / 1e6:,.2f}", "named": words.name,
-        "rule_name": lambda rule: words.name(f"rule {rule}"), "counted": lambda name, of: tables.count(of.get(name, 0)),
+        "rule_name": lambda rule: words.name(f"rule {rule}"),
+        "counted": lambda name, counts: tables.count(counts.get(name, 0)),
         "whole": lambda item: sum(item[1].values()),
-        "summed": lambda name, all: tables.count(sum(of.get(name, 0) for _, of in all)),
+        "summed": lambda name, all: tables.count(sum(counts.get(name, 0) for _, counts in all)),
     }  # fmt: skip
     templates.globals |= {"_": words, **_assets(), "generator": Markup(UNSEALED), "language": words.language}
     return templates.get_template(template).render(values)
@@ -120,7 +121,7 @@ def render(facts: Facts, refresh: float | None = None, language: Language | None
     """Return the page of a run.
 
     Args:
-        facts: what its folder tells.
+        facts: data of its folder.
         refresh: seconds after which a browser loads the page again; None: never.
         language: "en" or "ko"; None: that of the run's card.
     """

@@ -18,7 +18,7 @@ STATES = {
 
 
 def view(facts: Facts, words: Words) -> dict[str, Any]:
-    """Return what the template of the section shows."""
+    """Return the values for the section's template."""
     ends = validation_ends(facts)
     return {
         "stages": [

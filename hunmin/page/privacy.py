@@ -11,7 +11,7 @@ from klue.tasks import TASKS
 
 
 def view(facts: Facts, words: Words) -> dict[str, Any] | None:
-    """Return what the template of the section shows; None where there is no corpus yet."""
+    """Return the values for the section's template; None where there is no corpus yet."""
     statistics = facts.statistics
     corpus = facts.recipe.get("corpus") or {}
     if statistics is None:

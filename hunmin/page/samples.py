@@ -16,7 +16,7 @@ SOURCES, SENTENCES = 20, 8
 
 
 def view(facts: Facts, words: Words) -> dict[str, Any] | None:
-    """Return what the template of the section shows; None where no text is asked for."""
+    """Return the values for the section's template; None where no text is asked for."""
     return {"all": facts.text, "size": ""} if facts.text else None
 
 

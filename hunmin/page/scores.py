@@ -47,7 +47,7 @@ class Row:
 
 
 def view(facts: Facts, words: Words) -> dict[str, Any]:
-    """Return what the template of the section shows."""
+    """Return the values for the section's template."""
     klue, stage = facts.klue, facts.stage("klue")
     notice = ""
     if klue.jobs is not None:

@@ -1,4 +1,4 @@
-"""How far a run is: the state of each stage, whether a command is at work, and what it was last heard of."""
+"""Progress of a run: the state of each stage, whether a command is at work, and its last sign."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StageFacts:
     name: str
     state: StageState
     seconds: float | None = None
-    """That the command which finished it was at work on it."""
+    """Seconds of the command that finished it."""
     counts: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 NONE = "–"
-"""What stands where there is no value."""
+"""Sign in the place of a value that is not there."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def moment(seconds: float) -> str:
 
 
 def by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Return what was counted at least once, the most frequent first."""
+    """Return the items with a count above 0, the most frequent first."""
     return sorted(((name, n) for name, n in counts.items() if n), key=lambda item: (-item[1], item[0]))
 
 

@@ -35,7 +35,7 @@ FROM_ZERO = ("throughput", "mfu", "waiting")
 
 
 def view(facts: Facts, words: Words) -> dict[str, Any]:
-    """Return what the template of the section shows."""
+    """Return the values for the section's template."""
     training, guard = facts.training, facts.training.guard
     charts = _curves(training.metrics, words, training.on_known_gpu)
     loss = training.metrics.curve("loss")

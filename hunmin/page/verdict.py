@@ -43,7 +43,7 @@ KINDS = {
 
 
 def failure_kind(heartbeat: dict[str, Any], words: Words) -> str:
-    """Return what has failed, and of which rank, without a word of the message itself; "" where nothing has.
+    """Return the kind and rank of a failure, without its message; "" where there is none.
 
     Args:
         heartbeat: of the training.
@@ -74,7 +74,7 @@ def node_names(heartbeat: dict[str, Any], words: Words) -> dict[str, str]:
 
 
 def view(facts: Facts, words: Words) -> dict[str, Any]:
-    """Return what the template of the section shows."""
+    """Return the values for the section's template."""
     training = facts.stage("pretrain").state in ("under way", "unfinished")
     heartbeat = facts.training.heartbeat
     pretrained = [entry for entry in summarize(facts.klue.rows) if entry["init"] != BASELINE]
@@ -142,17 +142,18 @@ def verdict(facts: Facts, words: Words, gain: bool = True) -> dict[str, str] | N
         )
         single = single_seed(facts.klue)
         if len(both) == 1:
-            of = words("difference from random weights" if single else "gain over random weights")
+            measure = words("difference from random weights" if single else "gain over random weights")
             [task] = [TASKS[name].title for name, by_init in scores.items() if len(by_init) == 2]
             text = words(
                 "{pretrained} after pretraining, {random} from random weights on {task}.", task=words(task), **means_of
             )
         else:
-            of = words("mean difference from random weights" if single else "mean gain over random weights")
+            measure = words("mean difference from random weights" if single else "mean gain over random weights")
             text = words(
                 "{pretrained} after pretraining, {random} from random weights: mean of {count} tasks, one metric each.",
-                count=len(both), **means_of,
-            )  # fmt: skip
+                count=len(both),
+                **means_of,
+            )
             better = sum(by_init["pretrained"] > by_init["random"] for by_init in both)
             text += " " + words(
                 "The pretrained model scores higher on {better} of {tasks}."
@@ -163,14 +164,14 @@ def verdict(facts: Facts, words: Words, gain: bool = True) -> dict[str, str] | N
             )
         if single:
             text += " " + words("With one seed, this difference may be noise.")
-        return {"figure": figure, "of": of, "sentence": text}
+        return {"figure": figure, "of": measure, "sentence": text}
     if scores:
         score = f"{fmean(score for by_init in scores.values() for score in by_init.values()):.2f}"
         alone = words("No model from random weights was fine-tuned to compare with.")
         if len(scores) == 1:
             return {"figure": score, "of": words(TASKS[next(iter(scores))].title), "sentence": alone}
-        of = words("Mean of {count} tasks, one metric each.", count=len(scores))
-        return {"figure": score, "of": words("mean score"), "sentence": f"{of} {alone}"}
+        measure = words("Mean of {count} tasks, one metric each.", count=len(scores))
+        return {"figure": score, "of": words("mean score"), "sentence": f"{measure} {alone}"}
     losses_P = facts.training.metrics.of_last_objective("validation_loss").values_P
     if not len(losses_P):
         return None
@@ -196,16 +197,19 @@ def run_facts(facts: Facts, words: Words) -> list[tuple[str, str, str]]:
     if model:
         parameters = counts["export"].get("parameters")
         size = words("{size:parameter}", size=short_number(parameters)) if parameters else ""
-        shape = words("{layers:layer}, width {hidden}, {heads:head}",
-                      **{name: model.get(name) for name in ("layers", "hidden", "heads")})  # fmt: skip
+        shape = words(
+            "{layers:layer}, width {hidden}, {heads:head}",
+            **{name: model.get(name) for name in ("layers", "hidden", "heads")},
+        )
         kind = ARCHITECTURES.get(model["type"])
         items.append(("Model", kind.label if kind else model["type"], ", ".join(filter(None, (size, shape)))))
     if tokens := metrics.last("tokens"):
         steps = words("{step} of {steps:step}", step=int(metrics.curve("tokens").steps_P[-1]), steps=facts.steps)
         items.append(("Trained on", words("{count:token}", count=short_number(tokens)), steps))
     if corpus := counts["corpus"]:
-        parts = words("{documents:document}, {sentences:sentence}",
-                      **{name: corpus[name] for name in ("documents", "sentences")})  # fmt: skip
+        parts = words(
+            "{documents:document}, {sentences:sentence}", **{name: corpus[name] for name in ("documents", "sentences")}
+        )
         items.append(("Corpus", human_size(corpus["bytes"]), parts))
     if tokenizer := counts["tokenizer"]:
         tokens = counts["encode"].get("tokens")

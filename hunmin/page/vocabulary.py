@@ -24,11 +24,11 @@ KINDS = (
     ("Hanja and kana", re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")),
     ("other", re.compile(r".*", re.DOTALL)),
 )
-"""What an entry is made of: the first that fits."""
+"""Kinds of entries by their characters; an entry is of the first that fits."""
 
 
 def view(facts: Facts, words: Words) -> dict[str, Any] | None:
-    """Return what the template of the section shows; None where there is no vocabulary yet."""
+    """Return the values for the section's template; None where there is no vocabulary yet."""
     vocabulary = facts.vocabulary
     if vocabulary is None:
         return None

@@ -62,7 +62,7 @@ class Words:
         return text if translated == template else translated.format(*parts[1::2], self(detail))
 
     def name(self, key: str) -> str:
-        """Return what people call a setting, a type or a figure; an unknown key is shown as it is, without "_"."""
+        """Return the shown name of a setting, a type or a figure; an unknown key is shown as it is, without "_"."""
         pair = _table("names.yaml").get(key)
         return str(pair[LANGUAGES.index(self.language)]) if pair else key.replace("_", " ")
 

@@ -1,4 +1,4 @@
-"""What stages read outside their run, named so that the names stay when files move: content counts, not its place."""
+"""Inputs from outside a run, with labels that stay when files move: their content counts, not their path."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from pretrain.callbacks.checkpoint_metadata import METADATA
 from tokenizer.save import read_tokenizer
 
 READ_SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".bin")
-"""Of the files of a model's or tokenizer's folder that are read: weights, configuration, vocabulary."""
+"""Suffixes of the files that are read of a model's or tokenizer's folder: weights, configuration, vocabulary."""
 
 
 class Input(NamedTuple):
-    """Something that a stage reads outside its run."""
+    """A file, URL or data set of the hub that a stage reads from outside its run."""
 
     label: str
-    """Its name, the same wherever the file is; of a URL or a data set of the hub that name."""
+    """Name without the folder, so that it stays when the file moves; a URL or data set of the hub labels itself."""
     path: str
     """File, URL or data set of the hub; "" where nothing but `read_as` counts."""
     read_as: Any = None
-    """What else decides what is read there."""
+    """Settings that also decide what is read from it."""
 
 
 def labelled(label: str, paths: Iterable[str | Path], place: str | Path | None = None) -> list[Input]:
@@ -75,13 +75,13 @@ def _named(path: str, label: str) -> str:
 
 
 def here(names: list[str]) -> list[str]:
-    """Return the paths among names: what is named on the hub, and not fetched yet, is no file."""
+    """Return the names that are local paths, not repositories of the hub."""
     return [name for name in names if hub_name(name) is None]
 
 
 def model_inputs(setting: str, name: str | None, part: Part) -> list[Input]:
-    """Return what is read of the model or tokenizer that a setting names: its files, or its commit on the hub. Raises
-    UserError where a tokenizer here does not load."""
+    """Return the inputs for a model or tokenizer that a setting names: its files, or its commit on the hub. Raises
+    UserError where a local tokenizer does not load."""
     if name is None:
         return []
     if hub_name(with_prefix(name)) is not None:

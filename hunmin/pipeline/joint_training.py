@@ -24,11 +24,11 @@ from pretrain.tuning.train import tune
 if TYPE_CHECKING:
     from pretrain.parallel.processes import Process
 
-TOLD = "the job of the first process"
+JOB_SOURCE = "the job of the first process"
 
 
 class Training(NamedTuple):
-    """A stage that several processes do together, by name; what writes its job, and what does it as one of them."""
+    """A stage that processes train together: its name, the last stage before it, what writes its job, what trains."""
 
     stage: str
     before: str
@@ -52,14 +52,14 @@ TUNING = Training("tune", "instruct", tuning_job, _tune)
 def train_together(
     recipe: RunSettings, words: Sequence[str], restart: bool = False, training: Training = PRETRAINING
 ) -> None:
-    """Do the training stage as one of several processes; all of a run call it, and the first one leads.
+    """Run the training stage as one of several processes; all of them call it, and the first one leads.
 
-    It alone looks at the stages, writes the job and publishes the stage's folder. The others train what it tells them,
-    and nothing where the stage is done already; it names settings that others alone were given.
+    The first process judges the stages, writes the job (settings and paths of the training) and publishes the stage's
+    folder. The others receive the job, or none where the stage is done. It warns where their settings differ.
 
     Args:
         words: the recipe's file and the overrides, as on the command line.
-        restart: begin anew; what is there is moved aside.
+        restart: train from step 0, in a new folder.
 
     Raises:
         HunminError: a stage before it is not done, or as in `hunmin.pipeline.run.run` and `pretrain.train.train`.
@@ -80,15 +80,15 @@ def train_together(
                     say(line, style="yellow")
                 require_done(recipe, training.before, words)
                 stopped = _lead(recipe, process, restart, training)
-            elif job := process.on_first(TOLD, dict[str, Any]):
-                stopped = training.train(job, TOLD, process) is None
+            elif job := process.on_first(JOB_SOURCE, dict[str, Any]):
+                stopped = training.train(job, JOB_SOURCE, process) is None
         processes.leave_processes()  # what is left to push does not keep the others' devices
         if stopped:
             raise Interrupted
 
 
 def other_settings(started: Sequence[tuple[str, dict[str, Any]]], kind: type[RunSettings]) -> list[str]:
-    """Return a line for each set of settings that processes were given and the first one was not.
+    """Return a warning for each group of processes whose settings differ from the first one's.
 
     Args:
         started: host and settings of each process, by rank.
@@ -113,8 +113,8 @@ def _lead(recipe: RunSettings, process: Process, restart: bool, training: Traini
     def work(recipe: RunSettings, folder: Path, out: Path) -> Counts:
         nonlocal job_sent
         job_sent = True
-        job = process.on_first(TOLD, lambda: training.job(recipe, folder, out))
-        if training.train(job, TOLD, process) is None:
+        job = process.on_first(JOB_SOURCE, lambda: training.job(recipe, folder, out))
+        if training.train(job, JOB_SOURCE, process) is None:
             raise Interrupted
         return take_counts(out)
 
@@ -123,5 +123,5 @@ def _lead(recipe: RunSettings, process: Process, restart: bool, training: Traini
     except Interrupted:
         return True
     if not job_sent:
-        process.on_first(TOLD, dict[str, Any])
+        process.on_first(JOB_SOURCE, dict[str, Any])
     return False

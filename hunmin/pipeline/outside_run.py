@@ -27,7 +27,7 @@ from tokenizer.train import TokenizerSettings, train_tokenizer
 
 
 def train_tokenizer_folder(settings: TokenizerSettings, corpus: str, out: Path) -> dict[str, Any]:
-    """Train a tokenizer into `out` and return its counts; a killed command continues with what it counted.
+    """Train a tokenizer into `out` and return its counts; after a kill the finished counts of words are reused.
 
     Raises:
         UserError: `out` is not empty, or the corpus is not there.
@@ -60,9 +60,10 @@ def _refuse_unfinished(corpus: str) -> None:
     expand(corpus)
     if (Path(corpus) / SHARDS).is_dir() and not (Path(corpus) / MANIFEST).is_file():
         raise UserError(
-            f"{corpus} holds no {MANIFEST}", "a corpus folder is read when it is finished",
+            f"{corpus} holds no {MANIFEST}",
+            "a corpus folder is read when it is finished",
             "finish it with the command that began it",
-        )  # fmt: skip
+        )
     refuse_damaged(corpus, "build the corpus again")
 
 
@@ -83,14 +84,14 @@ def publish_result(
     """Write a folder with its manifest beside `out`, give it that name, and return its counts.
 
     Args:
-        out: the name; nothing, or an empty folder, has it.
+        out: the folder, which is absent or empty.
         stage: name in the manifest.
         work: fills a folder, in which an earlier attempt may have left something, and returns counts.
         described: counts → settings and inputs of the manifest.
         packages: whose versions the bytes depend on.
 
     Raises:
-        UserError: the name, or that of the unfinished result, is something else's.
+        UserError: `out` is not empty, or its unfinished result is not one of this stage.
     """
     refuse_folder(out)
     temporary = out.with_name(f"{out.name}.partial")

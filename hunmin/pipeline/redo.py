@@ -24,16 +24,16 @@ LONG_SECONDS = 60.0
 """Work that took longer is done again only when the user asks for it."""
 BRANCH = "pretrain.branch_from"
 PIECES = {"corpus": ("units-*", "units-*/*"), "klue": ("jobs/*", "jobs/*/*")}
-"""Stage → what is written for it beside its folder."""
+"""Stage → patterns of its files that lie beside its folder."""
 MOST_SHOWN = 12
 """Changes that a message lists."""
 
 
 def refuse_foreign(run: Path, stages: Sequence[Stage]) -> None:
-    """Refuse a run folder in which something else than this program's own has a name that the run writes.
+    """Refuse a run folder where a name that the run writes is taken by something that Hunmin did not make.
 
     Raises:
-        UserError: it has; nothing has been written.
+        UserError: one is taken; nothing has been written.
     """
     for stage in stages:
         for link in links_of(run, stage.folder):
@@ -43,15 +43,16 @@ def refuse_foreign(run: Path, stages: Sequence[Stage]) -> None:
         if os.path.lexists(path) and not is_own(path):
             raise UserError(
                 f"{path} is your own file: the run writes {name} there",
-                "a run replaces only what it has made itself", "move it out of the run folder",
-            )  # fmt: skip
+                "a run replaces only what it has made itself",
+                "move it out of the run folder",
+            )
 
 
 def given_up(verdicts: Sequence[Verdict], restart: str | None, stages: Sequence[Stage]) -> set[str]:
-    """Return the stages that the user has asked to have done again.
+    """Return the names of the stages that the user asked to do again.
 
     Args:
-        restart: the first stage that is to be done again (`--from`, `--restart`); a branch asks for its training.
+        restart: first stage to do again (`--from`, `--restart`); a changed branch asks for its training, too.
         stages: all of the recipe.
     """
     begins = [restart] if restart else []
@@ -69,10 +70,10 @@ def refuse_redoing(run: Path, verdicts: Sequence[Verdict], asked: Collection[str
     Args:
         run: the run's folder.
         verdicts: of the stages that the run does, in order.
-        given: see `given_up`.
+        asked: see `given_up`.
 
     Raises:
-        UserError: a stage would be done again; with what changed, and the ways on.
+        UserError: a stage would be done again; the message says what changed and what to do.
     """
     for verdict in verdicts:
         if verdict.done or verdict.resumes or verdict.stage.name in asked:
@@ -86,10 +87,10 @@ def refuse_redoing(run: Path, verdicts: Sequence[Verdict], asked: Collection[str
 
 
 def work_seconds(run: Path, folder: Path) -> float | None:
-    """Return how long the work in a stage's folder took, None if unknown.
+    """Return the seconds that the work in a stage's folder took, None if unknown.
 
-    Of unfinished work that is the span of the times of its beginning and of all that was written, in any order: where
-    the clock was set back meanwhile, what was written last has an earlier time than the beginning.
+    Of unfinished work this is the span from the earliest to the latest time of its mark and files, in any order: after
+    a clock was set back, the last file is dated before the first.
     """
     mark = folder / WORK_MARK
     if not mark.is_file():

@@ -104,14 +104,18 @@ def stage_line(name: str, counts: dict[str, Any], validation: dict[str, Any], wo
         case "corpus" if counts:
             size = words(
                 "{sentences:sentence} in {documents:document}, {size}",
-                sentences=counts["sentences"], documents=counts["documents"], size=human_size(counts["bytes"]),
-            )  # fmt: skip
+                sentences=counts["sentences"],
+                documents=counts["documents"],
+                size=human_size(counts["bytes"]),
+            )
             removed = words(
                 "removed: {benchmark:benchmark sentence}, {duplicates:duplicate document}, {rejects:unreadable line}; "
                 "replaced: {personal:piece} of personal data",
-                benchmark=counts["benchmark_sentences"], rejects=counts["rejects"], personal=counts["pii"],
+                benchmark=counts["benchmark_sentences"],
+                rejects=counts["rejects"],
+                personal=counts["pii"],
                 duplicates=counts["duplicates"]["documents"] + counts["duplicates"].get("near", 0),
-            )  # fmt: skip
+            )
             if files := counts.get("quarantined_files"):
                 text = "{files:input file} quarantined, see corpus/rejects/files.jsonl"
                 removed += f"; {words(text, files=files)}"
@@ -175,7 +179,7 @@ def _check_report(report: dict[str, Any]) -> None:
 
 
 def print_unfinished(name: str, state: str, lines: Sequence[tuple[str, str]], page: Path) -> None:
-    """Print how far a run is, with lines of (stage, what came out), to stdout, and where its page is."""
+    """Print the state of an unfinished run to stdout, its lines of (stage, result), and the path of its page."""
     out = console(stderr=False)
     table = Table(title=Text(name), caption=Text(state), show_header=False, caption_justify="left")
     for line in lines:

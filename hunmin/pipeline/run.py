@@ -59,8 +59,8 @@ def judge_all(
     *,
     folder: RunFolder | None = None,
 ) -> list[Verdict]:
-    """Return a verdict for each stage up to `last` (`--until`), as if all that must be done were done in this run:
-    `first` (`--from`) and `restart` (`--restart`) in any case.
+    """Return a verdict for each stage up to `last` (`--until`), given that this run does every unfinished stage before
+    it; `first` (`--from`) and `restart` (`--restart`) are never done.
 
     Raises:
         UserError: a stage before `first` is not done, or the options contradict each other.
@@ -68,9 +68,10 @@ def judge_all(
     stages = selected(recipe, first, last)
     if first and restart:
         raise UserError(
-            "--from with --restart", "both name the stage to do again; --restart also gives up its unfinished work",
+            "--from with --restart",
+            "both name the stage to do again; --restart also gives up its unfinished work",
             "give one of them",
-        )  # fmt: skip
+        )
     if restart and stage_named(restart, recipe) not in stages:
         raise UserError(f"--restart {restart} comes after --until {last}", "a stage that is to be done again is done")
     folder = folder or RunFolder(Path(recipe.out))
@@ -97,9 +98,8 @@ def _asks(stage: Stage, first: str | None, restart: str | None) -> str:
 
 
 def early_checks(recipe: RunSettings, stages: Sequence[Stage]) -> list[Callable[[Any], object]]:
-    """Return what refuses a recipe before anything is done, each thing for itself: files, settings, and, where its work
-    is not begun, what the first stage would refuse.
-    """
+    """Return the checks of a recipe before anything is done: of files, of settings, and of the first stage's own rules
+    unless its work has begun."""
     first, run = stages[0], Path(recipe.out)
     checks: list[Callable[[Any], object]] = [check for stage in stages for check in (stage.inputs, stage.settings)]
     if not any(folder.exists() for folder in folders_of(run, first.folder)):
@@ -138,7 +138,7 @@ def refuse_early(
     restart: str | None = None,
     folder: RunFolder | None = None,
 ) -> set[str] | None:
-    """Return the stages that may be done again, None where several processes share the one that is done.
+    """Return the names of stages that may be done again; None in an element of an array, which shares its stage.
 
     Raises:
         UserError: a run with these arguments of `run` is refused before it writes anything.
@@ -164,13 +164,13 @@ def run(
     works: Mapping[str, Work] | None = None,
     restart: str | None = None,
 ) -> list[Verdict]:
-    """Do every stage that is not done, and return the verdicts it went by.
+    """Do every unfinished stage, and return the verdicts of all.
 
     Args:
         recipe: the run.
         first: do this stage in any case (and those after it that its new output touches).
         last: stop after this stage.
-        works: stage → what does it instead of its own function.
+        works: stage → function that replaces its own `work`.
         restart: do this stage from its beginning, and those after it, in folders of their own.
 
     Raises:
@@ -225,10 +225,10 @@ def require_done(recipe: RunSettings, last: str, words: Sequence[str]) -> None:
 
 
 def _do(folder: RunFolder, recipe: RunSettings, stage: Stage, verdict: Verdict, anew: bool) -> None:
-    """Do a stage in a folder of its own, and let that count.
+    """Do a stage in a folder of its own, and make that folder the current one.
 
     Args:
-        verdict: why it is done.
+        verdict: the reason to do it.
         anew: give up an unfinished attempt, even one of the same settings and inputs.
     """
     for name in stage.after:

@@ -15,9 +15,10 @@ from hunmin.recipes.recipe import Recipe, RunSettings
 def run_whole(
     recipe: RunSettings, first: str | None = None, last: str | None = None, restart: str | None = None
 ) -> list[Verdict]:
-    """Do every stage that is not done, as `run`, and return the verdicts. Of an encoder's run push its checkpoints as
-    `hub` in the recipe says; where it ends with its report, write its page, and push the last checkpoint with its
-    scores.
+    """Do every unfinished stage, as `run`, and return the verdicts.
+
+    A run of an encoder pushes checkpoints as the recipe's `hub` says. After its report it writes its page and pushes
+    the last checkpoint with its scores.
 
     Raises:
         HunminError, Interrupted: as `run` and `publish_run`.

@@ -15,7 +15,7 @@ from klue.results import flat_scores
 from pretrain.callbacks.metrics import MetricsLog, read_metrics
 
 NOT_SCORED = "skipped: the recipe has no klue section"
-"""What is said of the stage `klue` of a run without one."""
+"""Line on the stage `klue` of a recipe without that section."""
 
 
 def score_rows(run: Path, name: str) -> list[dict[str, Any]]:
@@ -33,7 +33,7 @@ def score_rows(run: Path, name: str) -> list[dict[str, Any]]:
 
 
 def renamed(rows: Sequence[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """Return result rows of a run's own model with the present name of its recipe."""
+    """Return result rows in which the run's own model has its recipe's present name."""
     return [{**row, "model": name} for row in rows]
 
 
@@ -41,7 +41,7 @@ def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summ
     """Append a row of scores to `folder`/metrics.jsonl, and to the trackers of the recipe's section `pretrain`.
 
     Args:
-        step: optimizer steps of the scored weights; a row of theirs is replaced, those of later ones stay.
+        step: optimizer steps of the scored weights; an earlier row of this step is replaced.
         tokens: real tokens they were trained on.
         summary: entries as `klue.results.summarize` returns them.
     """

@@ -1,4 +1,4 @@
-"""What a stage of a run is, and what the log says that each took."""
+"""A stage of a run, and how long stages took by the run's log."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Work = Callable[[Any, Path, Path], Counts]
 """Does a stage: (recipe, run folder, folder to write) → counts."""
 
 TIMING = Path("logs") / "timing.jsonl"
-"""In a run's folder: what each stage took."""
+"""Log in a run's folder of the seconds that each stage took."""
 
 
 def stage_times(run: Path) -> dict[str, dict[str, float]]:
-    """Return stage → {"seconds": of the command that finished it, "since_begin": of commands before it as well, 0 where
-    that is not known}, of the folders that count; of each the last line that is whole."""
+    """Return stage → {"seconds": of the command that finished it, "since_begin": of all its commands, 0 if unknown}, by
+    the last whole line on its current folder."""
     current = set(read_current(run)[COUNTS].values())
     rows = [row for row in _timing(run) if not current or str(row.get("folder")) in current]
     times = {}
@@ -36,8 +36,7 @@ def stage_times(run: Path) -> dict[str, dict[str, float]]:
 
 
 def seconds_of(run: Path, folder: Path) -> float | None:
-    """Return how long a whole folder was worked on, commands before the one that finished it counted; None if the log
-    does not tell."""
+    """Return the seconds of all commands that worked on a finished folder; None if the log does not tell."""
     rows = [row for row in _timing(run) if row.get("folder") == folder.name]
     try:
         return max(float(rows[-1]["seconds"]), float(rows[-1].get("since_begin", 0))) if rows else None
@@ -51,20 +50,20 @@ def _timing(run: Path) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage.
+    """A stage of a run.
 
     Args:
-        name: name on the command line, and of its section in the recipe where it has one.
-        after: stages whose output it reads.
-        settings: recipe → the settings its output depends on.
-        work: does the stage: (recipe, run folder, folder to write) → counts.
-        inputs: recipe → what it reads outside the run.
-        packages: packages whose versions the output depends on.
-        model: class of its section, which knows defaults and places.
-        unread: patterns of the files of stages before it that it does not read.
-        includes: whether earlier work counts in the new one: (its facts, the recipe's facts, whether it is finished).
-        extent: folder → how far the work in it has come, for messages.
-        check: refuses what the work would refuse, before it begins: (recipe, run folder).
+        name: on the command line; also of its section in the recipe, where it has one.
+        after: names of the stages whose output it reads.
+        settings: recipe → the settings that its output depends on.
+        work: (recipe, run folder, folder to write) → counts; does the stage.
+        inputs: recipe → what it reads from outside the run.
+        packages: names of the packages whose versions its output depends on.
+        model: class of its section, by which defaults and paths among its settings are known.
+        unread: glob patterns of files in earlier stages' folders that it never opens, so that they are not verified.
+        includes: (facts of earlier work, facts of the recipe, whether that work is finished) → whether it is reused.
+        extent: folder of unfinished work → its progress in words, for messages.
+        check: (recipe, run folder); raises before the work begins what the work would raise.
     """
 
     name: str
@@ -81,10 +80,10 @@ class Stage:
 
     @property
     def folder(self) -> str:
-        """Return what its folder is called."""
+        """Return the folder's name."""
         return "tokens" if self.name == "encode" else self.name
 
 
 def section_settings(name: str) -> Callable[[RunSettings], dict[str, Any]]:
-    """Return what gives a stage the settings of a section of the recipe."""
+    """Return a `Stage.settings` that reads the recipe's section `name`; {} where the recipe has none."""
     return lambda recipe: dump_settings(section) if (section := getattr(recipe, name)) else {}

@@ -58,7 +58,7 @@ def _corpus_inputs(recipe: Recipe) -> list[Input]:
 
 
 def _corpus_includes(before: Facts, now: Facts, finished: bool) -> bool:
-    """Parts of unfinished work are found by their content, whatever inputs come or go; finished work has none left."""
+    """Return whether parts of earlier work are reused: by content, whatever inputs change; finished work has none."""
 
     def benchmarks(facts: Facts) -> dict[str, str]:
         return {label: digest for label, digest in (facts.inputs or {}).items() if label.startswith("benchmark")}
@@ -82,10 +82,12 @@ def _refuse_own(recipe: Recipe, files: list[str]) -> None:
     read = [place for place in files if str(Path(place).absolute()).startswith(written)]
     if within or read:
         raise UserError(
-            f"corpus.inputs reads {within[0]}, which holds the run folder {recipe.out}" if within
+            f"corpus.inputs reads {within[0]}, which holds the run folder {recipe.out}"
+            if within
             else f"corpus.inputs reads {read[0]}, which the run itself writes",
-            "what a run writes would become its own input", "give another run folder (out=…)",
-        )  # fmt: skip
+            "what a run writes would become its own input",
+            "give another run folder (out=…)",
+        )
 
 
 def _tokenizer_settings(recipe: Recipe) -> dict[str, Any]:
@@ -100,7 +102,7 @@ def _tokenizer(recipe: Recipe, run: Path, out: Path) -> Counts:
 
 
 def training_job(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
-    """Write what `pretrain.train` is told into the stage's folder, and return it."""
+    """Write the job of `pretrain.train` (settings and paths) into the stage's folder, and return it."""
     settings = recipe.pretrain
     job = {"parent": parent_of(settings.branch_from, run), "settings": dump_settings(settings, "secret")}
     paths = {"tokens": folder_of(run, "tokens"), "tokenizer": folder_of(run, "tokenizer"), "out": out}
@@ -141,7 +143,7 @@ def _klue(recipe: Recipe, run: Path, out: Path) -> Counts:
 
 
 def _klue_includes(before: Facts, now: Facts, finished: bool) -> bool:
-    """Jobs stay: more seeds, tasks or the random baseline, of the same model and data, cost no more than themselves."""
+    """Return whether earlier fine-tuning jobs are reused: more seeds or tasks of the same model and data add jobs."""
     if not now.settings or not (before.inputs or {}).items() <= (now.inputs or {}).items():
         return False
     try:

@@ -38,12 +38,12 @@ class Verdict:
     done: bool
     why: str
     folder: Path | None = None
-    """The whole folder of these settings and inputs, or the unfinished one in which the stage continues."""
+    """The finished folder of these settings and inputs, or the unfinished one in which the stage continues."""
     earlier: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
-    """Folders that count, or are at work, for other settings or inputs, each with what differs: settings as "key: old →
+    """Current and unfinished folders of other settings or inputs, each with its differences: settings as "key: old →
     new", files, rules."""
     roots: tuple[str, ...] = ()
-    """Why the work that is there counts no more: what differs for this stage, and for those before it."""
+    """Why earlier work no longer counts: the differences of this stage, and of those before it."""
 
     @property
     def resumes(self) -> bool:
@@ -64,23 +64,23 @@ class RunFolder:
             self._cache = json.loads(read_bytes(self._cache_path))
 
     def final(self, stage: Stage) -> Path:
-        """Return the folder of what a stage has made."""
+        """Return the folder of a stage's output."""
         return folder_of(self.path, stage.folder)
 
     def partial(self, stage: Stage) -> Path:
-        """Return the folder in which a stage is at work."""
+        """Return the folder of a stage's unfinished work."""
         return work_folder_of(self.path, stage.folder)
 
     def work(self, stage: Stage) -> Work:
-        """Return a stage as work that is done once."""
+        """Return the stage as a `Work`, which finds its finished and unfinished folders."""
         section = stage.name if stage.model else ""
         return Work(self.path / MADE, stage.folder, stage.name, stage.model, stage.packages, section=section)
 
     def digests(self, inputs: Iterable[Input]) -> dict[str, str]:
-        """Return label → digest of the content of each input, followed by a hash of how it is read where it says that.
+        """Return label → digest of the content of each input, followed by a hash of its `read_as` where it has one.
 
-        A local file is hashed again only when its size or time changed. Of a URL or a data set of the hub it is the
-        hash of the version that its store tells, or `UNKNOWN`, as of a file that is gone.
+        A local file is hashed again only when its size or time changed. A URL or data set of the hub has the hash of
+        the version that its store reports, else `UNKNOWN`, as a file that is gone.
         """
         digests: dict[str, str] = {}
         for label, path, read_as in inputs:
@@ -105,12 +105,12 @@ class RunFolder:
         return str(known[2])
 
     def save_cache(self) -> None:
-        """Keep the hashes for the next run."""
+        """Write the cache of hashes."""
         with atomic_write(self._cache_path) as stream:
             json.dump(self._cache, stream)
 
     def facts(self, recipe: RunSettings, stage: Stage) -> Facts | None:
-        """Return what the stage's output depends on, or None while a stage before it is unfinished."""
+        """Return the facts of a stage by this recipe, or None while a stage before it is unfinished."""
         inputs = self.digests(stage.inputs(recipe))
         for name in stage.after:
             manifest = read_manifest(self.final(stage_named(name, recipe)))
@@ -120,8 +120,7 @@ class RunFolder:
         return Facts(stage.settings(recipe), inputs, rules_number(stage.name))
 
     def lineage(self, recipe: RunSettings, stage: Stage) -> dict[str, str]:
-        """Return stage → name of its folder, of the stages whose output a stage reads, and of a branch's parent in this
-        run."""
+        """Return stage → folder name, for the stages whose output a stage reads and a branch's parent in this run."""
         names = {name: self.final(stage_named(name, recipe)).name for name in stage.after}
         branch = getattr(getattr(recipe, stage.name, None), "branch_from", None)
         parent = Path(parent_of(branch, self.path) or "").resolve().parent.parent
@@ -144,7 +143,7 @@ class RunFolder:
 
 
 def _unique(label: str, taken: Container[str]) -> str:
-    """Return a label without what logs in at its URL, and with a number where another input has it."""
+    """Return a label with its URL's secrets masked, and with a number where another input has the same."""
     name = fresh = masked_urls(label)
     number = 1
     while fresh in taken:
@@ -159,7 +158,7 @@ def judge(
     """Return whether a stage is done for this recipe.
 
     Args:
-        redone: stages before it that are to be done again in the same run.
+        redone: verdicts of the stages before it that this run is to do.
         force: the option that asks for it even if it is done (`--from`, `--restart`), else "".
     """
     work = folder.work(stage)
@@ -210,8 +209,8 @@ def difference_lines(stage: Stage, differs: Differences, finished: bool) -> tupl
 
 
 def _settings(differs: Differences) -> list[str]:
-    """Return the settings that differ; a fingerprint of a key says nothing to a person, and one that comes or goes is
-    told by pii.enabled."""
+    """Return lines on the settings that differ. Of a key it is said that it differs; whether there is one is said by
+    pii.enabled."""
     keys = [line for line in differs.settings if KEY in line]
     lines = [line for line in differs.settings if line not in keys]
     return [*lines, *(KEY_DIFFERS for line in keys if "null" not in line)]

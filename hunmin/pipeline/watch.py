@@ -86,8 +86,10 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
                 say(f"watch: step {step:,} failed: {error}", style="red")
         if missed:  # removed; or training has ended meanwhile and its folder has its final name
             for step in sorted(missed - {step for step, _ in checkpoints(run)}):
-                say(f"watch: checkpoint {step:,} is gone before its turn; keep more with pretrain.keep_last or "
-                    "pretrain.keep_every")  # fmt: skip
+                say(
+                    f"watch: checkpoint {step:,} is gone before its turn; keep more with pretrain.keep_last or "
+                    "pretrain.keep_every"
+                )
             continue
         if once or ended:
             say(f"watch: {len(there)} checkpoints, {done} newly scored")
@@ -104,7 +106,7 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
 
 
 def training_folder(run: Path) -> Path | None:
-    """Return where the run's training stands: under way, finished, or None before it has begun."""
+    """Return the folder of the run's training, finished or not; None before it has begun."""
     for folder in folders_of(run, "pretrain"):
         if (folder / "checkpoints").is_dir():
             return folder

@@ -1,1 +1,1 @@
-"""What a user asks for: recipes read, written, completed and refused before anything runs."""
+"""Recipes: read, written, completed, and refused before anything runs."""

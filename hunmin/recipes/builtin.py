@@ -11,7 +11,7 @@ from typing import Literal
 from common.errors import UserError
 
 Size = Literal["small", "base"]
-"""Of a new recipe (`hunmin init`): which of the built-in ones it begins from."""
+"""Size of a new recipe (`hunmin init`): the built-in recipe from which it begins."""
 FOLDER = "configs"
 SAMPLE = "runs/sample"
 """Folder that the recipes on the embedded sample read, below the one that a command is given in."""

@@ -31,9 +31,10 @@ def load_instruct_recipe(path: str, overrides: Sequence[str] = (), section: str 
     refuse_moved(loaded, path, overrides)
     if not isinstance(loaded, InstructRecipe):
         raise UserError(
-            f"{path} has no section 'instruct'", "a decoder's recipe has instruct and tune instead of corpus",
+            f"{path} has no section 'instruct'",
+            "a decoder's recipe has instruct and tune instead of corpus",
             "see configs/kit19-polyglot-1.3b.yaml",
-        )  # fmt: skip
+        )
     return loaded
 
 

@@ -74,10 +74,11 @@ def refuse_unknown_names(recipe: Recipe, ask: bool) -> None:
     """
     klue = recipe.klue.inputs if recipe.klue else []
     named: list[tuple[str | None, Part]] = [
-        (recipe.pretrain.init_from, "model"), (recipe.tokenizer.base, "tokenizer"),
+        (recipe.pretrain.init_from, "model"),
+        (recipe.tokenizer.base, "tokenizer"),
         *((model, "model") for model in ((recipe.embed.base, recipe.embed.guide) if recipe.embed else ())),
         *((name, "dataset") for name in [*klue, *recipe.corpus.decontaminate.benchmarks]),
-    ]  # fmt: skip
+    ]
     unknown = []
     for name, part in named:
         try:
@@ -86,9 +87,10 @@ def refuse_unknown_names(recipe: Recipe, ask: bool) -> None:
                 continue
             if not ask:
                 raise UserError(
-                    f"{name} is neither a path here nor in the hub's cache", "what a run reads is there when it begins",
+                    f"{name} is neither a path here nor in the hub's cache",
+                    "what a run reads is there when it begins",
                     f"fix it; or fetch it: {fetch_command(hub, part)}",
-                )  # fmt: skip
+                )
             commit_of(hub, part)
         except UserError as error:
             unknown.append(error)

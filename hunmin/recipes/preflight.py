@@ -1,4 +1,4 @@
-"""What `hunmin run` would refuse, said beforehand by `hunmin run --dry-run` and `hunmin plan`."""
+"""Preflight checks: errors of `hunmin run`, reported beforehand by `hunmin run --dry-run` and `hunmin plan`."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _refused(checks: Iterable[Callable[[], object]], recipe: Settings) -> list[U
 
 
 def with_settings(error: UserError, recipe: Settings) -> list[UserError]:
-    """Return what an error stands for; where nothing was found at a path, with the settings that hold the path."""
+    """Return the errors that an error stands for; one on a missing path names the settings that hold the path."""
     tree, errors = dump_settings(recipe, "secret"), []
     for part in error.parts or (error,):
         names = ", ".join(_places(tree, part.path)) if part.path else ""
@@ -125,7 +125,7 @@ def _places(value: Any, path: str, key: str = "") -> Iterator[str]:
 
 
 def listed_files(settings: CorpusSettings) -> list[InputFile]:
-    """Return the files of those inputs that can be listed; what is wrong with the others, `corpus_files` tells."""
+    """Return the files of those inputs that can be listed; `corpus_files` raises for the others."""
     files: list[InputFile] = []
     for entry in settings.inputs:
         with suppress(UserError):

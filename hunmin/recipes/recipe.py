@@ -92,13 +92,13 @@ class Recipe(RunSettings):
     @model_validator(mode="after")
     def _ends_as_an_encoder(self) -> Recipe:
         last = self.pretrain.objective
-        for there, what, fix in (
+        for there, action, fix in (
             (self.klue, "fine-tune", "klue=null"),
             (self.hub.repository, "push to the hub", "hub.repository=null"),
         ):
             if there and not OBJECTIVES[last].scored:
                 raise ValueError(
-                    f"pretrain.objective={last} leaves no encoder to {what}: its tokens have not seen what follows "
+                    f"pretrain.objective={last} leaves no encoder to {action}: its tokens have not seen what follows "
                     f"them; set {fix}, or pretrain.objective=mlm with pretrain.first_phase"
                 )
         return self
@@ -228,7 +228,7 @@ def refuse_instructions(tree: dict[str, Any], path: Path) -> None:
 
 
 def warnings(recipe: Recipe) -> list[str]:
-    """Return what a run of the recipe leaves out that one may expect of it, as sentences without a full stop."""
+    """Return warnings on what a run of the recipe leaves out unexpectedly, as sentences without a full stop."""
     lines = []
     if recipe.klue is None:
         lines.append("the recipe has no klue section: the model is not scored")

@@ -25,7 +25,7 @@ from common.manifest import (
 from common.progress import say
 
 SEED = 42
-"""Of the generator that wrote the archives; the decoder's weights are drawn by it, too."""
+"""Seed of the generator that wrote the archives; the decoder's weights are drawn by it, too."""
 COUNTS = "counts.json"
 """Member of an archive that holds its counts and is not written out."""
 
@@ -89,9 +89,11 @@ def write_decoder(
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary, special_tokens=[END], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        vocab_size=vocabulary,
+        special_tokens=[END],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
-    )  # fmt: skip
+    )
     tokenizer.train_from_iterator(texts, trainer)
     end = tokenizer.token_to_id(END)
     config = GPTNeoXConfig(

@@ -17,7 +17,7 @@ _Loader.add_constructor("!function", lambda _, node: getattr(functions, node.val
 
 
 def lm_eval_spec(task: BoardTask) -> Any:
-    """Return what lm-eval's `TaskManager.load` takes for a task: its name, of KoBEST its part of kit19.yaml."""
+    """Return the argument of lm-eval's `TaskManager.load` for a task: its name, of KoBEST its part of kit19.yaml."""
     kobest, *_ = yaml.load(Path(__file__).with_name("kit19.yaml").read_bytes(), _Loader)["task"]
     kobest_tasks = [entry for entry in kobest["task"] if entry["task"] == task.name]
     return {**kobest, "task": kobest_tasks} if kobest_tasks else task.load or task.name

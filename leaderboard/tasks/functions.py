@@ -1,4 +1,4 @@
-"""What the task files name: their rows, and how answers are scored. lm-eval loads this file by its path."""
+"""Functions that the task files name: for their rows and the scores of answers. lm-eval loads this file by its path."""
 
 import json
 import math

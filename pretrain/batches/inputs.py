@@ -30,24 +30,24 @@ class MicroBatch:
     the host. They differ from batch to batch, so they go to the device as a tensor: an XLA device would compile anew
     for each number that it is handed as such."""
     expected: float
-    """Tokens that such a batch predicts on average."""
+    """Mean number of tokens predicted in such a batch."""
     size: int
     """Samples."""
     objective: Objective
-    """Objective that it is for."""
+    """Objective that is learned from it."""
 
 
 @dataclass(frozen=True)
 class InputForm:
-    """In which form a model on its device takes a batch."""
+    """The form in which a model on its device takes a batch."""
 
     texts: bool = False
-    """The device attends over texts of any length: they come one after the other, without padding. Samples that are
+    """Unpadded: the device attends over texts of any length, which follow each other without padding. Samples that are
     never padded stay a rectangle."""
     one_shape: bool = False
-    """Batches that are not padded come with their lengths all the same, so that all are alike."""
+    """Batches without padding carry lengths, too, so that all batches have the same arguments."""
     pinned: bool = False
-    """In memory from which a GPU copies while it computes; from other memory a copy waits for all its work."""
+    """Tensors are in pinned memory, from which a GPU copies while it computes; other copies wait for all its work."""
 
 
 RECTANGLES = InputForm()

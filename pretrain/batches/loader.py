@@ -36,7 +36,7 @@ def read_vocabulary(tokenizer: Path) -> list[str]:
 
 
 def mask_table(tokenizer: Path, special_ids: dict[str, int]) -> MaskTable:
-    """Return what masking must know of the vocabulary in a tokenizer folder."""
+    """Return the mask table of the vocabulary in a tokenizer folder."""
     vocabulary = read_vocabulary(tokenizer)
     special = np.zeros(len(vocabulary), np.bool_)
     special[list(special_ids.values())] = True
@@ -46,11 +46,11 @@ def mask_table(tokenizer: Path, special_ids: dict[str, int]) -> MaskTable:
 
 
 class Loader:
-    """Batches of a run as a function of the step, by the `plans` that `plan_samples` has written.
+    """Batches of a run as a function of the step, by the sample plans in `plans` (see `plan_samples`).
 
     Args:
-        first_sample: place in the data at step 0 of a branch, which continues behind what its parent has seen. Negative
-            when its batches are larger.
+        first_sample: position in the data at step 0 of a branch, which continues after its parent's data; negative
+            where its batches are larger.
 
     Raises:
         HunminError: the corpus has too few tokens for one sample to train on, or to predict one of them.
@@ -99,12 +99,12 @@ class Loader:
 
     @property
     def epochs(self) -> float:
-        """How often the corpus has been seen when the run ends, by those it branches from too."""
+        """Epochs over the corpus at the end of the run, those of the runs that it branches from included."""
         seen = (self.first_sample + self.settings.samples_before(self.settings.steps)) / self.order.size
         return seen * copies(self.settings) if self.pairs else seen  # an epoch of the order holds all copies of pairs
 
     def objective(self, step: int) -> Objective:
-        """Return what is learned from global batch `step`."""
+        """Return the objective of global batch `step`."""
         return OBJECTIVES[self.settings.objective_at(step)]
 
     def micro_batches(self, step: int) -> list[MicroBatch]:

@@ -19,7 +19,7 @@ VALIDATION_EPOCH = 2**40
 
 @dataclass(frozen=True)
 class MaskTable:
-    """What masking must know of a vocabulary.
+    """The properties of a vocabulary that masking needs.
 
     Args:
         continues_V: bool; True for pieces that continue a word (##…).
@@ -60,7 +60,7 @@ def mask_batch(
     stays, by its own draw.
 
     Args:
-        barred_BS: bool; tokens of words that the sample holds only in part: they are not masked.
+        unmaskable_BS: bool; tokens of words that the sample holds only in part: they are not masked.
         rows: M, at least what the rate needs; None for just that.
     """
     if not 0 < rate < 1:

@@ -1,4 +1,4 @@
-"""Order of the samples: the n-th position of a run → a sample, by arithmetic alone, so that resume needs no replay."""
+"""Order of the samples: position in a run → sample, by arithmetic alone, so that resume needs no replay."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def permute(positions: np.ndarray, size: int, key: int) -> np.ndarray:
 
 
 class SampleOrder:
-    """Which sample stands at which position of a run, and which, a tenth at most, are held out for validation."""
+    """The sample at each position of a run, and the samples (a tenth at most) that are held out for validation."""
 
     def __init__(self, total: int, held_out: int, seed: int) -> None:
         self.seed = seed

@@ -51,10 +51,10 @@ class Pairs:
 
 
 def plan_pairs(shards: TokenShards, folder: Path, length: int, copies: int, held_out: int, seed: int) -> None:
-    """Write the pairs of a run into `folder`, of these arguments alone; what is there already stays.
+    """Write the pairs of a run into `folder`, a function of these arguments; files that are there already stay.
 
-    `held_out` is about how many pairs the documents of the validation give; at most a tenth of the documents. Where the
-    corpus holds out shards, they are those of all of their documents, and of no others.
+    `held_out` is about the number of validation pairs; they are of a tenth of the documents at most. Where the corpus
+    holds out shards, they are the pairs of these shards, and `held_out` does not count.
     """
     folder.mkdir(parents=True, exist_ok=True)
     share = min(MOST_HELD_OUT, held_out * length * OWN_SHARE / max(1, shards.total_tokens))
@@ -73,7 +73,7 @@ def plan_pairs(shards: TokenShards, folder: Path, length: int, copies: int, held
 
 
 def read_pairs(shards: TokenShards, folder: Path, copies: int) -> tuple[Parts, Parts]:
-    """Return what `plan_pairs` wrote for training and for validation, mapped into memory: parts of a `SampleSet`."""
+    """Return the pairs of training and of validation that `plan_pairs` wrote, mapped into memory: `SampleSet` parts."""
     every = range(len(shards.shards))
     training: Parts = [
         (shard, _read(folder / _name("training", copy, shard))) for copy in range(copies) for shard in every
@@ -128,7 +128,7 @@ def _segments(sentences, first_sentence, start, end, longest):  # type: ignore[n
 
 @numba.njit(cache=True)
 def draw_pairs(sentences, documents, selected_D, room, key, random_share, short_share):  # type: ignore[no-untyped-def]
-    """Return the pairs of the wanted documents of a shard, int64 (N, 4): first token and end of A, and of B.
+    """Return the pairs of the selected documents of a shard, int64 (N, 4): first token and end of A, and of B.
 
     Sentences and documents are int64 offsets of first tokens, and the end; each document ends with its [SEP]. `room` is
     the most tokens of a pair, at least 2; `short_share` the share of pairs that end at a random smaller size.

@@ -1,5 +1,6 @@
-"""Plans: which samples a run has, and what is worked out once for it and kept on disk: to pack a large corpus
-takes seconds, which every start of a run would pay again.
+"""Sample plans: which samples a run has, computed once and kept on disk, as packing takes too long for every start.
+
+They are not the plan of a run's cost (`pretrain.cost`, `hunmin plan`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tokenizer.shards import TokenShards
 
 
 def write_groups(folder: Path, shard: int, layout: Groups) -> None:
-    """Write the samples of a shard into `folder`; what `holds_groups` looks for comes last."""
+    """Write the samples of a shard into `folder`; the file by which `holds_groups` knows it comes last."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, array in (("pieces", layout.pieces_P2), ("first", layout.first)):
         save_array(folder / _name(shard, name), array)
@@ -35,7 +36,7 @@ def holds_groups(folder: Path, shard: int) -> bool:
 
 
 def read_groups(folder: Path, shard: int) -> Groups:
-    """Return what `write_groups` wrote, mapped into memory."""
+    """Return the samples that `write_groups` wrote, mapped into memory."""
     pieces, first = (map_array(folder / _name(shard, name)) for name in ("pieces", "first"))
     positions, squares = json.loads((folder / _name(shard, "sums")).read_bytes())
     return Groups(pieces, first, (positions, squares))
@@ -49,9 +50,9 @@ BY_ORDINARY = "by-ordinary-tokens.json"
 
 
 def plan_samples(settings: PretrainSettings, tokens: Path, plans: Path) -> None:
-    """Write what is worked out once for a run; one process does this, and what is there already stays.
+    """Write the sample plans of a run: its sentence pairs or packed documents, and its samples by ordinary tokens.
 
-    These are its sentence pairs or packed documents, and how many ordinary tokens its samples hold.
+    One process does this; files that are there already stay.
     """
     shards = TokenShards(tokens)
     plans.mkdir(parents=True, exist_ok=True)
@@ -114,7 +115,7 @@ def copies(settings: PretrainSettings) -> int:
 
 
 def make_layout(kind: str, shards: TokenShards, index: int, length: int) -> Layout:
-    """Return the samples of a shard, of a kind that a rule alone gives (all but sentence pairs)."""
+    """Return the samples of a shard for any kind of packing but sentence pairs, which are drawn."""
     if kind == "contiguous":
         return contiguous(len(shards.tokens(index)), length)
     if kind == "full-sentences":

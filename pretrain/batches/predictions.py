@@ -1,4 +1,4 @@
-"""What is predicted of a batch: its rows and labels, and how many there are.
+"""The predicted rows of a batch, their labels and their number.
 
 Shapes: B samples in the batch, S tokens in a sample, M predicted rows a sample.
 """
@@ -19,7 +19,7 @@ IGNORE = -100
 
 @dataclass(frozen=True)
 class MaskedBatch:
-    """A batch ready for the model."""
+    """A batch after masking."""
 
     ids_BS: np.ndarray
     """int64: token ids after masking."""
@@ -28,8 +28,8 @@ class MaskedBatch:
     labels_BM: np.ndarray
     """int64: original ids at those positions; IGNORE in unused places."""
     expected: float
-    """Tokens that are predicted of such a batch: from `mask_batch`, if its samples hold nothing but ordinary tokens
-    between [CLS] and [SEP]; from a loader, the mean over the corpus. What the sum of the losses is divided by."""
+    """Tokens predicted in such a batch, by which the sum of losses is divided. From `mask_batch` it is that of
+    samples with nothing but ordinary tokens between [CLS] and [SEP]; from a loader, the mean over the corpus."""
 
     @property
     def predicted(self) -> int:

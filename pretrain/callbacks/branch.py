@@ -21,7 +21,7 @@ sections of objectives that the parent has not learned."""
 CARRIED = ("optimizer.type",)
 """Settings within those in which it may not: its parent's optimizer state is of this kind."""
 RESTARTED = ("skipped", "faults", "overflows")
-"""What a guard counts of batches that were skipped: those of the parent are not the branch's."""
+"""Counters of a guard for skipped batches, which start at 0 in a branch."""
 
 
 def may_differ(key: str, free: Collection[str] = FREE) -> bool:
@@ -85,8 +85,8 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
 def _free(before: dict[str, Any], step: int, settings: PretrainSettings) -> list[str]:
     """Return the settings in which a branch may differ from a parent with these settings, after so many steps."""
     learned = (last_learned(before, 1), last_learned(before, step))
-    used = {section for one in learned for section in one.sections}
-    free = [*FREE, *dict.fromkeys(name for one in OBJECTIVES.values() for name in one.sections if name not in used)]
+    used = {section for objective in learned for section in objective.sections}
+    free = [*FREE, *dict.fromkeys(name for each in OBJECTIVES.values() for name in each.sections if name not in used)]
     if OBJECTIVES[settings.objective].head != learned[-1].head:
         free.remove("objective")
     return free

@@ -52,7 +52,7 @@ def save_checkpoint(
     if not engine.first:
         return final
     temporary = folder / f".step-{step:08d}.tmp"
-    tensors = {f"{moment}/{name}": value for moment, held in state.moments.items() for name, value in held.items()}
+    tensors = {f"{moment}/{name}": x for moment, values in state.moments.items() for name, x in values.items()}
     with disk_errors(final), library_disk_errors(final):
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)

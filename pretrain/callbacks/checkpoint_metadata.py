@@ -156,12 +156,12 @@ def _holds(path: Path, content: str) -> bool:
 
 
 def fingerprint(tree: dict[str, Any], tokens: Path) -> str:
-    """Return what identifies a run's course: every setting that matters (`dump_settings`), and the corpus."""
+    """Return a fingerprint of a run: every setting that affects it (`dump_settings`), and its tokens."""
     return settings_hash({"settings": tree, "tokens": tokens_fingerprint(tokens)})
 
 
 def tokens_fingerprint(tokens: Path) -> str:
-    """Return what identifies the content of a token folder."""
+    """Return a fingerprint of the content of a token folder."""
     manifest = read_manifest(tokens)
     return manifest.fingerprint if manifest else settings_hash(json.loads(read_bytes(tokens / "tokens.json")))
 

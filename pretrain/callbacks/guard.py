@@ -1,4 +1,4 @@
-"""Which batches may change the weights, and by how much: decided on the device, so that the host waits for nothing.
+"""The guard decides on the device which batches update the weights and by how much, so that the host never waits.
 
 A batch is skipped when its loss is not finite, spikes above the running mean, or has a gradient that is not finite; one
 in which nothing is predicted, which short texts may give, changes nothing and counts as no fault. In fp16 a gradient
@@ -28,10 +28,10 @@ class TooManySkippedError(HunminError):
 
 
 class Verdict(NamedTuple):
-    """What becomes of a step: float32 scalars on the device."""
+    """The verdict on a step: float32 scalars on the device."""
 
     divisor: Tensor
-    """What the gradient is divided by: the loss scale, and more where it is clipped."""
+    """Divisor of the gradient: the loss scale, and more where it is clipped."""
     skip: Tensor
     """1 when the step must change nothing, else 0."""
 
@@ -52,7 +52,7 @@ class GuardFigures(NamedTuple):
     skipped: list[int]
     """Steps of the faults, the first `max_skipped` + 1 of them."""
     last: str
-    """What became of the last batch: "accepted", "overflow" or "fault"."""
+    """Outcome of the last batch: "accepted", "overflow" or "fault"."""
     gradient_norm: float
     """Gradient norm of the last batch, over all weights, before clipping."""
 
@@ -74,7 +74,7 @@ class StepGuard:
         average = saved.get("average")
         self._average = number(float("nan") if average is None else average)
         self.scale = number(saved.get("scale", FIRST_SCALE) if scaled else 1.0, torch.float32)
-        """What the loss is multiplied by."""
+        """Loss scale."""
         self._clean = number(saved.get("clean_steps", 0))
         self._overflows = number(saved.get("overflows", 0))
         self._faults = number(saved.get("faults", 0))
@@ -90,7 +90,7 @@ class StepGuard:
 
     @torch.no_grad()
     def judge(self, step: int | Tensor, loss: Tensor, norm: Tensor) -> Verdict:
-        """Return what becomes of a step, and take note of it; `loss` is without the loss scale, `norm` with it.
+        """Return the verdict on a step, and count it; `loss` is without the loss scale, `norm` with it.
 
         The step's number is on the device where a number that changes would have a kernel compiled anew.
         """

@@ -1,4 +1,4 @@
-"""What accompanies transformers' Trainer: metrics, progress, stops that all processes agree on, exact resuming."""
+"""Callbacks of transformers' Trainer: metrics, progress, stops that all processes agree on, exact resuming."""
 
 from __future__ import annotations
 

@@ -40,17 +40,17 @@ def require_trackers(s: Any) -> None:
             require(name, f"tracking: {name}", name)
 
 
-def start_trackers(s: Any, folder: Path, resumed_step: int, config: dict[str, Any]) -> dict[str, Tracker]:
+def start_trackers(settings: Any, folder: Path, resumed_step: int, config: dict[str, Any]) -> dict[str, Tracker]:
     """Return the trackers that settings ask for, by name; one that cannot start is left out with a warning."""
     os.environ.setdefault("WANDB_SILENT", "true")
     shown = masked_tree(config)
     starts: dict[str, Callable[[], Tracker]] = {
-        "wandb": lambda: _start_wandb(folder, s.wandb, s.wandb_project, shown),
-        "trackio": lambda: _Trackio(folder, s.wandb_project, shown),
+        "wandb": lambda: _start_wandb(folder, settings.wandb, settings.wandb_project, shown),
+        "trackio": lambda: _Trackio(folder, settings.wandb_project, shown),
         "tensorboard": lambda: _TensorBoard(folder, resumed_step, shown),
     }
     started: dict[str, Tracker] = {}
-    for name in trackers_of(s):
+    for name in trackers_of(settings):
         try:
             started[name] = starts[name]()
         except Exception as error:

@@ -53,7 +53,7 @@ class LogWindow:
         self._timed += totals
 
     def state(self) -> dict[str, Any]:
-        """Return what a checkpoint must hold of this; waits for the device."""
+        """Return the state for a checkpoint; waits for the device."""
         sums = dict(zip(self._names, self._sums.tolist(), strict=True))
         tokens = round(sums["tokens"])
         return {"tokens": self.tokens + tokens, "tokens_logged": self.tokens, "window": sums}
@@ -118,17 +118,17 @@ class TrainingLog:
 
     def write(self, done: int, lr: float, figures: dict[str, Any], guard: GuardFigures) -> None:
         """Write a line of the log: the figures of the window that ends with step `done`, and the guard's."""
-        s = self._settings
+        settings = self._settings
         objective, named = self._learned(done)
-        rate = objective.rate(s, done - 1)
+        rate = objective.rate(settings, done - 1)
         flops = figures["tokens_per_second"] * self._flops(objective, rate)
         row = {
             "step": done,
             **named,
             **figures,
             "lr": lr,
-            "batch": s.samples_before(done) - s.samples_before(done - 1),
-            **objective.noted(s, done - 1),
+            "batch": settings.samples_before(done) - settings.samples_before(done - 1),
+            **objective.noted(settings, done - 1),
             "gradient_norm": guard.gradient_norm,
             "tflops": round(flops / 1e12, 4),
             "skipped": guard.faults + guard.overflows,
@@ -149,6 +149,6 @@ class TrainingLog:
         self._log.log({"step": done, **named, **{f"validation_{name}": value for name, value in figures.items()}})
 
     def _learned(self, done: int) -> tuple[Objective, dict[str, str]]:
-        """Return what was learned last after so many steps, and what a line of a run with several objectives says."""
+        """Return the objective of step `done`, and its entry in the line of a run with several objectives."""
         objective = self._loader.objective(max(0, done - 1))
         return objective, {"objective": objective.name} if len(self._settings.objectives) > 1 else {}

@@ -1,1 +1,1 @@
-"""What a run costs before it begins: memory, disk, time and communication, as functions of numbers."""
+"""The cost of a run before it begins: memory, disk, time and communication, as functions of numbers."""

@@ -1,4 +1,4 @@
-"""How long gradients and weights travel between devices: an α–β model of rings, one inside each node, one over them.
+"""Travel times of gradients and weights between devices: an α–β model of rings, one inside each node, one over them.
 
 A call that moves b bytes over a ring of n takes, at α seconds a hop and β bytes a second,
 

@@ -16,7 +16,7 @@ CHIPS_IN_POD = 256
 
 @dataclass(frozen=True)
 class Device:
-    """What computes one micro-batch at a time: a GPU, a TPU chip, a CPU.
+    """A device, which computes one micro-batch at a time: a GPU, a TPU chip or a CPU.
 
     Peaks are of dense products; bandwidths are of one direction.
     """

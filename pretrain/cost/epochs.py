@@ -1,4 +1,4 @@
-"""How often a training reads its text, and how often suits a masked language model."""
+"""Epochs of a training, and how many suit a masked language model."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ CPU_CHUNK_BYTES, CHUNK_BYTES = 32 << 20, 1 << 30
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """How a device computes."""
+    """The kind of a device, and how it computes."""
 
     kind: Literal["gpu", "tpu", "cpu"]
     width: int

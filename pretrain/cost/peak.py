@@ -1,4 +1,4 @@
-"""What a device can compute at most: published for known GPUs, measured elsewhere."""
+"""Peak FLOP/s of a device: published for known GPUs, measured elsewhere."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def run_cost(
 def refuse_settings(settings: PretrainSettings, name: str, kind: str) -> None:
     """Raise a UserError for settings that a kind of device ("gpu", "tpu", "cpu") cannot do."""
     tpu = kind == "tpu"
-    for refused, what, rule, fix in (
+    for refused, setting, rule, fix in (
         (tpu and settings.zero_stage, f"pretrain.zero_stage={settings.zero_stage}",
          "ZeRO is DeepSpeed's, which does not run on TPUs", "pretrain.zero_stage=0"),
         (tpu and settings.chosen_engine == "deepspeed", f"pretrain.engine={settings.engine}",
@@ -183,7 +183,7 @@ def refuse_settings(settings: PretrainSettings, name: str, kind: str) -> None:
          "pretrain.dtype=auto"),
     ):  # fmt: skip
         if refused:
-            raise UserError(f"{what} on {name}", rule, f"set {fix}")
+            raise UserError(f"{setting} on {name}", rule, f"set {fix}")
 
 
 def advice(settings: PretrainSettings, vocab_size: int, machines: Machines, cost: dict[str, Any]) -> list[str]:
@@ -234,10 +234,10 @@ def rate_of(settings: PretrainSettings, machines: Machines) -> tuple[float, str]
     device = machines.device
     half = settings.dtype == "fp16" or (settings.dtype in ("auto", "bf16") and device.bf16)
     share = machines.share or (REACHED_FP32 if device.kind == "gpu" and not half else device.reached)
-    what = f"published {'' if half else 'fp32 '}peak of {device.name}"
+    peak = f"published {'' if half else 'fp32 '}peak of {device.name}"
     if device.name not in DEVICES:
-        what = "matrix product measured here"
-    basis = f"{what} × {share:g} {'stated' if machines.share else 'assumed'}"
+        peak = "matrix product measured here"
+    basis = f"{peak} × {share:g} {'stated' if machines.share else 'assumed'}"
     return share * (device.peak if half else device.peak_fp32), basis
 
 

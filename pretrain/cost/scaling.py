@@ -23,7 +23,7 @@ class Row:
     efficiency: float
     """Speed by that of as many devices which would not have to wait for each other."""
     cost: float | None
-    """In the money that prices are in; None without a price or hours."""
+    """Cost in the currency of the price; None without a price or hours."""
     memory: float
     """Bytes a device."""
     fits: bool

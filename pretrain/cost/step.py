@@ -1,4 +1,4 @@
-"""How long a step takes: what every device computes, what they send each other, and what of it they do at once.
+"""Seconds of a step: computation of each device, communication between them, and how far the two overlap.
 
     c     seconds in which a device computes one micro-batch: its FLOPs by the rate that is reached
     β     share of c that is the backward pass: 2/3, or 3/4 where layers are computed again (a forward pass more)

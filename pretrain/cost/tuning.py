@@ -1,4 +1,4 @@
-"""What tuning a decoder takes: examples, tokens, steps, bytes of a device."""
+"""Cost of tuning a decoder: examples, tokens, steps, bytes of a device."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def plan_tuning(settings: TuneSettings, instructions: Path | None) -> dict[str, 
         inputs = Inputs(s, instructions)
         whole = inputs.config
         counts = inputs.counts
-        longest = max(len(one.ids) for one in inputs.train.accepted)
+        longest = max(len(example.ids) for example in inputs.train.accepted)
     config = whole.get_text_config()
     trained = counts["trained_parameters"]
     frozen = counts["parameters"] - counts["trained_parameters"]

@@ -47,19 +47,19 @@ def _try_generation(opened: OpenedModel) -> None:
         raise TypeError("return_dict_in_generate is true")
 
 
-def read_base(folder: Path, length: int, what: str = "tune.max_seq_len") -> Any:
+def read_base(folder: Path, length: int, setting: str = "tune.max_seq_len") -> Any:
     """Return a decoder's configuration; raises UserError where it has too few positions, or as `open_decoder`."""
     config = open_decoder(folder).config
-    refuse_longer(folder, config, length, what)
+    refuse_longer(folder, config, length, setting)
     return config
 
 
-def refuse_longer(folder: Path, config: Any, length: int, what: str) -> None:
+def refuse_longer(folder: Path, config: Any, length: int, setting: str) -> None:
     """Raise a UserError where a text is longer than a decoder has positions."""
     positions = getattr(config.get_text_config(), "max_position_embeddings", None)
     name = shown_name(folder)
     if positions and length > positions:
-        raise UserError(f"{what} ({length}) is more than the {positions} positions of {name}", "nothing is cut")
+        raise UserError(f"{setting} ({length}) is more than the {positions} positions of {name}", "nothing is cut")
 
 
 def load_model(folder: Path, dtype: torch.dtype | None) -> Any:

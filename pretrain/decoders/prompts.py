@@ -1,4 +1,4 @@
-"""How a decoder is prompted: its tokenizer with its chat template, and examples that begin with a prompt's own ids."""
+"""Prompts of a decoder: its tokenizer with its chat template, and examples that begin with a prompt's own ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of an exported folder before it has its name: whatever people do with a model of the hub."""
+"""Checks that an exported folder must pass before it has its name: all uses of a model of the hub."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def check_folder(folder: Path, model: PreTrainedModel) -> None:
             _check_tokenizer(folder, model)
 
 
-def _fail(what: str) -> HunminError:
+def _fail(problem: str) -> HunminError:
     return HunminError(
-        f"the export is not sound: {what}",
+        f"the export is not sound: {problem}",
         "what is exported is what was trained, and everyone can load it",
         "report this with the recipe",
     )

@@ -35,9 +35,9 @@ if not torch.cuda.is_available():
 Dtype = Literal["fp32", "bf16", "fp16"]
 DTYPES: dict[Dtype, torch.dtype] = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 EXPORT_FILES = ("model.safetensors", "config.json")
-"""What every export holds, its tokenizer aside."""
+"""Files of every export, beside its tokenizer's."""
 LIBRARY_FILES = ("generation_config.json",)
-"""What some versions of transformers write beside them."""
+"""Files that some versions of transformers add."""
 
 
 def save_hf_model(

@@ -38,7 +38,7 @@ class _First(torch.nn.Module):
 NAMES = ("input_ids", "attention_mask", "token_type_ids")
 """Inputs that a graph may have; it has those that the tokenizer of its folder returns."""
 TEXTS = ("오늘 날씨가 정말 좋네요!", "훈민정음은 세종대왕이 1443년에 창제한 문자이다. " * 2)
-"""What a graph is checked with: each text alone, both in a batch, and as a pair."""
+"""Texts by which a graph is checked: each alone, both in a batch, and as a pair."""
 
 
 def refuse_onnx(dtype: str) -> None:
@@ -140,9 +140,9 @@ def check_onnx(folder: Path, model: PreTrainedModel, file: str = FILE, longest: 
     tokenizer = _tokenizer(folder)
     names = _input_names(tokenizer)
     session = onnxruntime.InferenceSession(str(folder / file), providers=["CPUExecutionProvider"])
-    if {one.name for one in session.get_inputs()} != set(names):
+    if {graph_input.name for graph_input in session.get_inputs()} != set(names):
         raise HunminError(
-            f"the ONNX graph asks for {', '.join(sorted(one.name for one in session.get_inputs()))}",
+            f"the ONNX graph asks for {', '.join(sorted(graph_input.name for graph_input in session.get_inputs()))}",
             f"its tokenizer returns {', '.join(names)}",
             "export again",
         )

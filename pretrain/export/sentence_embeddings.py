@@ -68,7 +68,7 @@ def check_sentence_embeddings(folder: Path, model: PreTrainedModel) -> None:
 def _check_files(folder: Path, model: PreTrainedModel) -> None:
     try:
         modules, bounds, _, pooling = (json.loads((folder / name).read_bytes()) for name in FILES)
-        kinds = [one["type"].rpartition(".")[2] for one in modules]
+        kinds = [module["type"].rpartition(".")[2] for module in modules]
         means = [name for name, value in pooling.items() if name.startswith("pooling_mode") and value]
         width = pooling["word_embedding_dimension"]
         longest = bounds["max_seq_length"]
@@ -80,9 +80,9 @@ def _check_files(folder: Path, model: PreTrainedModel) -> None:
         raise _fail(f"they say {kinds}, {means}, width {width}, length {longest}")
 
 
-def _fail(what: str) -> HunminError:
+def _fail(problem: str) -> HunminError:
     return HunminError(
-        f"the files for sentence-transformers are not sound: {what}",
+        f"the files for sentence-transformers are not sound: {problem}",
         "they make the mean over a text's tokens",
         "report this with the version of sentence-transformers; export without --sentence-embeddings meanwhile",
     )

@@ -1,1 +1,1 @@
-"""What makes a step fast: attention, cross-entropy, numeric types, compilation."""
+"""Kernels that make a step fast: attention, cross-entropy, numeric types, compilation."""

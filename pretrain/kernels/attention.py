@@ -114,7 +114,7 @@ AttentionInterface.register(NAME, attend)
 def attend_fused(
     self: Any, hidden_states: Tensor, attention_mask: Tensor | None = None, past_key_values: Any = None, **more: Any
 ) -> tuple[Tensor, Any]:
-    """Return what BERT's self-attention of transformers does, from one matrix product instead of three."""
+    """Return the output of transformers' BERT self-attention, from one matrix product instead of three."""
     parts = (self.query, self.key, self.value)
     weight = torch.cat([part.weight for part in parts])
     bias = torch.cat([part.bias for part in parts])

@@ -1,4 +1,4 @@
-"""What makes the model compute as fast as its device can, without changing what its weights mean."""
+"""Compilation and numeric types for the device of a model; its weights keep their meaning."""
 
 from __future__ import annotations
 

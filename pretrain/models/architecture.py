@@ -1,4 +1,4 @@
-"""What an architecture is: all that differs between encoders, so that one more is one file and a line in the registry.
+"""An architecture: all that differs between encoders, so that one more is one file and a line in the registry.
 
 Settings, plans and recipes ask for facts alone: torch and transformers are imported where a model is made.
 Shapes: B samples, S tokens a sample, R rows, H hidden width.

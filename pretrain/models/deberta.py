@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BUCKETS = 256
 """Buckets of the distances either way: those up to half of it have one each, the others share them by logarithm."""
 AUTHORS_HEAD = "lm_predictions.lm_head."
-"""How the names of a head begin that is written by the authors' code; the default of transformers is another."""
+"""Prefix of a head's weights in the authors' code; that of transformers differs."""
 
 
 class DebertaV2(DefaultEncoder):

@@ -1,4 +1,4 @@
-"""What most encoders of transformers have in common: layers in `encoder.layer`, norms after the sums, GELU, 4 × width.
+"""Defaults of most encoders of transformers: layers in `encoder.layer`, norms after the sums, GELU, 4 × width.
 
 A new encoder begins here and overrides what is its own; `pretrain.models.architecture` says what each method is for.
 """

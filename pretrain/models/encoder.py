@@ -83,7 +83,7 @@ class MaskedRowsModel(nn.Module):
         self.architecture = ARCHITECTURES[hf_model.config.model_type]
         heads = {name: head for head, name in self.architecture.classes.items()}
         head = heads[type(hf_model).__name__]
-        self.objective = objective or next(one for one in OBJECTIVES.values() if one.head == head)
+        self.objective = objective or next(candidate for candidate in OBJECTIVES.values() if candidate.head == head)
         self._first = first_position(hf_model.config)
         self._longest = usable_positions(hf_model.config)
 

@@ -1,1 +1,1 @@
-"""What a model learns from its batches, a file an objective."""
+"""Objectives: the losses that a model learns by, a file each."""

@@ -93,19 +93,19 @@ class MaskedLanguageModelling(Objective):
         from pretrain.batches.budgets import mean_budget  # both load numba
         from pretrain.batches.masking import mask_batch
 
-        s, m = corpus.settings, corpus.settings.masking
+        settings, m = corpus.settings, corpus.settings.masking
         if not min(mean_budget(corpus.by_ordinary_L, rate) for rate in (m.rate, m.last_rate)):
             raise HunminError(
                 f"at pretrain.masking.rate={m.rate} no sample of the corpus is long enough to predict a token of",
                 "the share of a sample's tokens, rounded, is at least 1 in some of them",
                 "raise pretrain.masking.rate or pretrain.max_seq_len, or give the corpus stage longer texts",
             )
-        rows = self.rows(s)  # shapes stay the same at any rate
+        rows = self.rows(settings)  # shapes stay the same at any rate
 
         def mask(batch: Batch, ids_B: np.ndarray, epochs_B: np.ndarray, step: int | None) -> MaskedBatch:
-            rate = self.rate(s, step)
+            rate = self.rate(settings, step)
             masked = mask_batch(
-                batch.ids_BS, batch.unmaskable_BS, ids_B, epochs_B, corpus.table, s.seed, rate, m.mask_share,
+                batch.ids_BS, batch.unmaskable_BS, ids_B, epochs_B, corpus.table, settings.seed, rate, m.mask_share,
                 m.random_share, m.whole_word, m.max_word_tokens, rows,
             )  # fmt: skip
             return replace(masked, expected=len(ids_B) * mean_budget(corpus.by_ordinary_L, rate))

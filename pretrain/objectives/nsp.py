@@ -39,7 +39,7 @@ class NextSentence(MaskedLanguageModelling):
                 "nothing else is"
             )
         if self.head not in ARCHITECTURES[settings.model.type].classes:
-            kinds = " or ".join(kind for kind, of in ARCHITECTURES.items() if self.head in of.classes)
+            kinds = " or ".join(name for name, family in ARCHITECTURES.items() if self.head in family.classes)
             return (
                 f"pretrain.objective={self.name} needs pretrain.model.type={kinds}: {settings.model.type} has no head "
                 "for it"

@@ -1,4 +1,4 @@
-"""What an objective is: all that depends on what is learned, so that one more is one file and a line in the registry.
+"""An objective: all that depends on the loss, so that one more is one file and a line in the registry.
 
 Settings and plans ask for facts alone: torch is imported where something is computed.
 Shapes: B samples, S tokens a sample, M predicted rows a sample, R = B·M, H hidden width, L samples' length − 1.
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from pretrain.settings import ModelSettings, PretrainSettings
 
 Sums = dict[str, "Tensor"]
-"""What a forward pass gives: a scalar for each of an objective's `sums`, added up over the batch."""
+"""Loss statistics of a forward pass: a scalar for each of an objective's `sums`, added up over the batch."""
 Predict = Callable[["Batch", np.ndarray, np.ndarray, "int | None"], "MaskedBatch"]
 """(batch, ids of its samples, epoch of each, step or None for held-out samples) → what is predicted of it."""
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """What an objective may know of a run's samples."""
+    """The properties of a run's samples that an objective may use."""
 
     settings: PretrainSettings
     table: MaskTable
@@ -41,19 +41,19 @@ class Corpus:
 
     @cached_property
     def by_ordinary_L(self) -> np.ndarray:
-        """How many samples hold 0, 1, … ordinary tokens."""
+        """Number of samples with 0, 1, … ordinary tokens."""
         return self.count_ordinary()
 
 
 class Objective(ABC):
-    """What is predicted of a batch, and what that is worth."""
+    """The predictions for a batch, and their loss."""
 
     name: ClassVar[str]
     """Name in recipes."""
     head: ClassVar[str] = "mlm"
     """Head of the model: a key of `Architecture.classes`."""
     sums: ClassVar[tuple[str, ...]] = ("loss", "correct", "predicted")
-    """What is added up over batches, steps and processes, at least these."""
+    """Names of the sums over batches, steps and processes; at least these."""
     causal: ClassVar[bool] = False
     """Whether a position sees those before it alone."""
     scored: ClassVar[bool] = True
@@ -84,7 +84,7 @@ class Objective(ABC):
         return (self.rate(settings, first) + self.rate(settings, last)) / 2
 
     def noted(self, settings: PretrainSettings, step: int) -> dict[str, float]:
-        """Return what the log says of a step beside `figures`, by name."""
+        """Return the entries of a step's log line beside `figures`, by name."""
         return {}
 
     def span(self, span: float) -> float:
@@ -104,7 +104,7 @@ class Objective(ABC):
         return {}
 
     def gather(self, model: MaskedRowsModel, encoded: Any, **arrays: Tensor) -> dict[str, Tensor]:
-        """Return what `head_sums` is given beside rows and labels, of the encoder's output."""
+        """Return the part of the encoder's output that `head_sums` takes beside rows and labels."""
         return {}
 
     def head_sums(self, model: MaskedRowsModel, hidden_RH: Tensor, labels_R: Tensor, **gathered: Tensor) -> Sums:
@@ -112,7 +112,7 @@ class Objective(ABC):
         return dict(zip(Objective.sums, model.vocabulary_sums(hidden_RH, labels_R), strict=True))
 
     def loss(self, sums: Sums, batch: MicroBatch) -> Tensor:
-        """Return what is minimised: a sum over the batch divided by the tokens that such a batch predicts on average.
+        """Return the loss: a sum over the batch divided by the tokens that such a batch predicts on average.
 
         So it takes no count of all processes, and every predicted token weighs the same, in whatever micro-batch or
         process.
@@ -124,7 +124,7 @@ class Objective(ABC):
         return totals["loss"] / totals["predicted"].clamp(min=1)
 
     def figures(self, totals: Mapping[str, float]) -> dict[str, float]:
-        """Return what the log says of totals: loss and accuracy of a predicted token."""
+        """Return the figures of a log line from totals: loss and accuracy of a predicted token."""
         if not totals["predicted"]:  # every batch was skipped
             return {}
         return {

@@ -1,4 +1,4 @@
-"""What an optimizer is: all that depends on its kind, so that one more is one file and a line in the registry.
+"""An optimizer: all that depends on its kind, so that one more is one file and a line in the registry.
 
 Settings and plans ask for facts alone: torch is imported where weights are updated.
 """

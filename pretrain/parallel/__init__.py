@@ -1,1 +1,1 @@
-"""Processes of a run: their places, their meeting, their failures, and the engines that average their gradients."""
+"""Processes of a run: ranks, rendezvous, failures, and the engines that average their gradients."""

@@ -1,4 +1,4 @@
-"""The device of a process: its GPU, its TPU core, or the CPU; and by what the processes of a run exchange tensors.
+"""The device of a process (GPU, TPU core or CPU), and the backend by which processes exchange tensors.
 
 TPUs are reached through TorchTPU (https://github.com/google-pytorch/torch_tpu), which follows PyTorch/XLA: where it is
 installed and the machine has a TPU, `import torch` registers the device type "tpu".
@@ -15,13 +15,13 @@ from common.errors import UserError
 from pretrain.parallel.world import WorldInfo
 
 TPU_VARIABLES = ("TORCH_TPU_TOPOLOGY", "TORCH_TPU_SLICEBUILDER_ADDRESSES")
-"""By which the processes on a TPU slice find each other; the launcher sets them, the same for all."""
+"""Variables by which the processes on a TPU slice find each other; the launcher sets them, the same for all."""
 GROUPS = {"cuda": "nccl", "tpu": "cpu:gloo,tpu:tpu_dist", "cpu": "gloo"}
-"""Type of the device → what its tensors are exchanged by."""
+"""Type of device → backend of torch.distributed."""
 
 
 def accelerator() -> str:
-    """Return what this machine computes on: "cuda", "tpu" or "cpu"."""
+    """Return the type of this machine's device: "cuda", "tpu" or "cpu"."""
     if torch.cuda.is_available():
         return "cuda"
     device = torch.accelerator.current_accelerator(check_available=True)

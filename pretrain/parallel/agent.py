@@ -76,9 +76,9 @@ def launch(command: list[str], processes: int, logs: Path | None = None) -> int:
 
 
 def ignore_stops() -> None:
-    """Ignore what asks this process to stop: it has done its work, and would otherwise end by the signal.
+    """Ignore stop signals: this process has done its work, and a signal would change its exit code.
 
-    While an interpreter goes down, Python's own handlers are gone already, and what is ignored stays ignored.
+    While an interpreter shuts down, Python's own handlers are gone, but an ignored signal stays ignored.
     """
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""How much of the gradient is averaged at a time."""
+"""Size of the buckets in which gradients are averaged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PER_MB = 2**20 // 4
 
 
 def bucket_elements(settings: PretrainSettings, parameters: float) -> int:
-    """Return how many elements of the gradient the processes average at a time.
+    """Return the elements of a gradient bucket, which the processes average at a time.
 
     An eighth of them, so that the first leave early in the backward pass; smaller ones suffer from a network's latency,
     larger ones cost more memory than they save time.

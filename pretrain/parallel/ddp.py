@@ -1,4 +1,4 @@
-"""The plain engine: every process holds everything, and gradients are averaged while the backward pass continues."""
+"""The torch engine: every process holds the whole model, and gradients are averaged during the backward pass."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TorchEngine(Engine):
             self._kind.load(self._optimizer, dict(self.named_weights()), state)
 
     def micro_step(self, inputs: dict[str, Tensor], objective: Callable[[Sums], Tensor], last: bool) -> Sums:
-        """Compute a micro-batch; the averaging begins with the first gradients of the last one that are ready."""
+        """Compute a micro-batch; averaging begins during the backward pass of the last one."""
         apart = self._forward.no_sync() if self._shared and not last else nullcontext()  # type: ignore[operator]
         with apart:
             sums: Sums = self._forward(**inputs)
@@ -60,10 +60,10 @@ class TorchEngine(Engine):
         return sums
 
     def settle(self, inputs: dict[str, Tensor]) -> None:
-        """Fix the layout of the gradient buckets, which torch does after the first backward pass.
+        """Fix the layout of the gradient buckets, which torch sets after the first backward pass.
 
-        Sums over more than two processes depend on the order of their terms, which differs from place to place in a
-        bucket: a resumed run would take its first step with other buckets than a run that was never stopped.
+        Sums over more than two processes depend on the order of their terms, and so on the place in a bucket: a resumed
+        run would take its first step with other buckets than an uninterrupted one.
         """
         if self._shared:
             self.micro_step(inputs, nothing, last=True)

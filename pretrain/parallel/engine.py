@@ -1,4 +1,4 @@
-"""What training asks of an engine: gradients over all processes, and their update."""
+"""The interface of an engine: gradients over all processes, and the update of the weights."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pretrain.settings import PretrainSettings
 
 
 class Engine(ABC):
-    """Computes gradients over all processes and applies them; the only place that knows how they are shared out."""
+    """Computes gradients over all processes and applies them; nothing else knows how weights are sharded."""
 
     model: MaskedRowsModel
     device: torch.device
     before_waiting: Callable[[], None] = staticmethod(lambda: None)
-    """Called once a step, before this process first waits for another: up to here the work is its own."""
+    """Called once a step, before this process first waits for another one."""
 
     @abstractmethod
     def __init__(

@@ -1,8 +1,9 @@
-"""Failure monitor: the processes of a run hear within seconds which of them failed, and how far each one has come.
+"""Failure monitor: each process of a run learns within seconds which one failed, and which steps all have reached.
 
 torchrun ends the processes of a machine when one fails, and the process group's timeout ends a collective that hangs.
-Neither says to all what failed, or who was silent. Every process therefore signs in torch's key-value store every few
-seconds and reads there of a failure; rank 0 looks for missing signs, and keeps a file of who is late.
+Neither tells all processes what failed, or who was silent. Every process therefore writes a heartbeat into torch's
+key-value store every few seconds and reads failures there; rank 0 looks for missing heartbeats, and keeps a file of
+late processes.
 
 The keys of the store:
     sign/RANK     "COUNT STEP": a new count at every heartbeat, `LEFT` once the process has ended in order
@@ -36,22 +37,22 @@ SILENT = 22
 LATE = 3
 """Heartbeats without a sign after which a process is late; as many make it failed once a collective has raised."""
 WRITE_EVERY = 5
-"""Heartbeats between two versions of the file."""
+"""Heartbeats between two writes of the file."""
 GRACE = 5.0
 """Seconds that a process has to end by itself once it knows of a failure."""
 MOST = 16
-"""Hosts in the file at most, and ranks of each: one glance, however many are late."""
+"""Hosts in the file at most, and ranks of each, so that it stays short."""
 LONGEST = 3000
 """Characters of an error's text sent to the others; those of collectives carry pages of stack."""
 LEFT = -1
 SILENT_KIND = "silent"
 ABSENT_KIND = "absent"
 CLOSED_KIND = "closed"
-"""Kinds of failures that no process has told of itself; of others it is the name of the error's class."""
+"""Kinds of failures that others report for a process; else a kind is the name of the error's class."""
 
 
 class Monitor:
-    """A process's tie to the others; a context manager that tells them its error. Without `connect` it does nothing."""
+    """A process's link to the others: a context manager that reports its error. Without `connect` it does nothing."""
 
     def __init__(self, rank: int, hosts: Sequence[str], connect: Callable[[], Any] | None = None) -> None:
         self.rank = rank
@@ -74,19 +75,19 @@ class Monitor:
             self._sign(self.store)
 
     def start(self) -> None:
-        """Begin to sign and to look for failures, once every process has made its monitor."""
+        """Start heartbeats and the look-out for failures, once every process has made its monitor."""
         for thread in self._threads:
             thread.start()
         # a daemon thread that is inside the store's C++ while the interpreter goes down aborts the process
         atexit.register(self._stop_threads)
 
     def follow(self, progress: Callable[[], int]) -> None:
-        """Sign with the number of steps of which this process has done its own part; a thread calls `progress`."""
+        """Add to heartbeats the steps of which this process has done its part; a thread calls `progress`."""
         self._progress = progress
 
     @contextmanager
     def reporting(self, path: Path, steps: int) -> Iterator[None]:
-        """Keep a file in the body on rank 0 that tells which processes the run waits for; none of one process."""
+        """Write the file of late processes on rank 0 during the body; none in a run of one process."""
         self._report = path if self.rank == 0 and self.world > 1 else Path()
         self._steps = steps
         yield  # of an error that leaves the body `fail` learns the cause
@@ -94,7 +95,7 @@ class Monitor:
         self._report = Path()
 
     def fail(self, error: BaseException) -> bool:
-        """Tell the others that this process has failed, and return whether it is another one's failure; never raises.
+        """Report the failure of this process, and return whether another one caused it; never raises.
 
         A collective raises where the process at its other end has gone or does not come: that one is named.
         """
@@ -104,7 +105,7 @@ class Monitor:
         first = self.rank
         broken = isinstance(error, RuntimeError)
         text = str(error) if isinstance(error, HunminError) else f"{type(error).__name__}: {error}".removesuffix(": ")
-        what, kind = f"failed: {text}", type(error).__name__
+        event, kind = f"failed: {text}", type(error).__name__
         self._patience = LATE if broken else SILENT
         if self._failure_known.wait((LATE + 2) * INTERVAL if broken else 0):
             return True
@@ -112,15 +113,15 @@ class Monitor:
             steps = [int(sign.split()[1]) for sign in self.store.multi_get(self._keys)]
             if broken and steps[self.rank] > min(steps):
                 named, kind = steps.index(min(steps)), ABSENT_KIND
-                what = f"did not come, last seen at step {min(steps)} where others wait at {max(steps)}: {text}"
+                event = f"did not come, last seen at step {min(steps)} where others wait at {max(steps)}: {text}"
             self._failure_known.set()
             code = getattr(error, "exit_code", EXIT_FAILED)
-            first, text = self._learn(self._announce(self.store, named, what, code, kind))
+            first, text = self._learn(self._announce(self.store, named, event, code, kind))
             self._tell(self.store, text if first != self.rank else "", text)
         return first != self.rank
 
     def close(self) -> None:
-        """End in order: this process is not missed any more."""
+        """End in order: this process is no longer expected to write heartbeats."""
         if self.world == 1 or self._stop.is_set():
             return
         self._stop_threads()
@@ -139,7 +140,7 @@ class Monitor:
             raise SystemExit(self._code) from None  # the cause is said: this error only follows from it
 
     def look(self) -> str:
-        """Do what a heartbeat does: sign, and look for signs; return the run's failure, "" where there is none."""
+        """Write a heartbeat and read the others'; return the run's failure, "" where there is none."""
         store = self._own
         self._sign(store)
         latest = [sign.decode() for sign in store.multi_get(self._keys if self.rank == 0 else self._keys[:1])]
@@ -163,14 +164,14 @@ class Monitor:
         store.set(f"sign/{self.rank}", f"{self._count} {self._progress()}")
 
     def _learn(self, failed: list[Any]) -> tuple[int, str]:
-        """Return the rank and the text of the run's failure, and keep the rest of what is known of it."""
+        """Return the rank and the text of the run's failure, and store its exit code and kind."""
         rank, text, self._code, kind = failed
         self._failed = {"failed_rank": rank, "failure_kind": kind}
         return rank, text
 
-    def _announce(self, store: Any, rank: int, what: str, code: int, kind: str) -> list[Any]:
+    def _announce(self, store: Any, rank: int, event: str, code: int, kind: str) -> list[Any]:
         """Return the first failure of the run, which is this one where there was none."""
-        failed = json.dumps([rank, f"rank {rank} on {self.hosts[rank]} {what}"[:LONGEST], code, kind])
+        failed = json.dumps([rank, f"rank {rank} on {self.hosts[rank]} {event}"[:LONGEST], code, kind])
         return json.loads(store.compare_set("failed", "", failed))  # type: ignore[no-any-return]
 
     def _watch(self) -> None:
@@ -203,7 +204,7 @@ class Monitor:
             os._exit(self._code)
 
     def _tell(self, store: Any, said: str, failure: str) -> None:
-        """Say why this process ends ("": its own error is on its way to the user), and write it into the file."""
+        """Print why this process ends ("": its own error is printed elsewhere), and write it into the file."""
         with suppress(Exception):  # a closed stderr, or no store that answers
             if said:
                 say(f"rank {self.rank} ends: {said}", style="red")
@@ -224,7 +225,7 @@ class Monitor:
         atexit.unregister(self._stop_threads)
 
     def _write(self, state: str = "running", failure: str = "") -> None:
-        """Replace the file; a disk that is full ends nothing."""
+        """Write the file anew; a full disk is no failure."""
         if not self._report.name:
             return
         now = {"time": datetime.now(timezone.utc).isoformat(timespec="seconds"), "state": state, "steps": self._steps}

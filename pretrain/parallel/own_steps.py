@@ -1,4 +1,4 @@
-"""Steps of which a process has done its own part: who hangs is behind, whoever waits for it is not."""
+"""Steps of which a process has done its own part: one that hangs is behind, those that wait for it are not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 
 class OwnSteps:
-    """Counts a process's own steps: on a GPU by events, and the host waits for none of them."""
+    """Counts a process's own steps: on a GPU by events, for which the host never waits."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -26,7 +26,7 @@ class OwnSteps:
             self._count += 1
 
     def count(self) -> int:
-        """Return of how many steps this process, and its GPU, has done its own part; called in any thread."""
+        """Return the number of steps of which this process, and its GPU, has done its part; called in any thread."""
         with self._counting:
             if self._device.type == "cuda":
                 torch.cuda.set_device(self._device)  # of this thread; else it would open a context on the first GPU

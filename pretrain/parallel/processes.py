@@ -35,7 +35,7 @@ FOREVER = timedelta(days=365)
 SHARED_SECONDS = 10
 """How long a file may take to be seen on another node: network file systems cache folders."""
 PROBE = ".shared-"
-"""Begins the name of the file that shows whether a folder is shared."""
+"""Prefix of the file that shows whether a folder is shared."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Process:
     device: torch.device
     monitor: Monitor = field(default_factory=lambda: Monitor(0, [""]))
     code: dict[str, str] = field(default_factory=lambda: versions_of(STEP))
-    """What it runs, as all others of the run do."""
+    """Versions of the code that it runs, equal on all processes."""
     _meetings: int = 0
 
     @property
@@ -57,7 +57,7 @@ class Process:
         return self.rank == 0
 
     def on_first(self, name: str, work: Callable[[], T]) -> T:
-        """Return what `work` returns on the first process, on all of them, as JSON; all call it, in the same order.
+        """Return on all processes, as JSON, what `work` returns on the first; all call it, in the same order.
 
         The others wait however long it takes, and no collective runs meanwhile; a failure ends them (`Monitor`).
         """
@@ -96,7 +96,7 @@ class Process:
 
 
 def place_process() -> WorldInfo:
-    """Return where this process stands, and set what libraries read of it; UserError where variables contradict."""
+    """Return this process's place, and set its environment variables; UserError where they contradict each other."""
     info = world_info(os.environ)
     os.environ.update(info.environment())
     return info
@@ -159,9 +159,9 @@ def _store(info: WorldInfo, opens: bool) -> Any:
         patience = AGENT_PATIENCE if agent else PATIENCE
         return dist.TCPStore(host, info.port, None, opens, patience, wait_for_workers=False)
     except (RuntimeError, OSError) as error:
-        what = "open" if opens else "reach"
+        action = "open" if opens else "reach"
         raise UserError(
-            f"rank {info.rank} on {info.host} cannot {what} port {info.port} of {host}: {error}",
+            f"rank {info.rank} on {info.host} cannot {action} port {info.port} of {host}: {error}",
             "the processes of a run meet at a port of the machine of rank 0",
             "open the ports between the machines, or set MASTER_ADDR and MASTER_PORT to what all of them reach",
         ) from None
@@ -184,7 +184,7 @@ def open_local_store(port: int) -> Any:
 
 
 def thread_count(own: frozenset[int], here: Sequence[frozenset[int]]) -> int:
-    """Return the CPU threads of a process: of each core that it may use its part, at least 1 in all.
+    """Return the CPU threads of a process: its share of the cores that it may use, at least 1.
 
     Launchers differ: torchrun lets all processes of a machine use all its cores, srun may bind each task to its `own`.
     """

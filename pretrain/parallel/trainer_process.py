@@ -19,9 +19,12 @@ from pretrain.parallel.world import WorldInfo
 
 
 def run_job(
-    module: str, job: str, processes: int, work: Callable[[dict[str, Any], str], object], what: str, cure: str
+    module: str, job: str, processes: int, work: Callable[[dict[str, Any], str], object], contents: str, cure: str
 ) -> int:
-    """Return the exit code of a job: 0 done, or stopped and saved, else failed; `what` may not fit into memory."""
+    """Train by a job file (settings and paths); return the exit code: 0 done, or stopped and saved, else failed.
+
+    Where memory does not suffice, the error says that it does not hold `contents`, and that `cure` is the fix.
+    """
     guard_output()
     die_with_parent()
     if processes > 1:
@@ -38,7 +41,7 @@ def run_job(
     except RuntimeError as error:
         if type(error).__name__ != "OutOfMemoryError":
             raise
-        say(str(UserError(f"the device's memory does not hold {what}", fix=cure)), style="red")
+        say(str(UserError(f"the device's memory does not hold {contents}", fix=cure)), style="red")
         return UserError.exit_code
 
 

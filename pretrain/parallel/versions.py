@@ -19,9 +19,9 @@ from common.code import code_changes, running_code
 from common.errors import UserError
 
 STEP = ("numpy", "transformers", "deepspeed")
-"""Packages beside torch that compute a step of pretraining."""
+"""Packages beside torch that take part in a step of pretraining."""
 TRAINER = (*STEP, "tokenizers", "accelerate", "peft", "sentence-transformers")
-"""The same of transformers' Trainer, whose processes encode their texts themselves."""
+"""Packages of a step of transformers' Trainer, whose processes encode their texts themselves."""
 GRACE = 5.0
 """Seconds that a process waits for the others to hear of a refusal."""
 UNKNOWN_VERSION = "an earlier version, which does not tell what it runs"
@@ -29,23 +29,23 @@ MOST_SHOWN = 8
 """Ranks and hosts of one kind, and kinds, that a message names at most."""
 
 HostVersions = tuple[str, Mapping[str, str]]
-"""What a process tells: its host, and what it runs."""
+"""Host of a process, and the versions that it runs."""
 
 
 def versions_of(packages: Sequence[str]) -> dict[str, str]:
-    """Return what this process runs: Hunmin, its sources, Python, torch with its build, and the packages named."""
+    """Return the versions that this process runs: Hunmin, its sources, Python, torch with its build, the packages."""
     return {**running_code(*packages), "torch": torch.__version__}
 
 
 def publish_versions(store: Any, rank: int, host: str) -> dict[str, str]:
-    """Return what this process runs, which the others learn of the store even where no collective works."""
+    """Return the versions that this process runs, and write them into the store, for where no collective works."""
     code = versions_of(STEP)
     store.set(str(rank), json.dumps([host, code]))
     return code
 
 
 def read_versions(store: Any, world: int, own: HostVersions) -> list[HostVersions]:
-    """Return what the processes have told so far, by rank; one that has not, or is gone, counts as this one."""
+    """Return the versions by rank that the store holds so far; a process without any counts as this one."""
     keys = [str(rank) for rank in range(world)]
     versions = [json.loads(store.get(key)) if store.check([key]) else own for key in keys]
     return [(host, code) for host, code in versions]
@@ -96,7 +96,7 @@ def refuse(difference: str) -> None:
         )
 
 
-def few(what: str, items: Iterable[Any]) -> str:
+def few(noun: str, items: Iterable[Any]) -> str:
     """Return the first of some items as text, with their number beyond that.
 
     >>> few("rank", [3, 5]), few("", range(10))
@@ -105,4 +105,4 @@ def few(what: str, items: Iterable[Any]) -> str:
     items = list(items)
     shown = ", ".join(map(str, items[:MOST_SHOWN]))
     more = f" and {len(items) - MOST_SHOWN} more" if len(items) > MOST_SHOWN else ""
-    return f"{what}{'s' * (len(items) > 1)} {shown}{more}" if what else f"{shown}{more}"
+    return f"{noun}{'s' * (len(items) > 1)} {shown}{more}" if noun else f"{shown}{more}"

@@ -1,4 +1,4 @@
-"""Where a training process is, one of how many and on which machine: a function of its environment.
+"""The place of a training process (rank, world size, machine) as a function of its environment.
 
 torchrun and DeepSpeed's launcher set RANK and what goes with it. mpirun, srun and an indexed Kubernetes Job have other
 names for the same; they are asked in this order. A process that knows half of it is refused: each of N would be "the
@@ -27,7 +27,7 @@ MPI: tuple[Names, ...] = (
 SIZES = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PET_NNODES")
 """Variables that tell of several processes."""
 PORTS = range(20_000, 30_000)
-"""Out of which a Slurm step takes one by its number: below those that systems hand out."""
+"""Ports of which a Slurm step takes one by its number: below those that systems hand out."""
 PORT = 29_500
 """Port of mpirun and of pods, where none is given."""
 LOOPBACK = "127.0.0.1"
@@ -71,7 +71,7 @@ class WorldInfo:
 
 
 def world_info(environment: Mapping[str, str], free_port: Callable[[], int] | None = None) -> WorldInfo:
-    """Return where a process is, by its environment; `free_port` gives a process by itself its port.
+    """Return the place of a process by its environment; `free_port` gives the port of a single process.
 
     Raises:
         UserError: variables are missing, no numbers, or contradict each other.
@@ -105,8 +105,8 @@ def world_info(environment: Mapping[str, str], free_port: Callable[[], int] | No
     # scripts export WORLD_SIZE for all tasks alike, which does no harm where it is right
     for name in SIZES if names is TORCHRUN and "RANK" not in e else SIZES[:1]:
         if e.get(name, str(world)) not in (str(world), "1:1"):
-            what = f"{name}={e[name]} in a process that is rank {rank} of {world}, by {names[0]}"
-            raise UserError(what, "a process must know which one it is, and of how many", START)
+            problem = f"{name}={e[name]} in a process that is rank {rank} of {world}, by {names[0]}"
+            raise UserError(problem, "a process must know which one it is, and of how many", START)
     if not (0 <= rank < world and 0 <= local_rank < local_world <= world):
         said = ", ".join(f"{name}={e.get(name, n)}" for name, n in zip(names, numbers, strict=True))
         raise UserError(said, "ranks count from 0 to the number of processes less 1, also on each machine", START)
@@ -136,7 +136,7 @@ def _by_torchrun(e: Mapping[str, str]) -> tuple[int, ...]:
 
 
 def _refuse_copies(e: Mapping[str, str], rank: int, world: int, local_world: int) -> None:
-    """Refuse a run of its own in each of several tasks of a step, or processes of mpirun."""
+    """Raise where each of several tasks of a step, or processes of mpirun, would be a run of its own."""
     mpi, elastic = _mpi(e), "GROUP_RANK" in e
     task, tasks = (_number(e, mpi[0]), _number(e, mpi[1])) if mpi else _task(e) if _is_task(e) else (0, 1)
     alone = local_world == world and (elastic or world != tasks)

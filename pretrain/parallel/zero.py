@@ -39,7 +39,7 @@ OVERRIDES = {
     "runtime.zero.partition_parameters.Init._padding_size": "says how ZeRO 3 cuts a weight: flat, into equal "
     "parts, the last filled with zeros. Moments of a checkpoint are cut likewise",
 }
-"""What of DeepSpeed's insides is used or replaced → why."""
+"""Internals of DeepSpeed that are used or replaced → the reason."""
 
 
 def deepspeed_config(settings: PretrainSettings, world: int, parameters: int) -> dict[str, Any]:
@@ -129,8 +129,8 @@ class DeepSpeedEngine(Engine):
         """Dry-run a step at stage 3, where no process holds the whole model; it changes nothing."""
         if self._stage == 3:
             self.micro_step(inputs, nothing, last=True)
-            one = torch.ones((), dtype=torch.float32, device=self.device)
-            self.apply(0.0, one, skip=one)
+            skip = torch.ones((), dtype=torch.float32, device=self.device)
+            self.apply(0.0, skip, skip=skip)
 
     def gradient_norm(self) -> Tensor:
         if self._stage == 0:
@@ -195,7 +195,7 @@ class DeepSpeedEngine(Engine):
                     safe_set_local_optimizer_state(weight, self._own_part(value), moment)
 
     def _own_part(self, value: Tensor) -> Tensor:
-        """Return this process's part of a tensor as ZeRO 3 cuts it: flat, equal parts, the last filled with zeros."""
+        """Return this process's part of a tensor as ZeRO 3 shards it: flat, equal parts, the last padded with zeros."""
         size = -(-value.numel() // self.world)
         filled = torch.nn.functional.pad(value.flatten(), (0, size * self.world - value.numel()))
         return filled.narrow(0, size * dist.get_rank(), size)

@@ -1,4 +1,4 @@
-"""What a tuning run begins with: base, LoRA, examples as ids, micro-batches of examples of like length, counts."""
+"""Inputs of a tuning run: base, LoRA, examples as ids, micro-batches of examples of like length, counts."""
 
 from __future__ import annotations
 
@@ -143,7 +143,9 @@ class Inputs:
         self.batches = MicroBatches(accepted, s.micro_batch, s.global_batch // s.micro_batch, s.seed)
         held_out = sorted(self.held_out.accepted, key=lambda x: (x.use, len(x.ids)))
         groups = [list(group) for _, group in groupby(held_out, key=lambda x: x.use)]
-        self.held_out_batches = [of[n : n + s.micro_batch] for of in groups for n in range(0, len(of), s.micro_batch)]
+        self.held_out_batches = [
+            use[n : n + s.micro_batch] for use in groups for n in range(0, len(use), s.micro_batch)
+        ]
         self.counts: dict[str, Any] = {
             "examples": len(accepted), "held_out": len(self.held_out.accepted), "set_aside": len(self.rejects),
             "tokens": sum(len(x.ids) for x in accepted), "learned_tokens": sum(len(x.ids) - x.prompt for x in accepted),

@@ -34,7 +34,7 @@ from pretrain.tuning.settings import TuneSettings
 ADAPTER = "adapter_model.safetensors"
 
 
-def save_model(s: TuneSettings, inputs: Inputs, checkpoint: Path, out: Path) -> None:
+def save_model(settings: TuneSettings, inputs: Inputs, checkpoint: Path, out: Path) -> None:
     """Write `out/model`, of LoRA `out/adapter`, `out/rejects` and `out/counts.json`; no file in them is a pickle."""
     losses = inputs.counts["held_out_loss"] = {}
     for row in json.loads((checkpoint / "trainer_state.json").read_bytes())["log_history"]:
@@ -44,11 +44,11 @@ def save_model(s: TuneSettings, inputs: Inputs, checkpoint: Path, out: Path) -> 
     pinned = pinned_name(inputs.base)
     partial = out / ".partial"
     shutil.rmtree(partial, ignore_errors=True)
-    model = load_model(inputs.base if s.lora else checkpoint, None)
-    if s.lora:
+    model = load_model(inputs.base if settings.lora else checkpoint, None)
+    if settings.lora:
         from peft import set_peft_model_state_dict
 
-        model = with_lora(model, s)
+        model = with_lora(model, settings)
         set_peft_model_state_dict(model, load_file(checkpoint / ADAPTER))
         config = {**model.peft_config["default"].to_dict(), "base_model_name_or_path": pinned or name}
         partial.mkdir(parents=True)
@@ -57,15 +57,16 @@ def save_model(s: TuneSettings, inputs: Inputs, checkpoint: Path, out: Path) -> 
         publish_folder(partial, out / "adapter", replace=True)
         model = model.merge_and_unload()
     model.config.use_cache = True  # the Trainer has turned it off
-    model.to(half_type(s.dtype)).save_pretrained(partial)
+    model.to(half_type(settings.dtype)).save_pretrained(partial)
     save_tokenizer(inputs.tokenizer, partial)
+    shown = {**dump_settings(settings), "base": pinned or name}
     card = load_yaml(Path(__file__).with_name("card.yaml"))["card"].format(
         name=name,
         base_model=f"base_model: {name}\n" if pinned else "",
         counts=inputs.counts,
-        sets="\n".join(f"| {of} | {licence} | {n:,} |" for (of, licence), n in sorted(inputs.train.sets.items())),
+        sets="\n".join(f"| {use} | {licence} | {n:,} |" for (use, licence), n in sorted(inputs.train.sets.items())),
         losses="\n".join(f"| {use} | {' → '.join(map(str, by_epoch))} |" for use, by_epoch in losses.items()),
-        settings=yaml.safe_dump({**dump_settings(s), "base": pinned or name}, allow_unicode=True, sort_keys=False),
+        settings=yaml.safe_dump(shown, allow_unicode=True, sort_keys=False),
     )
     write_text(partial / "README.md", card)
     with atomic_write(out / "rejects" / "examples.jsonl") as stream:
@@ -100,7 +101,7 @@ class Tuner(WholeCheckpoints):
 
 
 def train_to_end(s: TuneSettings, instructions: Path, out: Path, stop: StopFlag, world: int) -> dict[str, Any] | None:
-    """Return what `pretrain.tuning.train.tune` does, in one of `world` processes."""
+    """Return the counts of `pretrain.tuning.train.tune`, as one of `world` processes."""
     disable_progress_bar()
     inputs = Inputs(s, instructions)
     folder = out / "checkpoints"

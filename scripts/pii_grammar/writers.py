@@ -33,9 +33,9 @@ def full_width(groups: list[str], rng: random.Random) -> str:
 
 def letters(groups: list[str], rng: random.Random) -> str:
     """Write letters for the zeros and ones of the first group."""
-    zero = rng.choice(("O0", "o0", "ㅇ0", "O0", "OO"))[0]
-    one = rng.choice("1lI1")
-    return "-".join([groups[0].replace("0", zero).replace("1", one), *groups[1:]])
+    zero_letter = rng.choice(("O0", "o0", "ㅇ0", "O0", "OO"))[0]
+    one_letter = rng.choice("1lI1")
+    return "-".join([groups[0].replace("0", zero_letter).replace("1", one_letter), *groups[1:]])
 
 
 def zeros(groups: list[str], rng: random.Random) -> str:

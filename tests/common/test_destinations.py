@@ -57,19 +57,19 @@ def test_a_folder_that_appears_during_the_work_stays(stage: str, tmp_path: Path)
     assert (tmp_path / "o" / "notes").read_text() == "mine" and [*tmp_path.iterdir()] == [tmp_path / "o"]
 
 
-@pytest.mark.parametrize("told", ["notes was added", "deep/notes was added", ".x was added", "empty was added",
+@pytest.mark.parametrize("message", ["notes was added", "deep/notes was added", ".x was added", "empty was added",
                                   "a.txt was changed", "manifest"])  # fmt: skip
-def test_a_folder_is_replaced_only_as_hunmin_left_it(told: str, tmp_path: Path) -> None:
+def test_a_folder_is_replaced_only_as_hunmin_left_it(message: str, tmp_path: Path) -> None:
     fill(tmp_path, "old")
     refuse_folder(tmp_path, "s")
-    name = told.split()[0]
+    name = message.split()[0]
     if name == "empty":
         (tmp_path / name).mkdir()
     elif name == "manifest":
         (tmp_path / "manifest.json").write_text("{}")
     else:
         (tmp_path / name).write_text("neu")  # as many bytes
-    with pytest.raises(UserError, match="it holds something else" if name == "manifest" else told):
+    with pytest.raises(UserError, match="it holds something else" if name == "manifest" else message):
         refuse_folder(tmp_path, "s")
 
 
@@ -125,7 +125,7 @@ def test_a_kill_before_any_call_leaves_the_old_or_the_new_folder(
 ) -> None:
     """Where the system exchanges no names, the old one may be left under a hidden name."""
     if not exchanges:
-        monkeypatch.setattr(files, "_exchange", lambda one, other: False)
+        monkeypatch.setattr(files, "_exchange", lambda first, second: False)
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     out = tmp_path / "o"
 
@@ -140,7 +140,7 @@ def test_a_kill_before_any_call_leaves_the_old_or_the_new_folder(
         fill(out, "old")
         killed = killed_at(work, tmp_path, number)
         whole = [contents(folder) for folder in (out, tmp_path / ".o.old") if folder.is_dir()]
-        assert {tuple(found.values()) for found in whole} & {("old", "old"), ("new", "new")}
+        assert {tuple(folder_contents.values()) for folder_contents in whole} & {("old", "old"), ("new", "new")}
         assert out.is_dir() or not exchanges
         seen.add(contents(out).get("a.txt"))
         if not killed:

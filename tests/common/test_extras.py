@@ -55,13 +55,13 @@ def metadata() -> list[str]:
     """The lines of a wheel's metadata as setuptools writes them: a marker names the extra."""
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg", encoding="utf-8")
-    found = [line for line in setup["options"]["install_requires"].split("\n") if line]
+    requirements = [line for line in setup["options"]["install_requires"].split("\n") if line]
     for extra, lines in setup["options.extras_require"].items():
         for line in filter(None, lines.split("\n")):
             need, _, marker = line.partition(";")
             own = f'extra == "{extra}"'
-            found.append(f"{need.strip()}; {f'({marker.strip()}) and {own}' if marker else own}")
-    return found
+            requirements.append(f"{need.strip()}; {f'({marker.strip()}) and {own}' if marker else own}")
+    return requirements
 
 
 def test_another_python_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

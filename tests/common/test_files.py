@@ -71,14 +71,14 @@ def test_reads_several_zstd_frames_and_long_windows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", list(COMPRESS))
-@pytest.mark.parametrize("kept", [0.5, 0.99])
-def test_a_truncated_archive_is_one_clear_error(tmp_path: Path, suffix: str, kept: float) -> None:
+@pytest.mark.parametrize("share", [0.5, 0.99])
+def test_a_truncated_archive_is_one_clear_error(tmp_path: Path, suffix: str, share: float) -> None:
     import random
 
     content = random.Random(0).randbytes(500_000)
     packed = COMPRESS[suffix](content)
     path = tmp_path / f"a{suffix}"
-    path.write_bytes(packed[: int(len(packed) * kept)])
+    path.write_bytes(packed[: int(len(packed) * share)])
     with pytest.raises(UserError, match="damaged or cut short"), decompression_errors(path), open_bytes(path) as stream:
         stream.read()
 

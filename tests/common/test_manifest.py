@@ -31,10 +31,10 @@ def fill(folder: Path) -> Manifest:
 
 
 def test_round_trip_and_same_bytes(tmp_path: Path) -> None:
-    one, two = fill(tmp_path / "one"), fill(tmp_path / "two")
+    first, second = fill(tmp_path / "one"), fill(tmp_path / "two")
     assert (tmp_path / "one" / MANIFEST).read_bytes() == (tmp_path / "two" / MANIFEST).read_bytes()
-    assert list(one.outputs) == ["a.txt", "b/data.bin"]
-    assert read_manifest(tmp_path / "one") == one and one.fingerprint == two.fingerprint
+    assert list(first.outputs) == ["a.txt", "b/data.bin"]
+    assert read_manifest(tmp_path / "one") == first and first.fingerprint == second.fingerprint
     assert read_manifest(tmp_path) is None
 
 

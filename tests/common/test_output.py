@@ -118,15 +118,15 @@ def test_what_is_written_is_masked_and_what_is_given_stays(tmp_path: Path) -> No
 
 def test_no_other_code_opens_text_files_to_write() -> None:
     """So that a new message, log or card cannot forget to be masked."""
-    found = []
+    writers = []
     for folder in ("common", "data", "embed", "hunmin", "klue", "leaderboard", "pretrain", "tokenizer"):
         for path in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):
                     name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
-                    modes = [one.value for one in node.args if isinstance(one, ast.Constant)]
+                    modes = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
                     if name == "write_text" and isinstance(node.func, ast.Attribute):
-                        found.append(str(path.relative_to(ROOT)))
+                        writers.append(str(path.relative_to(ROOT)))
                     if name == "open" and any(mode in ("w", "a", "x", "w+", "a+") for mode in modes):
-                        found.append(str(path.relative_to(ROOT)))
-    assert {*found} <= WRITERS
+                        writers.append(str(path.relative_to(ROOT)))
+    assert {*writers} <= WRITERS

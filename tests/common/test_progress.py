@@ -104,11 +104,11 @@ class Terminal(io.StringIO):
 
 def terminal_of(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """Return what takes the place of stderr in a test."""
-    found = Terminal()
+    terminal = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr("sys.stderr", found)
-    return found
+    monkeypatch.setattr("sys.stderr", terminal)
+    return terminal
 
 
 def test_a_line_that_is_said_while_a_bar_is_shown_stands_above_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,8 +32,8 @@ from common.settings import Settings, dump_settings, load_yaml
     ],
 )
 def test_what_logs_in_is_masked(written: str, secrets: list[str]) -> None:
-    found = masked(written)
-    assert "***" in found and not [secret for secret in secrets if secret in found]
+    shown = masked(written)
+    assert "***" in shown and not [secret for secret in secrets if secret in shown]
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,10 @@ def test_settings_are_written_without_and_kept_with_it() -> None:
     class Sources(Settings):
         inputs: list[str | dict[str, str]]
 
-    given = Sources(inputs=["http://lee:PwInv@h/a", {"path": "http://h/b?token=TokInv"}])
+    settings = Sources(inputs=["http://lee:PwInv@h/a", {"path": "http://h/b?token=TokInv"}])
     for drop in ("runtime", "secret"):
-        assert dump_settings(given, drop) == {"inputs": ["http://***@h/a", {"path": "http://h/b?token=***"}]}
-    assert given.inputs[0] == "http://lee:PwInv@h/a"  # what is opened
+        assert dump_settings(settings, drop) == {"inputs": ["http://***@h/a", {"path": "http://h/b?token=***"}]}
+    assert settings.inputs[0] == "http://lee:PwInv@h/a"  # what is opened
     assert masked_tree({"a": ("http://x:PwInv@h", 1, None)}) == {"a": ["http://***@h", 1, None]}
 
 

@@ -33,7 +33,7 @@ def prose(count: int, seed: int) -> list[str]:
 def settings(*inputs: object, **changes: Any) -> CorpusSettings:
     """Return settings for these inputs: small units and shards, one worker, no benchmark."""
     tree = {
-        "inputs": [str(one) if isinstance(one, Path) else one for one in inputs],
+        "inputs": [str(path) if isinstance(path, Path) else path for path in inputs],
         "pii": {"key": KEY},
         "decontaminate": OFF,
         "workers": 1,

@@ -32,12 +32,12 @@ def write(path: Path, content: object) -> Path:
 
 @pytest.mark.parametrize("task", RECORDS)
 def test_a_json_task_is_told_by_its_fields_whatever_its_name(tmp_path: Path, task: str) -> None:
-    found = load_benchmark(write(tmp_path / "renamed.part1.json", RECORDS[task]))
+    sentences = load_benchmark(write(tmp_path / "renamed.part1.json", RECORDS[task]))
     record = RECORDS[task][0]
     turns = [turn["text"] for turn in record.get("dialogue", [])]  # type: ignore[attr-defined]
     fields = [record[key] for key in ("title", "sentence1", "sentence2", "premise", "hypothesis") if key in record]
     texts = turns or fields or [record["sentence"]]
-    assert found == [BenchmarkSentence(task, str(record["guid"]), str(text), bool(turns)) for text in texts]
+    assert sentences == [BenchmarkSentence(task, str(record["guid"]), str(text), bool(turns)) for text in texts]
 
 
 def test_a_tsv_of_a_test_set_is_told_by_its_guids(tmp_path: Path) -> None:
@@ -57,9 +57,9 @@ def test_mrc_gives_questions_and_each_context_once_by_sentence(tmp_path: Path) -
         ("mrc_1", "1째는?", False),
     ]
     for number, layout in enumerate([flat, squad]):
-        found = load_benchmark(write(tmp_path / f"{number}.json", layout))
-        assert [(s.guid, s.text, s.passage) for s in found] == expected
-        assert {s.task for s in found} == {"klue-mrc"}
+        sentences = load_benchmark(write(tmp_path / f"{number}.json", layout))
+        assert [(s.guid, s.text, s.passage) for s in sentences] == expected
+        assert {s.task for s in sentences} == {"klue-mrc"}
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_mrc_gives_questions_and_each_context_once_by_sentence(tmp_path: Path) -
 def test_a_question_comes_with_its_choices_and_its_passage(
     tmp_path: Path, record: dict[str, object], texts: list[str], passage: list[str]
 ) -> None:
-    found = load_benchmark(write(tmp_path / "set.json", [record]))
-    assert [one.text for one in found if not one.passage] == texts
-    assert [one.text for one in found if one.passage] == passage
+    sentences = load_benchmark(write(tmp_path / "set.json", [record]))
+    assert [sentence.text for sentence in sentences if not sentence.passage] == texts
+    assert [sentence.text for sentence in sentences if sentence.passage] == passage
 
 
 def test_tsv_headers_give_the_sentence_and_ner_loses_its_marks(tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def test_json_lines_take_guid_or_id_or_the_place(tmp_path: Path) -> None:
     lines = [{"text": "하나", "guid": "g"}, {"text": "둘", "id": 7, "task": "t"}, {"text": "셋"}, {"text": " "}]
     path = tmp_path / "mine.jsonl.gz"
     path.write_bytes(gzip.compress("\n".join(json.dumps(line) for line in lines).encode()))
-    found = load_benchmark(path)
-    assert [(s.task, s.guid, s.text) for s in found] == [
+    sentences = load_benchmark(path)
+    assert [(s.task, s.guid, s.text) for s in sentences] == [
         ("mine", "g", "하나"),
         ("t", "7", "둘"),
         ("mine", "mine:2", "셋"),
@@ -222,7 +222,7 @@ def test_a_truncated_archive_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not (SHARED / "klue").is_dir(), reason="the benchmark's files are not at hand")
 def test_the_real_files_load() -> None:
-    found = load_benchmark(SHARED / "klue")
-    assert {s.task for s in found} == {*RECORDS, "klue-ner", "klue-dp", "klue-mrc"}
-    assert len(found) > 100_000
-    assert not any(s.task == "klue-ner" and ":PS>" in s.text for s in found)
+    sentences = load_benchmark(SHARED / "klue")
+    assert {s.task for s in sentences} == {*RECORDS, "klue-ner", "klue-dp", "klue-mrc"}
+    assert len(sentences) > 100_000
+    assert not any(s.task == "klue-ner" and ":PS>" in s.text for s in sentences)

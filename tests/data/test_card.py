@@ -21,9 +21,9 @@ def test_datasets_loads_the_shards_and_not_the_lists(tmp_path: Path, monkeypatch
     out = tmp_path / "corpus"
     build(settings(tmp_path / "a.txt"), out)
     assert (out / "duplicates.jsonl").stat().st_size and len(shard_paths(out)) > 1
-    found = loaded(out, tmp_path / "cache", monkeypatch)
-    assert list(found) == ["train"]
-    assert found["train"].to_list() == rows(out)
+    splits = loaded(out, tmp_path / "cache", monkeypatch)
+    assert list(splits) == ["train"]
+    assert splits["train"].to_list() == rows(out)
 
 
 def test_corpora_of_equal_folder_names_are_not_taken_for_each_other(
@@ -49,11 +49,11 @@ def test_documents_held_out_are_a_split_of_their_own(tmp_path: Path, monkeypatch
     build(settings(tmp_path / "large.txt", tmp_path / "small.txt", mixture=mixture), out)
     copies = [read_shard_manifest(path).get("copies", 1) for path in shard_paths(out)]
     assert {0, 1, 2} == set(copies)
-    found = loaded(out, tmp_path / "cache", monkeypatch)
-    assert set(found) == {"train", "validation"}
+    splits = loaded(out, tmp_path / "cache", monkeypatch)
+    assert set(splits) == {"train", "validation"}
     documents = rows(out)  # those held out come first
-    held_out = found["validation"].num_rows
-    assert found["validation"].to_list() == documents[:held_out]
-    assert found["train"].to_list() == documents[held_out:]
+    held_out = splits["validation"].num_rows
+    assert splits["validation"].to_list() == documents[:held_out]
+    assert splits["train"].to_list() == documents[held_out:]
     sizes = [read_shard_manifest(path)["total"]["documents"] for path in shard_paths(out)]
     assert held_out == sum(size for size, count in zip(sizes, copies, strict=True) if not count)

@@ -38,8 +38,8 @@ def test_decontaminate_keeps_lines_unchanged_and_in_order(tmp_path):
     output, hits = io.BytesIO(), io.BytesIO()
     counts = decontaminate_stream(tmp_path / "bench.jsonl", io.BytesIO(source), output, hits)
     assert output.getvalue() == odd + lines({"id": 3, "text": "상관없는 문장이다."})
-    [found] = map(json.loads, hits.getvalue().splitlines())
-    assert found == {"id": 2, "text": hit, "task": "toy", "benchmark_guid": "g", "score": 1.0, "rule": "exact"}
+    [listed] = map(json.loads, hits.getvalue().splitlines())
+    assert listed == {"id": 2, "text": hit, "task": "toy", "benchmark_guid": "g", "score": 1.0, "rule": "exact"}
     assert counts == {"read": 8, "written": 2, "rejects": REASONS, "hits": {"toy": {"exact": 1}}}
 
 
@@ -75,7 +75,7 @@ def test_stats_of_a_stream_count_what_is_split_or_given(monkeypatch):
         "-": 1,
     }
     assert whole["total"]["read"]["words"] == whole["total"]["kept"]["words"] == 8
-    assert sum(one["count"] for one in whole["lengths"]["documents"]) == 4
+    assert sum(bin["count"] for bin in whole["lengths"]["documents"]) == 4
 
 
 def test_numbers_of_any_length_and_half_an_emoji_come_through():
@@ -131,28 +131,28 @@ def test_an_input_of_which_no_line_can_be_read_is_an_error(source, reason):
 
 def test_spans_of_decomposed_text_are_places_in_it() -> None:
     text = "연락처는 010-1234-5678이고 주소는 서울특별시 강남구 테헤란로 123이다. 메일은 a@b.co.kr이다."
-    given = unicodedata.normalize("NFD", text)
-    lines = "".join(json.dumps({"text": one}, ensure_ascii=False) + "\n" for one in (text, given))
+    nfd = unicodedata.normalize("NFD", text)
+    lines = "".join(json.dumps({"text": form}, ensure_ascii=False) + "\n" for form in (text, nfd))
     output = io.BytesIO()
     pseudonymize_stream(io.BytesIO(lines.encode()), output, b"a key of some length")
     composed, decomposed = map(json.loads, output.getvalue().splitlines())
-    found = [unicodedata.normalize("NFC", given[span["start"] : span["end"]]) for span in decomposed["spans"]]
-    assert found == ["010-1234-5678", "서울특별시 강남구 테헤란로 123", "a@b.co.kr"]
+    values = [unicodedata.normalize("NFC", nfd[span["start"] : span["end"]]) for span in decomposed["spans"]]
+    assert values == ["010-1234-5678", "서울특별시 강남구 테헤란로 123", "a@b.co.kr"]
     assert unicodedata.normalize("NFC", decomposed["text"]) == composed["text"]
     rebuilt, done = "", 0
     for span in decomposed["spans"]:
-        rebuilt, done = rebuilt + given[done : span["start"]] + span["surrogate"], span["end"]
-    assert rebuilt + given[done:] == decomposed["text"]
+        rebuilt, done = rebuilt + nfd[done : span["start"]] + span["surrogate"], span["end"]
+    assert rebuilt + nfd[done:] == decomposed["text"]
 
 
 def test_sentences_of_decomposed_text_are_its_own() -> None:
     text = "가람은 갔다. 나도 갔다! 글을 썼습니다 그리고 왔다."
-    given = unicodedata.normalize("NFD", text)
+    nfd = unicodedata.normalize("NFD", text)
     output = io.BytesIO()
-    split_stream(io.BytesIO(json.dumps({"text": given}).encode()), output)
+    split_stream(io.BytesIO(json.dumps({"text": nfd}).encode()), output)
     sentences = json.loads(output.getvalue())["sentences"]
-    assert "".join(sentences).replace(" ", "") == given.replace(" ", "")
-    composed = [unicodedata.normalize("NFC", one) for one in sentences]
+    assert "".join(sentences).replace(" ", "") == nfd.replace(" ", "")
+    composed = [unicodedata.normalize("NFC", sentence) for sentence in sentences]
     assert composed == ["가람은 갔다.", "나도 갔다!", "글을 썼습니다", "그리고 왔다."]
 
 

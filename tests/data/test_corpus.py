@@ -36,15 +36,15 @@ def corpora(tmp_path: Path) -> Path:
 
 def test_documents_come_out_in_input_order_clean_and_distinct(corpora, tmp_path):
     counts = build(settings(corpora), tmp_path / "out")
-    found = rows(tmp_path / "out")
-    assert counts["documents"] == len(found) == 701
+    docs = rows(tmp_path / "out")
+    assert counts["documents"] == len(docs) == 701
     assert (counts["duplicates"]["documents"], counts["duplicates"]["sentences"]) == (50, 0)
-    assert found[0] == {"id": "a0", "source": "a", "licence": "CC0", "sentences": ["31번 사람은 0번 골목으로 갔다."]}
-    assert [row["id"] for row in found[400:402]] == ["b-1", "b-2"]
-    assert found[-1]["id"] == "b-351"
-    assert len(found[-1]["sentences"]) == 2
+    assert docs[0] == {"id": "a0", "source": "a", "licence": "CC0", "sentences": ["31번 사람은 0번 골목으로 갔다."]}
+    assert [row["id"] for row in docs[400:402]] == ["b-1", "b-2"]
+    assert docs[-1]["id"] == "b-351"
+    assert len(docs[-1]["sentences"]) == 2
     assert counts["shards"] > 1
-    assert counts["sentences"] == sum(len(row["sentences"]) for row in found)
+    assert counts["sentences"] == sum(len(row["sentences"]) for row in docs)
     statistics = json.loads((tmp_path / "out/statistics.json").read_text())
     assert statistics["pii"] == json.loads((tmp_path / "out/pii.json").read_text()) == {"TEL": 1}
     assert statistics["sources"]["b"]["read"]["documents"] == 351

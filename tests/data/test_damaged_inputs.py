@@ -53,10 +53,10 @@ def test_a_cut_archive_is_read_up_to_the_cut(inputs: Path, tmp_path: Path, suffi
     packed = COMPRESS[suffix](TEXT)
     (inputs / f"m.txt{suffix}").write_bytes(packed[: len(packed) * 9 // 10])
     build(settings(inputs), tmp_path / "out")
-    found = texts(tmp_path / "out", "m")
-    assert found == TEXTS[: len(found)], "whole records alone, in order"
+    read = texts(tmp_path / "out", "m")
+    assert read == TEXTS[: len(read)], "whole records alone, in order"
     # of bz2 whole blocks of 900 kB alone can be read, and this file is one
-    assert len(found) > (0 if suffix == ".bz2" else 0.8 * len(TEXTS)) or (suffix == ".bz2" and found == [])
+    assert len(read) > (0 if suffix == ".bz2" else 0.8 * len(TEXTS)) or (suffix == ".bz2" and read == [])
     assert texts(tmp_path / "out", "a") and texts(tmp_path / "out", "z")
     (entry,) = listed(tmp_path / "out")
     assert (entry["source"], entry["file"]) == ("m", f"m.txt{suffix}")
@@ -69,7 +69,7 @@ def test_what_follows_an_archive_takes_nothing_of_it(inputs: Path, tmp_path: Pat
     (inputs / "m.txt.gz").write_bytes(gzip.compress(TEXT + b"\n") + rest)
     build(settings(inputs), tmp_path / "out")
     assert texts(tmp_path / "out", "m") == TEXTS
-    assert ["Not a gzipped file" in one["reason"] for one in listed(tmp_path / "out")] == [True] * damaged
+    assert ["Not a gzipped file" in entry["reason"] for entry in listed(tmp_path / "out")] == [True] * damaged
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_tables_without_the_column_are_set_aside_up_to_the_bound(
     monkeypatch.setattr("data.executors.failures.MOST_FAILURES", 3)  # which they are none of
     tables(tmp_path / "in", 95, 5)
     build(settings(tmp_path / "in"), tmp_path / "out")
-    found = listed(tmp_path / "out")
-    assert len(found) == 5 and {entry["reason"] for entry in found} == {"has no column 'text'"}
+    entries = listed(tmp_path / "out")
+    assert len(entries) == 5 and {entry["reason"] for entry in entries} == {"has no column 'text'"}
     assert json.loads((tmp_path / "out/statistics.json").read_bytes())["damaged"] == {"has no column 'text'": 5}
 
 

@@ -26,13 +26,13 @@ def emptied(folder: Path, files: dict[str, str | bytes], **changes: Any) -> dict
     inputs = [folder / "kept.txt", *(folder / name for name in files)]
     build(settings(*inputs, **{"pii": OFF, "unit_mb": 1, "max_reject_share": 0.9, **changes}), folder / "out")
     statistics = json.loads((folder / "out" / "statistics.json").read_bytes())
-    told = warnings_of(statistics)
-    assert len(told) == len(statistics["emptied"])
+    warnings = warnings_of(statistics)
+    assert len(warnings) == len(statistics["emptied"])
     assert all(
-        f"no document is left of '{name}'" in line for name, line in zip(statistics["emptied"], told, strict=True)
+        f"no document is left of '{name}'" in line for name, line in zip(statistics["emptied"], warnings, strict=True)
     )
-    found: dict[str, dict[str, int]] = statistics["emptied"]
-    return found
+    reasons: dict[str, dict[str, int]] = statistics["emptied"]
+    return reasons
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_a_source_lost_to_the_benchmark_is_told(tmp_path):
     texts = [f"아주 긴 {number}번째 기사의 제목은 오늘도 새로운 소식을 멀리 전한다." for number in range(3)]
     gold = [json.dumps({"text": text, "task": "ynat", "guid": f"g{n}"}) for n, text in enumerate(texts)]
     (tmp_path / "bench.jsonl").write_text("\n".join(gold), encoding="utf-8")
-    found = emptied(tmp_path, {"a.txt": "\n".join(texts)}, decontaminate={"benchmark": str(tmp_path / "bench.jsonl")})
-    assert found == {"a": {"only benchmark sentences": 3}}
+    reasons = emptied(tmp_path, {"a.txt": "\n".join(texts)}, decontaminate={"benchmark": str(tmp_path / "bench.jsonl")})
+    assert reasons == {"a": {"only benchmark sentences": 3}}
 
 
 def test_an_empty_corpus_says_what_was_passed_over(tmp_path):

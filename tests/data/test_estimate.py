@@ -21,13 +21,13 @@ RATES = {
 LARGE = Volume(text=36e9, units=4500, documents=14_400_000, ranged=36e9)
 
 
-def hours(found, step):
-    [one] = [one for one in found["steps"] if one["step"].startswith(step)]
-    return [value * HOUR for value in one["hours"].values()]
+def hours(plan, step):
+    [row] = [row for row in plan["steps"] if row["step"].startswith(step)]
+    return [value * HOUR for value in row["hours"].values()]
 
 
 def test_hours_by_hand():
-    found = estimate(LARGE, (1, 10, 100), near=0.8, rates=RATES)
+    plan = estimate(LARGE, (1, 10, 100), near=0.8, rates=RATES)
     for step, seconds in {
         "line": (36, 3.6, 0.36),
         "units": (36_000, 3600, 360),
@@ -41,12 +41,12 @@ def test_hours_by_hand():
         "single-process": (45, 45, 45),
         "shards": (3600, 360, 36),
     }.items():
-        assert hours(found, step) == pytest.approx(seconds), step
-    assert found["hours"][10] * HOUR == pytest.approx(sum(hours(found, one["step"])[1] for one in found["steps"]))
+        assert hours(plan, step) == pytest.approx(seconds), step
+    assert plan["hours"][10] * HOUR == pytest.approx(sum(hours(plan, row["step"])[1] for row in plan["steps"]))
     # text of 36 GB: a half in parts, a third in shards; 30 and 1,260 bytes a document
-    assert found["disk_bytes"] == pytest.approx(18e9 + 12e9 + 432e6 + 18.144e9)
+    assert plan["disk_bytes"] == pytest.approx(18e9 + 12e9 + 432e6 + 18.144e9)
     # 2,000 bytes a unit, 2 a document; of near copies 1.2 GB, 2 bytes a document and 70 for each second one
-    assert found["leader_bytes"] == pytest.approx(700e6 + 9e6 + 28.8e6 + 1.2e9 + 37 * 14.4e6)
+    assert plan["leader_bytes"] == pytest.approx(700e6 + 9e6 + 28.8e6 + 1.2e9 + 37 * 14.4e6)
     exact = estimate(LARGE, (1,), rates=RATES)
     assert len(exact["steps"]) == 7 and exact["disk_bytes"] == pytest.approx(30e9 + 432e6)
     neither = estimate(LARGE, (1,), exact=False, rates=RATES)

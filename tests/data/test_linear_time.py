@@ -127,5 +127,5 @@ def test_time_grows_with_the_length(name: str) -> None:
 
 
 def test_the_measure_sees_a_square() -> None:
-    assert is_square(lambda text: [0 for one in text for other in text], "a", 8_000)
-    assert not is_square(lambda text: [0 for one in text], "a", 8_000)
+    assert is_square(lambda text: [0 for character in text for other in text], "a", 8_000)
+    assert not is_square(lambda text: [0 for character in text], "a", 8_000)

@@ -72,10 +72,10 @@ def test_same_rows_same_bytes_whatever_the_pieces(tmp_path_factory, sentences, c
     with pq.ParquetFile(folder / "a") as file:
         at = 0
         for number in range(file.num_row_groups):
-            held = sizes[at : at + file.metadata.row_group(number).num_rows]
-            at += len(held)
-            assert sum(held[:-1]) < group  # no group is longer than it must be
-            assert sum(held) >= group or number == file.num_row_groups - 1
+            sizes_of_group = sizes[at : at + file.metadata.row_group(number).num_rows]
+            at += len(sizes_of_group)
+            assert sum(sizes_of_group[:-1]) < group  # no group is longer than it must be
+            assert sum(sizes_of_group) >= group or number == file.num_row_groups - 1
     assert at == len(rows)
 
 
@@ -115,9 +115,9 @@ def test_an_interrupted_shard_leaves_nothing(tmp_path):
 
 
 def test_drop_sentences_and_documents_left_empty():
-    kept = drop_sentences(table([["가", "나"], ["다"], ["라"]]), np.array([False, True, False, True]))
-    assert kept.column("sentences").to_pylist() == [["나"], ["라"]]
-    assert kept.column("id").to_pylist() == ["0", "2"]
+    left = drop_sentences(table([["가", "나"], ["다"], ["라"]]), np.array([False, True, False, True]))
+    assert left.column("sentences").to_pylist() == [["나"], ["라"]]
+    assert left.column("id").to_pylist() == ["0", "2"]
 
 
 def test_the_manifest_says_what_the_shard_is(tmp_path):

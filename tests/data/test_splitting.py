@@ -32,12 +32,12 @@ def test_agreement_with_a_treebank(treebank, least):
         pytest.skip("shared data not there")
     lines = path.read_text(encoding="utf-8").splitlines()
     gold = [line[9:].strip() for line in lines if line.startswith("# text = ")]
-    hits = found = true = 0
+    hits = predicted = true = 0
     for first in range(0, len(gold), 20):
         group = gold[first : first + 20]
         expected, got = _ends(group), _ends(split_sentences(" ".join(group)))
-        hits, found, true = hits + len(expected & got), found + len(got), true + len(expected)
-    assert 2 * hits / (found + true) > least
+        hits, predicted, true = hits + len(expected & got), predicted + len(got), true + len(expected)
+    assert 2 * hits / (predicted + true) > least
 
 
 def _ends(sentences: list[str]) -> set[int]:

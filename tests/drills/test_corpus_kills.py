@@ -84,12 +84,12 @@ def finish(process: subprocess.Popen[bytes], code: int = 0) -> str:
 
 
 def manifest(out: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((out / "corpus" / "manifest.json").read_bytes())
-    assert sum(name.endswith(".parquet") for name in found["outputs"]) > 5
-    assert found["counts"]["duplicates"]["near"] > 200, found["counts"]
+    tree: dict[str, Any] = json.loads((out / "corpus" / "manifest.json").read_bytes())
+    assert sum(name.endswith(".parquet") for name in tree["outputs"]) > 5
+    assert tree["counts"]["duplicates"]["near"] > 200, tree["counts"]
     assert not list(out.glob("*.partial")) and not (out / "corpus" / ".work").exists()
     assert not [*out.glob("made/units-*"), *out.glob("made/.units-*")]
-    return found
+    return tree
 
 
 def descendants(pid: int) -> list[psutil.Process]:
@@ -102,7 +102,7 @@ def descendants(pid: int) -> list[psutil.Process]:
 def gone(processes: list[psutil.Process]) -> None:
     """Check that processes end within ten seconds."""
     _, alive = psutil.wait_procs(processes, timeout=10)
-    assert not [one for one in alive if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    assert not [process for process in alive if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
 
 
 def parts(out: Path) -> int:
@@ -155,7 +155,7 @@ def test_ray_loses_workers_and_a_node(
     node = cluster.add_node(num_cpus=1)
     process = command(recipe, tmp_path, "--executor", "ray", "--ray-address", cluster.address)
     until_parts(process, tmp_path, 2)
-    for raylet in (one for one in descendants(os.getpid()) if "raylet" in one.name()):
+    for raylet in (descendant for descendant in descendants(os.getpid()) if "raylet" in descendant.name()):
         for worker in raylet.children():
             if worker.is_running() and "ray::run" in " ".join(worker.cmdline()):
                 worker.kill()
@@ -262,14 +262,14 @@ def end_of_killed(process: subprocess.Popen[bytes], out: Path, expected: dict[st
 
 def working(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
     """Return the workers of a local run, and the server they are forked from."""
-    found = []
-    for one in descendants(process.pid):
+    servers = []
+    for child in descendants(process.pid):
         try:
-            if "multiprocessing.forkserver" in " ".join(one.cmdline()):
-                found.append(one)
+            if "multiprocessing.forkserver" in " ".join(child.cmdline()):
+                servers.append(child)
         except psutil.NoSuchProcess:
             continue
-    return found
+    return servers
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -31,8 +31,8 @@ def manifests(out: Path) -> dict[str, bytes]:
 
 
 def children_of(pid: int) -> list[int]:
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True).stdout
-    return [int(line) for line in found.split()]
+    pids = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True).stdout
+    return [int(line) for line in pids.split()]
 
 
 @pytest.fixture(scope="module")

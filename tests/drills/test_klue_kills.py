@@ -56,14 +56,14 @@ class Command:
 
     def running(self) -> dict[str, int]:
         """Return {folder of the job: process} of the jobs that run now, by the logs they write to."""
-        found = {}
+        jobs = {}
         for server in children(self.process.pid):
             for job in children(server):
                 with suppress(OSError):
                     log = Path(f"/proc/{job}/fd/1").readlink()
                     if log.suffix == ".log":
-                        found[log.parents[1].name] = job
-        return found
+                        jobs[log.parents[1].name] = job
+        return jobs
 
     def end(self) -> tuple[int, str]:
         """Return exit code and messages when it and all that it started have ended."""
@@ -90,16 +90,16 @@ def line(pid: int) -> str:
 
 def wait_for(look: Callable[[], T], seconds: float = 120) -> T:
     until = time.monotonic() + seconds
-    while not (found := look()):
+    while not (result := look()):
         assert time.monotonic() < until, "waited in vain"
         time.sleep(0.02)
-    return found
+    return result
 
 
 def writings(out: Path) -> dict[str, tuple[int, int]]:
     """Return, of each job that is done, what tells one writing of its result from another: time, place on the disk."""
-    found = {path.parent.name: path.stat() for path in out.glob("jobs/*/result.json")}
-    return {name: (stat.st_mtime_ns, stat.st_ino) for name, stat in found.items()}
+    stats = {path.parent.name: path.stat() for path in out.glob("jobs/*/result.json")}
+    return {name: (stat.st_mtime_ns, stat.st_ino) for name, stat in stats.items()}
 
 
 def job_of(folder: str) -> str:

@@ -53,15 +53,15 @@ LEFT_OUT = {"make test": "what runs this file"}
 def lines() -> list[str]:
     """Return the commands of the README's blocks."""
     blocks = re.findall(r"^```\w*\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-    found = (re.sub(r"\s+#.*", "", line) for block in blocks for line in block.splitlines())
-    return [line for line in found if re.match(r"\[ |(\S*/)?(make|hunmin|pip|export|python)\b", line)]
+    stripped = (re.sub(r"\s+#.*", "", line) for block in blocks for line in block.splitlines())
+    return [line for line in stripped if re.match(r"\[ |(\S*/)?(make|hunmin|pip|export|python)\b", line)]
 
 
 def test_each_command_of_the_readme_is_run_or_left_out_for_a_reason() -> None:
-    found = lines()
-    for line in found:
+    commands = lines()
+    for line in commands:
         assert any(map(line.startswith, (*RUN, *LEFT_OUT))), line
-    assert all(any(line.startswith(start) for line in found) for start in (*RUN, *LEFT_OUT))
+    assert all(any(line.startswith(start) for line in commands) for start in (*RUN, *LEFT_OUT))
 
 
 def script() -> str:

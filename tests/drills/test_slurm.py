@@ -117,11 +117,11 @@ def state(job: str, environment: dict[str, str]) -> str:
     return next((word.partition("=")[2] for word in shown.split() if word.startswith("JobState=")), shown)
 
 
-def wait_for(what: str, true: object, seconds: float) -> None:
+def wait_for(event: str, true: object, seconds: float) -> None:
     assert callable(true)
     until = time.monotonic() + seconds
     while not true():
-        assert time.monotonic() < until, what
+        assert time.monotonic() < until, event
         time.sleep(0.5)
 
 
@@ -199,8 +199,8 @@ def test_a_launch_is_stopped_requeued_resumed_and_scored(slurm: dict[str, str], 
     shutil.copytree(run, tmp_path / "straight", ignore=shutil.ignore_patterns("pretrain*", "export", "klue", "report"))
     assert run_command(["pretrain", *straight]) == 0
     assert read_manifest(tmp_path / "straight" / "pretrain")
-    one, two = (folder / "pretrain" / "model" / "model.safetensors" for folder in (run, tmp_path / "straight"))
-    assert one.read_bytes() == two.read_bytes()
+    actual, expected = (folder / "pretrain" / "model" / "model.safetensors" for folder in (run, tmp_path / "straight"))
+    assert actual.read_bytes() == expected.read_bytes()
 
 
 def test_a_job_that_fails_for_good_says_so_and_nothing_follows(slurm: dict[str, str], tmp_path: Path) -> None:
@@ -225,5 +225,5 @@ def test_an_array_and_the_job_after_it_make_the_same_corpus(slurm: dict[str, str
     done = subprocess.run(end, env=slurm, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr + "\n".join(path.read_text() for path in tmp_path.glob("*.log"))
     assert run_command(["run", str(recipe), f"out={tmp_path / 'local'}", "--until", "corpus"]) == 0
-    found, wanted = (read_manifest(tmp_path / name / "corpus") for name in ("run", "local"))
-    assert found and wanted and found.outputs == wanted.outputs
+    actual, expected = (read_manifest(tmp_path / name / "corpus") for name in ("run", "local"))
+    assert actual and expected and actual.outputs == expected.outputs

@@ -75,7 +75,7 @@ def test_five_kills_at_random_moments(
             process.communicate()
             killed += 1
             psutil.wait_procs(family, timeout=10)
-            assert not [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+            assert not [member for member in family if member.is_running() and member.status() != psutil.STATUS_ZOMBIE]
             if out.exists():  # the kill came after the folder was in its place
                 assert contents(out) == straight[0]
                 return
@@ -95,7 +95,7 @@ def test_a_killed_worker_is_replaced(texts: Path, straight: tuple[dict[str, byte
         assert process.poll() is None
         time.sleep(0.01)
     children = psutil.Process(process.pid).children(recursive=True)
-    workers = [one for one in children if "multiprocessing.forkserver" in " ".join(one.cmdline())]
+    workers = [child for child in children if "multiprocessing.forkserver" in " ".join(child.cmdline())]
     assert len(workers) == 3  # the server, and two workers
     workers[-1].kill()
     finish(process)

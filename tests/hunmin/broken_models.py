@@ -56,10 +56,10 @@ def weights(change: Callable[[dict[str, torch.Tensor], str], object]) -> Callabl
     """Change a folder's tensors; the name is of a weight of the last layer's feed-forward."""
 
     def spoil(folder: Path) -> None:
-        held = load_file(folder / "model.safetensors")
-        last = sorted(name for name in held if "mlp.down" in name or "output.dense.weight" in name or "4h_to_h" in name)
-        change(held, last[-1])
-        save_file(held, folder / "model.safetensors", {"format": "pt"})
+        state = load_file(folder / "model.safetensors")
+        last = sorted(key for key in state if "mlp.down" in key or "output.dense.weight" in key or "4h_to_h" in key)
+        change(state, last[-1])
+        save_file(state, folder / "model.safetensors", {"format": "pt"})
 
     return spoil
 
@@ -84,19 +84,19 @@ def indexed(place: str, name: str, there: bool = True) -> Callable[[Path], objec
     """Move the weights to a file below `place`, which an index names."""
 
     def spoil(folder: Path) -> None:
-        held = load_file(folder / "model.safetensors")
+        tensors = load_file(folder / "model.safetensors")
         if there:
             (folder / "model.safetensors").rename(folder / place)
         else:
             (folder / "model.safetensors").unlink()
-        tree = {"metadata": {"total_size": 1}, "weight_map": dict.fromkeys(held, name.format(folder=folder.parent))}
+        tree = {"metadata": {"total_size": 1}, "weight_map": dict.fromkeys(tensors, name.format(folder=folder.parent))}
         (folder / "model.safetensors.index.json").write_text(json.dumps(tree))
 
     return spoil
 
 
 def less_than_indexed(folder: Path) -> None:
-    weights(lambda held, name: held.pop(name))(folder)
+    weights(lambda tensors, name: tensors.pop(name))(folder)
     indexed("model-00001-of-00001.safetensors", "model-00001-of-00001.safetensors")(folder)
 
 
@@ -224,16 +224,16 @@ def flipped(name: str) -> Callable[[Path], object]:
 
 def more_positions(folder: Path) -> None:
     """Give a RoBERTa twice its positions, as one does on purpose."""
-    held = load_file(folder / "model.safetensors")
-    [name] = [name for name in held if name.endswith("position_embeddings.weight")]
-    held[name] = torch.cat([held[name]] * 2)
-    save_file(held, folder / "model.safetensors", {"format": "pt"})
-    edited(max_position_embeddings=len(held[name]))(folder)
+    tensors = load_file(folder / "model.safetensors")
+    [name] = [name for name in tensors if name.endswith("position_embeddings.weight")]
+    tensors[name] = torch.cat([tensors[name]] * 2)
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    edited(max_position_embeddings=len(tensors[name]))(folder)
 
 
 def rewritten(folder: Path) -> None:
     """Change a weight, and the manifest with it."""
-    weights(lambda held, name: held[name].zero_())(folder)
+    weights(lambda tensors, name: tensors[name].zero_())(folder)
     described(folder.parent)
 
 

@@ -49,7 +49,7 @@ class House:
 
     def change(self, name: str, /, **facts: Any) -> None:
         """Make another stage of one: with other inputs, settings, …"""
-        changed = (replace(one, **facts) if one.name == name else one for one in stages.STAGES)
+        changed = (replace(stage, **facts) if stage.name == name else stage for stage in stages.STAGES)
         self.patch.setattr(stages, "STAGES", tuple(changed))
 
     @staticmethod
@@ -77,11 +77,11 @@ class House:
         self.fail = ""
         return self.run / f"{name}.partial"
 
-    def refused(self, *told: str, **changes: Any) -> None:
+    def refused(self, *messages: str, **changes: Any) -> None:
         """Go, and be refused with all of this in the message, before any work."""
         with pytest.raises(HunminError) as error:
             self.go(**changes)
-        assert [text for text in told if text not in str(error.value)] == [], str(error.value)
+        assert [text for text in messages if text not in str(error.value)] == [], str(error.value)
         assert self.did == []
 
     def manifests(self) -> dict[str, bytes]:

@@ -29,16 +29,16 @@ def write_small_sample(folder: Path) -> Path:
         ids = [json.loads(line)["id"] for line in lines] if ".jsonl" in path.name else range(1, len(lines) + 1)
         here = [fact for fact in facts if fact["file"] == f"corpora/{path.name}"]
         pairs = [{fact["document"], fact["of"]} for fact in here if "of" in fact]
-        kept = {*ids[::SHARE]}
-        kept = kept.union(*(pair for pair in pairs if pair & kept))
-        content = b"".join(line for id, line in zip(ids, lines, strict=True) if id in kept)
+        chosen = {*ids[::SHARE]}
+        chosen = chosen.union(*(pair for pair in pairs if pair & chosen))
+        content = b"".join(line for id, line in zip(ids, lines, strict=True) if id in chosen)
         write_compressed(path, content)
         # documents of text files are named by their lines, which a cut moves
-        names = {id: id if ".jsonl" in path.name else new for new, id in enumerate(sorted(kept), 1)}
+        names = {id: id if ".jsonl" in path.name else new for new, id in enumerate(sorted(chosen), 1)}
         for fact in here:
-            if fact["document"] in kept:
+            if fact["document"] in chosen:
                 left.append({**fact, **{key: names[fact[key]] for key in ("document", "of") if key in fact}})
-    truth.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in left), encoding="utf-8")
+    truth.write_text("".join(json.dumps(fact_left, ensure_ascii=False) + "\n" for fact_left in left), encoding="utf-8")
     return folder
 
 

@@ -92,8 +92,8 @@ def test_a_script_without_a_guard_is_told_the_two_lines(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_fine_tuning_without_a_guard_is_told_the_two_lines(folder: Path) -> None:
     hunmin.run_recipe(folder / "recipe.yaml", f"out={folder / 'run'}", last="export")
-    given = "'run', 'klue-benchmark', 'unguarded', tasks=['klue-nli']"
-    done = started(f"from hunmin import finetune\nfinetune({given})\n", folder)
+    arguments = "'run', 'klue-benchmark', 'unguarded', tasks=['klue-nli']"
+    done = started(f"from hunmin import finetune\nfinetune({arguments})\n", folder)
     assert done.stderr.endswith(GUARD) and done.stderr.count("Traceback") == 1
 
 
@@ -102,14 +102,14 @@ def test_ids_are_those_of_transformers(folder: Path) -> None:
     hunmin.run_recipe(folder / "recipe.yaml", f"out={folder / 'run'}", last="tokenizer")
     tokenizer = folder / "run" / "tokenizer"
     documents = ["오늘은 날씨가 맑다.", "", ["한 문장.", "둘째 문장 [MASK]"], "\x00"]
-    found = hunmin.TextEncoder(tokenizer).encode(documents)
+    encoded = hunmin.TextEncoder(tokenizer).encode(documents)
     theirs = AutoTokenizer.from_pretrained(tokenizer)
-    for document, ids in zip(documents, found, strict=True):
+    for document, ids in zip(documents, encoded, strict=True):
         text = document if isinstance(document, str) else " ".join(document)
-        wanted = theirs(text, add_special_tokens=False, split_special_tokens=True).input_ids
-        assert ids.tolist() == ([*wanted, theirs.sep_token_id] if wanted else [])
+        expected = theirs(text, add_special_tokens=False, split_special_tokens=True).input_ids
+        assert ids.tolist() == ([*expected, theirs.sep_token_id] if expected else [])
     (again,) = hunmin.TextEncoder(tokenizer).encode(documents[:1])
-    assert np.array_equal(again, found[0])
+    assert np.array_equal(again, encoded[0])
 
 
 def test_a_run_is_as_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,19 +130,19 @@ def test_a_run_is_as_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("hunmin.pipeline.run_and_publish.write_page", lambda run: done.append(f"page of {run.name}"))
     monkeypatch.setattr("hunmin.hub.publish_run.publish_run", lambda *_: done.append("pushed"))
     monkeypatch.setattr("hunmin.pipeline.report.print_report", lambda run, page: None)
-    given = ("quickstart", f"out={tmp_path / 'run'}", "hub.repository=me/x")
+    words = ("quickstart", f"out={tmp_path / 'run'}", "hub.repository=me/x")
     whole = [("follows", "me/x", False), ("export", None), "ends", "page of run", "pushed"]
     part = [("follows", "me/x", True), (None, "pretrain"), "ends"]
     for run in (
         lambda: (
-            hunmin.run_recipe(*given, first="export") == tmp_path / "run" and hunmin.run_recipe(*given, last="pretrain")
+            hunmin.run_recipe(*words, first="export") == tmp_path / "run" and hunmin.run_recipe(*words, last="pretrain")
         ),
-        lambda: run_command(["run", *given, "--from", "export"]) or run_command(["run", *given, "--until", "pretrain"]),
+        lambda: run_command(["run", *words, "--from", "export"]) or run_command(["run", *words, "--until", "pretrain"]),
     ):
         run()
         assert done == [*whole, *part]
         done.clear()
-    hunmin.run_recipe(*given[:2])
+    hunmin.run_recipe(*words[:2])
     assert done == [("follows", None, False), (None, None), "ends", "page of run"]  # no repository is named
 
 

@@ -25,8 +25,8 @@ def write_lines(path: Path, extra: list[bytes] | None = None) -> Path:
 
 def train(corpus: Path, out: Path, *options: str) -> int:
     """Train a vocabulary of 100 entries, or as the options say."""
-    given = ["--min-character-count", "1", "--vocab-size", "100", *options]
-    return run_command(["tokenizer", "train", "--corpus", str(corpus), "--out", str(out), *given])
+    options_of_all = ["--min-character-count", "1", "--vocab-size", "100", *options]
+    return run_command(["tokenizer", "train", "--corpus", str(corpus), "--out", str(out), *options_of_all])
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def said(capfd: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["run", "{recipe}", "pretrain.optimizer.rate=1"], "unknown key 'pretrain.optimizer.rate'"),
         (["run", "{recipe}", "pretrain.step=1"], "did you mean 'steps'?"),
@@ -58,10 +58,10 @@ def said(capfd: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
         (["run", "r.yaml", "--until", "nowhere"], "error:"),
     ],
 )  # fmt: skip
-def test_commands_that_are_refused(words: list[str], told: str, tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+def test_commands_that_are_refused(words: list[str], message: str, tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
     path = str(write_recipe(tmp_path, write_lines(tmp_path / "a.jsonl")))
     assert run_command([word.format(recipe=path, gone=tmp_path / "gone") for word in words]) == 2
-    assert told in said() and not (tmp_path / "run").exists()
+    assert message in said() and not (tmp_path / "run").exists()
 
 
 def test_an_empty_corpus(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
@@ -140,15 +140,15 @@ def test_an_extended_tokenizer_tells_what_it_was_made_of(tmp_path: Path, said) -
     text, words = tmp_path / "a.txt", tmp_path / "words.txt"
     text.write_text("가나다 라마바\n" * 100, encoding="utf-8")
     words.write_text("가나다라\n", encoding="utf-8")
-    one, two = tmp_path / "one", tmp_path / "two"
-    assert train(text, one, "--vocab-size", "50") == 2
+    base, extended = tmp_path / "one", tmp_path / "two"
+    assert train(text, base, "--vocab-size", "50") == 2
     reachable = said().split("it yields ")[1].split()[0]
-    assert train(text, one, "--vocab-size", "32", "--unused", str(32 - int(reachable))) == 0
-    assert run_command(["tokenizer", "extend", str(one), "--words", str(words), "--out", str(two)]) == 0
-    manifest = read_manifest(two)
+    assert train(text, base, "--vocab-size", "32", "--unused", str(32 - int(reachable))) == 0
+    assert run_command(["tokenizer", "extend", str(base), "--words", str(words), "--out", str(extended)]) == 0
+    manifest = read_manifest(extended)
     assert manifest and manifest.settings["vocab_size"] == manifest.counts["vocab_size"] == 33
     assert sorted(manifest.inputs) == ["tokenizer", "words"]
-    assert "vocabulary of 33 entries" in (two / "README.md").read_text(encoding="utf-8")
+    assert "vocabulary of 33 entries" in (extended / "README.md").read_text(encoding="utf-8")
 
 
 def test_words_in_another_encoding_are_refused(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]

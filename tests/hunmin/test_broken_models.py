@@ -64,9 +64,9 @@ class Row:
 
 
 def embed(**changes: Any) -> dict[str, Any]:
-    given = {"base": "encoder", "data": [{"path": "pairs.jsonl"}], "max_seq_len": 16, "batch": 8, "steps": 2,
+    section = {"base": "encoder", "data": [{"path": "pairs.jsonl"}], "max_seq_len": 16, "batch": 8, "steps": 2,
              "wandb": "off", **changes}  # fmt: skip
-    return {"name": "x", "out": "run", "embed": given}
+    return {"name": "x", "out": "run", "embed": section}
 
 
 PRETRAIN = {
@@ -186,17 +186,17 @@ def options() -> Iterator[tuple[tuple[str, ...], Any]]:
     def walk(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
         for name, inner in getattr(command, "commands", {}).items():
             yield from walk(inner, (*words, name))
-        for one in [] if hasattr(command, "commands") else command.params:
-            if one.name != "help" and not getattr(one, "is_flag", False):
-                yield words, one
+        for option in [] if hasattr(command, "commands") else command.params:
+            if option.name != "help" and not getattr(option, "is_flag", False):
+                yield words, option
 
     return walk(PROGRAM, ())
 
 
 def test_each_option_and_setting_that_takes_a_model_has_a_row() -> None:
     spoken = re.compile(r"model|encoder|decoder|embedder|tokenizer", re.IGNORECASE)
-    named = {(words, one.name) for words, one in options()
-             if spoken.search(f"{one.name} {one.metavar} {getattr(one, 'help', '')}")}  # fmt: skip
+    named = {(words, option.name) for words, option in options()
+             if spoken.search(f"{option.name} {option.metavar} {getattr(option, 'help', '')}")}  # fmt: skip
     assert named - ELSEWHERE == {*TAKES} | {(("verify",), "folder")} and named >= ELSEWHERE
     assert {(section, key) for section, key, _ in MODELS} == {*SETS}
 
@@ -281,8 +281,8 @@ def test_a_folder_that_was_changed_on_purpose_is_accepted(
     assert run_command(command) == 1 and run_command(["verify", "changed"]) == 1
     assert "hunmin verify changed --accept" in " ".join(capfd.readouterr().err.split())
     assert run_command(["verify", "changed", "--accept", "--json"]) == 0
-    told = json.loads(capfd.readouterr().out)
-    assert [name.rpartition("/")[2] for name in told] == ["config.json", "model.safetensors"]
+    files = json.loads(capfd.readouterr().out)
+    assert [name.rpartition("/")[2] for name in files] == ["config.json", "model.safetensors"]
     assert run_command(command) == 0 and run_command(["verify", "changed"]) == 0
     if where == "above":
         assert run_command(["verify", "run-of-it"]) == 0

@@ -85,7 +85,7 @@ def test_a_users_file_stays(name: str, state: str, house: House) -> None:
         house.go(last="b")
     else:
         house.stop("b")
-    folder = house.run / "made" / next(one for one in folders(house) if one.startswith("b-"))
+    folder = house.run / "made" / next(entry for entry in folders(house) if entry.startswith("b-"))
     mine = folder / name
     mine.parent.mkdir(exist_ok=True)
     mine.write_text("only copy")

@@ -65,8 +65,8 @@ def test_it_is_continued_exported_and_scored(mini_run: Path, tmp_path: Path) -> 
         "pretrain.model": SHAPE, "pretrain.packing": "packed", "klue.tasks": ["ynat"],
         "klue.baseline_random": False, "klue.workers": 0,
     }  # fmt: skip
-    told = [f"{key}={json.dumps(value)}" for key, value in changes.items()]
-    assert run_command(["run", str(mini_run / "recipe.yaml"), *told]) == 0
+    overrides = [f"{key}={json.dumps(value)}" for key, value in changes.items()]
+    assert run_command(["run", str(mini_run / "recipe.yaml"), *overrides]) == 0
     rows = [row["loss"] for row in read_metrics(out / "pretrain" / "logs" / "metrics.jsonl") if "loss" in row]
     assert rows[-1] < rows[0]
 
@@ -76,7 +76,7 @@ def test_it_is_continued_exported_and_scored(mini_run: Path, tmp_path: Path) -> 
     ids = [before(text)["input_ids"] for text in TEXTS]
     assert [tokenizer(text)["input_ids"] for text in TEXTS] == ids and before.unk_token_id not in ids[0]
     assert ids[0][0] == before.cls_token_id == 2 and len(tokenizer) == size
-    texts = [torch.tensor(one) for one in ids]
+    texts = [torch.tensor(text_ids) for text_ids in ids]
     with torch.no_grad():
         alone = [theirs(input_ids=text[None]).logits[0] for text in texts]
         for order in ([0, 1, 2], [1, 0], [2, 0, 1]):
@@ -85,9 +85,9 @@ def test_it_is_continued_exported_and_scored(mini_run: Path, tmp_path: Path) -> 
         first = AutoModelForMaskedLM.from_pretrained(base).eval()
         assert (first(input_ids=texts[0][None]).logits[0] - alone[0]).abs().max() > 0.01  # it has learnt something
 
-    kept = ("position_buckets", "norm_rel_ebd", "share_att_key", "pos_att_type", "position_biased_input")
+    names = ("position_buckets", "norm_rel_ebd", "share_att_key", "pos_att_type", "position_biased_input")
     configs = [json.loads((folder / "config.json").read_bytes()) for folder in (base, out / "export")]
     assert configs[1]["pos_att_type"] == ["p2c", "c2p"] and configs[1]["architectures"] == ["DebertaV2ForMaskedLM"]
-    assert all(configs[0][name] == configs[1][name] for name in kept if name != "pos_att_type")
+    assert all(configs[0][name] == configs[1][name] for name in names if name != "pos_att_type")
     (score,) = json.loads((out / "report" / "report.json").read_bytes())["klue"]
     assert (score["task"], score["init"]) == ("ynat", "pretrained") and score["best"]["macro_f1"] > 0

@@ -41,9 +41,9 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pyt
     monkeypatch.setenv("HUNMIN_PII_KEY", secret)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert run_command(["doctor", "--json", "--run", str(tmp_path / "new" / "run")]) == 0
-    told = json.loads(capfd.readouterr().out)
-    checks = {row["name"]: Check(**row) for row in told["checks"]}
-    assert told["ok"] and "아버지 + 가 + 방 + 에" in checks["mecab-ko"].found
+    printed = json.loads(capfd.readouterr().out)
+    checks = {row["name"]: Check(**row) for row in printed["checks"]}
+    assert printed["ok"] and "아버지 + 가 + 방 + 에" in checks["mecab-ko"].found
     assert str(tmp_path) in checks["disk"].found and "/new" not in checks["disk"].found
     assert "HF_TOKEN is set" in checks["keys"].found and secret not in str(checks)
     assert "not asked: HF_HUB_OFFLINE" in checks["network"].found and "built for" in checks["torch"].found
@@ -83,7 +83,7 @@ def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "state", "found", "fix"),
+    ("answer", "state", "result", "fix"),
     [
         (torch_with(), "ok", "the CPU alone; fp32", ""),
         (torch_with(tpu=True), "ok", "TPU; bf16", ""),
@@ -98,9 +98,9 @@ def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
         (torch_with({**H100, "fault": "it computes 64 ones to 3"}), "broken", "64 ones to 3", "nvidia-smi"),
     ],
 )  # fmt: skip
-def test_devices(answer: dict[str, Any], state: str, found: str, fix: str) -> None:
+def test_devices(answer: dict[str, Any], state: str, result: str, fix: str) -> None:
     check = device_check(answer)
-    assert check.state == state and found in check.found and fix in check.fix
+    assert check.state == state and result in check.found and fix in check.fix
     assert state == "ok" or "H100: CUDA" not in check.found
 
 

@@ -60,16 +60,16 @@ def test_every_kind_is_shown_with_its_text(run, capsys):
     capsys.readouterr()
     assert run_command(["corpus", "stats", str(run), "--dropped", "5", "--text", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    told = [f"{row['kind']}  {row['rule']}" for row in rows]
+    titles = [f"{row['kind']}  {row['rule']}" for row in rows]
     of_cleaning = [*["cleaning  html"] * 5, "cleaning  html_hidden", *["cleaning  min_hangul_share"] * 5]
-    assert told == [*of_cleaning, "emptied  html_hidden", *LISTED]
+    assert titles == [*of_cleaning, "emptied  html_hidden", *LISTED]
     for row in rows[12:21]:
         number = row["id"][1:]
-        wanted = f"짧다 {number}" if row["id"][0] == "s" else f"This one is English and long enough, number {number}."
-        assert row["text"] == wanted
+        expected = f"짧다 {number}" if row["id"][0] == "s" else f"This one is English and long enough, number {number}."
+        assert row["text"] == expected
     assert run_command(["corpus", "stats", str(run), "--dropped", "1", "--text"]) == 0
-    shown, told = capsys.readouterr()
-    assert "HUNMIN_PII_KEY does not hold its key" in told  # a finished run holds no key
+    shown, message = capsys.readouterr()
+    assert "HUNMIN_PII_KEY does not hold its key" in message  # a finished run holds no key
     for text in (
         "cleaning  html  web  s0\n  [-<b>-]짧다[-</b>-] 0\n",
         "cleaning  min_hangul_share  web  k0\n  0\n",

@@ -59,13 +59,13 @@ def variants(settings: Settings, section: tuple[str, ...] = ()) -> Iterator[tupl
 
 def facts_of(recipe: RunSettings) -> dict[str, str]:
     """Return stage → its settings, or why it has none of them."""
-    found = {}
+    settings_of_stages = {}
     for stage in stages_of(recipe):
         try:
-            found[stage.name] = repr(stage.settings(recipe))
+            settings_of_stages[stage.name] = repr(stage.settings(recipe))
         except Exception as error:  # a value that cannot be read is another value, too
-            found[stage.name] = repr(error)
-    return found
+            settings_of_stages[stage.name] = repr(error)
+    return settings_of_stages
 
 
 @pytest.mark.parametrize("kind", RECIPES, ids=lambda kind: kind.__name__)
@@ -77,7 +77,7 @@ def test_every_setting_is_a_fact_of_a_stage_or_runtime(
     before = facts_of(recipe)
     keys = {key: (runtime, facts_of(changed) != before) for key, runtime, changed in variants(recipe)}
     assert {(kind, key) for key, (runtime, fact) in keys.items() if runtime == fact} == {
-        (of, key) for of, key in EXCEPTIONS if of is kind
+        (owner, key) for owner, key in EXCEPTIONS if owner is kind
     }
     assert sum(fact for _, fact in keys.values()) > 20 and isinstance(recipe, BaseModel)
 

@@ -46,7 +46,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def init(*text: str) -> list[object]:
     """Return the inputs of the recipe that `init` writes."""
-    assert run_command(["init", *(word for one in text for word in ("--text", one))]) == 0
+    assert run_command(["init", *(word for path in text for word in ("--text", path))]) == 0
     return list(yaml.safe_load(Path("recipe.yaml").read_text(encoding="utf-8"))["corpus"]["inputs"])
 
 
@@ -86,11 +86,11 @@ def test_the_column_that_numbers_the_documents_is_their_id(column: str, values: 
     ]  # fmt: skip
     if taken:
         files = list_files(load_recipe("recipe.yaml").corpus.inputs)
-        assert [[one.id for one in read_documents(file, 1 << 20)] for file in files] == [values, values]
+        assert [[document.id for document in read_documents(file, 1 << 20)] for file in files] == [values, values]
 
 
 def test_a_folder_of_several_kinds_has_an_entry_a_file(tmp_path: Path) -> None:
-    assert [one if isinstance(one, str) else one["path"] for one in init(str(tmp_path))] == [
+    assert [entry if isinstance(entry, str) else entry["path"] for entry in init(str(tmp_path))] == [
         str(tmp_path / name) for name in ("articles.csv", "essays.txt", "talks.json")
     ]
 
@@ -131,9 +131,9 @@ def test_a_dry_run_names_everything_at_once(
     monkeypatch.delenv("HUNMIN_PII_KEY")
     init("essays.txt")
     inputs = "[articles.csv, gone.csv, {path: talks.json, name: 대화}]"
-    given = [f"corpus.inputs={inputs}", "klue.data=nowhere"]
+    overrides = [f"corpus.inputs={inputs}", "klue.data=nowhere"]
     capsys.readouterr()
-    for words in (["run", "recipe.yaml", *given, "--dry-run"], ["run", "recipe.yaml", *given]):
+    for words in (["run", "recipe.yaml", *overrides, "--dry-run"], ["run", "recipe.yaml", *overrides]):
         assert run_command(words) == 2
         said = capsys.readouterr().err
         for problem in ("gone.csv", "HUNMIN_PII_KEY", "nowhere"):

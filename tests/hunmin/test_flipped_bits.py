@@ -59,18 +59,18 @@ def damaged(run: Path, capfd: pytest.CaptureFixture[str]) -> dict[str, list[str]
     """Return what `hunmin verify` says of a run: folder → damaged files."""
     capfd.readouterr()
     code = run_command(["verify", str(run), "--json"])
-    found = {row["what"]: row["damaged"] for row in json.loads(capfd.readouterr().out) if row["damaged"]}
-    assert code == bool(found)
-    return found
+    files = {row["what"]: row["damaged"] for row in json.loads(capfd.readouterr().out) if row["damaged"]}
+    assert code == bool(files)
+    return files
 
 
-def told(found: dict[str, list[str]], stage: str, name: str) -> bool:
+def told(files: dict[str, list[str]], stage: str, name: str) -> bool:
     """Return whether the one damage that was found is a file of a stage, or of its checkpoint."""
     where, _, file = name.rpartition("/")
     at = f"{stage}/{where}" if name.startswith("checkpoints/") else stage
     if name == MANIFEST or (file == MANIFEST and at != stage):  # what it says of other files no longer holds, either
-        return [*found] == [at]
-    return found == {at: [file if at != stage else name]}
+        return [*files] == [at]
+    return files == {at: [file if at != stage else name]}
 
 
 @pytest.mark.parametrize("stage", ["tune", "embed", "rerank"])

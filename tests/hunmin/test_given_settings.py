@@ -23,5 +23,5 @@ def test_settings_of_one_process_alone_are_named_with_its_host() -> None:
     assert line.startswith("warning: settings of ranks 2, 3 on n1 differ from those of rank 0, and do not count: ")
     assert "pretrain.micro_batch: 32 → 4" in line and "pretrain.checkpoint_every: " in line and " → 7" in line
     lines = other_settings([usual, given("n1", seed=7), given("n2", seed=8)], Recipe)
-    assert [("rank 1 on n1" in one, "rank 2 on n2" in one) for one in lines] == [(True, False), (False, True)]
+    assert [("rank 1 on n1" in line, "rank 2 on n2" in line) for line in lines] == [(True, False), (False, True)]
     assert "invented-sample-key-1" not in repr([usual, other])

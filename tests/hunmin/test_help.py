@@ -13,8 +13,8 @@ from hunmin.main import app, run_command
 
 def leaves(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield (words, command) of all commands that do something."""
-    for name, one in command.commands.items():
-        yield from leaves(one, (*words, name)) if hasattr(one, "commands") else [((*words, name), one)]
+    for name, child in command.commands.items():
+        yield from (leaves(child, (*words, name)) if hasattr(child, "commands") else [((*words, name), child)])
 
 
 PROGRAM = typer.main.get_command(app)
@@ -26,9 +26,9 @@ def test_each_command_stands_in_one_group(capsys: pytest.CaptureFixture[str]) ->
     groups: dict[str, list[str]] = {}
     for line in capsys.readouterr().out.splitlines():
         if line.startswith("╭─"):
-            found = groups.setdefault(line.strip("╭─╮ "), [])
+            commands = groups.setdefault(line.strip("╭─╮ "), [])
         elif line.startswith("│ ") and line[2] not in " -":
-            found.append(line.split()[1])
+            commands.append(line.split()[1])
     assert list(groups) == ["Options", "Start", "Pipeline", "Publish", "Other models"]
     assert groups["Start"][:2] == ["init", "recipes"] and groups["Pipeline"][:4] == [
         "run",

@@ -48,7 +48,7 @@ def write_inputs(folder: Path) -> list[str]:
     (folder / "b.tsv").write_text("id\ttext\n" + "\n".join(f"{IDS[n % 5]}\t{TEXTS[n]}" for n in range(40)), "utf-8")
     (folder.parent / "bench.jsonl").write_text(json.dumps({"guid": "g1", "text": IN_BENCHMARK}), "utf-8")
     fields = [*TEXTS, IN_DROPPED, IN_BENCHMARK, SOURCE, LICENCE.split("(")[1], *IDS, *IN_REJECTS]
-    spans = [(text, span) for text, found in zip(fields, find_many(fields), strict=True) for span in found]
+    spans = [(text, span) for text, field_spans in zip(fields, find_many(fields), strict=True) for span in field_spans]
     assert {span.type for _, span in spans} == set(PII_TYPES)
     return sorted({text[span.start : span.end] for text, span in spans} | {*IDS, *IN_REJECTS})
 
@@ -77,22 +77,22 @@ def write_recipe(folder: Path, **corpus_changes: object) -> Path:
 
 def contents(root: Path) -> dict[str, bytes]:
     """Return path → everything that can be read out of each file: Parquet column by column, the rest as bytes."""
-    found = {}
+    files = {}
     for path in sorted(root.rglob("*")):
         if path.is_file():
-            found[str(path.relative_to(root))] = data = path.read_bytes()
+            files[str(path.relative_to(root))] = data = path.read_bytes()
             if data.startswith(b"PAR1"):
                 table = pq.read_table(path)
                 text = "\n".join(str(table.column(name).to_pylist()) for name in table.column_names)
-                found[str(path.relative_to(root))] = text.encode() + str(table.schema.metadata).encode() + data
-    return found
+                files[str(path.relative_to(root))] = text.encode() + str(table.schema.metadata).encode() + data
+    return files
 
 
-def leaks(found: dict[str, bytes], originals: list[str]) -> list[str]:
+def leaks(files: dict[str, bytes], originals: list[str]) -> list[str]:
     """Return "file: original" for every original that stands in a file's content or name."""
     return [
         f"{name}: {value}"
-        for name, data in found.items()
+        for name, data in files.items()
         for value in originals
         if value.encode() in data or value in name
     ]
@@ -101,17 +101,17 @@ def leaks(found: dict[str, bytes], originals: list[str]) -> list[str]:
 def test_a_run_leaves_no_original_and_no_key(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     originals = write_inputs(tmp_path / "in")
     assert run_command(["run", str(write_recipe(tmp_path)), "--until", "encode"]) == 0
-    found = contents(tmp_path / "run")
+    files = contents(tmp_path / "run")
     shown = capfd.readouterr()
-    found["standard output and error"] = (shown.out + shown.err).encode()
-    assert not leaks(found, [*originals, KEY])
+    files["standard output and error"] = (shown.out + shown.err).encode()
+    assert not leaks(files, [*originals, KEY])
 
     corpus, tokens = ((tmp_path / "run" / stage).readlink() for stage in ("corpus", "tokens"))
-    statistics = json.loads(found[f"{corpus}/statistics.json"])
+    statistics = json.loads(files[f"{corpus}/statistics.json"])
     assert set(statistics["pii"]) == set(PII_TYPES)
     assert sum(statistics["rejects"].values()) == 3
-    assert b'"benchmark_guid":"g1"' in found[f"{corpus}/hits.jsonl"]
-    assert any(name.startswith(f"{tokens}/") for name in found)
+    assert b'"benchmark_guid":"g1"' in files[f"{corpus}/hits.jsonl"]
+    assert any(name.startswith(f"{tokens}/") for name in files)
     (shard,) = (tmp_path / "run/corpus/shards").glob("*.parquet")
     table = pq.read_table(shard).to_pydict()
     assert all("https://creativecommons.org/licenses/by/4.0/" in licence for licence in table["licence"] if licence)
@@ -127,9 +127,9 @@ def test_an_unfinished_run_leaves_no_original(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(corpus, "assemble", fail)
     assert run_command(["run", str(write_recipe(tmp_path)), "--until", "corpus"]) == 1
-    found = contents(tmp_path / "run")
-    assert any("part-" in name and name.endswith(".parquet") for name in found)
-    assert not leaks(found, [*originals, KEY])
+    files = contents(tmp_path / "run")
+    assert any("part-" in name and name.endswith(".parquet") for name in files)
+    assert not leaks(files, [*originals, KEY])
 
 
 def test_a_key_beside_the_output_is_refused(tmp_path: Path) -> None:

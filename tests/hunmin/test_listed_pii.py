@@ -41,7 +41,7 @@ def test_counts_alone_and_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["posts.csv"], "FILE and --show go together"),
         (["--show", "3"], "FILE and --show go together"),
@@ -50,7 +50,7 @@ def test_counts_alone_and_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["numbers.csv", "--show", "3"], "the file's columns are a, b"),
     ],
 )
-def test_what_cannot_be_listed_is_refused(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_listed_is_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("numbers.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     assert run_command(["corpus", "pseudonymize", *words]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err

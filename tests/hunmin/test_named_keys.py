@@ -63,8 +63,8 @@ def literals(path: Path) -> Iterator[tuple[int, str, type[BaseModel] | None]]:
             if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
                 continue
             if isinstance(child, ast.ClassDef):
-                found = getattr(getattr(module, "settings", None), child.name, None)
-                yield from walk(child, found if isinstance(found, type) and issubclass(found, BaseModel) else kind)
+                inner = getattr(getattr(module, "settings", None), child.name, None)
+                yield from walk(child, inner if isinstance(inner, type) and issubclass(inner, BaseModel) else kind)
                 continue
             text = words(child)
             if text is not None:
@@ -85,8 +85,8 @@ def named_keys() -> Iterator[tuple[str, str, type[BaseModel] | None]]:
             for line, text, kind in literals(path):
                 if " " not in text:
                     continue
-                keys = {found[1] for found in KEY.finditer(text)}
-                dotted = {found[1] for found in DOTTED.finditer(text)}
+                keys = {match[1] for match in KEY.finditer(text)}
+                dotted = {match[1] for match in DOTTED.finditer(text)}
                 keys |= {key for key in dotted if key.split(".")[0] in PARTS and not key.endswith(ENDINGS)}
                 yield from ((f"{place}:{line}", key, kind) for key in sorted(keys))
 
@@ -116,10 +116,10 @@ def _accepts(recipe: type[BaseModel], key: str) -> bool:
 
 
 def test_every_key_that_a_message_names_is_one_of_a_whole_recipe() -> None:
-    found = list(named_keys())
-    assert len(found) > 100
+    keys = list(named_keys())
+    assert len(keys) > 100
     wrong = []
-    for place, key, kind in found:
+    for place, key, kind in keys:
         if key in EXAMPLES or is_accepted(key):
             continue
         if place.startswith(OF_FINETUNE) and has_key(KlueSettings, key):
@@ -141,17 +141,17 @@ CHECKS = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "told"), CHECKS, ids=[told for _, told in CHECKS])
+@pytest.mark.parametrize(("changes", "message"), CHECKS, ids=[message for _, message in CHECKS])
 def test_a_sections_check_names_whole_keys_and_what_it_says_is_taken(
-    changes: list[str], told: str, tmp_path: Path
+    changes: list[str], message: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "recipe.yaml"
     path.write_text(yaml.safe_dump(RECIPE), "utf-8")
     with pytest.raises(UserError) as caught:
         load_recipe(path, changes)
-    assert told in " ".join(str(caught.value).split())
-    for change in re.findall(r"\b(?:pretrain|tokenizer)\.[\w.]+=[\w.-]+", told):
-        with_it = [*(one for one in changes if one.split("=")[0] != change.split("=")[0]), change]
+    assert message in " ".join(str(caught.value).split())
+    for change in re.findall(r"\b(?:pretrain|tokenizer)\.[\w.]+=[\w.-]+", message):
+        with_it = [*(override for override in changes if override.split("=")[0] != change.split("=")[0]), change]
         try:
             load_recipe(path, with_it)
         except UserError as error:  # it may need more, but it knows the key

@@ -65,11 +65,11 @@ def test_a_stage_opens_nothing_but_its_inputs(tmp_path: Path) -> None:
     command = [sys.executable, str(hooks / "driver.py"), str(recipe), str(opened), *SHORT]
     subprocess.run(command, check=True, env=environment, cwd=tmp_path, capture_output=True)
     own = [tmp_path / "run", tmp_path / "home", hooks, root, Path(sys.prefix), Path(sys.base_prefix)]
-    allowed = tuple(f"{os.path.realpath(one)}/" for one in (*own, *ELSEWHERE))
+    allowed = tuple(f"{os.path.realpath(name)}/" for name in (*own, *ELSEWHERE))
     loaded = load_recipe(recipe, SHORT)
     for stage in STAGES:
-        inputs = {os.path.realpath(one.path) for one in stage.inputs(loaded) if one.path}
+        inputs = {os.path.realpath(name.path) for name in stage.inputs(loaded) if name.path}
         read = set((opened / stage.name).read_text().splitlines())
-        others = {one for one in read if Path(one).is_file() and not one.startswith(allowed)}
+        others = {name for name in read if Path(name).is_file() and not name.startswith(allowed)}
         assert others <= inputs, stage.name
         assert stage.name not in ("corpus", "klue") or inputs & read, "the hook works"

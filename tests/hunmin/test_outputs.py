@@ -107,11 +107,12 @@ READING = [pytest.param(row, id=" ".join(key)) for key, row in ROWS.items() if r
 
 def options(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
     """Yield (command, option) of the whole program."""
-    for name, one in command.commands.items():
-        if hasattr(one, "commands"):
-            yield from options(one, (*words, name))
+    for name, child in command.commands.items():
+        if hasattr(child, "commands"):
+            yield from options(child, (*words, name))
         else:
-            yield from ((" ".join((*words, name)), opt) for param in one.params for opt in param.opts if opt[0] == "-")
+            path = " ".join((*words, name))
+            yield from ((path, opt) for param in child.params for opt in param.opts if opt[0] == "-")
 
 
 def test_every_option_is_known_and_each_that_names_an_output_has_a_row() -> None:
@@ -175,15 +176,15 @@ def work(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
     began: list[str] = []
 
     def short(target: str, answer: Callable[..., Any]) -> None:
-        def stub(*given: Any, **named: Any) -> Any:
+        def stub(*arguments: Any, **named: Any) -> Any:
             began.append(target)
-            return answer(*given, **named)
+            return answer(*arguments, **named)
 
         monkeypatch.setattr(target, stub)
 
     def fills(at: int, name: str = "made.txt") -> Callable[..., dict[str, Any]]:
-        def fill(*given: Any, **_: Any) -> dict[str, Any]:
-            (Path(given[at]) / name).write_text("made")
+        def fill(*arguments: Any, **_: Any) -> dict[str, Any]:
+            (Path(arguments[at]) / name).write_text("made")
             return {"vocab_size": 1, "named": 0, "learnt": 0, "sets": {}}
 
         return fill
@@ -225,7 +226,7 @@ def work(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
     monkeypatch.setattr("hunmin.page.page.render", lambda *_: '<meta name="generator" content="hunmin"> page')
     monkeypatch.setattr("hunmin.pipeline.report.print_report", lambda *_: None)
     short("pretrain.export.is_export_of", lambda *_: False)
-    short("pretrain.export.export_checkpoint", lambda *given: fills(1)(*given))
+    short("pretrain.export.export_checkpoint", lambda *positional: fills(1)(*positional))
     of_graphs: dict[str, Callable[..., Any]] = {
         "onnx.write_onnx": graph, "onnx.check_onnx": lambda *_: 0.0, "use_graph": lambda *_: None,
         "_measured": lambda *_: {"bytes": 1, "sentences_per_second": 1, "cosine": 1.0},
@@ -238,9 +239,9 @@ def work(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
     short("onnxruntime.quantization.quantize_dynamic", quantized)
     short("pretrain.decoders.answer.answer", lambda *_: iter(["네"]))
     monkeypatch.setattr("hunmin.instruct.stages.decoder_folder", Path)
-    short("leaderboard.score.score_model", lambda *given: fills(2)(*given))
+    short("leaderboard.score.score_model", lambda *positional: fills(2)(*positional))
     monkeypatch.setattr("hunmin.commands.leaderboard.print_board", lambda *_: None)
-    short("embed.score.score_models", lambda *given, **_: fills(2)(*given))
+    short("embed.score.score_models", lambda *positional, **_: fills(2)(*positional))
     for name in ("_print_table", "_print"):
         monkeypatch.setattr(f"hunmin.commands.embed.{name}", lambda *_: None)
     short("hunmin.embed.results.mine", fills(3))

@@ -65,13 +65,13 @@ RECIPES: dict[type[BaseModel], dict[str, Any]] = {
 def held(*texts: str) -> list[str]:
     """Return the planted secrets that texts hold."""
     whole = "\n".join(texts)
-    return [one for one in (PASSWORD, SIGNATURE, KEY, "0123456789abcdef0123456789abcdef01234567") if one in whole]
+    return [value for value in (PASSWORD, SIGNATURE, KEY, "0123456789abcdef0123456789abcdef01234567") if value in whole]
 
 
 def held_below(folder: Path) -> list[str]:
     """Return the planted secrets in the names and bytes of the files below a folder."""
-    given = [folder / f"{kind.__name__}.yaml" for kind in RECIPES]
-    files = [path for path in folder.rglob("*") if path not in given]
+    recipes = [folder / f"{kind.__name__}.yaml" for kind in RECIPES]
+    files = [path for path in folder.rglob("*") if path not in recipes]
     return held(*map(str, files), *(path.read_bytes().decode("latin-1") for path in files if path.is_file()))
 
 
@@ -94,7 +94,7 @@ def commands() -> list[tuple[tuple[str, ...], list[Any]]]:
         for name, inner in getattr(command, "commands", {}).items():
             yield from walk(inner, (*words, name))
         if not hasattr(command, "commands"):
-            yield words, [one for one in command.params if not getattr(one, "is_flag", False) and one.name != "help"]
+            yield words, [x for x in command.params if not getattr(x, "is_flag", False) and x.name != "help"]
 
     return list(walk(get_command(app), ()))
 

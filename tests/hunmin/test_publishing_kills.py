@@ -46,7 +46,7 @@ def test_no_kill_loses_what_was_finished(house: House, case: str, tmp_path: Path
     run.mkdir()
     if case != "first run":
         house.go()
-    wanted = house.results(house.recipe(**CASES[case]))
+    expected = house.results(house.recipe(**CASES[case]))
     made = {path.read_text() for path in run.glob("?/result")}
     run.rename(start)
     for number in range(1000):
@@ -58,7 +58,7 @@ def test_no_kill_loses_what_was_finished(house: House, case: str, tmp_path: Path
         assert not unknown(run), f"`verify` would take them for edited after a kill before call {number}"
         finished = {path.parent.resolve() for path in run.glob("made/*/manifest.json")}
         house.go(**CASES[case])  # the same command again
-        assert {n: (run / n / "result").read_text() for n in "abc"} == wanted, f"after a kill before call {number}"
+        assert {n: (run / n / "result").read_text() for n in "abc"} == expected, f"after a kill before call {number}"
         assert made <= everything(run) and not unknown(run)
         again = {path.name.partition("-")[0] for path in finished} & {name[0] for name in house.did}
         assert case != "first run" or not again, f"{again}: whole, and made again after a kill before call {number}"

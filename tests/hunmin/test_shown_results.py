@@ -148,10 +148,10 @@ FILES = {
 
 
 def test_every_command_has_a_row() -> None:
-    words = [" ".join(one) for one in _commands(get_command(app), ())]
-    given = [one for row in ROWS for one in row.commands if isinstance(one, str)]
-    given += [one for table in (MANIFESTS, FILES) for own in table.values() for one in own if isinstance(one, str)]
-    shown = {name for name in words if any(one == name or one.startswith(f"{name} ") for one in given)}
+    words = [" ".join(path) for path in _commands(get_command(app), ())]
+    lines = [line for row in ROWS for line in row.commands if isinstance(line, str)]
+    lines += [line for table in (MANIFESTS, FILES) for own in table.values() for line in own if isinstance(line, str)]
+    shown = {name for name in words if any(line == name or line.startswith(f"{name} ") for line in lines)}
     shown |= {"embed train", "klue watch"}  # `_print_embed`, `_watch`: the functions by which they show
     assert not shown & PLAIN.keys() and set(AS.values()) <= shown
     assert sorted({*shown, *PLAIN, *AS}) == sorted(words)
@@ -283,13 +283,13 @@ def change(path: Path, keys: tuple[Any, ...], value: Any, seal: bool = True) -> 
     """Set a number of a result, and make its digest anew."""
     text = path.read_text("utf-8")
     rows = [json.loads(line) for line in (text.splitlines() if path.suffix == ".jsonl" else [text])]
-    row = next((one for one in rows if _holds(one, keys)), rows[0])
+    row = next((entry for entry in rows if _holds(entry, keys)), rows[0])
     *above, last = keys
     for key in above:
         row = row[key]
     row[last] = value
-    resealed = ((one, one.pop(DIGEST, None)) if seal else (one, None) for one in rows)
-    lines = [encoded(one, None) if digest else json.dumps(one).encode() for one, digest in resealed]
+    resealed = ((entry, entry.pop(DIGEST, None)) if seal else (entry, None) for entry in rows)
+    lines = [encoded(entry, None) if digest else json.dumps(entry).encode() for entry, digest in resealed]
     path.write_bytes(b"\n".join(lines) + (b"\n" if path.suffix == ".jsonl" else b""))
 
 
@@ -312,7 +312,7 @@ def refused(places: Path, command: str | Callable[[Path], object], name: str, ca
     out, err = capfd.readouterr()
     assert "Traceback" not in err
     assert code in (0, None) or Path(name).name in err, err
-    assert code in (0, None) or not any(one in out for one in ("61.37", "5700", "-300", "nan", "NaN"))
+    assert code in (0, None) or not any(value in out for value in ("61.37", "5700", "-300", "nan", "NaN"))
     return err if code else ""
 
 
@@ -359,7 +359,9 @@ def test_an_impossible_or_edited_number_is_never_shown(row: Row, places: Path, c
             restore(whole)
 
 
-@pytest.mark.parametrize(("stage", "command"), [(stage, one) for stage, own in MANIFESTS.items() for one in own])
+@pytest.mark.parametrize(
+    ("stage", "command"), [(stage, command) for stage, own in MANIFESTS.items() for command in own]
+)
 def test_an_edited_manifest_is_refused(
     stage: str, command: str | Callable[[Path], object], places: Path, capfd: Any
 ) -> None:
@@ -372,7 +374,7 @@ def test_an_edited_manifest_is_refused(
     assert refused(places, command, MANIFEST, capfd)
 
 
-@pytest.mark.parametrize(("file", "command"), [(file, one) for file, own in FILES.items() for one in own])
+@pytest.mark.parametrize(("file", "command"), [(file, command) for file, own in FILES.items() for command in own])
 def test_rows_of_a_stage_are_those_that_it_wrote(file: str, command: str, places: Path, capfd: Any) -> None:
     [path] = places.glob(file)
     file, content = path.name, path.read_bytes()
@@ -515,7 +517,7 @@ READERS = ("report run", "klue report run --interval", "card run", "leaderboard 
 @pytest.mark.slow
 def test_a_pipe_in_the_place_of_any_file_is_not_waited_for(places: Path, capfd: Any) -> None:
     looking = [True]
-    sys.addaudithook(lambda event, of: OPENED.add(str(of[0])) if looking[0] and event == "open" else None)
+    sys.addaudithook(lambda event, arguments: OPENED.add(str(arguments[0])) if looking[0] and event == "open" else None)
     tried: set[str] = set()
     try:
         for command in READERS:

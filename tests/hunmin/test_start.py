@@ -25,8 +25,8 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("size", ["small", "base"])
 @pytest.mark.parametrize("klue", [[], ["--klue", "klue benchmark"]])
 def test_a_new_recipe_can_be_run(size: str, klue: list[str]) -> None:
-    given = ["init", "--text", "a: b/*.txt", "--text", "말뭉치", "--name", "내 모델: 1", "--size", size, *klue]
-    assert run_command(given) == 0
+    command = ["init", "--text", "a: b/*.txt", "--text", "말뭉치", "--name", "내 모델: 1", "--size", size, *klue]
+    assert run_command(command) == 0
     recipe = load_recipe("recipe.yaml")
     assert recipe.corpus.inputs == ["a: b/*.txt", "말뭉치"] and recipe.out == "runs/내 모델: 1"
     assert (recipe.klue.data if recipe.klue else None) == (klue[1] if klue else None)
@@ -46,9 +46,9 @@ def test_the_hours_are_those_of_plan(monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setattr("pretrain.cost.peak.measured_rate", lambda device=None: 5e10)
     Path("a.txt").write_text("가나다라 마바사\n" * 1000)
     assert run_command(["init", "--text", "a.txt"]) == 0
-    (told,) = re.findall(r"the run takes about (.+); of other devices", capsys.readouterr().err)
+    (hours,) = re.findall(r"the run takes about (.+); of other devices", capsys.readouterr().err)
     assert run_command(["run", "recipe.yaml", "corpus.pii.enabled=false", "--dry-run", "--json"]) == 0
-    assert duration(json.loads(capsys.readouterr().out)["seconds"]) == told
+    assert duration(json.loads(capsys.readouterr().out)["seconds"]) == hours
     assert run_command(["init", "--text", "hf:someone/news", "--out", "other.yaml"]) == 0
     assert "without corpus, tokenizer, encode (unknown)" in capsys.readouterr().err
 
@@ -129,8 +129,8 @@ def test_recipes_are_listed_and_copied(capsys: pytest.CaptureFixture[str]) -> No
 def test_what_is_not_there_is_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["init", "--text", "nothing/*.csv", "--klue", "nowhere", "--out", "a.yaml"]
     assert run_command(words) == 0
-    told = " ".join(capsys.readouterr().err.split())
-    assert "warning: nothing found at nothing/*.csv" in told and "warning: --klue nowhere: no such folder" in told
+    message = " ".join(capsys.readouterr().err.split())
+    assert "warning: nothing found at nothing/*.csv" in message and "warning: --klue nowhere: no such folder" in message
 
 
 def test_files_that_the_shell_names_are_all_taken() -> None:

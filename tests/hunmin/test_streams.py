@@ -88,9 +88,9 @@ def test_what_is_not_a_file_of_its_own_is_written_in_place(tmp_path: Path) -> No
     assert run_command([*split, str(tmp_path / "pipe")]) == 0
     assert (tmp_path / "pipe").is_fifo() and b"sentences" in reader.communicate(timeout=20)[0]
     for name in ("/dev/fd/{}", "/proc/self/fd/{}"):
-        with (tmp_path / "kept").open("wb") as kept:
-            assert run_command([*split, name.format(kept.fileno())]) == 0
-            assert os.fstat(kept.fileno()).st_ino == (tmp_path / "kept").stat().st_ino
+        with (tmp_path / "kept").open("wb") as stream:
+            assert run_command([*split, name.format(stream.fileno())]) == 0
+            assert os.fstat(stream.fileno()).st_ino == (tmp_path / "kept").stat().st_ino
         assert lines(tmp_path / "kept")
 
 
@@ -153,7 +153,7 @@ def test_misuse(tmp_path: Path, capfd: pytest.CaptureFixture[str], options: list
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("command", "message"),
     [
         (["--hits", "-"], "--out and --hits are both -"),
         (["--hits", "{tmp}/bench.jsonl"], "this command reads or writes it"),
@@ -165,15 +165,15 @@ def test_misuse(tmp_path: Path, capfd: pytest.CaptureFixture[str], options: list
     ],
 )
 def test_one_file_for_two_is_refused(
-    given: list[str], told: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    command: list[str], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     source = write(tmp_path / "in.jsonl", {"id": "1", "text": "갔다."})
     write(tmp_path / "bench.jsonl", {"text": "왔다."})
     (tmp_path / "notes.md").write_text("mine")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    chosen = [option.format(tmp=tmp_path, name=tmp_path.name) for option in given]
+    chosen = [option.format(tmp=tmp_path, name=tmp_path.name) for option in command]
     assert run_command(["corpus", "decontaminate", "--benchmark", str(tmp_path), "--in", source, *chosen]) == 2
-    assert told in capfd.readouterr().err and {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert message in capfd.readouterr().err and {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def start(*arguments: str) -> subprocess.Popen[bytes]:

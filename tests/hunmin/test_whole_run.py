@@ -39,10 +39,10 @@ def test_its_page_has_its_numbers_and_none_of_its_text(mini_run: Path, tmp_path:
         for row in rows.to_pylist()
         for sentence in row["sentences"]
     ]
-    assert len(sentences) > 1000 and not [one for one in sentences if len(one) > 8 and escape(one) in page]
+    assert len(sentences) > 1000 and not [line for line in sentences if len(line) > 8 and escape(line) in page]
     assert run_command(["report", str(run), "--out", str(tmp_path / "text.html"), "--with-text"]) == 0
     text = (tmp_path / "text.html").read_text("utf-8")
-    assert len([one for one in sentences if len(one) > 8 and escape(one) in text]) > 5
+    assert len([line for line in sentences if len(line) > 8 and escape(line) in text]) > 5
     assert run_command(["report", str(run)]) == 0  # it writes the same bytes again
     assert (run / "report.html").read_text("utf-8") == page
 
@@ -106,8 +106,8 @@ def test_verify_reads_everything_and_names_what_changed(
     (run / "tokenizer" / "vocab.txt").unlink()
     (run / "corpus" / "manifest.json").write_text("{}")
     assert run_command(["verify", str(run), "--json"]) == 1
-    found = {row["what"]: row["damaged"] for row in json.loads(capfd.readouterr().out) if row["damaged"]}
-    assert found == {**{k: [v] for k, v in changed.items()}, "tokenizer": ["vocab.txt"], "corpus": ["manifest.json"]}
+    damages = {row["what"]: row["damaged"] for row in json.loads(capfd.readouterr().out) if row["damaged"]}
+    assert damages == {**{k: [v] for k, v in changed.items()}, "tokenizer": ["vocab.txt"], "corpus": ["manifest.json"]}
     assert run_command(["verify", str(tmp_path)]) == 2
 
 
@@ -130,8 +130,8 @@ def test_verify_sees_a_manifest_that_is_gone_or_edited(
     del tree["outputs"]["shards/shard-00000.parquet"]  # nobody would look at it
     manifest.write_text(json.dumps(tree))
     assert run_command(["verify", str(run), "--json"]) == 1
-    found = {row["what"]: row["damaged"] for row in json.loads(capfd.readouterr().out) if row["damaged"]}
-    assert found == {"tokens": ["manifest.json"], "corpus": ["manifest.json: not as the run wrote it"]}
+    damages = {row["what"]: row["damaged"] for row in json.loads(capfd.readouterr().out) if row["damaged"]}
+    assert damages == {"tokens": ["manifest.json"], "corpus": ["manifest.json: not as the run wrote it"]}
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def test_plans_warn_beforehand(tmp_path: Path, capsys: pytest.CaptureFixture[str
     path = str(small_recipe(tmp_path))
     assert run_command(["run", path, "--dry-run", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
-    assert any(UNDECONTAMINATED in one for one in plan["warnings"])
+    assert any(UNDECONTAMINATED in warning for warning in plan["warnings"])
     assert not (tmp_path / "run").exists()
     assert {row["stage"]: row["why"] for row in plan["stages"]}["klue"] == "skipped: the recipe has no klue section"
     assert run_command(["plan", path, "--device", "A100", "--json"]) == 0

@@ -25,8 +25,8 @@ def answer(*scores: int) -> str:
 def test_eqbench_by_hand() -> None:
     reference = [3, 0, 5, 2]
     assert eqbench_score(answer(3, 0, 5, 2), NAMES, reference) == 100
-    one = 6.5 / (1 + math.exp(3.6))  # a distance of 1: 0.1728
-    assert eqbench_score(answer(4, 0, 5, 2), NAMES, reference) == pytest.approx(10 * (10 - 0.7477 * one))
+    distance = 6.5 / (1 + math.exp(3.6))  # a distance of 1: 0.1728
+    assert eqbench_score(answer(4, 0, 5, 2), NAMES, reference) == pytest.approx(10 * (10 - 0.7477 * distance))
     assert eqbench_score(answer(4, 0, 5, 2), NAMES, reference) == pytest.approx(98.7076, abs=1e-3)
     four = 3.25  # a distance of 4 is the middle of the curve
     assert eqbench_score(answer(7, 0, 5, 2), NAMES, reference) == pytest.approx(10 * (10 - 0.7477 * four))
@@ -58,11 +58,11 @@ def test_eqbench_is_lm_evals(parts: list[Any]) -> None:
     from lm_eval.tasks.eq_bench.utils import calculate_score_fullscale
 
     text = "".join(f"{name}{colon}{number}{end}" for name, colon, number, end in parts)
-    wanted = [3, 0, 5, 2]
+    scores = [3, 0, 5, 2]
     reference = {f"emotion{n}": name for n, name in enumerate(WORDS, 1)}
-    reference |= {f"emotion{n}_score": score for n, score in enumerate(wanted, 1)}
+    reference |= {f"emotion{n}_score": score for n, score in enumerate(scores, 1)}
     theirs = calculate_score_fullscale({"reference_answer_fullscale": str(reference)}, [text])
-    assert eqbench({"names": WORDS, "scores": wanted}, [text]) == pytest.approx(theirs)
+    assert eqbench({"names": WORDS, "scores": scores}, [text]) == pytest.approx(theirs)
 
 
 def test_eqbench_takes_no_score_without_a_blank() -> None:

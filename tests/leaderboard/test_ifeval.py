@@ -65,17 +65,17 @@ def test_every_rule_has_a_case() -> None:
 
 @pytest.mark.parametrize("rule", CASES)
 def test_rule(rule: str) -> None:
-    given, passing, failing = CASES[rule]
-    check_rule(rule, given)
-    assert follows(rule, given, passing)
-    assert follows(rule, given, f"\n {passing} \n")
-    assert not follows(rule, given, failing)
-    assert not follows(rule, given, "") and not follows(rule, given, " \n")
-    assert not follows_loosely(rule, given, "")
+    arguments, passing, failing = CASES[rule]
+    check_rule(rule, arguments)
+    assert follows(rule, arguments, passing)
+    assert follows(rule, arguments, f"\n {passing} \n")
+    assert not follows(rule, arguments, failing)
+    assert not follows(rule, arguments, "") and not follows(rule, arguments, " \n")
+    assert not follows_loosely(rule, arguments, "")
 
 
 @pytest.mark.parametrize(
-    ("rule", "given", "answer", "wanted"),
+    ("rule", "arguments", "answer", "expected"),
     [
         ("language:response_language", {"language": "en"}, "Hello there 안녕", True),
         ("language:response_language", {"language": "en"}, "안녕하세요 hi", False),
@@ -97,9 +97,9 @@ def test_rule(rule: str) -> None:
                 "length_constraints:nth_paragraph_first_word",
                 {"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "Next"},
                 text,
-                wanted,
+                expected,
             )
-            for text, wanted in (
+            for text, expected in (
                 ("one\n\nnext two", True),
                 ('one\n\n\'"Next!" two', True),
                 ("one\n\nNext's", True),
@@ -124,21 +124,21 @@ def test_rule(rule: str) -> None:
         ),
     ],
 )
-def test_edges(rule: str, given: dict, answer: str, wanted: bool) -> None:
-    assert follows(rule, given, answer) is wanted
+def test_edges(rule: str, arguments: dict, answer: str, expected: bool) -> None:
+    assert follows(rule, arguments, answer) is expected
 
 
 def test_loosely_is_one_of_eight_variants() -> None:
-    given = {"prompt_to_repeat": "왜?"}
-    assert not follows("combination:repeat_prompt", given, "물론이죠!\n왜? 그냥.")
-    assert follows_loosely("combination:repeat_prompt", given, "물론이죠!\n왜? 그냥.")  # without the first line
+    arguments = {"prompt_to_repeat": "왜?"}
+    assert not follows("combination:repeat_prompt", arguments, "물론이죠!\n왜? 그냥.")
+    assert follows_loosely("combination:repeat_prompt", arguments, "물론이죠!\n왜? 그냥.")  # without the first line
     assert follows_loosely("startend:end_checker", {"end_phrase": "끝"}, "이게 끝\n도움이 됐나요?")  # without the last
     assert follows_loosely("detectable_format:multiple_choice", {}, "답:\n**A**\n이유")  # without both, and stars
     assert not follows_loosely("detectable_format:multiple_choice", {}, "답:\n하나\nA\n이유")
 
 
 @pytest.mark.parametrize(
-    ("rule", "given"),
+    ("rule", "arguments"),
     [
         ("keywords:existense", {}),
         ("keywords:existence", {}),
@@ -173,6 +173,6 @@ def test_loosely_is_one_of_eight_variants() -> None:
         ("startend:end_checker", {"end_phrase": " "}),
     ],
 )
-def test_unknown_rules_and_arguments_are_refused(rule: str, given: dict) -> None:
+def test_unknown_rules_and_arguments_are_refused(rule: str, arguments: dict) -> None:
     with pytest.raises(ValueError):
-        check_rule(rule, given)
+        check_rule(rule, arguments)

@@ -99,8 +99,8 @@ def test_lm_evals_own_command_gives_the_same(tiny: Path, nine: Path, kit: Path, 
     for path in SHARED.glob("instruct/twin_samples/*.jsonl"):
         shutil.copy(path, data)
     theirs = command(tiny, data, ",".join(suites), tmp_path)
-    given = LeaderboardSettings(suites=suites, data=str(data), max_gen_toks=8)
-    ours = score_model(given, tiny, tmp_path / "out")["tasks"]
+    settings = LeaderboardSettings(suites=suites, data=str(data), max_gen_toks=8)
+    ours = score_model(settings, tiny, tmp_path / "out")["tasks"]
     assert list(ours) == [task for suite in suites for task in SUITES[suite]]
     for name, result in ours.items():
         assert {TASKS[name].metric, *TASKS[name].beside} <= set(result["results"][name])
@@ -113,15 +113,16 @@ def test_a_build_is_scored_by_use(tiny: Path, tmp_path: Path) -> None:
     closed = {"task": "nsmc", "instruction": "느낌을 고르세요.", "licence": "CC0"}
     words = [("긍정", "부정"), ("부정", "긍정"), ("좋다", "나쁘다"), ("나쁘다", "좋다")]
     rows = [
-        {**closed, "id": f"nsmc-{n}", "input": f"{n}번 영화", "output": one[n % 5 == 0], "choices": list(one)}
-        for n, one in enumerate(words * 5)
+        {**closed, "id": f"nsmc-{n}", "input": f"{n}번 영화", "output": choices[n % 5 == 0], "choices": list(choices)}
+        for n, choices in enumerate(words * 5)
     ]
     rows += [{"id": "math-1", "task": "math", "instruction": "1 더하기 1은?", "input": "", "output": "2"}]
     write(tmp_path / "held_out.jsonl", rows)
-    given = LeaderboardSettings(suites=("instruct",), max_gen_toks=8)
-    found = score_model(given, tiny, tmp_path / "out", tmp_path)["tasks"]
-    assert {name: one["hunmin"]["n"] for name, one in found.items()} == {"instruct_nsmc": 20, "instruct_math_text": 1}
-    facts = found["instruct_nsmc"]["hunmin"]
+    settings = LeaderboardSettings(suites=("instruct",), max_gen_toks=8)
+    tasks = score_model(settings, tiny, tmp_path / "out", tmp_path)["tasks"]
+    counts = {name: result["hunmin"]["n"] for name, result in tasks.items()}
+    assert counts == {"instruct_nsmc": 20, "instruct_math_text": 1}
+    facts = tasks["instruct_nsmc"]["hunmin"]
     constants = {row["answer"]: row["acc,none"] for row in facts["constants"]}
     most = sum(
         max(Counter(row["output"] for row in rows if row.get("choices") and set(row["choices"]) == pair).values())
@@ -129,7 +130,7 @@ def test_a_build_is_scored_by_use(tiny: Path, tmp_path: Path) -> None:
     )
     assert constants == {"choice 1": 0.8, "choice 2": 0.2, "most frequent label": most / 20}
     assert facts["inferred"] == {"use": "nsmc", "layout": "plain"} and facts["prompts"] == "plain text"
-    assert [row["answer"] for row in found["instruct_math_text"]["hunmin"]["constants"]] == ["", "2"]
+    assert [row["answer"] for row in tasks["instruct_math_text"]["hunmin"]["constants"]] == ["", "2"]
 
     # a model tuned with Hunmin's layout is asked the same; one of another chat template by that
     for name, template, prompts in (
@@ -138,6 +139,6 @@ def test_a_build_is_scored_by_use(tiny: Path, tmp_path: Path) -> None:
     ):
         shutil.copytree(tiny, tmp_path / name)
         (tmp_path / name / "chat_template.jinja").write_text(template, encoding="utf-8")
-        again = score_model(given, tmp_path / name, tmp_path / f"{name}.out", tmp_path)["tasks"]["instruct_nsmc"]
+        again = score_model(settings, tmp_path / name, tmp_path / f"{name}.out", tmp_path)["tasks"]["instruct_nsmc"]
         assert again["hunmin"]["prompts"] == prompts
-        assert name == "other" or again["results"] == found["instruct_nsmc"]["results"]
+        assert name == "other" or again["results"] == tasks["instruct_nsmc"]["results"]

@@ -73,7 +73,7 @@ def test_the_constant_row_is_of_the_rows_scored(tmp_path: Path) -> None:
     assert cells(text, "published: best constant answer")[2] == "50.21 / 33.43"
     ours(tmp_path, "kobest_boolq", [0.6, 0.5], "other", constants=[no])
     text = report([tmp_path])
-    assert [cells(text, f"best constant answer: {of}")[2] for of in ("m", "other")] == [
+    assert [cells(text, f"best constant answer: {model}")[2] for model in ("m", "other")] == [
         "54.50 / 35.28",
         "45.50 / 31.27",
     ]
@@ -88,8 +88,8 @@ def test_rows_that_were_not_measured_alike_are_told(tmp_path: Path) -> None:
     ours(tmp_path, "kornat_common", [0.6], "b", data={"kornat_common.jsonl": "cd" * 32})
     ours(tmp_path, "kornat_helpful", [0.6], "b", data={"kornat_helpful.jsonl": "cd" * 32})
     ours(tmp_path, "ko_eqbench", [60.0], "b")
-    told = [line for line in report([tmp_path]).splitlines() if line.startswith("No score")]
-    assert [line.replace("\\", "") for line in told] == [
+    notes = [line for line in report([tmp_path]).splitlines() if line.startswith("No score")]
+    assert [line.replace("\\", "") for line in notes] == [
         "No score is marked as the best of Ko-WinoGrande: rows differ in truncated.",
         "No score is marked as the best of Ko-GSM8K: rows differ in limit, shots.",
         "No score is marked as the best of KorNAT common, KorNAT helpful: rows differ in data.",
@@ -142,7 +142,7 @@ def test_means_need_all_tasks_on_all_rows(tmp_path: Path) -> None:
 def test_each_score_stands_with_its_facts(tmp_path: Path) -> None:
     ours(tmp_path, "kornat_common", [0.25])
     line = report([tmp_path]).splitlines()[-1]
-    wanted = (
+    expected = (
         "25.00",
         "10.00 to 90.00",
         "| 10 |",
@@ -154,7 +154,7 @@ def test_each_score_stands_with_its_facts(tmp_path: Path) -> None:
         "abab",
         "0.4.13",
     )
-    assert [part for part in wanted if part not in line] == []
+    assert [part for part in expected if part not in line] == []
     assert masked(line) == line  # as the command prints it
 
 
@@ -186,8 +186,8 @@ def test_other_layouts(tmp_path: Path) -> None:
     (tmp_path / "list.json").write_text("[1]")
     (tmp_path / "results_y.json").write_text(json.dumps(limited))
     (tmp_path / "table.csv").write_text("model,task,score\nowner/csv,ko_gsm8k,12.5\n")
-    found = read_results([tmp_path, tmp_path / "table.csv"])
-    assert {(one.model, one.task): round(one.value, 6) for one in found} == {
+    scores = read_results([tmp_path, tmp_path / "table.csv"])
+    assert {(score.model, score.task): round(score.value, 6) for score in scores} == {
         ("owner/board", "ko_eqbench"): -3.5, ("owner/board", "ko_ifeval"): 30.0, ("owner/board", "kmmlu"): 31.0,
         ("owner/own", "ko_winogrande"): 50.0, ("owner/limited", "ko_winogrande"): 50.0, ("owner/csv", "ko_gsm8k"): 12.5,
     }  # fmt: skip
@@ -199,7 +199,7 @@ def test_other_layouts(tmp_path: Path) -> None:
 def test_two_models_of_one_name_are_told_apart(tmp_path: Path) -> None:
     ours(tmp_path / "a", "kornat_common", [0.1], "model", model="a" * 16)
     ours(tmp_path / "b", "kornat_common", [0.2], "model", model="b" * 16)
-    assert {one.model for one in read_results([tmp_path])} == {"model (aaaaaa)", "model (bbbbbb)"}
+    assert {score.model for score in read_results([tmp_path])} == {"model (aaaaaa)", "model (bbbbbb)"}
 
 
 def test_bad_files(tmp_path: Path) -> None:
@@ -225,8 +225,8 @@ def test_an_edited_score_is_told(tmp_path: Path) -> None:
     for old, new in (("0.25", "0.85"), ('"shots": 5', '"shots": 0'), ('"digest"', '"checked"')):
         content = path.read_text()
         path.write_text(content.replace(old, new))
-        for given in (path, tmp_path):
+        for place in (path, tmp_path):
             with pytest.raises(HunminError, match=r"kornat_common\.json is damaged"):
-                read_results([given])
+                read_results([place])
         path.write_text(content)
     assert len(read_results([tmp_path])) == 1

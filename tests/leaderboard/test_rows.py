@@ -31,11 +31,11 @@ def test_every_format_gives_the_same_rows(tmp_path: Path) -> None:
         writer.writeheader()
         writer.writerows(rows)
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "e/ko_winogrande.parquet")
-    found = [load_rows("ko_winogrande", tmp_path / name, {}) for name in "abcde"]
-    assert all(one == found[0] for one in found)
-    assert [row["gold"] for row in found[0][0]] == [1, 0, 1]
-    assert found[0][0][0]["contexts"] == ["지우는 민서에게 책을 주었고, 지우", "지우는 민서에게 책을 주었고, 민서"]
-    assert found[0][0][0]["rest"] == "는 고마워했다."
+    by_format = [load_rows("ko_winogrande", tmp_path / name, {}) for name in "abcde"]
+    assert all(loaded == by_format[0] for loaded in by_format)
+    assert [row["gold"] for row in by_format[0][0]] == [1, 0, 1]
+    assert by_format[0][0][0]["contexts"] == ["지우는 민서에게 책을 주었고, 지우", "지우는 민서에게 책을 주었고, 민서"]
+    assert by_format[0][0][0]["rest"] == "는 고마워했다."
 
 
 def test_authors_layouts_are_found_below_the_folder(kit: Path) -> None:
@@ -158,8 +158,8 @@ def test_python_literals_and_json_are_the_same(tmp_path: Path) -> None:
     choices = ["가", "나", "다", "라"]
     for form in (choices, str(choices), json.dumps(choices, ensure_ascii=False)):
         write(tmp_path / "kornat_common.jsonl", [bad(choices=form, answer="C")])
-        found = load_rows("kornat_common", tmp_path, {})[0][0]
-        assert found == {"prompt": "물음: 물음\n답:", "choices": choices, "gold": 2}
+        row = load_rows("kornat_common", tmp_path, {})[0][0]
+        assert row == {"prompt": "물음: 물음\n답:", "choices": choices, "gold": 2}
     listed = load_rows("kornat_common", tmp_path, {"listed": ["kornat_common"]})[0][0]
     assert listed["prompt"] == "물음: 물음\nA. 가\nB. 나\nC. 다\nD. 라\n답:" and listed["choices"] == list("ABCD")
 
@@ -179,5 +179,5 @@ def test_every_task_file_has_its_task() -> None:
     assert {spec for spec in specs.values() if isinstance(spec, str)} <= files
     kobest = {name: spec["task"] for name, spec in specs.items() if not isinstance(spec, str)}
     assert {*kobest} == {name for name in SUITES["kit19"] if name.startswith("kobest")}
-    assert all([one["task"] for one in children] == [name] for name, children in kobest.items())
+    assert all([child["task"] for child in children] == [name] for name, children in kobest.items())
     assert len(SUITES["leaderboard2"]) == 9 and len(SUITES["kit19"]) == 6

@@ -108,7 +108,7 @@ def test_results_of_other_settings_stand_beside(scored: dict[str, Any], tiny: Pa
         return [path.removeprefix("results/") for path in made if path.startswith("results/")]
 
     def n() -> dict[str, Any]:
-        return {one.task: one.facts["n"] for one in read_results([out]) if one.task in data["tasks"]}
+        return {score.task: score.facts["n"] for score in read_results([out]) if score.task in data["tasks"]}
 
     assert new(batch_size=2) == [] and len(read_results([out])) == 15
     assert new(limit=2) == ["ko_winogrande", "kornat_common"] and n() == {"ko_winogrande": 2, "kornat_common": 2}
@@ -116,9 +116,10 @@ def test_results_of_other_settings_stand_beside(scored: dict[str, Any], tiny: Pa
     assert new() == [] and n() != before and len(read_results([out])) == 15  # going back costs nothing
     write(tmp_path / "rows/kornat_common.jsonl", nine_rows()["kornat_common"][:3])
     assert new() == ["kornat_common"] and n()["kornat_common"] == 3
-    assert {*n()} == {one.task for one in read_results([out / "results"]) if one.task in data["tasks"]}
+    assert {*n()} == {score.task for score in read_results([out / "results"]) if score.task in data["tasks"]}
     renamed = score_model(settings(**data), tiny, out, name="renamed")["tasks"]
-    assert {one["model_name"] for one in renamed.values()} == {one.model for one in read_results([out])} == {"renamed"}
+    assert {task["model_name"] for task in renamed.values()} == {"renamed"}
+    assert {score.model for score in read_results([out])} == {"renamed"}
 
 
 def test_a_board_of_another_model_does_not_count(
@@ -128,7 +129,7 @@ def test_a_board_of_another_model_does_not_count(
     other = Path(shutil.copytree(tiny, tmp_path / "other"))
     (other / "notes.txt").write_text("another vocabulary, say")
     score_model(settings(data=str(nine), tasks=("kornat_common",)), other, out)
-    assert [(one.model, one.task) for one in read_results([out])] == [("other", "kornat_common")]
+    assert [(score.model, score.task) for score in read_results([out])] == [("other", "kornat_common")]
 
 
 @pytest.mark.parametrize("damage", ["cut", "score", "fact", "file of another", "not finite"])
@@ -138,44 +139,44 @@ def test_a_damaged_result_is_refused_and_stays(
     out = Path(shutil.copytree(scored["out"], tmp_path / "out"))
     path, other = only(out, "results", "ko_winogrande"), only(out, "results", "kornat_common")
     text, score = path.read_text(), scored["ko_winogrande"]["results"]["ko_winogrande"]["acc,none"]
-    held = {
+    damaged = {
         "cut": text[:100], "score": text.replace(f'"acc,none": {score}', '"acc,none": 0.987', 1),
         "fact": text.replace('"shots": 0', '"shots": 5'), "file of another": other.read_text(),
         "not finite": text.replace(f'"acc,none": {score}', '"acc,none": NaN', 1),
     }[damage]  # fmt: skip
-    assert held != text
-    path.write_text(held)
+    assert damaged != text
+    path.write_text(damaged)
     with pytest.raises(HunminError, match=f"{path.name} is"):
         score_model(settings(data=str(nine), tasks=("ko_winogrande",)), tiny, out)
-    assert path.read_text() == held
+    assert path.read_text() == damaged
     if damage != "file of another":
         with pytest.raises(HunminError, match=f"{path.name} is damaged"):
             read_results([out])
     path.unlink()
-    found = score_model(settings(data=str(nine), tasks=("ko_winogrande",)), tiny, out)["tasks"]["ko_winogrande"]
-    assert found["results"] == scored["ko_winogrande"]["results"] and len(read_results([out])) == 15
+    tasks = score_model(settings(data=str(nine), tasks=("ko_winogrande",)), tiny, out)["tasks"]["ko_winogrande"]
+    assert tasks["results"] == scored["ko_winogrande"]["results"] and len(read_results([out])) == 15
 
 
 def test_a_kill_leaves_no_half_of_a_result(tiny: Path, nine: Path, tmp_path: Path) -> None:
     """The answers are there, the result is not: what is there of the board counts."""
-    given = settings(data=str(nine), tasks=("ko_winogrande", "kornat_common"))
+    chosen = settings(data=str(nine), tasks=("ko_winogrande", "kornat_common"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("leaderboard.score._result", stopping(score._result, after=1))
         with pytest.raises(KeyboardInterrupt):
-            score_model(given, tiny, tmp_path)
-    assert [one.task for one in read_results([tmp_path])] == ["ko_winogrande"]
+            score_model(chosen, tiny, tmp_path)
+    assert [result.task for result in read_results([tmp_path])] == ["ko_winogrande"]
     assert only(tmp_path, "samples", "kornat_common").is_file()
     assert not [*(tmp_path / "results").glob("*kornat_common*")]
-    score_model(given, tiny, tmp_path)
-    assert [one.task for one in read_results([tmp_path])] == ["ko_winogrande", "kornat_common"]
+    score_model(chosen, tiny, tmp_path)
+    assert [result.task for result in read_results([tmp_path])] == ["ko_winogrande", "kornat_common"]
 
 
 def stopping(function: Any, after: int) -> Any:
     """Return a function that does all of its work, but is stopped before it can return, after some calls."""
     calls = []
 
-    def stopped(*given: Any) -> Any:
-        calls.append(function(*given))
+    def stopped(*arguments: Any) -> Any:
+        calls.append(function(*arguments))
         if len(calls) > after:
             raise KeyboardInterrupt
         return calls[-1]
@@ -198,10 +199,10 @@ def test_shots_and_limits(tiny: Path, tmp_path: Path) -> None:
         tmp_path / "ko_gsm8k.fewshot.jsonl",
         [{"question": f"{n} 더하기 1?", "answer": f"답 #### {n + 1}"} for n in (5, 6)],
     )
-    given = settings(data=str(tmp_path), tasks=("ko_gsm8k", "kornat_common"), shots={"ko_gsm8k": 2}, limit=2)
-    found = score_model(given, tiny, tmp_path / "out")["tasks"]
-    assert found["ko_gsm8k"]["hunmin"]["shots"] == 2 and len(found["ko_gsm8k"]["hunmin"]["data"]) == 2
-    assert [one["hunmin"]["n"] for one in found.values()] == [2, 2]
+    chosen = settings(data=str(tmp_path), tasks=("ko_gsm8k", "kornat_common"), shots={"ko_gsm8k": 2}, limit=2)
+    tasks = score_model(chosen, tiny, tmp_path / "out")["tasks"]
+    assert tasks["ko_gsm8k"]["hunmin"]["shots"] == 2 and len(tasks["ko_gsm8k"]["hunmin"]["data"]) == 2
+    assert [task["hunmin"]["n"] for task in tasks.values()] == [2, 2]
     for shots in ({"ko_gsm8k": 3}, {"kornat_common": 1}):
         with pytest.raises(UserError, match="shots"):
             score_model(settings(data=str(tmp_path), shots=shots), tiny, tmp_path / "other")
@@ -212,7 +213,7 @@ def test_shots_stand_before_the_prompt(tiny: Path, tmp_path: Path) -> None:
     write(tmp_path / "ko_gsm8k.jsonl", nine_rows()["ko_gsm8k"][:1])
     write(tmp_path / "ko_gsm8k.fewshot.jsonl", [{"question": "5 더하기 1?", "answer": "여섯. #### 6"}])
     patch = pytest.MonkeyPatch()
-    patch.setattr(ConstantLM, "generate_until", lambda self, asked: seen.extend(one.args[0] for one in asked) or [""])
+    patch.setattr(ConstantLM, "generate_until", lambda self, asked: seen.extend(call.args[0] for call in asked) or [""])
     try:
         score_model(settings(data=str(tmp_path), shots={"ko_gsm8k": 1}), tiny, tmp_path / "out")
     finally:
@@ -225,8 +226,8 @@ def test_prompts_beyond_the_positions_are_counted(tiny: Path, tmp_path: Path) ->
     write(tmp_path / "kornat_common.jsonl", [long, {**long, "question": "짧다"}])
     problem = {"question": "비가 온다. " * 200, "answer": "#### 1"}
     write(tmp_path / "ko_gsm8k.jsonl", [problem, {**problem, "question": "짧다"}])
-    found = score_model(settings(data=str(tmp_path)), tiny, tmp_path / "out")["tasks"]
-    assert [one["hunmin"]["cut"] for one in found.values()] == [1, 1]
+    tasks = score_model(settings(data=str(tmp_path)), tiny, tmp_path / "out")["tasks"]
+    assert [task["hunmin"]["cut"] for task in tasks.values()] == [1, 1]
 
 
 def test_absent_rows_are_told_and_all_absent_is_an_error(
@@ -234,10 +235,10 @@ def test_absent_rows_are_told_and_all_absent_is_an_error(
 ) -> None:
     write(tmp_path / "rows/kornat_common.jsonl", nine_rows()["kornat_common"])
     data = {"data": str(tmp_path / "rows")}
-    found = score_model(settings(**data), tiny, tmp_path / "out", name="base of mine")
+    board = score_model(settings(**data), tiny, tmp_path / "out", name="base of mine")
     assert capsys.readouterr().err.count("leaderboard: base of mine, kornat_common") == 2  # a run scores two models
-    assert list(found["tasks"]) == ["kornat_common"] and len(found["absent"]) == 8
-    assert "ko_winogrande.{jsonl,json,csv,parquet}" in found["absent"]["ko_winogrande"]
+    assert list(board["tasks"]) == ["kornat_common"] and len(board["absent"]) == 8
+    assert "ko_winogrande.{jsonl,json,csv,parquet}" in board["absent"]["ko_winogrande"]
     for bad, why in (
         ({"data": str(tmp_path)}, "no rows"),
         ({"data": ""}, "no rows"),
@@ -253,17 +254,17 @@ def test_absent_rows_are_told_and_all_absent_is_an_error(
 
 
 def test_answers_longer_than_the_positions_are_refused(tiny: Path, nine: Path, tmp_path: Path) -> None:
-    given = settings(data=str(nine), tasks=("ko_ifeval",), max_gen_toks=None)
+    chosen = settings(data=str(nine), tasks=("ko_ifeval",), max_gen_toks=None)
     with pytest.raises(UserError, match="max_gen_toks"):  # 1,280 tokens, 512 positions
-        score_model(given, tiny, tmp_path)
+        score_model(chosen, tiny, tmp_path)
 
 
 def test_chat_template(tiny: Path, nine: Path, tmp_path: Path) -> None:
     shutil.copytree(tiny, tmp_path / "chat")
     (tmp_path / "chat/chat_template.jinja").write_text("{% for m in messages %}<{{ m.content }}>{% endfor %}답")
-    given = settings(data=str(nine), tasks=("kornat_common", "ko_winogrande"), chat_template=True)
-    found = score_model(given, tmp_path / "chat", tmp_path / "out")["tasks"]
-    assert {one["hunmin"]["prompts"] for one in found.values()} == {"chat template"}
+    chosen = settings(data=str(nine), tasks=("kornat_common", "ko_winogrande"), chat_template=True)
+    tasks = score_model(chosen, tmp_path / "chat", tmp_path / "out")["tasks"]
+    assert {task["hunmin"]["prompts"] for task in tasks.values()} == {"chat template"}
 
 
 def model_folder(path: Path, **config: Any) -> Path:

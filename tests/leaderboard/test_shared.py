@@ -28,9 +28,9 @@ def test_constants(name: str, n: int, choice: int, accuracy: float, f1: float, s
     manager = shipped.TaskManager(include_path=folders, include_defaults=False, metadata={"data": str(shared)})
     loaded = manager.load([lm_eval_spec(TASKS[name])])
     loaded["tasks"][name].set_config("num_fewshot", 0)
-    found = evaluate(ConstantLM(choice), loaded, bootstrap_iters=0, log_samples=False)["results"][name]
-    assert found["sample_len"] == n
-    assert (round(100 * found["acc,none"], 2), round(100 * found["f1,none"], 2)) == (accuracy, f1)
+    results = evaluate(ConstantLM(choice), loaded, bootstrap_iters=0, log_samples=False)["results"][name]
+    assert results["sample_len"] == n
+    assert (round(100 * results["acc,none"], 2), round(100 * results["f1,none"], 2)) == (accuracy, f1)
 
 
 def test_samples_of_the_twins_and_korean_gsm8k_are_read(shared: Path) -> None:

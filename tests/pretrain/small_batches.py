@@ -55,10 +55,10 @@ def each_alone(model: MaskedRowsModel, batch: Batch, masked: MaskedBatch, sample
         groups = [texts == t for t in np.unique(texts)] if samples == "packed" else [texts >= 0]
         for group in groups:
             at = np.flatnonzero(group)
-            given: dict[str, Any] = {"input_ids": torch.from_numpy(masked.ids_BS[b, at])[None]}
+            arguments: dict[str, Any] = {"input_ids": torch.from_numpy(masked.ids_BS[b, at])[None]}
             if samples == "sentence-pairs":
-                given["token_type_ids"] = torch.from_numpy(texts)[None]
-            out = model.hf_model(**given)
+                arguments["token_type_ids"] = torch.from_numpy(texts)[None]
+            out = model.hf_model(**arguments)
             logits = getattr(out, "logits", None)
             logits = out.prediction_logits if logits is None else logits
             for row, label in zip(masked.rows_BM[b], masked.labels_BM[b], strict=True):

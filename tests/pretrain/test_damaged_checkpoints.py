@@ -32,11 +32,11 @@ def test_the_one_before_is_resumed_from(
     newest = step_folder(copied(straight, tmp_path) / "checkpoints", 60)
     assert {*tree(newest)} == {*FILES}
     flip(newest / name)
-    held = tree(newest)
+    files = tree(newest)
     errors = " ".join(train(tmp_path, tokens, tokenizer).split())
     assert f"step-00000060 is passed over: {name} is damaged" in errors and "resuming at step 50 of 60" in errors
-    assert tree(tmp_path / "checkpoints" / "damaged" / newest.name) == held
-    assert tree(newest) == tree(step_folder(straight / "checkpoints", 60)) != held
+    assert tree(tmp_path / "checkpoints" / "damaged" / newest.name) == files
+    assert tree(newest) == tree(step_folder(straight / "checkpoints", 60)) != files
     assert (tmp_path / MODEL).read_bytes() == (straight / MODEL).read_bytes() and losses(tmp_path) == losses(straight)
 
 
@@ -49,11 +49,11 @@ def test_it_is_resumed_from_under_zero_too(
     """A checkpoint holds whole weights, whatever the stage: the steps after it are those of another engine."""
     newest = step_folder(copied(straight, tmp_path) / "checkpoints", 60)
     flip(newest / name)
-    held = tree(newest)
+    files = tree(newest)
     changes = {"engine": "deepspeed", "zero_stage": zero}
     errors = " ".join(train(tmp_path, tokens, tokenizer, processes=2, **changes).split())
     assert f"step-00000060 is passed over: {name} is damaged" in errors and "resuming at step 50 of 60" in errors
-    assert tree(tmp_path / "checkpoints" / "damaged" / newest.name) == held and (tmp_path / MODEL).is_file()
+    assert tree(tmp_path / "checkpoints" / "damaged" / newest.name) == files and (tmp_path / MODEL).is_file()
 
 
 def test_training_does_not_begin_anew_where_none_is_sound(
@@ -62,9 +62,9 @@ def test_training_does_not_begin_anew_where_none_is_sound(
     copied(straight, tmp_path)
     for step, name in ((50, "optimizer.safetensors"), (60, "complete.json")):
         flip(step_folder(tmp_path / "checkpoints", step) / name)
-    held = tree(tmp_path / "checkpoints")
+    files = tree(tmp_path / "checkpoints")
     code, errors = finish(start(tmp_path, tokens, tokenizer))
-    told = " ".join(errors.split())
-    assert code == 2 and "step-00000060/complete.json is damaged" in told and "Traceback" not in errors
-    assert "step-00000050/optimizer.safetensors is damaged" in told
-    assert tree(tmp_path / "checkpoints") == held and not (tmp_path / "model").exists()
+    message = " ".join(errors.split())
+    assert code == 2 and "step-00000060/complete.json is damaged" in message and "Traceback" not in errors
+    assert "step-00000050/optimizer.safetensors is damaged" in message
+    assert tree(tmp_path / "checkpoints") == files and not (tmp_path / "model").exists()

@@ -161,8 +161,8 @@ def swap_entries(folder: Path) -> None:
     file = folder / "tokenizer.json"
     tree = json.loads(file.read_bytes())
     vocabulary = tree["model"]["vocab"]
-    one, two = [name for name in vocabulary if name.startswith("w")][:2]
-    vocabulary[one], vocabulary[two] = vocabulary[two], vocabulary[one]
+    first, second = [name for name in vocabulary if name.startswith("w")][:2]
+    vocabulary[first], vocabulary[second] = vocabulary[second], vocabulary[first]
     file.write_text(json.dumps(tree))
 
 
@@ -175,7 +175,7 @@ def lose_entry(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
         (lambda folder: change_weight(folder, 1.5), "stored with other values"),
         (drop_weight, "too many or too few"),
@@ -186,11 +186,11 @@ def lose_entry(folder: Path) -> None:
     ],
     ids=["weight", "missing", "config", "untied", "activation", "entry"],
 )  # fmt: skip
-def test_what_is_wrong_is_found(damage: Callable[[Path], None], told: str, checkpoint: Path, tmp_path: Path) -> None:
+def test_what_is_wrong_is_found(damage: Callable[[Path], None], message: str, checkpoint: Path, tmp_path: Path) -> None:
     model = export_checkpoint(checkpoint, tmp_path / "model")
     check_folder(tmp_path / "model", model)
     damage(tmp_path / "model")
-    with pytest.raises(HunminError, match=told):
+    with pytest.raises(HunminError, match=message):
         check_folder(tmp_path / "model", model)
 
 
@@ -208,8 +208,8 @@ def test_other_ids_than_in_training_are_found(
 
     monkeypatch.setattr(export_check.load_tokenizer, "__module__", "x")  # the project's reads the file first
     reader = export_check.load_tokenizer
-    kept = reader(tmp_path / "model")
-    monkeypatch.setattr(export_check, "load_tokenizer", lambda folder: kept)
+    tokenizer = reader(tmp_path / "model")
+    monkeypatch.setattr(export_check, "load_tokenizer", lambda folder: tokenizer)
     monkeypatch.setattr(AutoTokenizer, "from_pretrained", other)
     with pytest.raises(HunminError, match="other ids than in training"):
         check_folder(tmp_path / "model", model)
@@ -243,10 +243,10 @@ def test_checkpoints_that_cannot_be_exported(checkpoint: Path, tmp_path: Path) -
 def test_sentence_vectors_are_means_over_tokens(checkpoint: Path, tmp_path: Path) -> None:
     transformers = pytest.importorskip("sentence_transformers")
     export_checkpoint(checkpoint, tmp_path / "model", sentence_embeddings=True)
-    found = transformers.SentenceTransformer(str(tmp_path / "model"), device="cpu").encode(["w1 w2 w3", "w4"])
+    vectors = transformers.SentenceTransformer(str(tmp_path / "model"), device="cpu").encode(["w1 w2 w3", "w4"])
     text = AutoTokenizer.from_pretrained(tmp_path / "model", local_files_only=True)
     model = load_checkpoint(checkpoint).base_model
-    for vector, sentence in zip(found, ["w1 w2 w3", "w4"], strict=True):
+    for vector, sentence in zip(vectors, ["w1 w2 w3", "w4"], strict=True):
         hidden = model(**text(sentence, return_tensors="pt")).last_hidden_state
         torch.testing.assert_close(torch.from_numpy(vector), hidden[0].mean(0), atol=1e-5, rtol=1e-4)
 
@@ -284,9 +284,9 @@ def test_an_onnx_graph_has_the_same_logits(checkpoint: Path, tmp_path: Path, mon
     ids = torch.tensor([[0, 7, 8, 4, 2, 1, 1]])
     mask = (ids != 1).long()
     feeds = {"input_ids": ids, "attention_mask": mask}
-    found = session.run(None, {name: tensor.numpy() for name, tensor in feeds.items()})[0]
-    wanted = load_checkpoint(checkpoint)(ids, attention_mask=mask).logits
-    torch.testing.assert_close(torch.from_numpy(found)[:, :5], wanted[:, :5], atol=1e-4, rtol=0)
+    logits = session.run(None, {name: tensor.numpy() for name, tensor in feeds.items()})[0]
+    expected = load_checkpoint(checkpoint)(ids, attention_mask=mask).logits
+    torch.testing.assert_close(torch.from_numpy(logits)[:, :5], expected[:, :5], atol=1e-4, rtol=0)
     assert onnx.check_onnx(tmp_path / "model", model) <= 1e-4
     monkeypatch.setattr(onnx, "TOLERANCE", -1.0)
     with pytest.raises(HunminError, match="logits differ"):
@@ -328,13 +328,13 @@ def test_an_onnx_graph_takes_what_its_tokenizer_returns(
     save_hf_model(model, tmp_path / "tokenizer", folder, finish)
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     session = runtime.InferenceSession(str(folder / onnx.FILE))
-    assert sorted(one.name for one in session.get_inputs()) == returned
+    assert sorted(entry.name for entry in session.get_inputs()) == returned
     for texts in ((["오늘 날씨"],), (["오늘", "훈민정음은 날씨가 좋네요"],), (["오늘"], ["날씨가 좋네요"])):
-        given = dict(tokenizer(*texts, padding=True, return_tensors="pt"))
-        assert sorted(given) == returned
-        found = session.run(["logits"], {name: one.numpy() for name, one in given.items()})[0]
+        inputs = dict(tokenizer(*texts, padding=True, return_tensors="pt"))
+        assert sorted(inputs) == returned
+        logits = session.run(["logits"], {name: entry.numpy() for name, entry in inputs.items()})[0]
         with torch.no_grad():
-            torch.testing.assert_close(torch.from_numpy(found), model(**given)[0], atol=1e-4, rtol=0)
+            torch.testing.assert_close(torch.from_numpy(logits), model(**inputs)[0], atol=1e-4, rtol=0)
     other = json.loads((folder / "tokenizer_config.json").read_bytes())
     other["model_input_names"] = ["input_ids", "attention_mask"] + ["token_type_ids"] * (len(returned) == 2)
     (folder / "tokenizer_config.json").write_text(json.dumps(other))
@@ -348,8 +348,8 @@ def test_sentence_embeddings_stand_beside_an_onnx_graph(checkpoint: Path, tmp_pa
     pytest.importorskip("onnxscript")
     export_checkpoint(checkpoint, tmp_path / "model", sentence_embeddings=True, onnx=True)
     assert is_export_of(tmp_path / "model", checkpoint, sentence_embeddings=True, onnx=True)
-    given = AutoTokenizer.from_pretrained(tmp_path / "model", local_files_only=True)(["w1 w2"], return_tensors="np")
-    runtime.InferenceSession(str(tmp_path / "model" / "onnx" / "model.onnx")).run(None, dict(given))
+    inputs = AutoTokenizer.from_pretrained(tmp_path / "model", local_files_only=True)(["w1 w2"], return_tensors="np")
+    runtime.InferenceSession(str(tmp_path / "model" / "onnx" / "model.onnx")).run(None, dict(inputs))
 
 
 @pytest.mark.slow

@@ -71,14 +71,14 @@ def test_a_diverged_loss_stops_the_run_and_never_replaces_a_good_checkpoint(
 def test_a_micro_batch_that_does_not_fit_is_found_before_the_run(
     device: str, stage: int, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
-    what = {
+    allocations = {
         "gpu": 'raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")',
         "cpu": "torch.empty(2**60)",
     }
     full = f"""
 import torch, pretrain.models.encoder as m
 def forward(self, *a, **k):
-    {what[device]}
+    {allocations[device]}
 m.MaskedRowsModel.forward = forward
 """
     code, errors = finish(start(tmp_path, tokens, tokenizer, patch=full, zero_stage=stage))

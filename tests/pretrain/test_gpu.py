@@ -53,7 +53,7 @@ def test_texts_side_by_side_are_each_alone(samples: str, kind: str, sizes: list[
     batch, masked = batch_of(samples, sizes)
     truth = each_alone(plain.eval(), batch, masked, samples)
     truth.backward()
-    wanted = torch.cat([p.grad.flatten() for p in plain.parameters() if p.grad is not None])
+    expected = torch.cat([p.grad.flatten() for p in plain.parameters() if p.grad is not None])
     model = MaskedRowsModel(plain.hf_model, torch.bfloat16).to(GPU).eval()
     speed_up(model, settings, GPU)
     assert model.unpadded
@@ -61,9 +61,9 @@ def test_texts_side_by_side_are_each_alone(samples: str, kind: str, sizes: list[
     made = prepare(batch, masked, samples, model.input_form(GPU), objective_of(samples))
     sums = model(**model.on_device(made.inputs, GPU))
     both_losses(sums).backward()
-    found = torch.cat([p.grad.flatten() for p in plain.parameters() if p.grad is not None]).cpu()
+    actual = torch.cat([p.grad.flatten() for p in plain.parameters() if p.grad is not None]).cpu()
     assert float(both_losses(sums)) == pytest.approx(float(truth), rel=2e-2)
-    assert torch.nn.functional.cosine_similarity(found, wanted, dim=0) > 0.99
+    assert torch.nn.functional.cosine_similarity(actual, expected, dim=0) > 0.99
     torch._dynamo.reset()
 
 
@@ -112,9 +112,9 @@ def test_layers_that_are_computed_again_draw_the_same_masks(kind: str, compiled:
         return torch.cat([weight.grad.flatten() for weight in model.parameters() if weight.grad is not None]).cpu()
 
     likeness = torch.nn.functional.cosine_similarity
-    kept = gradient(False, 1)
-    assert likeness(gradient(True, 1), kept, dim=0) > 0.999
-    assert likeness(gradient(True, 2), kept, dim=0) < 0.99  # other masks, another gradient
+    expected = gradient(False, 1)
+    assert likeness(gradient(True, 1), expected, dim=0) > 0.999
+    assert likeness(gradient(True, 2), expected, dim=0) < 0.99  # other masks, another gradient
 
 
 def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, **changes: Any) -> Trainer:
@@ -172,8 +172,8 @@ def test_engines_have_the_same_losses(engine: str, zero: int, tmp_path: Path, to
         process = start(tmp_path / name, tokens, tokenizer, stderr=subprocess.PIPE, **changes, **settings)
         code, errors = finish(process)
         assert code == 0, errors
-    for (_, one), (_, two) in zip(losses(tmp_path / "one"), losses(tmp_path / "two"), strict=True):
-        assert one == pytest.approx(two, abs=1e-3)
+    for (_, first), (_, second) in zip(losses(tmp_path / "one"), losses(tmp_path / "two"), strict=True):
+        assert first == pytest.approx(second, abs=1e-3)
 
 
 def test_a_killed_run_is_back_within_seconds(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:

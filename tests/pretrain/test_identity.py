@@ -38,8 +38,8 @@ PAIRWISE = [
 
 @pytest.mark.parametrize(
     ("engine", "zero", "processes", "accumulation"),
-    [pytest.param(*one, marks=pytest.mark.slow) if one[2] > 1 else one for one in PAIRWISE[:3]]
-    + [pytest.param(*one, marks=pytest.mark.slow) for one in PAIRWISE[3:]],
+    [pytest.param(*case, marks=pytest.mark.slow) if case[2] > 1 else case for case in PAIRWISE[:3]]
+    + [pytest.param(*case, marks=pytest.mark.slow) for case in PAIRWISE[3:]],
 )
 def test_engines_processes_and_accumulation_change_no_loss(
     engine: str,

@@ -37,8 +37,8 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def words(loader: Loader, samples, ids) -> Counter:
     """Return how many tokens of each shard some samples hold."""
     batch = samples.batch(np.asarray(ids))
-    found = Counter(batch.ids_BS[batch.ids_BS >= 5].tolist())
-    return Counter({token - 5: number for token, number in found.items()})
+    counts = Counter(batch.ids_BS[batch.ids_BS >= 5].tolist())
+    return Counter({token - 5: number for token, number in counts.items()})
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -50,13 +50,13 @@ def test_an_epoch_goes_through_each_shard_as_often_as_it_says(kind, mixed, token
     for epoch in range(2):
         ids, epochs = loader.order.train(epoch * size, size)
         assert sorted(ids.tolist()) == list(range(size)) and set(epochs.tolist()) == {epoch}
-    found = words(loader, loader.samples, range(size))
+    counts = words(loader, loader.samples, range(size))
     stored = {shard: int((np.fromfile(mixed / f"tokens-{shard:05d}.bin", "<u2") >= 5).sum()) for shard in COPIES}
-    assert found[0] == 0
+    assert counts[0] == 0
     if kind == "sentence-pairs":  # random second texts come on top
-        assert found[2] / found[1] == pytest.approx(3 * stored[2] / stored[1], rel=0.05)
+        assert counts[2] / counts[1] == pytest.approx(3 * stored[2] / stored[1], rel=0.05)
     else:
-        assert (found[1], found[2]) == (stored[1], 3 * stored[2])
+        assert (counts[1], counts[2]) == (stored[1], 3 * stored[2])
     held_out = words(loader, loader._held_out, loader.validation_ids)
     assert set(held_out) == {0} and len(loader.validation_ids) == 20
 
@@ -64,7 +64,7 @@ def test_an_epoch_goes_through_each_shard_as_often_as_it_says(kind, mixed, token
 def test_copies_of_a_sample_have_masks_of_their_own(mixed, tokenizer, tmp_path):
     run = settings_of("contiguous", masking={"whole_word": False})
     loader = Loader(run, mixed, tokenizer, tmp_path, 0, 1)
-    of_shard_1 = sum(5 + 1 in loader.samples.batch(np.array([one])).ids_BS for one in range(len(loader.samples)))
+    of_shard_1 = sum(5 + 1 in loader.samples.batch(np.array([sample])).ids_BS for sample in range(len(loader.samples)))
     ids = of_shard_1 + np.array([0, (len(loader.samples) - of_shard_1) // 3])
     batch = loader.samples.batch(ids)
     masked = loader._predict["mlm"](batch, ids, np.zeros(2, np.int64), 0)

@@ -53,8 +53,8 @@ def test_an_export(kind: str, own: dict[str, Any], old: Path, tokenizer: Path, t
     config = ARCHITECTURES[kind].config(settings.model, settings.max_seq_len, "mlm", 80, IDS)
     model = getattr(transformers, ARCHITECTURES[kind].classes["mlm"])(config)
     save_hf_model(model, tokenizer, tmp_path / "export")
-    found = with_old(old, READ, [str(tmp_path / "export"), "AutoModelForMaskedLM"])
-    assert np.allclose(found, logits_of(model), atol=1e-4)
+    logits = with_old(old, READ, [str(tmp_path / "export"), "AutoModelForMaskedLM"])
+    assert np.allclose(logits, logits_of(model), atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -68,5 +68,5 @@ def test_a_decoder(kind: str, rope: dict[str, Any], old: Path, tmp_path: Path) -
     model = AutoModelForCausalLM.from_config(config)
     model.save_pretrained(tmp_path)
     add_old_names(tmp_path)
-    found = with_old(old, READ, [str(tmp_path), "AutoModelForCausalLM"])
-    assert np.allclose(found, logits_of(model), atol=1e-4)
+    logits = with_old(old, READ, [str(tmp_path), "AutoModelForCausalLM"])
+    assert np.allclose(logits, logits_of(model), atol=1e-4)

@@ -26,14 +26,14 @@ def test_no_name_of_a_part_stands_outside_its_room() -> None:
         ROOT / "klue/model_folder.py",  # types of transformers, whoever trained them
         ROOT / "hunmin/commands/tokenizer.py",  # orders of special tokens that have these names, too
     }
-    found = [
+    lines = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
         for path in files
         if path not in allowed and not any(room in path.parents for room in own)
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Constant) and node.value in NAMES
     ]
-    assert found == []
+    assert lines == []
 
 
 def test_a_part_is_named_in_its_own_file_the_registry_and_the_settings() -> None:

@@ -28,11 +28,11 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_auto_stands_for_on_the_device_is_noted(tokens: Path, gpu: None) -> None:
     """By the device, outside the fingerprint: a bf16 run once went on as fp32, and nobody was told."""
-    found = metadata(tokens, "cuda")
-    assert (found["dtype"], found["compile"], found["engine"]) == ("bf16", True, "torch")
-    assert found["free"]["compile"] is True and found["free"]["device"] == "a cuda"
-    found = metadata(tokens, "cuda", zero_stage=3)
-    assert (found["compile"], found["engine"]) == (False, "deepspeed")
+    noted = metadata(tokens, "cuda")
+    assert (noted["dtype"], noted["compile"], noted["engine"]) == ("bf16", True, "torch")
+    assert noted["free"]["compile"] is True and noted["free"]["device"] == "a cuda"
+    noted = metadata(tokens, "cuda", zero_stage=3)
+    assert (noted["compile"], noted["engine"]) == (False, "deepspeed")
     assert metadata(tokens, "cuda", compile=False)["compile"] is False
 
 

@@ -89,15 +89,15 @@ def rows_of(loaders: list[Loader], step: int) -> Rows:
     """Return the rows of a step as the processes share it: micro-batch a of process r has place a · world + r."""
     parts = [loader.masked_batches(step) for loader in loaders]
     assert len({len(part) for part in parts}) == 1  # all processes compute as many
-    found: Rows = []
+    rows: Rows = []
     for a in range(len(parts[0])):
         for rank, part in enumerate(parts):
             batch, masked = part[a]
             assert len(batch.ids_BS) == loaders[0].settings.micro_batch
             for row, number in enumerate(numbers(batch.ids_BS)):
                 place = a * len(loaders) + rank
-                found.append((number, masked.ids_BS[row].tobytes(), masked.labels_BM[row].tobytes(), place))
-    return found
+                rows.append((number, masked.ids_BS[row].tobytes(), masked.labels_BM[row].tobytes(), place))
+    return rows
 
 
 @pytest.mark.drill
@@ -211,18 +211,18 @@ class Alone(Process):
         (self.out / ".shared-1").unlink(missing_ok=True)
 
 
-def start(rank: int, world: int, kept: dict[str, Any], tokens: Path, tokenizer: Path, out: Path) -> Any:
+def start(rank: int, world: int, values: dict[str, Any], tokens: Path, tokenizer: Path, out: Path) -> Any:
     process = Alone(rank, world, "n0", torch.device("cpu"))
-    process.kept, process.out = kept, out
+    process.kept, process.out = values, out
     return begin(PretrainSettings(**SMALL), tokens, tokenizer, out, process)
 
 
 def test_what_a_process_opens_at_the_start_does_not_grow(tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
     """A few ranks: the work of each depends on its rank by being the first or not, and in the loader by arithmetic."""
-    kept: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     out = tmp_path / "out"
-    engine = start(0, 1, kept, tokens, tokenizer, out).engine
-    metadata = {**start(0, 1, kept, tokens, tokenizer, out).metadata, "guard": None}
+    engine = start(0, 1, values, tokens, tokenizer, out).engine
+    metadata = {**start(0, 1, values, tokens, tokenizer, out).metadata, "guard": None}
     for weight in engine.model.hf_model.parameters():
         weight.grad = torch.zeros_like(weight)
     engine.apply(0.0, torch.ones(()), torch.zeros(()))
@@ -234,7 +234,7 @@ def test_what_a_process_opens_at_the_start_does_not_grow(tokens: Path, tokenizer
         for world, ranks in ((8, (0, 7)), (WORLD, (0, 1, 7, 1023))):
             for rank in ranks:
                 with watched(out, tokens, tokenizer) as seen:
-                    run = start(rank, world, kept, tokens, tokenizer, out)
+                    run = start(rank, world, values, tokens, tokenizer, out)
                 assert run.step == checkpoints  # it goes on from the newest
                 in_checkpoints = [path for event, path in seen if event != "open" and "checkpoints" in path]
                 assert bool(in_checkpoints) == (rank == 0)
@@ -337,13 +337,13 @@ def test_1024_tasks_of_a_step_have_a_place_each() -> None:
         "SLURM_STEP_TASKS_PER_NODE": "8(x128)", "SLURM_JOB_NODELIST": "gpu[001-128]",
         "SLURM_STEP_NODELIST": "gpu[001-128]",
     }  # fmt: skip
-    found, places = [], []
+    infos, places = [], []
     for node in range(128):
         for local in range(8):
             task = {"SLURM_PROCID": str(8 * node + local), "SLURM_LOCALID": str(local), "SLURM_NODEID": str(node)}
             info = world_info({**step, **task})
-            found.append(info)
+            infos.append(info)
             places.append((8 * node + local, 1024, local, 8, local))
-    assert places == [(i.rank, i.world, i.local_rank, i.local_world, i.device_index(8)) for i in found]
-    assert [i.rank for i in found] == list(range(1024))
-    assert {i.address for i in found} == {"gpu001"} and len({i.port for i in found}) == 1
+    assert places == [(i.rank, i.world, i.local_rank, i.local_world, i.device_index(8)) for i in infos]
+    assert [i.rank for i in infos] == list(range(1024))
+    assert {i.address for i in infos} == {"gpu001"} and len({i.port for i in infos}) == 1

@@ -90,8 +90,8 @@ def test_the_model_is_one_graph(
     for step in range(40 if samples == "full-sentences" else 10):
         for batch, masked in loader.masked_batches(step):
             padded.add(bool(batch.padded))
-            found = sums(batch, masked)
-            both_losses(found).backward()
+            results = sums(batch, masked)
+            both_losses(results).backward()
     assert len(graphs) == 1, graphs
     model.eval()
     with torch.no_grad():
@@ -131,8 +131,8 @@ def test_lengths_of_a_batch_without_padding_change_nothing(tokens: Path, tokeniz
                 continue
             compared += 1
             with_lengths, without = (
-                model(**prepare(batch, masked, "full-sentences", InputForm(one_shape=one), model.objective).inputs)
-                for one in (True, False)
+                model(**prepare(batch, masked, "full-sentences", InputForm(one_shape=fixed), model.objective).inputs)
+                for fixed in (True, False)
             )
             torch.testing.assert_close(with_lengths["loss"], without["loss"], rtol=1e-6, atol=1e-5)
     assert compared
@@ -197,8 +197,8 @@ def test_the_path_of_a_tpu_trains_as_the_plain_one(samples: str, tokens: Path, t
     for out, how in ((plain, ""), (tpu, patch)):
         train(out, tokens, tokenizer, patch=how, **run)
     assert [step for step, _ in losses(tpu)] == list(range(1, 51))
-    for (_, one), (_, other) in zip(losses(plain), losses(tpu), strict=True):
-        assert abs(one - other) < 1e-3
+    for (_, loss), (_, other) in zip(losses(plain), losses(tpu), strict=True):
+        assert abs(loss - other) < 1e-3
     graphs = [int(line) for line in counts.read_text().split()]
     assert 0 < graphs[-1] <= 3 and graphs[-1] == graphs[1], graphs
     for source, how in ((plain, patch), (tpu, "")):
@@ -206,8 +206,8 @@ def test_the_path_of_a_tpu_trains_as_the_plain_one(samples: str, tokens: Path, t
         shutil.copytree(source, out, ignore=shutil.ignore_patterns("sitecustomize.py", "step-00000050", "model"))
         errors = train(out, tokens, tokenizer, patch=how, **run)
         assert "resuming at step 25" in errors, errors
-        for (_, one), (_, other) in zip(losses(plain), losses(out), strict=True):
-            assert abs(one - other) < 1e-3
+        for (_, loss), (_, other) in zip(losses(plain), losses(out), strict=True):
+            assert abs(loss - other) < 1e-3
 
 
 def as_tpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,6 +236,6 @@ def test_types_and_refusals_on_a_tpu(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert GROUPS["tpu"] == "cpu:gloo,tpu:tpu_dist"
     process = Process(0, 1, "here", TPU)
     refused = [({"zero_stage": 1}, "DeepSpeed"), ({"engine": "deepspeed"}, "DeepSpeed"), ({"dtype": "fp16"}, "bf16")]
-    for changes, what in refused:
-        with pytest.raises(UserError, match=what):
+    for changes, message in refused:
+        with pytest.raises(UserError, match=message):
             begin(settings_of("contiguous", **changes), tmp_path, tmp_path, tmp_path, process)

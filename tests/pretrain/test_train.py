@@ -60,7 +60,7 @@ def test_killed_stopped_and_resumed_is_bit_equal(straight: Path, tmp_path: Path,
     assert f"was made by other code: {', '.join(changed)}" in " ".join(errors.split())
     starts = [json.loads(line) for line in (tmp_path / "logs" / "starts.jsonl").read_text("utf-8").splitlines()]
     assert [start["step"] for start in starts][:2] == [0, resumed] and len(starts) == 3
-    assert starts[2]["changed"] == changed and not any("changed" in one for one in starts[:2])
+    assert starts[2]["changed"] == changed and not any("changed" in entry for entry in starts[:2])
     assert starts[2]["step"] > resumed and {start["processes"] for start in starts} == {1}
     assert sorted(datetime.fromisoformat(start["time"]) for start in starts)[0].utcoffset() == timedelta(0)
     assert_same_run(tmp_path, straight)

@@ -47,11 +47,11 @@ def test_stairs_are_even() -> None:
 
 @given(start=st.integers(1, 8), stairs=st.integers(1, 40), steps=st.integers(1, 100))
 def test_every_batch_is_a_multiple_of_the_first_stair(start: int, stairs: int, steps: int) -> None:
-    found = sizes(120, start * stairs, start=start, steps=steps)
-    assert all(size % start == 0 and size >= start for size in found)
-    assert found == sorted(found) and set(found[steps - 1 :]) == {start * stairs}
+    batch = sizes(120, start * stairs, start=start, steps=steps)
+    assert all(size % start == 0 and size >= start for size in batch)
+    assert batch == sorted(batch) and set(batch[steps - 1 :]) == {start * stairs}
     # never further than a stair from the straight line
-    assert all(abs(found[n] - start * stairs * (n + 1) / steps) <= start * (1 + stairs / steps) for n in range(steps))
+    assert all(abs(batch[n] - start * stairs * (n + 1) / steps) <= start * (1 + stairs / steps) for n in range(steps))
 
 
 def test_batches_are_the_same_for_any_number_of_processes(tokens: Path, tokenizer: Path) -> None:
@@ -62,7 +62,7 @@ def test_batches_are_the_same_for_any_number_of_processes(tokens: Path, tokenize
     }
     seen: list[bytes] = []
     for step in range(60):
-        one, two = (
+        alone, together = (
             [
                 masked.ids_BS
                 for parts in zip(*(loader.masked_batches(step) for loader in of_world), strict=True)
@@ -70,7 +70,7 @@ def test_batches_are_the_same_for_any_number_of_processes(tokens: Path, tokenize
             ]
             for of_world in loaders.values()
         )
-        assert np.array_equal(np.concatenate(one), np.concatenate(two))
+        assert np.array_equal(np.concatenate(alone), np.concatenate(together))
         seen += [row.tobytes() for batch, _ in loaders[1][0].masked_batches(step) for row in batch.ids_BS]
     assert len(seen) == settings.samples_before(60)
     size = loaders[1][0].order.size
@@ -126,8 +126,8 @@ def test_processes_and_zero_change_no_loss(
 ) -> None:
     train(tmp_path, tokens, tokenizer, processes, **{**GROWING, "zero_stage": zero})
     assert [step for step, _ in losses(tmp_path)] == [step for step, _ in losses(grown)]
-    for (_, one), (_, two) in zip(losses(grown), losses(tmp_path), strict=True):
-        assert one == pytest.approx(two, abs=1e-4)
+    for (_, expected), (_, actual) in zip(losses(grown), losses(tmp_path), strict=True):
+        assert expected == pytest.approx(actual, abs=1e-4)
 
 
 @pytest.mark.slow
@@ -149,8 +149,8 @@ def test_a_run_goes_on_with_more_processes_on_the_stairs(
     kill_when(tmp_path / "checkpoints" / "step-00000006", start(tmp_path, tokens, tokenizer, **GROWING))
     errors = train(tmp_path, tokens, tokenizer, 2, **GROWING)
     assert "resuming at step" in errors, errors
-    for (_, one), (_, two) in zip(losses(grown), losses(tmp_path), strict=True):
-        assert one == pytest.approx(two, abs=1e-4)
+    for (_, expected), (_, actual) in zip(losses(grown), losses(tmp_path), strict=True):
+        assert expected == pytest.approx(actual, abs=1e-4)
 
 
 @pytest.mark.slow

@@ -60,23 +60,23 @@ def test_xla_trains_as_torch(tokens: Path, tokenizer: Path, tmp_path: Path) -> N
             assert len(json.loads(counts.read_text())) == 3
         return errors, [loss for _, loss in losses(out)]
 
-    truth, found = run(plain, False)[1], run(xla, True)[1]
-    assert len(truth) == len(found) == 50
+    truth, actual = run(plain, False)[1], run(xla, True)[1]
+    assert len(truth) == len(actual) == 50
     before, *_, after = (r["validation_loss"] for r in read_metrics(plain / LOG) if "validation_loss" in r)
     assert abs(after - before) > 0.05  # what the comparison rests on: the weights have moved
-    apart = {"from the start": _apart(truth, found)}
+    apart = {"from the start": _apart(truth, actual)}
     for source, by_xla in ((plain, True), (xla, False)):
         out = tmp_path / f"from-{source.name}"
         shutil.copytree(source, out, ignore=shutil.ignore_patterns("sitecustomize.py", "step-00000050", "model"))
-        errors, found = run(out, by_xla)
+        errors, actual = run(out, by_xla)
         assert "resuming at step 25" in errors, errors
-        apart[f"from a checkpoint of {source.name}"] = _apart(truth, found)
+        apart[f"from a checkpoint of {source.name}"] = _apart(truth, actual)
     print(f"loss of validation {before:.4f} to {after:.4f}; largest difference {apart}")
     assert max(apart.values()) < 1e-3
 
 
-def _apart(truth: list[float], found: list[float]) -> float:
-    return max(abs(one - other) for one, other in zip(truth, found, strict=True))
+def _apart(truth: list[float], actual: list[float]) -> float:
+    return max(abs(expected - other) for expected, other in zip(truth, actual, strict=True))
 
 
 @pytest.mark.slow

@@ -134,13 +134,13 @@ def losses(out: Path) -> list[tuple[int, float]]:
     return [(r["step"], r["loss"]) for r in read_metrics(out / "logs" / "metrics.jsonl") if "loss" in r]
 
 
-def assert_same_run(one: Path, two: Path) -> None:
+def assert_same_run(first: Path, second: Path) -> None:
     """Both runs have the same losses, and left the same bytes."""
-    assert losses(one) == losses(two)
-    assert (one / MODEL).read_bytes() == (two / MODEL).read_bytes()
+    assert losses(first) == losses(second)
+    assert (first / MODEL).read_bytes() == (second / MODEL).read_bytes()
 
 
-def assert_near(one: Path, two: Path, tolerance: float) -> None:
+def assert_near(left: Path, right: Path, tolerance: float) -> None:
     """Both runs have logged the same steps, with losses that differ by no more."""
-    pairs = list(zip(losses(one), losses(two), strict=True))
+    pairs = list(zip(losses(left), losses(right), strict=True))
     assert all(at == step and abs(first - second) <= tolerance for (at, first), (step, second) in pairs), pairs

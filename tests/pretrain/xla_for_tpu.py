@@ -49,8 +49,8 @@ def main(settings: PretrainSettings, tokens: Path, tokenizer: Path, plans: Path)
     model.eval()
     with torch.no_grad():
         loss(*next(iter(loader.masked_validation())))
-    found = [{**compiled_for_tpu(one), "kernel": b"tpu_custom_call" in one} for one in modules]
-    print(json.dumps({"parameters": sum(p.numel() for p in model.hf_model.parameters()), "graphs": found}))
+    graphs = [{**compiled_for_tpu(module), "kernel": b"tpu_custom_call" in module} for module in modules]
+    print(json.dumps({"parameters": sum(p.numel() for p in model.hf_model.parameters()), "graphs": graphs}))
 
 
 if __name__ == "__main__":

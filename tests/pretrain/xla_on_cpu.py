@@ -71,8 +71,8 @@ def compiled_for_tpu(artifact: bytes, topology: str = "v5e:2x2") -> dict[str, in
     device = get_topology_desc(platform="tpu", topology_name=topology).devices[0]
     options = xla_client.CompileOptions()
     compiled = device.client.compile(without_composites(artifact), DeviceList((device,)), options)
-    held = compiled.get_compiled_memory_stats()
-    return {part: getattr(held, f"{part}_size_in_bytes") for part in ("argument", "output", "temp", "alias")}
+    memory = compiled.get_compiled_memory_stats()
+    return {part: getattr(memory, f"{part}_size_in_bytes") for part in ("argument", "output", "temp", "alias")}
 
 
 def without_composites(artifact: bytes) -> ir.Module:
@@ -83,15 +83,15 @@ def without_composites(artifact: bytes) -> ir.Module:
         artifact: portable StableHLO.
     """
     module = stablehlo.deserialize_portable_artifact(mlir.make_ir_context(), artifact)
-    found: list[ir.Operation] = []
+    composites: list[ir.Operation] = []
 
     def look(operation: ir.Operation) -> ir.WalkResult:
         if operation.name == "stablehlo.composite":
-            found.append(operation)
+            composites.append(operation)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(look)
-    for old in found:
+    for old in composites:
         with ir.InsertionPoint(old), old.location:
             new = ir.Operation.create(
                 "func.call",
@@ -99,8 +99,8 @@ def without_composites(artifact: bytes) -> ir.Module:
                 operands=list(old.operands),
                 attributes={"callee": old.attributes["decomposition"]},
             )
-        for one, other in zip(old.results, new.results, strict=True):
-            one.replace_all_uses_with(other)
+        for old_value, new_value in zip(old.results, new.results, strict=True):
+            old_value.replace_all_uses_with(new_value)
         old.erase()
     return module
 
@@ -113,8 +113,8 @@ def execute(executable: Any, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         tensors: its arguments.
     """
     arrays = [jax.dlpack.from_dlpack(tensor.detach().contiguous()) for tensor in tensors]
-    found = executable.execute_sharded(arrays).disassemble_into_single_device_arrays()
-    return [torch.from_dlpack(array[0]).clone() for array in found]
+    outputs = executable.execute_sharded(arrays).disassemble_into_single_device_arrays()
+    return [torch.from_dlpack(array[0]).clone() for array in outputs]
 
 
 def as_it_lies(value: torch.Tensor, shape: torch.Size, stride: tuple[int, ...], offset: int) -> torch.Tensor:
@@ -188,8 +188,8 @@ def lower(graph: torch.fx.GraphModule, args: list[Any], **_: Any) -> ExportedMli
 
     shapes = [(value.shape, value.dtype) for value in results]
 
-    def rebuild(_: Any, found: list[torch.Tensor] | None) -> Any:
-        left = iter([torch.zeros(shape, dtype=dtype) for shape, dtype in shapes] if found is None else found)
+    def rebuild(_: Any, outputs: list[torch.Tensor] | None) -> Any:
+        left = iter([torch.zeros(shape, dtype=dtype) for shape, dtype in shapes] if outputs is None else outputs)
         return tree_unflatten([next(left) if isinstance(value, torch.Tensor) else value for value in flat], tree)
 
     return ExportedMlir(built.module, (built.executable, layouts), results, rebuild, False)

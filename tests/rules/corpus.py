@@ -146,9 +146,9 @@ def unhit(output: dict[str, Any]) -> list[str]:
     """Return the rules of the stage, by the registries of the code, that the input does not hit."""
     whole, filtered = (output[name]["statistics"] for name in ("whole", "filtered"))
     news = [name for name, _, _ in NEWS_RULES]
-    dropped = {f"{title}.{measure}" for title, found in filtered["filters"].items() for measure in found}
-    chain = [FilterSettings.model_validate(one) for one in FILTER_SETTINGS]
-    measures = [f"{one.title}.{measure.name}" for one in chain for measure in getattr(one, one.kind).measures]
+    dropped = {f"{title}.{measure}" for title, counts in filtered["filters"].items() for measure in counts}
+    chain = [FilterSettings.model_validate(tree) for tree in FILTER_SETTINGS]
+    measures = [f"{each.title}.{measure.name}" for each in chain for measure in getattr(each, each.kind).measures]
     searches = {rule for rules in whole["decontamination"].values() for rule in rules}
     sources = {row["source"] for shard in output["whole"]["shards"] for row in shard["rows"]}
     copies = {shard["copies"] for shard in output["whole"]["shards"]}
@@ -160,7 +160,7 @@ def unhit(output: dict[str, Any]) -> list[str]:
         "pii": (BY_NAME, whole["pii"]),
         "search": (SEARCHES, searches),
         "duplicate": (DUPLICATES, [kind for kind, number in whole["duplicates"].items() if number]),
-        "filter": (FILTERS, {one.kind for one in chain}),
+        "filter": (FILTERS, {settings.kind for settings in chain}),
         "measure": (measures, dropped),
         "format": (set(get_args(Format)) - {"auto", "hf"}, sources),
         "reject": (reasons, whole["rejects"]),

@@ -33,8 +33,8 @@ def _record(content: str, kind: str, media: str) -> bytes:
 
 
 def _answer(status: str, content: str) -> bytes:
-    told = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\n\r\n{content}"
-    return _record(told, "response", "application/http; msgtype=response")
+    response = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\n\r\n{content}"
+    return _record(response, "response", "application/http; msgtype=response")
 
 
 def write_formats(folder: Path) -> list[dict[str, Any]]:
@@ -177,8 +177,8 @@ def filtered_texts() -> dict[str, list[tuple[str, str]]]:
         ],
         "characters_per_sentence": [("", "보았다. 적었다. 들었다. 걸었다.")],
         "share": [("", "가나다 !!@@##$$ 라마바 %%^^&&** 사아 (((())))")],
-        "bullet_lines": [("", "\n".join(f"- {one}" for one in sentences(7, 21)))],
-        "ellipsis_lines": [("", "\n".join(f"{one[:-1]}…" for one in sentences(7, 22)))],
+        "bullet_lines": [("", "\n".join(f"- {sentence}" for sentence in sentences(7, 21)))],
+        "ellipsis_lines": [("", "\n".join(f"{sentence[:-1]}…" for sentence in sentences(7, 22)))],
         "duplicate_lines": [("", "\n".join([*["같은 줄이다 그렇다"] * 7, *sentences(3, 23, 12)]))],
         "duplicate_line_characters": [("", "\n".join([*[sentences(1, 24, 12)[0]] * 3, *sentences(5, 25)]))],
         "top_2_gram": [("", repeated(0.36, 2, 12))],

@@ -52,16 +52,16 @@ def instruct_output(folder: Path) -> dict[str, Any]:
         "all": {"licences": "all", "per_use": PER_USE, "held_out": HELD_OUT, "extra": [str(extra), str(more)]},
         "open": {"per_use": 400, "held_out": 1, "fill": "none", "seed": 7, "uses": ["nsmc", "korsts", "lbox"]},
     }
-    found = {}
+    output = {}
     for name, settings in builds.items():
         out = folder / name
         out.mkdir()
         counts = build_instructions(InstructSettings.model_validate({**common, **settings}), out, tests)
-        found[name] = {"counts": counts} | {
+        output[name] = {"counts": counts} | {
             path.relative_to(out).as_posix(): [json.loads(line) for line in path.read_bytes().splitlines()]
             for path in sorted(out.rglob("*.jsonl"))
         }
-    return json.loads(json.dumps(found).replace(f"{folder}/", ""))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(output).replace(f"{folder}/", ""))  # type: ignore[no-any-return]
 
 
 def unhit_by_instruct(output: dict[str, Any]) -> list[str]:
@@ -96,19 +96,19 @@ def tune_output(folder: Path) -> dict[str, Any]:
         rows = [_instruction(n) for n in range(first, first + count)]
         lines = [json.dumps(row, ensure_ascii=False) for row in rows] + (["{}"] if name == "train" else [])
         (instructions / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = {}
+    output = {}
     for name, template in (("plain", None), ("chat", _TEMPLATE)):
         base = write_decoder(folder / name, template)
         settings = TuneSettings(base=str(base), max_seq_len=200, global_batch=8, micro_batch=4, epochs=2, seed=5)
         inputs = Inputs(settings, instructions)
         learned = ("parameters", "trained_parameters")
-        found[name] = {
+        output[name] = {
             "batches": [_arrays(inputs.batches[n]) for n in range(len(inputs.batches))],
             "held out": [_arrays(arguments_of(batch)) for batch in inputs.held_out_batches],
             "rejects": inputs.rejects,
             "counts": {key: value for key, value in inputs.counts.items() if key not in learned},
         }
-    return found
+    return output
 
 
 def unhit_by_tune(output: dict[str, Any]) -> list[str]:
@@ -211,7 +211,7 @@ def board_output(folder: Path) -> dict[str, Any]:
     held_out.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     shots = folder / "sample/leaderboard2/ko_gsm8k.fewshot.jsonl"
     shots.write_text(json.dumps({"question": "하나에 둘을 더하면?", "answer": "1 + 2 = 3\n#### 3"}), encoding="utf-8")
-    found: dict[str, Any] = {}
+    output: dict[str, Any] = {}
     with patch.object(scoring, "RESAMPLES", 20), redirect_stderr(StringIO()):  # lm-eval's progress bars
         for suite in SUITES:
             names = held_out_tasks(held_out) if suite == "instruct" else {name: TASKS[name] for name in SUITES[suite]}
@@ -221,20 +221,20 @@ def board_output(folder: Path) -> dict[str, Any]:
                     board = LeaderboardSettings(suites=(suite,), data=str(data), limit=5, shots={"ko_gsm8k": 1})
                     model = Recorder(template)
                     scored, facts = scoring._score(model, task, board, task_files(task, data)[0], folder / "out")
-                    told = {
+                    model_facts = {
                         key: facts[key] for key in ("metric", "n", "intervals", "constants", "prompts", "generation")
                     }
-                    key = f"{name}, {told['prompts']}"
-                    found[key] = {"asked": model.asked, "scores": scored, "facts": told}
-    return found
+                    key = f"{name}, {model_facts['prompts']}"
+                    output[key] = {"asked": model.asked, "scores": scored, "facts": model_facts}
+    return output
 
 
 def unhit_by_board(output: dict[str, Any]) -> list[str]:
     """Return the tasks that ask nothing, and metrics that are 0 or full of all tasks' answers."""
-    asked = {key.split(", ")[0] for key, of in output.items() if of["asked"]}
+    asked = {key.split(", ")[0] for key, result in output.items() if result["asked"]}
     values: dict[str, set[float]] = {}
-    for of in output.values():
-        for name, value in of["scores"].items():
+    for result in output.values():
+        for name, value in result["scores"].items():
             values.setdefault(name, set()).add(value)
-    dull = [name for name, found in values.items() if found <= {0.0, bounds_of(name)[1]}]
+    dull = [name for name, numbers in values.items() if numbers <= {0.0, bounds_of(name)[1]}]
     return [*(name for suite in SUITES.values() for name in suite if name not in asked), *dull]

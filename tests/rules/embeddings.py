@@ -51,12 +51,12 @@ def output(folder: Path) -> dict[str, Any]:
     pairs = load_pairs(reranker_settings(settings.model_copy(update={"data": settings.data[2:3]})))
     steps = sum(epoch_batches(dataset, settings.batch) for dataset in sets)
     return {
-        "sets": [_described(one) for one in sets],
-        "korquad": [_described(one) for one in load_sets(korquad)],
+        "sets": [_described(entry) for entry in sets],
+        "korquad": [_described(entry) for entry in load_sets(korquad)],
         "positives": {query: sorted(texts) for query, texts in positives_of(sets).items()},
         "batches": list(draw_batches(sets, settings.batch, steps + 5, settings.seed)),
         "parts": list(Drawn(sets, settings, 6, 2)),
-        "reranker": [_described(one) for one in pairs],
+        "reranker": [_described(entry) for entry in pairs],
         "losses": [
             loss_name(shape, distill, guide, mini)
             for shape in ("ranking", "scored", "distilled")
@@ -72,19 +72,19 @@ def _rows(sources: list[str]) -> dict[str, tuple[list[dict[str, Any]], dict[str,
     sts = TASKS["klue-sts"]
     first, *_, last = read_examples(sts, Path(sources[0]) / str(sts.file("dev")))
     ranked = [
-        {"query": f"{place}에는 무엇이 나나", "positive": f"{place}에는 {thing}가 난다"}
+        {"query": f"{place}에는 무엇이 나나", "positive": f"{place}에는 {goods}가 난다"}
         for n, place in enumerate(PLACES)
-        for thing in THINGS[n % 3 : n % 3 + 2]
+        for goods in THINGS[n % 3 : n % 3 + 2]
     ]
     shared = [
-        {"query": f"{place}의 이야기", "positive": f"{thing} 이야기"}
+        {"query": f"{place}의 이야기", "positive": f"{goods} 이야기"}
         for n, place in enumerate(PLACES)
-        for thing in THINGS[n : n + 2]
+        for goods in THINGS[n : n + 2]
     ]
     leaking = [{"query": first.texts[0], "positive": first.texts[1]}, {"query": last.texts[0], "positive": "다른 글"}]
     triplets = [
-        {"query": f"{place} {thing}", "positive": f"{thing}는 {place}에서 판다", "negatives": [f"{n}번은 없다"]}
-        for n, (place, thing) in enumerate(zip(PLACES * 2, THINGS * 2, strict=False))
+        {"query": f"{place} {goods}", "positive": f"{goods}는 {place}에서 판다", "negatives": [f"{n}번은 없다"]}
+        for n, (place, goods) in enumerate(zip(PLACES * 2, THINGS * 2, strict=False))
     ]
     taught = [{**row, "query": f"{row['query']} 어디", "scores": [n / 20, -0.25]} for n, row in enumerate(triplets)]
     scored = [
@@ -113,10 +113,10 @@ def _described(dataset: Any) -> dict[str, Any]:
 def unhit(output: dict[str, Any]) -> list[str]:
     """Return the shapes and built-in sets without rows, and what is counted of no set."""
     sets = [*output["sets"], *output["korquad"]]
-    counts = {name for one in sets for name, count in one["counts"].items() if count}
+    counts = {name for entry in sets for name, count in entry["counts"].items() if count}
     asked = {
-        "shape": (("ranking", "scored", "distilled"), {one["shape"] for one in sets}),
-        "set": (BUILT_IN, {one["name"].partition("-")[2] for one in sets if one["texts"]}),
+        "shape": (("ranking", "scored", "distilled"), {entry["shape"] for entry in sets}),
+        "set": (BUILT_IN, {entry["name"].partition("-")[2] for entry in sets if entry["texts"]}),
         "count": (("read", "removed as a scored pair", "with one scored text (not removed)"), counts),
     }
-    return [f"{what} {name}" for what, (names, hit) in asked.items() for name in names if name not in hit]
+    return [f"{kind} {name}" for kind, (names, hit) in asked.items() for name in names if name not in hit]

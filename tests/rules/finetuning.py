@@ -75,12 +75,12 @@ def _metrics() -> dict[str, Any]:
         "labels": [name if n % 7 else RELATIONS[n - 1] for n, name in enumerate(parse["labels"])],
     }
     answers = [["가람 마을", "마을"], ["세 번째 돌다리", "돌다리"], [], ["1950년"], ["『옛 책』"]]
-    found = ["마을", "세번째 돌다리에서", "", "1950 년", "옛 책"]
+    predictions = ["마을", "세번째 돌다리에서", "", "1950 년", "옛 책"]
     return {
         "entities": _known(entity_scores(labels, moved)),
         "dependencies": _known(dependency_scores([parse], [wrong], RELATIONS)),
-        "reading": _known(TASKS["klue-mrc"].score(answers, found)),
-        "korquad": _known(TASKS["korquad"].score(answers[3:], found[3:])),
+        "reading": _known(TASKS["klue-mrc"].score(answers, predictions)),
+        "korquad": _known(TASKS["korquad"].score(answers[3:], predictions[3:])),
     }
 
 
@@ -96,7 +96,7 @@ def _model(folder: Path, kind: str) -> ModelFacts:
 
 def _of_task(task: Task, splits: Splits, models: dict[str, ModelFacts], settings: KlueSettings) -> dict[str, Any]:
     few = splits.dev[:EXAMPLES]
-    found: dict[str, Any] = {
+    output: dict[str, Any] = {
         "splits": {
             name: [example.guid for example in getattr(splits, name)] for name in ("train", "dev", "test")
         } | {"counts": splits.counts, "note": splits.note},
@@ -108,28 +108,28 @@ def _of_task(task: Task, splits: Splits, models: dict[str, ModelFacts], settings
         tokenizer = load_tokenizer(model.folder)
         for length in (48, 160):
             made = make_features(task, few, tokenizer, model, length)
-            found[f"{kind}, {length}"] = {
+            output[f"{kind}, {length}"] = {
                 "owner": made.owner, "columns": made.columns, "shared": made.shared, "cut": made.cut
             }  # fmt: skip
         every = make_features(task, splits.dev, tokenizer, model, 160)
         outputs = faultless(task, every)
         right = task.decode(outputs, every, tokenizer)
         published = task.published(outputs, every, tokenizer)
-        found[f"{kind}, scores"] = {
+        output[f"{kind}, scores"] = {
             "right": [right, _known(task.score(every.labels, right)), _known(published)],
             "some wrong": _known(task.score(every.labels, _moved(task, right))),
         }
-    return found
+    return output
 
 
 def _moved(task: Task, predictions: Sequence[Any]) -> list[Any]:
     """Return predictions of which every third is its neighbour's; of labels of words, its own one word further; of
     answers, without its beginning, and of those behind in brackets."""
     if task.head == "span":
-        return [(one[1:], f"({one}).", one)[n % 3] for n, one in enumerate(predictions)]
+        return [(guess[1:], f"({guess}).", guess)[n % 3] for n, guess in enumerate(predictions)]
     if task.head not in ("tokens", "biaffine"):
-        return [one if n % 3 else predictions[(n + 1) % len(predictions)] for n, one in enumerate(predictions)]
-    return [one if n % 3 else _turned(one) for n, one in enumerate(predictions)]
+        return [guess if n % 3 else predictions[(n + 1) % len(predictions)] for n, guess in enumerate(predictions)]
+    return [guess if n % 3 else _turned(guess) for n, guess in enumerate(predictions)]
 
 
 def _turned(labels: Any) -> Any:
@@ -144,16 +144,16 @@ def _known(scores: dict[str, float]) -> dict[str, float | None]:
 
 def unhit(output: dict[str, Any]) -> list[str]:
     """Return tasks that have nothing to learn or score, or whose metrics find no fault in faulty predictions."""
-    lacking = [f"{name} features" for name, of in output["tasks"].items() if not of["roberta, 48"]["columns"]]
+    lacking = [f"{name} features" for name, result in output["tasks"].items() if not result["roberta, 48"]["columns"]]
     lacking += [f"{name} cut" for name in TASKS if name in ("klue-mrc", "wos") and _uncut(output["tasks"][name])]
     blind = [
         f"{name} {metric}"
-        for name, of in output["tasks"].items()
-        for metric, score in of["roberta, scores"]["some wrong"].items()
-        if score is not None and score == of["roberta, scores"]["right"][1][metric]
+        for name, result in output["tasks"].items()
+        for metric, score in result["roberta, scores"]["some wrong"].items()
+        if score is not None and score == result["roberta, scores"]["right"][1][metric]
     ]
     return [*(name for name in TASKS if name not in output["tasks"]), *lacking, *blind]
 
 
-def _uncut(of: dict[str, Any]) -> bool:
-    return not of["roberta, 48"]["cut"] and len(of["roberta, 48"]["owner"]) == len(of["roberta, 160"]["owner"])
+def _uncut(task: dict[str, Any]) -> bool:
+    return not task["roberta, 48"]["cut"] and len(task["roberta, 48"]["owner"]) == len(task["roberta, 160"]["owner"])

@@ -76,8 +76,8 @@ def write_lock(blocks: Mapping[str, Block], path: Path = LOCK) -> None:
 
 def refused(now: Mapping[str, Block], locked: Mapping[str, Block]) -> list[str]:
     """Return a line for each stage whose block must not be written as it is now."""
-    found = {stage: verdict(block, locked.get(stage)) for stage, block in now.items()}
-    return [f"{stage}: {MESSAGES[one]}" for stage, one in found.items() if one not in ("same", *WRITTEN)]
+    verdicts = {stage: verdict(block, locked.get(stage)) for stage, block in now.items()}
+    return [f"{stage}: {MESSAGES[state]}" for stage, state in verdicts.items() if state not in ("same", *WRITTEN)]
 
 
 def digest(output: Any) -> str:
@@ -103,11 +103,11 @@ def plain(tree: Any) -> Any:
 
 def hash_of(paths: tuple[str, ...], root: Path = ROOT) -> str:
     """Return 32 hex digits of modules, folders of modules and YAML, and other files, by their paths below `root`."""
-    found = xxhash.xxh3_128()
+    digest = xxhash.xxh3_128()
     for name in sorted(paths):
         path = root / name
         is_code = path.is_dir() or path.suffix == ".py"
-        found.update(f"{name} {code_hash(path) if is_code else ''}\n".encode())
+        digest.update(f"{name} {code_hash(path) if is_code else ''}\n".encode())
         for file in sorted(path.rglob("*.yaml")) if path.is_dir() else () if is_code else (path,):
-            found.update(f"{file.relative_to(root).as_posix()} {file.stat().st_size}\n".encode() + file.read_bytes())
-    return found.hexdigest()
+            digest.update(f"{file.relative_to(root).as_posix()} {file.stat().st_size}\n".encode() + file.read_bytes())
+    return digest.hexdigest()

@@ -74,7 +74,7 @@ def _settings(changes: dict[str, Any]) -> PretrainSettings:
 def _batches(settings: PretrainSettings, tokens: Path, tokenizer: Path, plans: Path, form: InputForm) -> dict[str, Any]:
     """Return the micro-batches of the second of two processes at three steps, and a held-out one."""
     loader = Loader(settings, tokens, tokenizer, plans, 1, 2, form=form)
-    of_steps = {str(step): [_described(one) for one in loader.micro_batches(step)] for step in (0, 1, STEPS - 1)}
+    of_steps = {str(step): [_described(part) for part in loader.micro_batches(step)] for step in (0, 1, STEPS - 1)}
     return {
         "steps": of_steps,
         "held out": _described(next(iter(loader.validation()))),
@@ -132,4 +132,4 @@ def unhit(output: dict[str, Any]) -> list[str]:
         "masking": (kinds, {run.masking.kind for run in runs}),
         "schedule": (schedules.SCHEDULES, {name.split(",")[0] for name in output["rates"]}),
     }
-    return [f"{what} {name}" for what, (names, hit) in asked.items() for name in names if name not in hit]
+    return [f"{kind} {name}" for kind, (names, hit) in asked.items() for name in names if name not in hit]

@@ -67,5 +67,5 @@ def output_of(stage: str) -> Output:
 
 def block_of(stage: str, output: Output, root: Path = ROOT) -> Block:
     """Return a stage's block as it would be locked now."""
-    of = STAGES[stage]
-    return Block(rules_number(stage), digest(output), hash_of(of.input, root), hash_of(of.code, root))
+    described = STAGES[stage]
+    return Block(rules_number(stage), digest(output), hash_of(described.input, root), hash_of(described.code, root))

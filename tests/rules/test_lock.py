@@ -37,8 +37,8 @@ def test_the_fixed_input_hits_every_rule(stage: str) -> None:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_is_as_it_is_locked(stage: str) -> None:
-    found = verdict(block_of(stage, made(stage)), read_lock().get(stage))
-    assert found == "same", f"{stage}: {MESSAGES.get(found)}"
+    state = verdict(block_of(stage, made(stage)), read_lock().get(stage))
+    assert state == "same", f"{stage}: {MESSAGES.get(state)}"
 
 
 @pytest.mark.parametrize("stage", STAGES)

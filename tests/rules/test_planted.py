@@ -83,8 +83,8 @@ def _covered_but_the_rarest(counted: Any, settings: Any) -> list[str]:
     return covered(counted, settings.model_copy(update={"min_character_count": settings.min_character_count + 1}))
 
 
-def _one_sentence(*given: Any) -> Any:
-    batch = without_empty(*given)
+def _one_sentence(*arguments: Any) -> Any:
+    batch = without_empty(*arguments)
     return batch._replace(sentences=batch.documents)
 
 
@@ -133,13 +133,13 @@ def _unchanged(stage: str) -> str:
     return digest(output_of(stage))
 
 
-@pytest.mark.parametrize(("stage", "what", "plant"), PLANTED, ids=[what for _, what, _ in PLANTED])
-def test_a_planted_change_of_a_rule_is_red(stage: str, what: str, plant: Plant, monkeypatch: Patch) -> None:
+@pytest.mark.parametrize(("stage", "change", "plant"), PLANTED, ids=[change for _, change, _ in PLANTED])
+def test_a_planted_change_of_a_rule_is_red(stage: str, change: str, plant: Plant, monkeypatch: Patch) -> None:
     before = _unchanged(stage)
     with monkeypatch.context() as patch:
         plant(patch)
         after = digest(output_of(stage))
-    assert after != before, f"{stage} does not see that {what}"
+    assert after != before, f"{stage} does not see that {change}"
 
 
 def test_every_stage_has_a_planted_change() -> None:
@@ -175,7 +175,7 @@ def test_a_changed_output_is_not_locked_before_its_number_is_raised(tmp_path: Pa
     write_lock({"tune": replace(locked["tune"], code="of yesterday")}, path)
     main(path)
     assert read_lock(path) == locked
-    monkeypatch.setattr("pretrain.tuning.inputs.user_message", lambda instruction, given: f"{given}{instruction}")
+    monkeypatch.setattr("pretrain.tuning.inputs.user_message", lambda instruction, text: f"{text}{instruction}")
     with pytest.raises(SystemExit, match="tune: its output changed: raise the number in common/rules"):
         main(path)
     assert read_lock(path) == locked

@@ -46,12 +46,12 @@ def tokenizer_output(folder: Path) -> dict[str, Any]:
     documents = [[*lines[start : start + 3], *EDGES[:1]] for start in range(0, 600, 3)]
     documents += [["쥐가 벽을 갉는다."], ["갉은 벽이다."]]  # a character just as often as it must occur
     corpus = write_corpus(folder / "corpus", [documents[:120], documents[120:]])
-    found = {}
+    output = {}
     for name, changes in TRAININGS.items():
         settings = TokenizerSettings(**{"vocab_size": 240, "min_character_count": 2, "workers": 1, **changes})
-        found[name] = _described(folder / name, train_tokenizer, settings, corpus)
+        output[name] = _described(folder / name, train_tokenizer, settings, corpus)
     base = TokenizerSettings(base=str(folder / "bert"), vocab_size=230, min_character_count=2, workers=1)
-    return found | {"extended": _described(folder / "extended", continue_tokenizer, base, corpus)}
+    return output | {"extended": _described(folder / "extended", continue_tokenizer, base, corpus)}
 
 
 def _described(out: Path, make: Any, settings: TokenizerSettings, corpus: Path) -> dict[str, Any]:
@@ -60,11 +60,11 @@ def _described(out: Path, make: Any, settings: TokenizerSettings, corpus: Path) 
     tree = json.loads((out / "tokenizer.json").read_bytes())
     config = json.loads((out / "tokenizer_config.json").read_bytes())
     names = ("normalizer", "pre_tokenizer", "post_processor", "added_tokens")
-    told = ("model_max_length", "model_input_names", "do_lower_case", "strip_accents")
+    config_keys = ("model_max_length", "model_input_names", "do_lower_case", "strip_accents")
     return {
         "entries": (out / "vocab.txt").read_text(encoding="utf-8").split("\n"),
         **{name: tree[name] for name in names},
-        "config": {name: config.get(name) for name in told},
+        "config": {name: config.get(name) for name in config_keys},
         "counts": {name: value for name, value in counts.items() if isinstance(value, int)},
     }
 
@@ -88,8 +88,8 @@ def encode_output(folder: Path) -> dict[str, Any]:
     path = corpus / "shards" / shard_name(1)
     write_shard_manifest(path, {"copies": 3})
     tokenizer, out = folder / "tokenizer", folder / "tokens"
-    for one in (tokenizer, out):
-        one.mkdir()
+    for made_folder in (tokenizer, out):
+        made_folder.mkdir()
     save_tokenizer(build_tokenizer(vocabulary(), "roberta"), "roberta", 64, tokenizer)
     counts = encode_corpus(EncodeSettings(workers=1), corpus, tokenizer, out)
     shards = TokenShards(out)
@@ -113,7 +113,7 @@ def vocabulary() -> list[str]:
     text = "".join(made_up_lines(240, seed=4))
     characters = sorted(set(text) - set(" 漢"))
     pieces = ["학교", "학교에", "##에서", "연구", "##자", "인공", "##지능", "먹었", "##습니다", "GP", "##U"]
-    entries = [*SPECIAL_TOKENS["roberta"], *characters, *(f"##{one}" for one in characters), *pieces]
+    entries = [*SPECIAL_TOKENS["roberta"], *characters, *(f"##{character}" for character in characters), *pieces]
     return list(dict.fromkeys(entries))
 
 

@@ -47,15 +47,15 @@ def test_rows_are_measured_kept_and_not_measured_again(tmp_path: Path) -> None:
     names = ["attention dropout 0", "packed", "dense mask", "peer"]
     done = bench(tmp_path, "--rows", *names)
     assert done.returncode == 0, done.stderr
-    held = json.loads((tmp_path / "gpu.json").read_bytes())
-    assert sorted(row["name"] for row in held["rows"]) == sorted(names)
-    assert all(row["tokens_per_second"] > 0 and 0 <= row["data_wait"] < 1 for row in held["rows"])
-    ours = next(row for row in held["rows"] if row["name"] == "attention dropout 0")
+    report = json.loads((tmp_path / "gpu.json").read_bytes())
+    assert sorted(row["name"] for row in report["rows"]) == sorted(names)
+    assert all(row["tokens_per_second"] > 0 and 0 <= row["data_wait"] < 1 for row in report["rows"])
+    ours = next(row for row in report["rows"] if row["name"] == "attention dropout 0")
     assert ours["tflops"] > 0 and 0 < ours["padding"] < 0.3 and len(ours["rounds"]) == 1
     table = (tmp_path / "gpu.md").read_text()
     assert f"torch {torch.__version__}" in table and all(f"| {name} |" in table for name in names)
     again = bench(tmp_path, "--rows", *names)
-    assert json.loads((tmp_path / "gpu.json").read_bytes())["rows"] == held["rows"] and again.returncode == 0
+    assert json.loads((tmp_path / "gpu.json").read_bytes())["rows"] == report["rows"] and again.returncode == 0
 
 
 @pytest.mark.drill
@@ -79,17 +79,17 @@ def test_a_row_that_takes_too_long_is_left_for_the_next_call(tmp_path: Path) -> 
 def test_figures_of_other_conditions_never_stand_in_one_table(tmp_path: Path) -> None:
     """By name alone, a row of 64 samples a step stood beside others of 128, under their head."""
     path, names = tmp_path / "new" / "gpu.json", ["first", "second", "third"]
-    one, other = {"device": "A", "torch": "1", "shape": "128"}, {"device": "A", "torch": "1", "shape": "64"}
-    held = read_report(path)
-    for name, conditions, rate in (("first", one, 100.0), ("second", one, 50.0), ("third", other, 25.0)):
-        put_row(held, {"name": name, "tokens_per_second": rate}, conditions, names)
-    text = write_report(path, held)
-    assert text == path.with_suffix(".md").read_text() and read_report(path) == held
+    short, other = {"device": "A", "torch": "1", "shape": "128"}, {"device": "A", "torch": "1", "shape": "64"}
+    report = read_report(path)
+    for name, conditions, rate in (("first", short, 100.0), ("second", short, 50.0), ("third", other, 25.0)):
+        put_row(report, {"name": name, "tokens_per_second": rate}, conditions, names)
+    text = write_report(path, report)
+    assert text == path.with_suffix(".md").read_text() and read_report(path) == report
     first, second = text.split("\n\n|")[1:]
     assert "| second | 50 | 0.50 |" in first and "64" in first.splitlines()[-1] and "| third | 25 | 1.00 |" in second
-    assert holds_row(held, "first", one) and not holds_row(held, "first", other)
-    put_row(held, {"name": "first", "error": "no"}, other, names)
-    assert [row["name"] for row in held["rows"]] == names and not holds_row(held, "first", one)
+    assert holds_row(report, "first", short) and not holds_row(report, "first", other)
+    put_row(report, {"name": "first", "error": "no"}, other, names)
+    assert [row["name"] for row in report["rows"]] == names and not holds_row(report, "first", short)
 
 
 def test_a_part_that_fails_keeps_no_other_from_running(tmp_path: Path) -> None:

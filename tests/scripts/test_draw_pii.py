@@ -148,7 +148,7 @@ GOLD = {"start": 3, "end": 16, "type": "TEL", "form": "range", "habit": "plain",
 
 
 @pytest.mark.parametrize(
-    ("found", "right", "clear"),
+    ("spans", "right", "clear"),
     [
         ([Span(3, 16, "TEL")], True, False),
         ([Span(3, 14, "TEL"), Span(15, 16, "TEL")], True, False),
@@ -161,12 +161,12 @@ GOLD = {"start": 3, "end": 16, "type": "TEL", "form": "range", "habit": "plain",
         ([], False, True),
     ],
 )
-def test_what_counts_as_found(draw: ModuleType, found: list[Span], right: bool, clear: bool) -> None:
+def test_what_counts_as_found(draw: ModuleType, spans: list[Span], right: bool, clear: bool) -> None:
     scores = draw.Scores()
-    scores.add({"text": TEXT, "spans": [GOLD], "kind": "TEL/range", "carrier": "form"}, found)
+    scores.add({"text": TEXT, "spans": [GOLD], "kind": "TEL/range", "carrier": "form"}, spans)
     count = scores.types["TEL"]
     assert (count.gold, count.right, count.clear) == (1, right, clear)
-    assert count.exact == (found == [Span(3, 16, "TEL")])
+    assert count.exact == (spans == [Span(3, 16, "TEL")])
     assert {key for key, kind in scores.kinds.items() if kind.gold == 1} == {
         ("TEL", "form", "range"),
         ("TEL", "carrier", "form"),

@@ -8,7 +8,7 @@ from scripts.long_text import long_text, pages
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "count"),
     [
         ("word " * 35 + ".", 0),
         ("word " * 36 + ".", 1),
@@ -23,9 +23,9 @@ from scripts.long_text import long_text, pages
         ("# " + "word " * 40, 0),
     ],
 )
-def test_what_counts_as_long(text: str, found: int) -> None:
-    assert len(long_text(text)) == found
+def test_what_counts_as_long(text: str, count: int) -> None:
+    assert len(long_text(text)) == count
 
 
 def test_readme_and_docs_have_no_long_text() -> None:
-    assert {path.name: found for path in pages() if (found := long_text(path.read_text(encoding="utf-8")))} == {}
+    assert {path.name: passages for path in pages() if (passages := long_text(path.read_text(encoding="utf-8")))} == {}

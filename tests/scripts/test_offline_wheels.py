@@ -27,7 +27,7 @@ NOT_THERE = {
 def imported(entries: list[Path]) -> set[str]:
     """Third-party modules that files import when they are imported, and those that they import in turn; those of
     fine-tuning also within their functions, which its processes call."""
-    todo, seen, found = list(entries), set(entries), set()
+    todo, seen, modules = list(entries), set(entries), set()
     while todo:
         path = todo.pop()
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -45,8 +45,8 @@ def imported(entries: list[Path]) -> set[str]:
                 todo += [path for path in inner if path not in seen]
                 seen |= set(inner)
             elif not (ROOT / name.split(".")[0]).is_dir():
-                found.add(name.split(".")[0])
-    return found - set(sys.stdlib_module_names) - {"__future__"}
+                modules.add(name.split(".")[0])
+    return modules - set(sys.stdlib_module_names) - {"__future__"}
 
 
 def test_everything_that_is_imported_is_on_the_list() -> None:
@@ -93,8 +93,8 @@ def test_a_machine_that_has_all_is_given_nothing() -> None:
 
 
 def test_this_machine_is_described() -> None:
-    found = describe()
-    assert found["python"] == f"{sys.version_info[0]}.{sys.version_info[1]}"
-    assert "torch" in found["installed"] and not set(found["missing"]) & found["installed"].keys()
-    if not found["missing"]:
+    machine = describe()
+    assert machine["python"] == f"{sys.version_info[0]}.{sys.version_info[1]}"
+    assert "torch" in machine["installed"] and not set(machine["missing"]) & machine["installed"].keys()
+    if not machine["missing"]:
         pytest.importorskip("deepspeed")

@@ -13,8 +13,8 @@ def made_up_lines(count: int, seed: int = 1) -> list[str]:
     """Return lines of nouns with josa and a verb, some with numbers, Latin and Hanja."""
     draw = random.Random(seed)
 
-    def word(of: str) -> str:
-        known = of.split()
+    def word(entries: str) -> str:
+        known = entries.split()
         return known[int(len(known) * draw.random() ** 2)]  # the first are the most frequent, as in language
 
     lines = []

@@ -50,10 +50,10 @@ def test_unused_entries_are_counted_on_ten_subwords_an_entry(
     assert row["unused_ratio"] == (None if unused is None else pytest.approx(unused))
     assert run_command(["tokenizer", "compare", str(tmp_path / "t"), "--text", str(tmp_path / "text.txt"),
                         "--plot", str(tmp_path / "plot.png")]) == 0  # fmt: skip
-    told = capfd.readouterr()
+    printed = capfd.readouterr()
     why = f"no unused ratio: the text has {7 * times} subwords; 100 are needed, 10 per entry"
-    assert (why in " ".join(told.err.split())) is (unused is None)
-    assert ("–" in told.out) is (unused is None) and (tmp_path / "plot.png").is_file()
+    assert (why in " ".join(printed.err.split())) is (unused is None)
+    assert ("–" in printed.out) is (unused is None) and (tmp_path / "plot.png").is_file()
 
 
 def test_directions_of_table_35(tokenizer_folder: Path, baseline_folder: Path, tmp_path: Path) -> None:
@@ -97,12 +97,12 @@ def test_vocabularies_that_hold_blanks_are_measured_as_in_running_text(
     first = len(tokenizer.encode("가", add_special_tokens=False).ids)
     again = len(tokenizer.encode("가 가", add_special_tokens=False).ids) - first
     encoded = [tokenizer.encode(line, add_special_tokens=False) for line in lines]
-    subwords = sum(len(one.ids) - first + again for one in encoded)
+    subwords = sum(len(encoding.ids) - first + again for encoding in encoded)
     assert row["fertility"] == pytest.approx(subwords / sum(len(line.split()) for line in lines))
-    unknown = sum(one.tokens.count("[unk]") for one in encoded)
+    unknown = sum(encoding.tokens.count("[unk]") for encoding in encoded)
     assert row["unk_ratio"] == pytest.approx(unknown / subwords)
     assert (unknown > 0) == (make is _metaspace)
-    used = {index for one in encoded for index in one.ids}
+    used = {index for encoding in encoded for index in encoding.ids}
     assert row["unused_ratio"] == pytest.approx(1 - len(used) / tokenizer.get_vocab_size(), abs=0.01)
 
 

@@ -46,17 +46,17 @@ def test_shards_hold_every_document_in_order(straight: Path, corpus_folder: Path
         for sentences in pq.read_table(path).column("sentences").to_pylist():
             ids = [loaded.encode(sentence, add_special_tokens=False).ids for sentence in sentences]
             if any(ids):
-                expected.append([found for found in ids if found])
+                expected.append([stored for stored in ids if stored])
                 expected[-1][-1] = [*expected[-1][-1], 2]
-    shards, found = TokenShards(straight), []
+    shards, stored = TokenShards(straight), []
     for index in range(len(shards.shards)):
         tokens, documents, sentences = shards.tokens(index), shards.documents(index), shards.sentences(index)
         assert tokens.dtype == np.dtype("<u2")
         assert set(documents) <= set(sentences)
         for start, end in itertools.pairwise(documents):
             cuts = sentences[(sentences >= start) & (sentences <= end)]
-            found.append([tokens[a:b].tolist() for a, b in itertools.pairwise(cuts)])
-    assert found == expected
+            stored.append([tokens[a:b].tolist() for a, b in itertools.pairwise(cuts)])
+    assert stored == expected
 
 
 def test_counts_and_meta_agree(straight: Path, corpus_folder: Path, tokenizer_folder: Path, tmp_path: Path) -> None:
@@ -164,10 +164,11 @@ def test_copies_of_corpus_shards_stand_in_the_token_folder(
     same, other = digest(plain), digest(tmp_path / "out")
     assert {name for name in same if same[name] != other[name]} == {"tokens.json"} and counts["tokens"] > 0
     shards = TokenShards(tmp_path / "out")
-    found = [shards.copies(index) for index in range(len(shards.shards))]
-    assert set(found) == set(copies.values()) and [n for n, _ in itertools.groupby(found)] == list(copies.values())
+    copies_of_shards = [shards.copies(index) for index in range(len(shards.shards))]
+    assert set(copies_of_shards) == set(copies.values())
+    assert [n for n, _ in itertools.groupby(copies_of_shards)] == list(copies.values())
     sizes = [len(shards.tokens(index)) for index in range(len(shards.shards))]
-    assert shards.tokens_in_a_pass == sum(n * size for n, size in zip(found, sizes, strict=True))
+    assert shards.tokens_in_a_pass == sum(n * size for n, size in zip(copies_of_shards, sizes, strict=True))
 
 
 def _folder(path: Path) -> Path:

@@ -48,9 +48,9 @@ def test_ids_and_boundaries_equal_hf_on_any_text(encoder: Encoder, documents: li
         ids = [encoder.tokenizer.encode(sentence, add_special_tokens=False).ids for sentence in sentences]
         if any(ids):
             document_starts.append(len(tokens))
-            for found in filter(None, ids):
+            for word_ids in filter(None, ids):
                 sentence_starts.append(len(tokens))
-                tokens += found
+                tokens += word_ids
             tokens.append(encoder.special_ids["sep"])
     assert batch.tokens_T.tolist() == tokens
     assert batch.documents.tolist() == [*document_starts, len(tokens)]

@@ -35,8 +35,8 @@ def base(tokenizer_folder: Path, tmp_path: Path) -> Callable[..., Path]:
 
 
 def normaliser(lowercase: bool, strip_accents: bool | None) -> dict[str, object]:
-    kept = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True}
-    return {**kept, "strip_accents": strip_accents, "lowercase": lowercase}
+    fixed = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True}
+    return {**fixed, "strip_accents": strip_accents, "lowercase": lowercase}
 
 
 def test_named_words_come_after_the_old_entries(tokenizer_folder: Path, tmp_path: Path) -> None:

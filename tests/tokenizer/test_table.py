@@ -40,10 +40,10 @@ def test_units_are_plain_words_or_whole_eojeol(text: str) -> None:
         plain = all("!" <= character <= "~" or "가" <= character <= "힣" for character in eojeol)
         expected += split_words(eojeol) if plain else [eojeol]
     table = UnitTable()
-    found = texts(table, look_up(table, [text]))
-    assert found == expected
+    units = texts(table, look_up(table, [text]))
+    assert units == expected
     flags = dict(zip(*units_of(table), strict=True))
-    for unit in found:
+    for unit in units:
         whole = all("!" <= character <= "~" or "가" <= character <= "힣" for character in unit)
         assert flags[unit] == (whole and split_words(unit) == [unit])
 

@@ -89,8 +89,8 @@ def test_scaled_counts_are_deterministic_and_keep_the_size() -> None:
 
 def test_merges_come_in_order_of_frequency() -> None:
     pieces = [{"가나": 5, "##가나": 9, "나가": 7}]
-    found = train_vocabulary(pieces, ["가", "나"], 7, 2, seed=0)
-    assert found == ["가", "나", "##가", "##나", "##가나", "나가", "가나"]
+    entries = train_vocabulary(pieces, ["가", "나"], 7, 2, seed=0)
+    assert entries == ["가", "나", "##가", "##나", "##가나", "나가", "가나"]
     rest = train_vocabulary(pieces, ["가", "나"], 7, 2, seed=0, taken=["나", "나가"])
     assert rest == ["가", "##가", "##나", "##가나", "가나"]
 
@@ -122,15 +122,15 @@ def test_a_text_that_gives_no_such_vocabulary_is_refused(
 
 def test_corpus_folder_gives_a_vocabulary(corpus_folder: Path, tmp_path: Path) -> None:
     """The same with any number of workers."""
-    found = []
+    counts_by_workers = []
     for workers in (1, 2):
         (tmp_path / str(workers)).mkdir()
         settings = SMALL.model_copy(update={"vocab_size": 220, "workers": workers})
-        found.append(train_tokenizer(settings, corpus_folder, tmp_path / str(workers)))
-    assert found[0] == found[1]
+        counts_by_workers.append(train_tokenizer(settings, corpus_folder, tmp_path / str(workers)))
+    assert counts_by_workers[0] == counts_by_workers[1]
     for name in FILES:
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
-    counts = found[0]
+    counts = counts_by_workers[0]
     assert counts["sources"] == 2 and counts["broken_lines"] == 0
     texts = [text for batch in read_shards(corpus_folder, ["sentences"]) for text in batch.column(0).to_pylist()]
     assert "words" not in counts  # those are of the corpus, by blanks; these are cut at punctuation
@@ -197,9 +197,9 @@ def test_what_was_counted_waits_for_its_settings_to_come_back(
     monkeypatch.setattr(words_module, "count_words", None)  # nothing is counted, and nothing cut again
     monkeypatch.setattr(counting_module, "count_pieces", None)
     for settings, counted in ((SMALL, before), (other, second)):
-        found = count_corpus(settings, text_file, tmp_path)
-        assert (found.facts, found.characters, found.corpus) == (counted.facts, counted.characters, counted.corpus)
-        assert list(found.pieces) == list(counted.pieces) and found.held_out == counted.held_out
+        again = count_corpus(settings, text_file, tmp_path)
+        assert (again.facts, again.characters, again.corpus) == (counted.facts, counted.characters, counted.corpus)
+        assert list(again.pieces) == list(counted.pieces) and again.held_out == counted.held_out
 
 
 def test_user_tokens_are_never_cut(text_file: Path, tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ WORD = st.text(alphabet="가나힣a1Z", min_size=1, max_size=8)
 ENTRIES = st.lists(st.tuples(st.booleans(), st.text(alphabet="가나힣a1Z", min_size=1, max_size=4)), max_size=30)
 
 
-def encode(trie: WordPieceTrie, words: list[str], wanted: list[bool] | None = None) -> list[list[int]]:
+def encode(trie: WordPieceTrie, words: list[str], allowed: list[bool] | None = None) -> list[list[int]]:
     encoded = [word.encode() for word in words]
     ends = np.concatenate(([0], np.cumsum([len(word) for word in encoded], dtype=np.int64))).astype(np.int64)
-    chosen = np.ones(len(words), bool) if wanted is None else np.array(wanted, bool)
+    chosen = np.ones(len(words), bool) if allowed is None else np.array(allowed, bool)
     ids_T, counts_R = trie.encode(np.frombuffer(b"".join(encoded), np.uint8), ends, chosen)
     assert counts_R.sum() == len(ids_T)
     return [part.tolist() for part in np.split(ids_T, np.cumsum(counts_R)[:-1])]

@@ -32,10 +32,10 @@ def counted(piece: Piece, share: float = 1.0, user_tokens: tuple[str, ...] = ())
 
 
 def total(parts: Iterable[dict[str, int]]) -> Counter[str]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for part in parts:
-        found.update(part)
-    return found
+        counts.update(part)
+    return counts
 
 
 @settings(max_examples=300)
@@ -65,12 +65,12 @@ def test_pieces_of_any_size_cover_every_line_once(size: int, tmp_path: Path, mon
 def test_a_sample_does_not_depend_on_the_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "\n".join(f"줄{number}" for number in range(400)) + "\n"
     (tmp_path / "t.txt").write_text(text, encoding="utf-8")
-    found = []
+    totals = []
     for size in (100, 1 << 20):
         monkeypatch.setattr(words_module, "TEXT_PIECE", size)
-        found.append(total(counted(piece, 0.5) for piece in corpus_pieces(tmp_path / "t.txt")))
-    assert found[0] == found[1]
-    assert 120 < len(found[0]) < 280
+        totals.append(total(counted(piece, 0.5) for piece in corpus_pieces(tmp_path / "t.txt")))
+    assert totals[0] == totals[1]
+    assert 120 < len(totals[0]) < 280
 
 
 def test_truncated_archive_is_a_clear_error(tmp_path: Path) -> None:
@@ -83,8 +83,8 @@ def test_a_line_that_is_not_utf8_is_counted_and_its_bytes_replaced(tmp_path: Pat
     (tmp_path / "t.txt").write_bytes(b"\xff\xfe \xea\xb0\x80\n" + "나\n".encode() * 2)
     [piece] = corpus_pieces(tmp_path / "t.txt")
     seen = Seen()
-    found = total(count_words(piece, Sample({piece.path: 1.0}, 0.0, 3), split_words, (), seen))
-    assert found == {"가": 1, "나": 2}
+    counts = total(count_words(piece, Sample({piece.path: 1.0}, 0.0, 3), split_words, (), seen))
+    assert counts == {"가": 1, "나": 2}
     assert (seen.lines, seen.broken_lines) == (3, 1)
 
 

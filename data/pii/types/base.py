@@ -1,4 +1,4 @@
-r"""What a type of personal data is: one record with its pattern, gate, label, check and pseudonym.
+r"""A type of personal data: one record with its pattern, gate, label, check and pseudonym.
 
 Rules for writing a pattern: digits are [0-9] (`\d` takes other scripts' digits), never `\b` (Hangul letters are word
 characters, so "010-1234-5678로" has no boundary), every repetition bounded, and a look-behind that keeps a search from

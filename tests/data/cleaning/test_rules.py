@@ -151,8 +151,8 @@ def test_refrains_addresses_and_steps_that_come_again_stay(line):
 def test_a_long_sentence_may_stand_twelve_times():
     form = "이 글은 마을 게시판의 규칙에 맞지 않는 곳이 있어 관리하는 사람이 고쳐 두었습니다."
     text = "".join(f"{form}\n{n}번째 글\n" for n in range(14))
-    kept = "".join(f"{form}\n{n}번째 글\n" for n in range(12)) + "12번째 글\n13번째 글"
-    assert clean(text, CleanSettings(), {}) == kept
+    cleaned = "".join(f"{form}\n{n}번째 글\n" for n in range(12)) + "12번째 글\n13번째 글"
+    assert clean(text, CleanSettings(), {}) == cleaned
 
 
 def test_hidden_text_is_counted_by_itself():
@@ -172,7 +172,7 @@ def test_which_sentences_are_korean_enough():
     for name, stays in (("sentences that are Korean enough", True), ("sentences that are not", False)):
         sentences = [sentence for (sentence,) in SECTIONS[name]]
         keep = keep_sentences(sentences, CleanSettings(), {})
-        assert [one for one, kept in zip(sentences, keep, strict=True) if kept != stays] == []
+        assert [text for text, decision in zip(sentences, keep, strict=True) if decision != stays] == []
 
 
 NOISY = [

@@ -47,23 +47,23 @@ class Oracle:
         bigrams = word_bigrams(words)
         for number, (text, records) in enumerate(self._records.items()):
             task, guid, written = records[0][:3]
-            found: list[tuple[Rule, float]] = []
+            scores: list[tuple[Rule, float]] = []
             if self._is_exact("".join(words), "".join(text), records):
-                found.append(("exact", 1.0))
+                scores.append(("exact", 1.0))
             if self._is_embedded(words, list(text), records):
-                found.append(("embedded", 1.0))
+                scores.append(("embedded", 1.0))
             short = syllables("".join(text)) < criteria.short_syllables
             weights = self._words[number]
             if len(weights) >= criteria.min_words:
                 window = ceil(round(criteria.spread * 1000) * len(text) / 1000)
                 if not short or explained(words, weights, criteria.threshold, window):
-                    found.append(("words", contained_share(words, weights, criteria.threshold, window)))
+                    scores.append(("words", contained_share(words, weights, criteria.threshold, window)))
             weights = self._bigrams[number]
             if len(weights) >= criteria.min_bigrams and len(text) >= 2:
                 window = ceil(round(criteria.spread * 1000) * len(word_bigrams(list(text))) / 1000)
                 if not short or explained(bigrams, weights, criteria.bigram_threshold, window):
-                    found.append(("bigrams", contained_share(bigrams, weights, criteria.bigram_threshold, window)))
-            for rule, score in found:
+                    scores.append(("bigrams", contained_share(bigrams, weights, criteria.bigram_threshold, window)))
+            for rule, score in scores:
                 if score > 0 and rule in criteria.rules:
                     best = better(best, Hit(task, guid, score, rule, written))
         if "fragment" in criteria.rules:
@@ -117,8 +117,8 @@ def contained_share(terms: list[str], weights: dict[str, int], threshold: float,
     if sum(weights[term] for term in weights.keys() & set(terms)) < least_of(total, threshold):
         return 0.0
     windows = (set(terms[i : i + window]) for i in range(max(len(terms) - window, 0) + 1))
-    held = max(sum(weights[term] for term in weights.keys() & inside) for inside in windows)
-    return held / total if held >= least_of(total, threshold) else 0.0
+    contained = max(sum(weights[term] for term in weights.keys() & inside) for inside in windows)
+    return contained / total if contained >= least_of(total, threshold) else 0.0
 
 
 def syllables(text: str) -> float:

@@ -33,13 +33,13 @@ def test_decisions_equal_the_definition(
     best, score = search_containment(index, *hash_words(fold_sentences(queries)))
     weights = weigh_sentences([text.split() for text in benchmark])
     windows = [ceil(spread * len(text.split())) for text in benchmark]
-    for query, found, share in zip(queries, best.tolist(), score.tolist(), strict=True):
+    for query, entry, share in zip(queries, best.tolist(), score.tolist(), strict=True):
         shares = [
             contained_share(query.split(), w, threshold, window) if len(w) >= floor else 0.0
             for w, window in zip(weights, windows, strict=True)
         ]
         top = max(shares, default=0.0)
-        assert (found, share) == (shares.index(top) if top > 0 else -1, top)
+        assert (entry, share) == (shares.index(top) if top > 0 else -1, top)
 
 
 def test_a_long_line_takes_about_as_long_as_its_words_in_short_ones() -> None:

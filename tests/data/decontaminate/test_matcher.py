@@ -66,9 +66,9 @@ def corpus(seed: int, benchmark_size: int, queries: int) -> tuple[list[Benchmark
 def test_decisions_equal_the_oracle_on_korean_like_text(threshold: float, short: int) -> None:
     chosen = Criteria(threshold=threshold, bigram_threshold=threshold, short_syllables=short)
     benchmark, queries = corpus(int(threshold * 10), 150, 500)
-    found = Decontaminator.build(benchmark, chosen).match(queries)
-    assert found == Oracle(benchmark, chosen).match(queries)
-    assert {"exact", "words", "bigrams"} <= {hit.rule for hit in found if hit}
+    hits = Decontaminator.build(benchmark, chosen).match(queries)
+    assert hits == Oracle(benchmark, chosen).match(queries)
+    assert {"exact", "words", "bigrams"} <= {hit.rule for hit in hits if hit}
 
 
 TEXT = st.one_of(
@@ -179,17 +179,17 @@ def test_a_lone_sentence_is_found_by_a_rule_that_is_for_its_length_and_kind(text
 
 
 def test_a_list_shows_what_stands_for_personal_data() -> None:
-    told = [
+    benchmark = [
         BenchmarkSentence(
             "t", "g", "담당자 전화는 010-9876-5432 번입니다.", True, "담당자 전화는 010-0000-0000 번입니다."
         ),
         BenchmarkSentence("t", "g", "언제든지 편하게 걸어 주시기 바랍니다.", True),
     ]
-    matcher = Decontaminator.build(told, Criteria(rules=("exact", "fragment")))
-    exact, fragment = matcher.match([told[0].text, "번입니다. 언제든지 편하게 걸어 주시기 바랍니다"])
+    matcher = Decontaminator.build(benchmark, Criteria(rules=("exact", "fragment")))
+    exact, fragment = matcher.match([benchmark[0].text, "번입니다. 언제든지 편하게 걸어 주시기 바랍니다"])
     assert exact and fragment and (exact.rule, fragment.rule) == ("exact", "fragment")
-    assert exact.text == told[0].listed
-    assert fragment.text == f"{told[0].listed} {told[1].text}"
+    assert exact.text == benchmark[0].listed
+    assert fragment.text == f"{benchmark[0].listed} {benchmark[1].text}"
 
 
 def test_the_order_and_number_of_answers_over_batches(decontaminator: Decontaminator) -> None:
@@ -197,9 +197,9 @@ def test_the_order_and_number_of_answers_over_batches(decontaminator: Decontamin
     places = [0, BATCH - 1, BATCH, 2 * BATCH + 6]
     for place in places:
         queries[place] = SENTENCE
-    found = decontaminator.match(queries)
-    assert [n for n, hit in enumerate(found) if hit] == places
-    assert len(found) == len(queries)
+    hits = decontaminator.match(queries)
+    assert [n for n, hit in enumerate(hits) if hit] == places
+    assert len(hits) == len(queries)
 
 
 def test_it_pickles_and_says_the_same(decontaminator: Decontaminator) -> None:
@@ -232,7 +232,7 @@ def test_sources_are_distinct_and_passages_are_joined() -> None:
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "text", "found"),
+    ("benchmark", "text", "is_hit"),
     [
         ("설명하기가 무척 까다롭습니다.", "그런 예문은 다른 글보다 설명하기가 조금 더 까다롭습니다.", False),
         ("설명하기가 무척 까다롭습니다.", "이 규칙은 처음 보는 사람에게 설명하기가 무척이나 까다롭습니다.", False),
@@ -246,14 +246,14 @@ def test_sources_are_distinct_and_passages_are_joined() -> None:
         ("설명하기가 무척 까다롭습니다.", "설명하기도 무척 까다롭습니다!", True),
     ],
 )
-def test_a_short_sentence_must_make_up_the_text(benchmark: str, text: str, found: bool) -> None:
+def test_a_short_sentence_must_make_up_the_text(benchmark: str, text: str, is_hit: bool) -> None:
     """It is found where little else is said, not where its words stand among others; the oracle says the same."""
     rng = random.Random(1)
     sentences = [BenchmarkSentence("other", str(i), sentence(rng)) for i in range(300)]
     sentences.append(BenchmarkSentence("t", "g", benchmark))
     chosen = Criteria(rules=("words", "bigrams"))
     hits = Decontaminator.build(sentences, chosen).match([text])
-    assert (hits[0] is not None) is found
+    assert (hits[0] is not None) is is_hit
     assert hits == Oracle(sentences, chosen).match([text])
 
 

@@ -33,7 +33,7 @@ def test_texts_that_are_one() -> None:
         "seoul20"
     }
     assert text_key("ﾊﾅ") == text_key("ハナ") and text_key(unicodedata.normalize("NFD", "서울")) == text_key("서울")
-    assert len({text_key(one) for one in ("?!", "? !", "…", "!", "")}) == 4
+    assert len({text_key(mark) for mark in ("?!", "? !", "…", "!", "")}) == 4
 
 
 @pytest.mark.parametrize("code", [0x20, 0x0A, 0x3000, 0xA0])

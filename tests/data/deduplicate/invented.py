@@ -28,9 +28,9 @@ def shingles(text: str) -> set[str]:
     return {solid[at : at + 5] for at in range(max(len(solid) - 4, 1))}
 
 
-def jaccard(one: str, other: str) -> float:
+def jaccard(text: str, other: str) -> float:
     """Return the exact similarity of two texts."""
-    a, b = shingles(one), shingles(other)
+    a, b = shingles(text), shingles(other)
     return len(a & b) / len(a | b)
 
 

@@ -46,8 +46,8 @@ def by_tasks(parts: list[Path], folder: Path) -> tuple[list[tuple[int, int]], by
     """Return all (dropped, kept), and the report."""
     rows, twins = find_equal_documents(parts, folder, ONE)
     write_report(folder / "report", parts, rows, twins, None, folder, ONE)
-    found = sorted((dropped, kept) for copies in twins for dropped, kept, _ in copies.tolist())
-    return found, (folder / "report").read_bytes()
+    pairs = sorted((dropped, kept) for copies in twins for dropped, kept, _ in copies.tolist())
+    return pairs, (folder / "report").read_bytes()
 
 
 TEXTS = st.lists(st.integers(0, 40).map(str), max_size=25)

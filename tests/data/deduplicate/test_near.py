@@ -25,9 +25,9 @@ def test_equal_numbers_estimate_the_jaccard_similarity():
     for size in (12, 60, 300):
         ones = [document(rng, size) for _ in range(300)]
         others = [edited(rng, text, rng.choice((0.01, 0.03, 0.1, 0.3))) for text in ones]
-        found = (signatures(ones) == signatures(others)).mean(axis=1)
+        estimated = (signatures(ones) == signatures(others)).mean(axis=1)
         exact = np.array([jaccard(*pair) for pair in zip(ones, others, strict=True)])
-        errors.append(found - exact)
+        errors.append(estimated - exact)
         variance += (exact * (1 - exact) / PERMUTATIONS).mean() / 3
     error = np.concatenate(errors)
     assert abs(error.mean()) < 4 * (variance / len(error)) ** 0.5
@@ -50,11 +50,11 @@ def test_hashes_are_those_of_the_shingles(texts):
 
 
 def test_blanks_and_composition_make_no_difference_and_short_texts_are_whole():
-    found = signatures(["할 수 있다는 것", "할수\n있다는것", "\u1112\u1161\u11af수 있다는 것", "", "  ", "네", "네네"])
-    assert (found[0] == found[1]).all()
-    assert (found[0] == found[2]).all()
-    assert (found[3] == found[4]).all()
-    assert not (found[5] == found[6]).any()
+    rows = signatures(["할 수 있다는 것", "할수\n있다는것", "\u1112\u1161\u11af수 있다는 것", "", "  ", "네", "네네"])
+    assert (rows[0] == rows[1]).all()
+    assert (rows[0] == rows[2]).all()
+    assert (rows[3] == rows[4]).all()
+    assert not (rows[5] == rows[6]).any()
     assert signatures([]).shape == (0, PERMUTATIONS)
 
 
@@ -78,8 +78,8 @@ def test_the_same_numbers_in_every_process_on_every_machine():
     command = [sys.executable, "-c", program]
     run = subprocess.run(command, env={**os.environ, **changes}, capture_output=True, text=True)
     assert run.stdout.strip() == "3c1e6a19f237467a"
-    found = signatures(["훈민정음은 세종이 만든 글자이다. " * n for n in range(40)])
-    digest = hashlib.sha256(found.tobytes() + band_keys(found, 0.8).tobytes()).hexdigest()
+    rows = signatures(["훈민정음은 세종이 만든 글자이다. " * n for n in range(40)])
+    digest = hashlib.sha256(rows.tobytes() + band_keys(rows, 0.8).tobytes()).hexdigest()
     assert digest.startswith("3c1e6a19f237467a")
 
 
@@ -94,14 +94,14 @@ def test_bands_find_what_is_at_the_threshold_and_no_more_rows_would(threshold):
 
 def test_band_keys_are_equal_when_all_rows_are():
     bands, rows = choose_bands(0.8)
-    found = np.random.default_rng(1).integers(0, 1 << 32, (40, PERMUTATIONS), np.uint32)
-    found[1] = found[0]
-    found[1, rows * 3] += 1  # the first row of band 3
-    keys = band_keys(found, 0.8)
+    numbers = np.random.default_rng(1).integers(0, 1 << 32, (40, PERMUTATIONS), np.uint32)
+    numbers[1] = numbers[0]
+    numbers[1, rows * 3] += 1  # the first row of band 3
+    keys = band_keys(numbers, 0.8)
     assert keys.shape == (bands, 40)
     assert [band for band in range(bands) if keys[band, 0] != keys[band, 1]] == [3]
     assert all(len(set(row.tolist())) == 39 for row in np.delete(keys, 3, axis=0))
-    assert band_keys(found[:0], 0.8).shape == (bands, 0)
+    assert band_keys(numbers[:0], 0.8).shape == (bands, 0)
 
 
 def test_a_missing_or_other_rensa_is_one_clear_error(monkeypatch):

@@ -48,15 +48,15 @@ def in_memory(texts: list[str], exact: bool) -> tuple[list[tuple[int, int, int]]
     twins = {place: first[text] for place, text in enumerate(texts) if first.setdefault(text, place) != place}
     twins = twins if exact else {}
     stays = np.array([place not in twins for place in range(len(texts))], bool)
-    found = Corpus(signatures(texts)).near(0.8, stays).tolist()
-    near = {dropped: (kept, equal) for dropped, kept, equal in found}
+    copies = Corpus(signatures(texts)).near(0.8, stays).tolist()
+    near = {dropped: (kept, equal) for dropped, kept, equal in copies}
     lines = []
     for place in sorted([*twins, *near]):
         kept, equal = near.get(place) or near.get(twins[place]) or (twins[place], PERMUTATIONS)
         rule = "near" if place in near else "documents"
         line = {"id": f"문서 {place}", "kept": f"문서 {kept}", "rule": rule, "similarity": equal / PERMUTATIONS}
         lines.append(orjson.dumps(line | {"similarity": round(line["similarity"], 4)}) + b"\n")
-    return found, b"".join(lines)
+    return copies, b"".join(lines)
 
 
 def by_tasks(parts: list[Path], folder: Path, exact: bool, execute=ONE) -> tuple[list[tuple[int, int, int]], bytes]:
@@ -131,9 +131,9 @@ def test_a_task_holds_so_many_keys_and_no_more(tmp_path, monkeypatch):
     """The memory of a task is bounded by what it reads: its share of the keys, or one bucket."""
     monkeypatch.setattr(near_copies, "PARTITION", 500)
     monkeypatch.setattr(near_copies, "GATHERED", 600)
-    found = np.random.default_rng(0).integers(0, 1 << 32, (4000, PERMUTATIONS), np.uint32)
+    numbers = np.random.default_rng(0).integers(0, 1 << 32, (4000, PERMUTATIONS), np.uint32)
     parts = write_parts(tmp_path / "parts", [""] * 4000, [1000, 2500])
-    for part, rows in zip(parts, np.split(found, [1000, 2500]), strict=True):
+    for part, rows in zip(parts, np.split(numbers, [1000, 2500]), strict=True):
         np.save(part.with_suffix(SIGNATURES), rows)
     sizes = []
     pairs = cluster.like_pairs

@@ -17,8 +17,8 @@ SPLIT = [["첫 줄이다.", "둘째 문장이다.", "둘째 줄이다."], ["한 
 @given(st.lists(st.lists(st.text("가나 다", min_size=1).filter(str.strip), min_size=1, max_size=4), max_size=5))
 def test_each_sentence_has_its_line(lines):
     text = " \n".join(" ".join(sentences) for sentences in lines)
-    found, numbers = paragraph_numbers(text, [sentence for sentences in lines for sentence in sentences])
-    assert len(found) == len(lines)
+    paragraphs, numbers = paragraph_numbers(text, [sentence for sentences in lines for sentence in sentences])
+    assert len(paragraphs) == len(lines)
     assert numbers.tolist() == [n for n, sentences in enumerate(lines) for _ in sentences]
 
 

@@ -91,8 +91,8 @@ def test_no_personal_data_is_shown(made) -> None:
     rows = shown(made, 50)
     of_html = {row["id"] for row in rows if (row["kind"], row["rule"]) == ("cleaning", "html")}
     assert of_html == {"html", "tags"}  # in "hidden" the tags hide a number from the detectors
-    told = json.dumps(rows, ensure_ascii=False)
-    assert TELEPHONE not in told and HIDDEN not in told and "연락처는 010-" in told
+    written = json.dumps(rows, ensure_ascii=False)
+    assert TELEPHONE not in written and HIDDEN not in written and "연락처는 010-" in written
 
 
 def test_there_are_at_most_so_many_of_a_rule_and_always_the_same(made) -> None:
@@ -110,8 +110,8 @@ def test_documents_of_one_id_are_told_apart_by_their_texts_or_named_so(tmp_path:
     copy = {"kind": "duplicate", "rule": "near", "id": "2", "kept": "b"}
     statistics = {"cleaning": {}, "dropped": {}}
     chosen = settings({"path": str(tmp_path), "name": "news"})
-    one, two, three, four = with_texts([*filtered, copy], chosen, statistics, 5)
-    assert one["text"] == "[2 documents of news have this id, so the dropped one is not known]"
+    unknown, two, three, four = with_texts([*filtered, copy], chosen, statistics, 5)
+    assert unknown["text"] == "[2 documents of news have this id, so the dropped one is not known]"
     assert (two["text"], three["text"]) == ("가을에는 낙엽이 진다 마바", None)
     assert (four["text"], four["kept_text"]) == ("가을에는 낙엽이 진다 사아", "가을에는 낙엽이 진다 마바")
 

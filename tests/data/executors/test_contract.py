@@ -56,8 +56,8 @@ def test_a_ray_node_without_the_folder_or_with_other_code_is_refused(cluster, tm
         assert execute(functools.partial(large, b"x" * 5_000_000), numbers(2)) == [5_000_000, 5_000_001]
         code = running_code(*PACKAGES)
         for changed in ({"source": "0123456789abcdef"}, {"pyarrow": "1.0"}):  # other sources, other libraries
-            told = ", ".join(f"{name}: {value} → {code[name]}" for name, value in changed.items())
-            with monkeypatch.context() as patch, pytest.raises(UserError, match=f"runs other code .*: {told} "):
+            changes = ", ".join(f"{name}: {value} → {code[name]}" for name, value in changed.items())
+            with monkeypatch.context() as patch, pytest.raises(UserError, match=f"runs other code .*: {changes} "):
                 patch.setattr("data.executors.ray._code", lambda changed=changed: code | changed)
                 execute(square, numbers(1))
         for token in tmp_path.glob(".shared-*"):

@@ -18,10 +18,10 @@ ROOT = Path(__file__).parents[3]
 
 
 def ends(pool, count):
-    found = {}
-    while len(found) < count:
-        found |= pool.ended(60)
-    return found
+    exit_codes = {}
+    while len(exit_codes) < count:
+        exit_codes |= pool.ended(60)
+    return exit_codes
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the kernel does not end a job with its server")

@@ -54,8 +54,8 @@ def test_what_is_preloaded_is_imported_once_and_beforehand_and_nothing_of_the_cu
         "        import slow_module\n"
         "        print(pool(slow_module.work, [Number(n) for n in range(4)]))\n"
     )
-    found = {**os.environ, "PYTHONPATH": str(home)}
-    done = subprocess.run(program(home, body), cwd=folder, env=found, capture_output=True, text=True, timeout=120)
+    environment = {**os.environ, "PYTHONPATH": str(home)}
+    done = subprocess.run(program(home, body), cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.stderr) == ("[0, 1, 2, 3]\n", "")
     assert len(list(home.glob("*.import"))) == 2  # the server and this test's program itself
     assert not (tmp_path / "EXECUTED").exists(), (tmp_path / "EXECUTED").read_text()

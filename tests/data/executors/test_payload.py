@@ -34,10 +34,10 @@ def through(value: Any, readers: int = 1) -> list[Any]:
     return received
 
 
-def same(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray):
-        return one.dtype == other.dtype and np.array_equal(one, other) and one.flags.fnc == other.flags.fnc
-    return all(map(same, one, other)) if isinstance(one, list) else bool(one == other)
+def same(value: Any, other: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype == other.dtype and np.array_equal(value, other) and value.flags.fnc == other.flags.fnc
+    return all(map(same, value, other)) if isinstance(value, list) else bool(value == other)
 
 
 def test_what_is_received_is_what_was_sent():

@@ -21,14 +21,14 @@ def chain(*trees: dict):
 
 def test_the_first_filter_that_refuses_a_document_is_the_one_that_drops_it():
     texts = [LONG, SHORT, FOREIGN, "no", ""]
-    one = chain({"length": None}, {"language": {}}).apply(documents_of(texts), texts)
-    assert one.texts == [LONG, ""] and [document.id for document in one.documents] == ["d0", "d4"]
-    assert [(row["id"], row["filter"], row["measure"], row["score"]) for row in one.dropped] == [
+    filtered = chain({"length": None}, {"language": {}}).apply(documents_of(texts), texts)
+    assert filtered.texts == [LONG, ""] and [document.id for document in filtered.documents] == ["d0", "d4"]
+    assert [(row["id"], row["filter"], row["measure"], row["score"]) for row in filtered.dropped] == [
         ("d1", "length", "characters", 2),
         ("d3", "length", "characters", 2),
         ("d2", "language", "hangul", 0),
     ]
-    assert one.counts == {
+    assert filtered.counts == {
         "length": {"characters": {"s1": {"documents": 2, "characters": 4}}},
         "language": {"hangul": {"s0": {"documents": 1, "characters": len(FOREIGN)}}},
     }
@@ -38,19 +38,19 @@ def test_the_first_filter_that_refuses_a_document_is_the_one_that_drops_it():
 
 def test_scores_stand_beside_the_documents_that_stay():
     made = chain({"length": {}}, {"language": {}})
-    found = made.apply(documents_of([SHORT, LONG]), [SHORT, LONG])
+    filtered = made.apply(documents_of([SHORT, LONG]), [SHORT, LONG])
     assert (
-        tuple(found.scores)
+        tuple(filtered.scores)
         == made.columns
         == ("length_characters", "length_characters_per_word", "language_hangul", "language_code_lines")
     )
-    assert [values.tolist() for values in found.scores.values()][::2] == [[len(LONG)], [1]]
-    assert {values.dtype for values in found.scores.values()} == {np.dtype(np.float32)}
+    assert [values.tolist() for values in filtered.scores.values()][::2] == [[len(LONG)], [1]]
+    assert {values.dtype for values in filtered.scores.values()} == {np.dtype(np.float32)}
 
 
 def test_a_filter_may_score_and_drop_nothing():
-    found = chain({"length": {"min_chars": 100}, "drop": False}).apply(documents_of([LONG]), [LONG])
-    assert found.texts == [LONG] and found.dropped == [] and found.scores["length_characters"].tolist() == [len(LONG)]
+    left = chain({"length": {"min_chars": 100}, "drop": False}).apply(documents_of([LONG]), [LONG])
+    assert left.texts == [LONG] and left.dropped == [] and left.scores["length_characters"].tolist() == [len(LONG)]
 
 
 def test_a_value_at_a_bound_stays():

@@ -35,15 +35,15 @@ def chosen(folder: Path, **changes):
 
 def test_what_filters_drop_is_counted_listed_and_shown(corpora, tmp_path):
     build(chosen(corpora), tmp_path / "out")
-    kept = {row["id"] for row in rows(tmp_path / "out")}
-    assert not kept & {"a7", "a9", "b-101"} and "a10" in kept
+    ids = {row["id"] for row in rows(tmp_path / "out")}
+    assert not ids & {"a7", "a9", "b-101"} and "a10" in ids
     listed = [json.loads(line) for line in (tmp_path / "out/filtered.jsonl").read_text().splitlines()]
-    assert [(one["source"], one["filter"], one["measure"]) for one in listed if one["id"] in ("a7", "a9", "b-101")] == [
+    assert [(row["source"], row["filter"], row["measure"]) for row in listed if row["id"] in ("a7", "a9", "b-101")] == [
         ("a", "licence", "allowed"),
         ("a", "length", "characters"),
         ("b", "language", "hangul"),
     ]
-    assert all(set(one) == {"id", "source", "filter", "measure", "score"} for one in listed)
+    assert all(set(drop) == {"id", "source", "filter", "measure", "score"} for drop in listed)
     statistics = load_statistics(tmp_path / "out")
     assert statistics["filters"]["licence"] == {"allowed": {"a": {"documents": 1, "characters": len(prose(300, 1)[9])}}}
     assert statistics["filters"]["language"]["hangul"]["b"] == {"documents": 1, "characters": 23}

@@ -38,19 +38,19 @@ def slow_top(words: list[str], n: int) -> int:
 
 def slow_repeated(words: list[str], n: int) -> int:
     """Return the characters in n-grams that stood before, from left to right, none counted twice."""
-    seen, place, found = set(), 0, 0
+    seen, place, repeated = set(), 0, 0
     while place <= len(words) - n:
         gram = tuple(words[place : place + n])
         if gram in seen:
-            found, place = found + len("".join(gram)), place + n
+            repeated, place = repeated + len("".join(gram)), place + n
         else:
             seen.add(gram)
             place += 1
-    return found
+    return repeated
 
 
 def slow_runs(text: str) -> tuple[int, int]:
-    solid = [place for place, one in enumerate(text) if not one.isspace()]
+    solid = [place for place, character in enumerate(text) if not character.isspace()]
     return sum(place >= 2 and text[place - 2] == text[place - 1] == text[place] for place in solid), len(solid)
 
 
@@ -58,22 +58,22 @@ def slow_runs(text: str) -> tuple[int, int]:
 @given(st.lists(st.lists(st.sampled_from(["가", "나다", "라마바", "ㅋㅋㅋㅋ", "\n"]), max_size=40), max_size=4))
 def test_the_fast_shares_are_the_slow_ones(documents):
     texts = [" ".join(words) for words in documents]
-    found = scores({"repetition": {}}, texts)
+    measures = scores({"repetition": {}}, texts)
     for number, text in enumerate(texts):
         words = text.split()
         whole = max(sum(map(len, words)), 1)
         enough = len(words) >= 2
         for n in TOPS:
-            assert found[f"top_{n}_gram"][number] == pytest.approx(enough * slow_top(words, n) / whole)
+            assert measures[f"top_{n}_gram"][number] == pytest.approx(enough * slow_top(words, n) / whole)
         for n in REPEATS:
-            assert found[f"duplicate_{n}_gram"][number] == pytest.approx(enough * slow_repeated(words, n) / whole)
+            assert measures[f"duplicate_{n}_gram"][number] == pytest.approx(enough * slow_repeated(words, n) / whole)
         repeated, solid = slow_runs(text)
-        assert found["character_runs"][number] == pytest.approx(repeated / max(solid, 1))
+        assert measures["character_runs"][number] == pytest.approx(repeated / max(solid, 1))
         lines = [line.strip() for line in text.split("\n") if line.strip()]
         again = [line for place, line in enumerate(lines) if line in lines[:place]]
-        assert found["duplicate_lines"][number] == pytest.approx(len(again) / max(len(lines), 1))
+        assert measures["duplicate_lines"][number] == pytest.approx(len(again) / max(len(lines), 1))
         characters = max(sum(map(len, lines)), 1)
-        assert found["duplicate_line_characters"][number] == pytest.approx(sum(map(len, again)) / characters)
+        assert measures["duplicate_line_characters"][number] == pytest.approx(sum(map(len, again)) / characters)
 
 
 def test_short_texts_are_not_judged_by_runs_of_words(monkeypatch):

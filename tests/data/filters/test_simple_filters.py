@@ -8,9 +8,9 @@ from .filtering import scores
 
 
 def test_length_in_characters_and_by_word():
-    found = scores({"length": {}}, ["나는 학교에 간다", "안 녕", "", "  "])
-    assert found["characters"] == [9, 3, 0, 2]
-    assert found["characters_per_word"] == [7 / 3, 1, 0, 0]
+    measures = scores({"length": {}}, ["나는 학교에 간다", "안 녕", "", "  "])
+    assert measures["characters"] == [9, 3, 0, 2]
+    assert measures["characters_per_word"] == [7 / 3, 1, 0, 0]
 
 
 def test_sentences_are_split_only_where_asked_for():
@@ -21,17 +21,17 @@ def test_sentences_are_split_only_where_asked_for():
 
 def test_symbols_lists_and_ellipses():
     texts = ["가나!!", "- 하나\n• 둘\n셋\n넷…\n다섯..", "- 하나\n- 둘", "하나...\n둘…\n셋..\n넷.\n다섯...", ""]
-    found = scores({"symbols": {}}, texts)
-    assert found["share"] == pytest.approx([0.5, 5 / 12, 2 / 5, 10 / 17, 0])
-    assert found["bullet_lines"] == [0, 0.4, 0, 0, 0]
-    assert found["ellipsis_lines"] == [0, 0.2, 0, 0.6, 0]
+    measures = scores({"symbols": {}}, texts)
+    assert measures["share"] == pytest.approx([0.5, 5 / 12, 2 / 5, 10 / 17, 0])
+    assert measures["bullet_lines"] == [0, 0.4, 0, 0, 0]
+    assert measures["ellipsis_lines"] == [0, 0.2, 0, 0.6, 0]
 
 
 def test_hangul_among_letters_and_lines_of_code():
     code = "for (int i = 0; i < n; i++) {\n  sum += i;\n}\n합을 구한다"
-    found = scores({"language": {}}, ["한글 abc 12", "漢字漢字", "123 !!", code, "ㅋㅋㅋ", ""])
-    assert found["hangul"] == pytest.approx([2 / 5, 0, 0, 5 / (10 + 4 + 5), 1, 0])
-    assert found["code_lines"] == [0, 0, 0, 0.75, 0, 0]
+    measures = scores({"language": {}}, ["한글 abc 12", "漢字漢字", "123 !!", code, "ㅋㅋㅋ", ""])
+    assert measures["hangul"] == pytest.approx([2 / 5, 0, 0, 5 / (10 + 4 + 5), 1, 0])
+    assert measures["code_lines"] == [0, 0, 0, 0.75, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_code_is_code(line):
 
 @given(st.text(st.sampled_from("가a1 \n;=(ㅋ漢"), max_size=60))
 def test_the_share_of_hangul_is_that_of_a_slow_count(text):
-    letters = [one for one in text if one.isalpha()]
-    expected = sum(one in "가ㅋ" for one in letters) / len(letters) if letters else 0
+    letters = [letter for letter in text if letter.isalpha()]
+    expected = sum(letter in "가ㅋ" for letter in letters) / len(letters) if letters else 0
     assert scores({"language": {}}, [text])["hangul"] == [pytest.approx(expected)]
 
 

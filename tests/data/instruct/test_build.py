@@ -46,8 +46,8 @@ def pairs(folder: Path, rows: list[tuple[int, int, int]]) -> None:
     path.write_text("question1\tquestion2\tis_duplicate\n" + "".join(lines), encoding="utf-8")
 
 
-def build(folder: Path, out: str = "out", tests: dict[str, list[BenchmarkSentence]] | None = None, **given: Any) -> Any:
-    made = InstructSettings.model_validate({"data": str(folder), "workers": 1, **given})
+def build(folder: Path, out: str = "out", tests: dict[str, list[BenchmarkSentence]] | None = None, **keys: Any) -> Any:
+    made = InstructSettings.model_validate({"data": str(folder), "workers": 1, **keys})
     return build_instructions(made, folder / out, tests or {})
 
 
@@ -89,14 +89,14 @@ def test_labels_are_balanced_and_rows_are_distinct(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fill", "wanted", "expected"),
+    ("fill", "per_use", "expected"),
     [("templates", 80, (80, 0, 20)), ("none", 100, (20, 80, 20)), ("templates", 300, (100, 200, 20))],
 )
 def test_filling_repeats_rows_under_other_templates(
-    tmp_path: Path, fill: str, wanted: int, expected: tuple[int, ...]
+    tmp_path: Path, fill: str, per_use: int, expected: tuple[int, ...]
 ) -> None:
     nsmc(tmp_path, [0, 1] * 10)
-    line = line_of(build(tmp_path, uses=["nsmc"], per_use=wanted, held_out=0, fill=fill), "nsmc")
+    line = line_of(build(tmp_path, uses=["nsmc"], per_use=per_use, held_out=0, fill=fill), "nsmc")
     assert (line["rows"], line["shortfall"], line["distinct_rows"]) == expected
     train = rows(tmp_path)
     assert len({row.id for row in train}) == len(train)
@@ -107,20 +107,20 @@ def test_filling_repeats_rows_under_other_templates(
 def test_the_same_bytes_from_any_number_of_workers_and_other_rows_from_another_seed(tmp_path: Path) -> None:
     nsmc(tmp_path, [0, 1] * 200)
     pairs(tmp_path, [(n, n + 1, n % 2) for n in range(300)])
-    given: dict[str, Any] = {"uses": ["question-pair", "nsmc"], "per_use": 50, "held_out": 5}
-    build(tmp_path, "one", **given)
-    build(tmp_path, "two", **{**given, "workers": 2})
-    build(tmp_path, "other", **given, seed=1)
+    settings: dict[str, Any] = {"uses": ["question-pair", "nsmc"], "per_use": 50, "held_out": 5}
+    build(tmp_path, "one", **settings)
+    build(tmp_path, "two", **{**settings, "workers": 2})
+    build(tmp_path, "other", **settings, seed=1)
     names = sorted(str(path.relative_to(tmp_path / "one")) for path in (tmp_path / "one").rglob("*") if path.is_file())
     assert names == ["held_out.jsonl", "rejects/nsmc.jsonl", "rejects/question-pair.jsonl", "table.json", "train.jsonl"]
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert (tmp_path / "one/train.jsonl").read_bytes() != (tmp_path / "other/train.jsonl").read_bytes()
     subset = {row.id: row for row in rows(tmp_path, "one/train.jsonl") if row.task == "nsmc"}
-    build(tmp_path, "alone", **{**given, "uses": ["nsmc"]})
+    build(tmp_path, "alone", **{**settings, "uses": ["nsmc"]})
     alone = {row.id: row for row in rows(tmp_path, "alone/train.jsonl")}
     assert len(subset.keys() & alone.keys()) > 40, "draws of a use do not depend on the other uses"
-    assert all(subset[one] == alone[one] for one in subset.keys() & alone.keys())
+    assert all(subset[id] == alone[id] for id in subset.keys() & alone.keys())
 
 
 def texts_of(row: Row) -> set[str]:
@@ -150,15 +150,15 @@ def test_no_text_of_a_held_out_row_is_trained_on(
 
 
 def test_planted_test_rows_are_found_removed_and_counted(tmp_path: Path) -> None:
-    one, two = PLANTED
-    nsmc(tmp_path, [0, 1] * 50, 0, one, f"어제 본 이야기: {one}!", two.replace("다섯", "여섯"))
+    first, second = PLANTED
+    nsmc(tmp_path, [0, 1] * 50, 0, first, f"어제 본 이야기: {first}!", second.replace("다섯", "여섯"))
     pairs(tmp_path, [(n, n + 1, n % 2) for n in range(300, 400)])
     tests = {
         "first": [
-            BenchmarkSentence("task", "a", one),
+            BenchmarkSentence("task", "a", first),
             BenchmarkSentence("task", "b", "아무 데도 없는 문장이 여기 있다"),
         ],
-        "second": [BenchmarkSentence("task", "c", one), BenchmarkSentence("task", "d", f"{two}.")],
+        "second": [BenchmarkSentence("task", "c", first), BenchmarkSentence("task", "d", f"{second}.")],
         "none": [],
     }
     counts = build(tmp_path, tests=tests, uses=["nsmc", "question-pair"], per_use=1000, held_out=0)
@@ -170,7 +170,7 @@ def test_planted_test_rows_are_found_removed_and_counted(tmp_path: Path) -> None
     assert (line_of(counts, "nsmc")["contaminated"], counts["contaminated"]) == (3, 3)
     assert counts["contaminated_by"]["second"] == {"bigrams": 1, "embedded": 1, "exact": 1}
     text = "\n".join(f"{row.instruction}\n{row.input}" for row in rows(tmp_path))
-    assert sentence(6) in text and one not in text and "옥수수" not in text
+    assert sentence(6) in text and first not in text and "옥수수" not in text
     rejects = [json.loads(line) for line in (tmp_path / "out/rejects/nsmc.jsonl").read_text("utf-8").splitlines()]
     assert {"file": "nsmc/ratings_train.txt", "line": 102, "reason": "test sentence: first, task, a, exact"} in rejects
 
@@ -214,15 +214,15 @@ def test_absent_and_closed_sets_are_lines_of_the_table(tmp_path: Path) -> None:
     (tmp_path / "lbox/train.jsonl").write_text(
         '{"precedent": "긴 판결이다.", "summary": "요지"}\n' * 2, encoding="utf-8"
     )
-    given: dict[str, Any] = {"uses": ["nsmc", "lbox", "copa"], "held_out": 0}
-    counts = build(tmp_path, **given)
+    settings: dict[str, Any] = {"uses": ["nsmc", "lbox", "copa"], "held_out": 0}
+    counts = build(tmp_path, **settings)
     assert [line["state"] for line in counts["uses"]] == [
         "built", "left out: its licence needs instruct.licences=all", "absent: no file in copa",
     ]  # fmt: skip
     assert line_of(counts, "copa")["shortfall"] == 5000
     files = [str(tmp_path / "nsmc/ratings_train.txt")]
-    assert instruct_files(InstructSettings(data=str(tmp_path), uses=given["uses"])) == files
-    counts = build(tmp_path, **given, licences="all")
+    assert instruct_files(InstructSettings(data=str(tmp_path), uses=settings["uses"])) == files
+    counts = build(tmp_path, **settings, licences="all")
     assert line_of(counts, "lbox")["rows"] == 5 and counts["licences"] == {"CC-BY-NC-4.0": 5, "CC0-1.0": 50}
     with pytest.raises(UserError, match="no use has a file"):
         build(tmp_path, uses=["copa", "lbox"])
@@ -293,8 +293,8 @@ def test_show(tmp_path: Path) -> None:
     shown = describe(tmp_path / "out", None, 2)
     assert {name: shown[name] for name in counts} == counts
     assert Counter(row["task"] for row in shown["examples"]) == {"nsmc": 2, "question-pair": 2}
-    one = describe(tmp_path / "out", "nsmc", 3)
-    assert {row["task"] for row in one["examples"] + one["held_out_examples"]} == {"nsmc"}
+    described = describe(tmp_path / "out", "nsmc", 3)
+    assert {row["task"] for row in described["examples"] + described["held_out_examples"]} == {"nsmc"}
     with pytest.raises(UserError, match="did you mean 'nsmc'"):
         describe(tmp_path / "out", "nsmcs", 3)
     with pytest.raises(UserError, match=r"holds no table\.json"):

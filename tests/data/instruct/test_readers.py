@@ -27,9 +27,9 @@ def table(*rows: tuple[object, ...], delimiter: str = "\t", end: str = "\n") -> 
 
 def read(data: Path, name: str, **settings: object) -> Part:
     part = Part(name)
-    found = files_of(name, use_of(name), str(data))
-    assert found is not None
-    _read(part, InstructSettings.model_validate({"data": str(data), "max_reject_share": 1.0, **settings}), *found)
+    located = files_of(name, use_of(name), str(data))
+    assert located is not None
+    _read(part, InstructSettings.model_validate({"data": str(data), "max_reject_share": 1.0, **settings}), *located)
     part.left.sort(key=lambda item: item.number)
     return part
 

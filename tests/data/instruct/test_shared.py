@@ -114,13 +114,13 @@ def test_all_rows_of_the_files_are_read(built: Built) -> None:
 @pytest.mark.parametrize("use", TEST_SENTENCES)
 def test_train_rows_with_test_sentences_are_removed(built: Built, use: str) -> None:
     by_suite = built.line(use)["contaminated_by"]
-    found = sum(by_suite[use].values())
+    contaminated = sum(by_suite[use].values())
     rows = tsv(f"benchmarks/kobest/{KOBEST[use]}/train.tsv")
     twice = len(rows) - built.line(use)["distinct"]  # equal rows count once here
     tested = {letters(row[name]) for row in tsv(f"benchmarks/kobest/{KOBEST[use]}/test.tsv") for name in CELLS[use]}
     whole = sum(any(letters(row[name]) in tested for name in CELLS[use]) for row in rows)
-    assert whole - twice <= found <= TEST_SENTENCES[use] and whole == WHOLE[use]
-    assert built.line(use)["contaminated"] >= found
+    assert whole - twice <= contaminated <= TEST_SENTENCES[use] and whole == WHOLE[use]
+    assert built.line(use)["contaminated"] >= contaminated
     assert built.counts["contaminated_by"][use]["exact"] >= by_suite[use]["exact"] > 0
     if use == "copa":
         test = {

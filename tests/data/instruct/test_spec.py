@@ -88,7 +88,7 @@ def test_wording_is_whole(name: str) -> None:
 def test_the_open_uses_are_those_of_the_facts() -> None:
     closed = {name for name in USES if not is_open(use_of(name).licence)}
     assert closed == {"unsmile", "lbox", "hatescore", "petitions"}
-    assert [is_open(one) for one in ("", " ", "CC-BY-NC-SA-2.0", "cc by-nd 4.0", "CC BY-SA 4.0", "Apache-2.0")] == [
+    assert [*map(is_open, ("", " ", "CC-BY-NC-SA-2.0", "cc by-nd 4.0", "CC BY-SA 4.0", "Apache-2.0"))] == [
         *[False] * 4,
         *[True] * 2,
     ]

@@ -43,12 +43,12 @@ def test_the_same_bytes_and_counts_from_any_workers_units_and_after_a_stop(corpo
                 stored[key] = stored.get(key, 0) + 1
     statistics = load_statistics(tmp_path / "one")
     for source, documents in {"large": 400, "middle": 100, "small": 40}.items():
-        found = statistics["mixture"][source]
+        counts = statistics["mixture"][source]
         mine = {copies: n for (name, copies), n in stored.items() if name == source}
-        assert found["before"]["documents"] == documents
-        assert found["held_out"]["documents"] == mine[0]
-        assert found["pass"]["documents"] == sum(copies * n for copies, n in mine.items())
-        assert found["left_out"]["documents"] == documents - sum(mine.values())
+        assert counts["before"]["documents"] == documents
+        assert counts["held_out"]["documents"] == mine[0]
+        assert counts["pass"]["documents"] == sum(copies * n for copies, n in mine.items())
+        assert counts["left_out"]["documents"] == documents - sum(mine.values())
     assert statistics["mixture"]["small"]["rate"] == 2 and set(stored) > {("small", 2), ("small", 0), ("middle", 1)}
     sizes = {name: statistics["mixture"][name]["pass"]["bytes"] for name in ("large", "middle")}
     assert sizes["large"] / sizes["middle"] == pytest.approx(2, rel=0.25)  # (4 : 1) ^ 0.5, of a hundred documents
@@ -75,5 +75,5 @@ def test_a_document_held_out_stays_so_when_another_source_comes(corpora, tmp_pat
 def test_a_source_can_be_left_out_whole(corpora, tmp_path):
     build(settings(corpora, mixture={"sources": {"small": {"epochs": 0}}}), tmp_path / "out")
     statistics = json.loads((tmp_path / "out/statistics.json").read_text())
-    assert "small" not in {name for name, one in statistics["sources"].items() if one["kept"]}
+    assert "small" not in {name for name, counts in statistics["sources"].items() if counts["kept"]}
     assert statistics["mixture"]["small"]["left_out"] == statistics["mixture"]["small"]["before"]

@@ -56,28 +56,28 @@ def draw_of(purpose: str, source: str, id: str, seed: int) -> float:
 
 def slow(rows, settings: MixtureSettings) -> dict[str, int]:
     """Return id → copies, document by document."""
-    found = {id: OUT for id, _, _ in rows}
+    copies = {id: OUT for id, _, _ in rows}
     size = {id: len(text.encode()) for id, _, text in rows}
-    pool = {source: [id for id, of, _ in rows if of == source] for source in SOURCES}
+    pool = {source: [id for id, owner, _ in rows if owner == source] for source in SOURCES}
     for source in SOURCES:
         for id in list(pool[source]):
             if draw_of("held out", source, id, settings.seed) < settings.held_out:
                 pool[source].remove(id)
-                found[id] = HELD_OUT
+                copies[id] = HELD_OUT
         share = settings.sources.get(source)
         if share and share.max_mb:
             pool[source].sort(key=lambda id: draw_of("cap", source, id, settings.seed))
             while sum(size[id] for id in pool[source]) > share.max_mb * 1e6:
                 pool[source].pop()
     bytes_of = {source: sum(size[id] for id in pool[source]) for source in SOURCES}
-    wanted = {source: bytes_of[source] ** settings.alpha for source in SOURCES}
+    weights = {source: bytes_of[source] ** settings.alpha for source in SOURCES}
     for source in SOURCES:
-        rate = sum(bytes_of.values()) * wanted[source] / sum(wanted.values()) / bytes_of[source]
+        rate = sum(bytes_of.values()) * weights[source] / sum(weights.values()) / bytes_of[source]
         assert rate < settings.max_epochs
         for id in pool[source]:
             times = floor(rate + draw_of("copies", source, id, settings.seed))
-            found[id] = times or OUT
-    return found
+            copies[id] = times or OUT
+    return copies
 
 
 CHOSEN = MixtureSettings(alpha=0.1, held_out=0.05, sources={"news": {"max_mb": 0.1}}, max_epochs=20, seed=7)
@@ -90,7 +90,7 @@ def test_the_parts_get_what_a_slow_count_gives(rows, parts):
     assert np.concatenate(mixed.copies).tolist() == [expected[id] for id, _, _ in rows]
     assert len(set(expected.values())) >= 4
     for source in SOURCES:
-        mine = [(expected[id], len(text.encode())) for id, of, text in rows if of == source]
+        mine = [(expected[id], len(text.encode())) for id, owner, text in rows if owner == source]
         counts = mixed.counts[source]
         assert counts["before"] == {"documents": len(mine), "bytes": sum(size for _, size in mine)}
         for kind, number in (("left_out", OUT), ("held_out", HELD_OUT)):
@@ -116,8 +116,8 @@ def test_duplicates_count_for_nothing(rows, parts):
     keep = [np.zeros(700, bool), np.ones(0, bool), np.ones(800, bool), np.ones(1500, bool)]
     mixed = mix(parts, keep, MixtureSettings(held_out=0))
     assert (mixed.copies[0] == OUT).all() and all((part == 1).all() for part in mixed.copies[1:])
-    assert sum(one["before"]["documents"] for one in mixed.counts.values()) == 2300
-    assert sum(one["left_out"]["documents"] for one in mixed.counts.values()) == 0
+    assert sum(counts["before"]["documents"] for counts in mixed.counts.values()) == 2300
+    assert sum(counts["left_out"]["documents"] for counts in mixed.counts.values()) == 0
 
 
 def test_an_unknown_source_is_named_with_its_neighbour(parts):
@@ -130,19 +130,19 @@ def test_documents_that_share_an_id_are_told_of(tmp_path, capsys):
     part = write_part(tmp_path / "a.parquet", [(id, id, "글이다. " * 9) for id in ["same"] * 400 + ["few"] * 9])
     keep = [np.ones(409, bool)]
     mix([part], keep, MixtureSettings(held_out=0))
-    told = capsys.readouterr().err
-    assert told.count("source 'same' share an id") == 1 and "id_field" in told and "'few'" not in told
+    message = capsys.readouterr().err
+    assert message.count("source 'same' share an id") == 1 and "id_field" in message and "'few'" not in message
     with pytest.raises(UserError, match=r"max_mb of source .*, 0\.02, keeps none of its 400 documents"):
         mix([part], keep, MixtureSettings(held_out=0, sources={"same": {"max_mb": 0.02}}))
 
 
 def test_ids_that_repeat_from_file_to_file_are_told_of(tmp_path, capsys):
     """As of files that each count from 1; of many ids a sample is counted."""
-    for files, ids, told in ((20, 400, 1), (3, 20_000, 1), (1, 20_000, 0)):
+    for files, ids, warnings in ((20, 400, 1), (3, 20_000, 1), (1, 20_000, 0)):
         rows = [(f"{n}", "news", "글") for n in range(ids)]
         parts = [write_part(tmp_path / f"{ids}-{number}.parquet", rows) for number in range(files)]
         mix(parts, [np.ones(ids, bool)] * files, MixtureSettings(held_out=0))
-        assert capsys.readouterr().err.count("source 'news' share an id") == told
+        assert capsys.readouterr().err.count("source 'news' share an id") == warnings
     rows = [("0" if n % 6 else f"{n}", "news", "글") for n in range(90_000)]  # one id that most have
     mix([write_part(tmp_path / "skewed.parquet", rows)], [np.ones(len(rows), bool)], MixtureSettings(held_out=0))
     assert "source 'news' share an id" in capsys.readouterr().err
@@ -157,14 +157,14 @@ def test_shards_hold_one_number_of_copies_and_say_it(rows, parts, tmp_path):
             built[workers] = assemble(parts, out, work, DeduplicateSettings(), 0.02, run, mixture=CHOSEN)
     assert describe_outputs(tmp_path / "out1") == describe_outputs(tmp_path / "out2")
     expected = slow(rows, CHOSEN)
-    found, order = {}, {id: n for n, (id, _, _) in enumerate(rows)}
+    copies, order = {}, {id: n for n, (id, _, _) in enumerate(rows)}
     for path in shard_paths(tmp_path / "out1"):
         times = read_shard_manifest(path).get("copies", 1)
         ids = [id for batch in read_shard(path, ["id"]) for id in batch.column("id").to_pylist()]
         assert ids == sorted(ids, key=order.__getitem__)
-        found |= dict.fromkeys(ids, times)
-    assert found == {id: times for id, times in expected.items() if times != OUT}
-    assert built[1].shards > len(set(found.values()))
+        copies |= dict.fromkeys(ids, times)
+    assert copies == {id: times for id, times in expected.items() if times != OUT}
+    assert built[1].shards > len(set(copies.values()))
     statistics = {"mixture": built[1].mixture}
     assert orjson.dumps(statistics) and format_mixture(statistics)[0].row_count == 4
 

@@ -47,7 +47,7 @@ FLATS = ["101동 1203호", "제3동 제702호", "B동 301호"]
     ("before", "head", "joints", "tails"),
     [
         *(("받는 곳: ", head, JOINTS, TAILS) for head in HEADS),
-        *(("우리 집은 ", f"{town} {one}", (" ", ", ", "\n"), FLATS) for town, one in product(TOWNS, ESTATES)),
+        *(("우리 집은 ", f"{town} {estate}", (" ", ", ", "\n"), FLATS) for town, estate in product(TOWNS, ESTATES)),
     ],
 )
 def test_no_joint_and_no_tail_is_left(before: str, head: str, joints: list[str], tails: list[str]) -> None:
@@ -65,7 +65,7 @@ def test_no_joint_and_no_tail_is_left(before: str, head: str, joints: list[str],
 )
 def test_several_tails(head: str, tails: list[tuple[str, str]]) -> None:
     words = [(joint, tail) for joint, tail in tails if not tail.startswith("(")]
-    words = [one for one in words[:-1] if not one[1][-1].isdigit()] + words[-1:]  # 101동 1203/101 is another flat
+    words = [word for word in words[:-1] if not word[1][-1].isdigit()] + words[-1:]  # 101동 1203/101 is another flat
     value = head.replace("⏎", "\n") + "".join(f"{joint}{tail}" for joint, tail in words)
     assert left(f"주소: {value}", value) == ""
 

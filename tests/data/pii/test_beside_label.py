@@ -25,9 +25,7 @@ def test_pseudonym_of_any_form_keeps_it(case: Case) -> None:
     made = {(r.start, r.end): r.surrogate for r in Pseudonymizer(b"a key for tests only").apply(text)[1]}
     for start, end, kind in spans:
         value, pseudonym = text[start:end], made[start, end]
-        form = [
-            re.sub("[0-9]", "0", re.sub("[가-힣]", "가", re.sub("[A-Za-z]", "A", one))) for one in (pseudonym, value)
-        ]
+        form = [re.sub("[0-9]", "0", re.sub("[가-힣]", "가", re.sub("[A-Za-z]", "A", x))) for x in (pseudonym, value)]
         assert re.sub("[０-９]", "０", form[0]) == re.sub("[０-９]", "０", form[1])
         pseudonym = unicodedata.normalize("NFKC", pseudonym)
         digits = re.sub("[^0-9]", "", pseudonym)

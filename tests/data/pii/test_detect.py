@@ -19,11 +19,11 @@ def test_every_type_has_examples() -> None:
 
 
 def test_the_values_of_a_text_are_found_and_nothing_else() -> None:
-    found = find_values([case.text for case in CASES])
+    values = find_values([case.text for case in CASES])
     wrong = []
     for number, case in enumerate(CASES):
-        here = found.get(number, [])
-        if [one[:3] for one in here] != case.spans or [one.value for one in here] != case.values:
+        here = values.get(number, [])
+        if [value[:3] for value in here] != case.spans or [value.value for value in here] != case.values:
             wrong.append((case, here))
     assert wrong == []
 
@@ -53,7 +53,7 @@ def test_gate_changes_nothing(pieces: list[str], joint: str) -> None:
     spans = find_spans(text)
     assert lines == scan(text, 0, len(text))
     # another way of reading the line may find more, and what covers more
-    assert all(any(s.start <= one.start and one.end <= s.end for s in spans) for one in lines)
+    assert all(any(s.start <= value.start and value.end <= s.end for s in spans) for value in lines)
     assert all(a.end <= b.start for a, b in pairwise(spans))
     assert all(
         0 <= s.start < s.end <= len(text) and text[s.start : s.end].strip() == text[s.start : s.end] for s in spans

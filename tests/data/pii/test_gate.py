@@ -114,8 +114,8 @@ def test_values_of_a_long_line_stand_near_what_their_gate_matches(name: str) -> 
         if name in BY_NAME:
             assert scan(line, 0, len(line), [name] if name in types else [], types) == scan(line, 0, len(line), [name])
         else:
-            found = list(detect._obfuscated(name, line, 0, len(line), types[name])) if name in types else []
-            assert found == list(FINDERS[name][1](line, 0, len(line)))
+            values = list(detect._obfuscated(name, line, 0, len(line), types[name])) if name in types else []
+            assert values == list(FINDERS[name][1](line, 0, len(line)))
 
     check()
 
@@ -160,14 +160,14 @@ def test_windows_are_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["깨끗한 글", "가나\n010-1234-5678\n다라", "", "a@b.co", "끝 010-1234-5678"]
     for size in (1, 20, 1 << 16):
         monkeypatch.setattr(gate, "BATCH_CHARACTERS", size)
-        found = [(w.text, texts[w.text][w.start : w.end]) for w in gate.gate().windows(texts)]
-        assert found == [(1, "010-1234-5678"), (3, "a@b.co"), (4, "끝 010-1234-5678")]
+        windows = [(w.text, texts[w.text][w.start : w.end]) for w in gate.gate().windows(texts)]
+        assert windows == [(1, "010-1234-5678"), (3, "a@b.co"), (4, "끝 010-1234-5678")]
 
 
 @pytest.mark.parametrize("line", ["번호 ㅇ1ㅇ-1234-56780/0", "1234-56780/0", "12/345678/9-0"])
 def test_relaxation_where_joints_are_mixed(line: str) -> None:
-    found = [name for name, kind in BY_NAME.items() if kind.pattern.search(line)]
-    assert set(found) <= set(line_types(line))
+    names = [name for name, kind in BY_NAME.items() if kind.pattern.search(line)]
+    assert set(names) <= set(line_types(line))
 
 
 @settings(max_examples=500)

@@ -26,12 +26,12 @@ def test_personal_names_are_refused_and_not_repeated(name: str) -> None:
 
 
 @pytest.mark.parametrize("folder", PERSONAL)
-@pytest.mark.parametrize("given", ["/data/in", "/data/in/", "/data/in/**/*.txt", "/data/in/*/deep/chat.txt", None])
-def test_personal_folders_below_an_input_are_refused(folder: str, given: str | None) -> None:
+@pytest.mark.parametrize("input", ["/data/in", "/data/in/", "/data/in/**/*.txt", "/data/in/*/deep/chat.txt", None])
+def test_personal_folders_below_an_input_are_refused(folder: str, input: str | None) -> None:
     """List: folders named by personal data (hong@naver.com/chat.txt) reach the manifest, the hashes and the rejects."""
-    path = f"/data/in/{folder}/chat.txt" if given is None else f"/data/in/{folder}/deep/chat.txt"
+    path = f"/data/in/{folder}/chat.txt" if input is None else f"/data/in/{folder}/deep/chat.txt"
     with pytest.raises(UserError, match="a folder of input file 1 of 1") as caught:
-        refuse_personal_names([path], None if given is None else [given])
+        refuse_personal_names([path], None if input is None else [input])
     assert folder not in str(caught.value)
 
 

@@ -89,7 +89,7 @@ def test_label_joint_form_and_tail_of_every_type(kind: str, labels: str, values:
             front = f"성명 홍길동 / {label}{joint}"
             texts.append(f"{front}{value}{tail}")
             truth.append([(len(front), len(front) + len(value), kind)])
-    wrong = [text for text, one, spans in zip(texts, truth, find_many(texts), strict=True) if one != spans]
+    wrong = [text for text, expected, spans in zip(texts, truth, find_many(texts), strict=True) if expected != spans]
     assert wrong == []
 
 

@@ -21,14 +21,14 @@ def test_values_written_in_other_ways_are_found_and_what_looks_like_them_is_not(
     if not path.exists():
         pytest.skip("the shared cases are not here")
     cases = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    truths = [{Span(one["start"], one["end"], one["type"]) for one in case["spans"]} for case in cases]
-    spans = [set(one) for one in find_many([case["text"] for case in cases])]
-    right = sum(len(truth & found) for truth, found in zip(truths, spans, strict=True))
-    gold, found = sum(map(len, truths)), sum(map(len, spans))
+    truths = [{Span(span["start"], span["end"], span["type"]) for span in case["spans"]} for case in cases]
+    spans = [set(span) for span in find_many([case["text"] for case in cases])]
+    right = sum(len(truth & predicted) for truth, predicted in zip(truths, spans, strict=True))
+    gold, predicted = sum(map(len, truths)), sum(map(len, spans))
     if path == TRUTH:
-        assert gold >= 290 and {one.type for truth in truths for one in truth} == set(PII_TYPES)
+        assert gold >= 290 and {span.type for truth in truths for span in truth} == set(PII_TYPES)
         assert truths.count(set()) >= 140
-    assert right / gold >= FLOOR and right / found >= FLOOR
+    assert right / gold >= FLOOR and right / predicted >= FLOOR
 
 
 def test_the_script_prints_a_row_a_type_and_fails_below_the_floor(tmp_path: Path) -> None:

@@ -117,15 +117,15 @@ SPELLINGS = {
 def test_one_value_one_pseudonym_however_written(case: str) -> None:
     name = case.split()[0]
     made = [surrogate(KEY, name, value) for value in SPELLINGS[case]]
-    signs = {re.sub("[^0-9a-z가-힣]", "", one.lower()) for one in made} if name not in ("URL", "TEL", "IP") else set()
+    signs = {re.sub("[^0-9a-z가-힣]", "", fake.lower()) for fake in made} if name not in ("URL", "TEL", "IP") else set()
     if name == "RRN":
-        signs = {one[-13:] for one in signs}
+        signs = {fake[-13:] for fake in signs}
     elif name == "DRIVER_LICENSE":
-        signs = {re.sub("[^0-9]", "", one)[-10:] for one in signs}
+        signs = {re.sub("[^0-9]", "", fake)[-10:] for fake in signs}
     elif name == "URL":
-        signs = {re.sub("^https?://|^www[.]|:80|/$", "", one.replace("//www.", "//")) for one in made}
+        signs = {re.sub("^https?://|^www[.]|:80|/$", "", fake.replace("//www.", "//")) for fake in made}
     elif name == "TEL":
-        signs = {normalise("TEL", one) for one in made}
+        signs = {normalise("TEL", fake) for fake in made}
     elif name == "IP":
         signs = set(made)
     assert len(signs) == 1

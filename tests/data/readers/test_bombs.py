@@ -70,12 +70,12 @@ def test_lines_before_a_bomb_are_read(tmp_path: Path, monkeypatch: pytest.Monkey
     packer = zstandard.ZstdCompressor()
     path = tmp_path / "a.txt.zst"
     path.write_bytes(packer.compress("첫째 글이다.\n".encode()) + zstd_bomb(400))
-    found = []
+    items = []
     with pytest.raises(DamagedInputError, match="expands"):
         (file,) = list_files([str(path)])
         for format, block in read_blocks(file, 1000):
-            found += [*parse_block(file, format, block)]
-    assert [item.text for item in found if not isinstance(item, Reject)] == ["첫째 글이다."]
+            items += [*parse_block(file, format, block)]
+    assert [item.text for item in items if not isinstance(item, Reject)] == ["첫째 글이다."]
 
 
 @pytest.mark.parametrize("suffix", [*COMPRESS][1:])
@@ -113,9 +113,9 @@ def test_lists_of_texts_are_read_as_they_are(tmp_path: Path) -> None:
 def test_a_row_of_parquet_that_stands_for_too_much_is_a_reject(tmp_path: Path) -> None:
     rows = [["가나다"], ["라" * 3_000_000] * 30]
     pq.write_table(pa.table({"text": rows}), tmp_path / "a.parquet", dictionary_pagesize_limit=1 << 30)
-    found = read(tmp_path / "a.parquet")
-    assert [item.text for item in found if not isinstance(item, Reject)] == ["가나다"]
-    assert [item for item in found if isinstance(item, Reject)] == [Reject(2, "longer than 64 MB")]
+    items = read(tmp_path / "a.parquet")
+    assert [item.text for item in items if not isinstance(item, Reject)] == ["가나다"]
+    assert [item for item in items if isinstance(item, Reject)] == [Reject(2, "longer than 64 MB")]
 
 
 def test_a_group_of_rows_that_says_it_expands_too_far_is_refused(

@@ -80,11 +80,11 @@ def test_archives_are_told_whatever_they_are_called(tmp_path, kind, name):
         read(inputs / name)
 
 
-@pytest.mark.parametrize("given", ["text", "jsonl", "csv", "html"])
-def test_a_format_that_is_given_makes_no_text_of_an_archive(tmp_path, given):
+@pytest.mark.parametrize("format", ["text", "jsonl", "csv", "html"])
+def test_a_format_that_is_given_makes_no_text_of_an_archive(tmp_path, format):
     (tmp_path / "a.bin").write_bytes(CONTENT["ZIP"])
     with pytest.raises(ContainerError, match="ZIP"):
-        read(tmp_path / "a.bin", format=given)
+        read(tmp_path / "a.bin", format=format)
 
 
 @pytest.mark.parametrize(
@@ -172,13 +172,13 @@ def test_texts_that_begin_like_one_are_texts(tmp_path, head):
 
 
 @pytest.mark.parametrize(
-    ("content", "what"),
+    ("content", "message"),
     [(b"\x89PNG\r\n\x1a\n" + bytes(40), "picture"), (b"\xff\xd8\xff\xe0" + bytes(40), "picture"),
      (b"\0\0\0\x18ftypmp42" + bytes(40), "film"), (b"RIFF\x24\0\0\0WAVEfmt ", "sound")],
 )  # fmt: skip
-def test_pictures_and_films_are_damaged_inputs_with_their_name(tmp_path, content, what):
+def test_pictures_and_films_are_damaged_inputs_with_their_name(tmp_path, content, message):
     inputs = folder(tmp_path, a__txt=content)
-    with pytest.raises(DamagedInputError, match=what):
+    with pytest.raises(DamagedInputError, match=message):
         read(inputs / "a.txt")
     check_fields(list_files([str(inputs)]))
 
@@ -217,14 +217,14 @@ def test_containers_on_a_server_are_told_when_read():
             list(read_blocks(file, 100))
 
 
-@pytest.mark.parametrize(("content", "what"), [(LFS, "pointer of git-lfs"), (CONTENT["ZIP"], "ZIP archive")])
+@pytest.mark.parametrize(("content", "message"), [(LFS, "pointer of git-lfs"), (CONTENT["ZIP"], "ZIP archive")])
 @pytest.mark.parametrize("name", ["dev.json", "dev.tsv", "dev.parquet", "dev.jsonl.gz"])
-def test_benchmarks_and_sets_of_instructions_are_told_alike(tmp_path, name, content, what):
+def test_benchmarks_and_sets_of_instructions_are_told_alike(tmp_path, name, content, message):
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(UserError, match=what):
+    with pytest.raises(UserError, match=message):
         load_benchmark(tmp_path)
-    with pytest.raises(UserError, match=what):
+    with pytest.raises(UserError, match=message):
         list(records_of(str(path), Layout(files=(name,), format="jsonl"), [], lambda number, purpose: 0))
 
 

@@ -21,12 +21,12 @@ def content(raw: bytes, declared: str = "auto") -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("codec", "found"),
+    ("codec", "encoding"),
     [("utf-8", "utf-8"), ("utf-8-sig", "utf-8"), ("cp949", "cp949"), ("euc-kr", "cp949"), ("utf-16", "utf-8"),
      ("utf-16-le", "utf-8"), ("utf-16-be", "utf-8")],
 )  # fmt: skip
-def test_encodings_are_detected(codec, found):
-    assert content(KOREAN.encode(codec)) == (found, KOREAN)
+def test_encodings_are_detected(codec, encoding):
+    assert content(KOREAN.encode(codec)) == (encoding, KOREAN)
     assert content((chr(0xFEFF) + KOREAN).encode("utf-16-be")) == ("utf-8", KOREAN)
 
 
@@ -88,7 +88,7 @@ def test_formats_in_other_encodings(tmp_path, codec, name, source):
 
 
 @pytest.mark.parametrize(
-    ("name", "one", "other"),
+    ("name", "first", "second"),
     [
         ("a.jsonl", '{"text": "첫째 글"}\n', '{"text": "둘째 글"}\n'),
         ("a.json", '[{"text": "첫째 글"}]\n', '[{"text": "둘째 글"}]\n'),
@@ -96,8 +96,8 @@ def test_formats_in_other_encodings(tmp_path, codec, name, source):
         ("a.csv", "text,n\n첫째 글,1\n", '"둘째 글",2\n'),
     ],
 )
-def test_a_mark_where_files_were_put_together_costs_no_record(tmp_path, name, one, other):
-    (tmp_path / name).write_bytes(one.encode("utf-8-sig") + other.encode("utf-8-sig"))
+def test_a_mark_where_files_were_put_together_costs_no_record(tmp_path, name, first, second):
+    (tmp_path / name).write_bytes(first.encode("utf-8-sig") + second.encode("utf-8-sig"))
     items = read(tmp_path / name)
     assert (texts(items), rejects(items)) == (["첫째 글", "둘째 글"], [])
 
@@ -108,8 +108,8 @@ def test_one_zero_costs_no_more_than_its_line_wherever_it_stands(tmp_path, codec
     lines = [f"번호 {n}번 글은 서로 다른 내용을 담은 평범한 글입니다." for n in range(2100)]
     lines[line] = lines[line].replace("평범한", "\0")
     (tmp_path / "a.txt").write_bytes("\n".join(lines).encode(codec))
-    found = texts(read(tmp_path / "a.txt"))
-    assert len(found) >= 2099 and set(lines) - {lines[line]} <= set(found)
+    documents = texts(read(tmp_path / "a.txt"))
+    assert len(documents) >= 2099 and set(lines) - {lines[line]} <= set(documents)
 
 
 @pytest.mark.parametrize("content", [b"\x7fELF\2\1\1" + bytes(9) + b"\n" * 3 + bytes(range(256)) * 9, b"\0\n\0\1"])

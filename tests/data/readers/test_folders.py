@@ -44,7 +44,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def found(*inputs: Path | str) -> list[str]:
-    files = list_files([str(one) for one in inputs])
+    files = list_files([str(path) for path in inputs])
     return [document.text for file in files for document in read_documents(file, 1 << 20)]
 
 

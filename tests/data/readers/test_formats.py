@@ -81,22 +81,22 @@ def test_very_long_line_and_url(tmp_path):
     assert isinstance(document, Document) and document.text == text
 
 
-@pytest.mark.parametrize("given", ["NFC", "NFD"])
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
 @pytest.mark.parametrize("there", ["NFC", "NFD"])
 @pytest.mark.parametrize("pattern", ["자료/말뭉치.csv", "자료/말*.csv", "자료", "자*/*.csv"])
-def test_names_in_decomposed_hangul_are_the_same_names(tmp_path, given, there, pattern):
+def test_names_in_decomposed_hangul_are_the_same_names(tmp_path, form, there, pattern):
     folder = tmp_path / normalize(there, "자료")
     folder.mkdir()
     (folder / normalize(there, "말뭉치.csv")).write_text(normalize(there, "본문,출처\n가나다,신문\n"))
     source = SourceSettings(
-        path=str(tmp_path / normalize(given, pattern)),
-        text_field=normalize(given, "본문"),
-        source_field=normalize(given, "출처"),
+        path=str(tmp_path / normalize(form, pattern)),
+        text_field=normalize(form, "본문"),
+        source_field=normalize(form, "출처"),
     )
     (file,) = list_files([source])
-    found = read(Path(source.path), 1000, text_field=source.text_field, source_field=source.source_field)
+    items = read(Path(source.path), 1000, text_field=source.text_field, source_field=source.source_field)
     assert file.label == "말뭉치"
-    assert [(item.id, item.source, normalize("NFC", item.text)) for item in found] == [("말뭉치-2", "신문", "가나다")]
+    assert [(item.id, item.source, normalize("NFC", item.text)) for item in items] == [("말뭉치-2", "신문", "가나다")]
 
 
 def test_a_name_of_a_source_is_composed():

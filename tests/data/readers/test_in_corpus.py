@@ -32,9 +32,9 @@ def test_mixed_formats(folder, tmp_path):
     assert counts["documents"] == 120 and counts["rejects"] == 1
     statistics = json.loads((tmp_path / "one" / "statistics.json").read_bytes())
     assert statistics["skipped"] == {"redirect": 1} and statistics["rejects"] == {"no field 'text'": 1}
-    found = rows(tmp_path / "one")
-    assert [row["licence"] for row in found] == ["CC0"] * 30 + [""] * 90
-    assert [found[n]["id"] for n in (0, 30, 60, 90)] == ["a-2", "b-1", "c-1", "d-1"]
+    documents = rows(tmp_path / "one")
+    assert [row["licence"] for row in documents] == ["CC0"] * 30 + [""] * 90
+    assert [documents[n]["id"] for n in (0, 30, 60, 90)] == ["a-2", "b-1", "c-1", "d-1"]
     build(settings(folder, pii=OFF, unit_mb=0.001, workers=2), tmp_path / "two")
     shards = [{n: f for n, f in describe_outputs(tmp_path / out).items() if "shard" in n} for out in ("one", "two")]
     assert shards[0] and shards[0] == shards[1]

@@ -41,7 +41,7 @@ def test_records_under_a_key(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "found", "reasons"),
+    ("content", "expected", "reasons"),
     [
         ('["가", "나"]', [], ["not a JSON object"]),
         ('[{"text": "가"}, "나", "다"]\n', ["가"], ["not a JSON object"]),
@@ -53,18 +53,18 @@ def test_records_under_a_key(tmp_path):
     ],
 )
 @pytest.mark.parametrize("block_bytes", [1, 1000])
-def test_nothing_in_a_file_disappears_without_a_reject(tmp_path, content, found, reasons, block_bytes):
+def test_nothing_in_a_file_disappears_without_a_reject(tmp_path, content, expected, reasons, block_bytes):
     path = tmp_path / "a.json"
     path.write_text(content, encoding="utf-8")
     items = read(path, block_bytes)
-    assert texts(items) == found and [reason for _, reason in rejects(items)] == reasons
+    assert texts(items) == expected and [reason for _, reason in rejects(items)] == reasons
 
 
 AFTER = "after the end of the object with the records"
 
 
 @pytest.mark.parametrize(
-    ("content", "found", "reasons"),
+    ("content", "expected", "reasons"),
     [
         ('{"meta": {"data": [1]}, "data": [{"text": "가"}]}', ["가"], []),
         ('{"text": "\\"data\\": [", "data": [{"text": "가"}], "x": [{"text": "나"}]}\n', ["가"], []),
@@ -75,10 +75,10 @@ AFTER = "after the end of the object with the records"
     ],
 )
 @pytest.mark.parametrize("in_pieces", [True, False])
-def test_records_stand_under_the_key_of_the_outermost_object(tmp_path, content, found, reasons, in_pieces):
+def test_records_stand_under_the_key_of_the_outermost_object(tmp_path, content, expected, reasons, in_pieces):
     path = tmp_path / "a.json"
     path.write_text(content, encoding="utf-8")
     # the key is looked for in the first read
     read_bytes = content.encode().index('{"text": "가"'.encode()) + 3 if in_pieces else 1000
     items = read_in_pieces(path, 1, read_bytes, records_field="data", encoding="utf-8")
-    assert texts(items) == found and [reason for _, reason in rejects(items)] == reasons
+    assert texts(items) == expected and [reason for _, reason in rejects(items)] == reasons

@@ -47,8 +47,8 @@ def test_a_large_row_group_is_decoded_once(tmp_path, monkeypatch):
             yield batch
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", counting)
-    found = [item for format, block in read_blocks(file, 2_000) for item in parse_block(file, format, block)]
-    assert texts(found) == [f"{n}번 글" for n in range(20_000)]
+    items = [item for format, block in read_blocks(file, 2_000) for item in parse_block(file, format, block)]
+    assert texts(items) == [f"{n}번 글" for n in range(20_000)]
     assert sum(decoded) == 20_000
 
 
@@ -87,15 +87,15 @@ def test_few_rows_are_held_at_once_where_they_are_long(tmp_path, monkeypatch):
     monkeypatch.setattr("data.readers.parquet.BATCH_BYTES", 100_000)
     rows = [f"{n}" * 5000 for n in range(10, 90)]
     path = write(tmp_path / "a.parquet", {"text": rows}, use_dictionary=False)
-    held = []
+    sizes = []
     real = pq.ParquetFile.iter_batches
 
     def counting(self, size, **options):
-        held.append(size)
+        sizes.append(size)
         return real(self, size, **options)
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", counting)
-    assert texts(read(path)) == rows and 5 <= held[0] <= 10
+    assert texts(read(path)) == rows and 5 <= sizes[0] <= 10
 
 
 def test_wrong_column_damage_and_compression_are_clear_errors(tmp_path):

@@ -21,12 +21,12 @@ def ranged(path: Path, size: int, step: int = 1, **fields):
     way = sought(file, size)
     assert way is not None
     count = way.ranges(size)
-    found = [
+    lines = [
         line
         for first in range(0, count, step)
         for line in look_through(str(path), way, size, first, min(first + step, count))
     ]
-    blocks = range_blocks(way, found)
+    blocks = range_blocks(way, lines)
     items = {block.number: list(parse_block(file, way.format, block)) for block in reversed(blocks)}
     return [item for number in sorted(items) for item in items[number]], blocks
 

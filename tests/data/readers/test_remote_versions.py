@@ -116,9 +116,9 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(
     url = serve(content, {"ETag": '"1"'}).replace("a.txt", f"a{suffix}")
     parse = data.readers.formats.parse_block
 
-    def change(*given: object) -> object:
+    def change(*arguments: object) -> object:
         serve(content, {"ETag": '"2"'})
-        return parse(*given)  # type: ignore[arg-type]
+        return parse(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr("data.units.work.parse_block", change)
     with pytest.raises(HunminError, match="has changed while it was read"):
@@ -142,18 +142,18 @@ def test_a_web_server_that_stops_answering_is_given_up(
 ) -> None:
     monkeypatch.setattr("common.files.ANSWER_SECONDS", 60.0 if closes else 0.2)
     monkeypatch.setattr("data.readers.transport.WAITS", (0.0,))
-    held = []
+    connections = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def accept() -> None:
             while True:
                 try:
-                    held.append(server.accept()[0])
+                    connections.append(server.accept()[0])
                     if closes:
-                        held[-1].recv(1 << 16)
-                    held[-1].sendall(sends)
+                        connections[-1].recv(1 << 16)
+                    connections[-1].sendall(sends)
                     if closes:
-                        held[-1].close()
+                        connections[-1].close()
                 except OSError:
                     return
 
@@ -162,5 +162,5 @@ def test_a_web_server_that_stops_answering_is_given_up(
         with pytest.raises(HunminError, match=f"{said} {url}") as caught:
             read(url)
     assert "int()" not in str(caught.value)
-    for connection in held:
+    for connection in connections:
         connection.close()

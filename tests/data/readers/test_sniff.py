@@ -50,7 +50,7 @@ def test_by_name(name, format):
 
 
 @pytest.mark.parametrize(
-    ("head", "what"),
+    ("head", "kind"),
     [
         (" = 제목 = \n 본문 \n", "WikiText"),
         ("# sent_id = 1\n# text = 가\n1\t가\t_\n", "a treebank in CoNLL-U"),
@@ -58,8 +58,8 @@ def test_by_name(name, format):
         ('\r\nmsgid "a"\r\nmsgstr "가"\r\n', "a gettext catalogue"),
     ],
 )
-def test_lines_that_are_no_documents_are_refused_unless_asked_for(head, what):
-    with pytest.raises(UnfitInputError, match=f"is {what}(?s:.*)convert it to JSON Lines"):
+def test_lines_that_are_no_documents_are_refused_unless_asked_for(head, kind):
+    with pytest.raises(UnfitInputError, match=f"is {kind}(?s:.*)convert it to JSON Lines"):
         sniffed("a", head)
     assert sniffed("a", head, format="text") == "text"
 

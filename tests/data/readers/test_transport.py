@@ -142,9 +142,9 @@ def test_a_remote_file_of_unknown_version_is_known_by_its_content(
     monkeypatch.setattr(FlakyFileSystem, "ukey", silent)
     urls = [put("a.bin", b"one"), put("b.bin", b"two"), put("c.bin", b"one")]
     assert file_version(urls[0]).facts is None
-    one, two, same = map(content_hash, urls)
-    assert one == same != two and "None" not in (one, two)
-    assert fingerprint(urls[0]) == one
+    first, second, same = map(content_hash, urls)
+    assert first == same != second and "None" not in (first, second)
+    assert fingerprint(urls[0]) == first
 
 
 def test_a_fingerprint_needs_no_reading_of_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,11 +113,11 @@ def test_what_a_damaged_member_takes_is_what_follows_it(tmp_path):
     members[6] = members[6][:30] + bytes(20) + members[6][50:]
     path = written(tmp_path, *members, name="a.warc.gz")
     [file] = list_files([str(path)])
-    found = []
+    blocks = []
     with pytest.raises(Exception, match="is damaged or cut short"):
         for format, block in read_blocks(file, 100):
-            found.append((format, block.first_line))
-    assert {format for format, _ in found} == {"warc"} and len(found) == 6
+            blocks.append((format, block.first_line))
+    assert {format for format, _ in blocks} == {"warc"} and len(blocks) == 6
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_one_broken_character_costs_no_page_and_many_do(tmp_path):
 
 def chunked(body: bytes) -> bytes:
     pieces = [body[n : n + 17] for n in range(0, len(body), 17)]
-    return b"".join(b"%x;x=y\r\n%b\r\n" % (len(one), one) for one in pieces) + b"0\r\n\r\n"
+    return b"".join(b"%x;x=y\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
 
 
 @pytest.mark.parametrize(
@@ -220,8 +220,8 @@ def test_plain_text_pages_resources_and_pages_told_by_the_crawler(tmp_path):
     resource = record(PAGE.format("자원").encode(), "resource", "text/html")
     message = b"HTTP/1.0 200 OK\r\n\r\n" + PAGE.format("이름 없는 쪽").encode()
     bare = record(message, "response", "application/http; msgtype=response")
-    told = record(message, "response", "application/http", WARC_Identified_Payload_Type="application/xhtml+xml")
-    items = read(written(tmp_path, plain, resource, bare, told))
+    identified = record(message, "response", "application/http", WARC_Identified_Payload_Type="application/xhtml+xml")
+    items = read(written(tmp_path, plain, resource, bare, identified))
     assert texts(items) == ["첫 줄\n둘째 줄", "자원", "이름 없는 쪽", "이름 없는 쪽"]
 
 

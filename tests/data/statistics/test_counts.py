@@ -19,11 +19,11 @@ def test_shard_statistics_agree_with_a_slow_count(tmp_path_factory, documents):
     path = tmp_path_factory.mktemp("statistics") / "shard.parquet"
     sources, sentences = [d[0] for d in documents], [d[1] for d in documents]
     write_shard(path, [pa.table([sources, sources, sources, sentences], schema=SCHEMA)])
-    found = shard_statistics(path)
-    assert set(found["sources"]) == set(sources)
+    statistics = shard_statistics(path)
+    assert set(statistics["sources"]) == set(sources)
     for name in set(sources):
         mine = [s for source, ss in documents if source == name for s in ss]
-        assert found["sources"][name] == {
+        assert statistics["sources"][name] == {
             "documents": sources.count(name),
             "sentences": len(mine),
             "words": sum(len(s.split()) for s in mine),
@@ -34,10 +34,10 @@ def test_shard_statistics_agree_with_a_slow_count(tmp_path_factory, documents):
         "sentences": [len(s) for ss in sentences for s in ss],
         "documents": [sum(map(len, s)) for s in sentences],
     }
-    for name, bins in histograms(found["lengths"]).items():
-        for one in bins:
-            high = one["to"] if one["to"] is not None else float("inf")
-            assert one["count"] == sum(one["from"] <= length < high for length in lengths[name])
+    for name, bins in histograms(statistics["lengths"]).items():
+        for bin in bins:
+            high = bin["to"] if bin["to"] is not None else float("inf")
+            assert bin["count"] == sum(bin["from"] <= length < high for length in lengths[name])
 
 
 def documents_of(lengths):
@@ -49,19 +49,19 @@ def documents_of(lengths):
 @given(st.lists(st.one_of(st.integers(0, 60), st.integers(0, 5000), st.integers(0, 30_000)), min_size=1, max_size=60))
 def test_bins_are_of_one_width_and_hold_nearly_all(lengths):
     bins = documents_of(lengths)
-    equal = [one for one in bins if one["to"] is not None]
-    assert [one["from"] for one in bins[1:]] == [one["to"] for one in equal][: len(bins) - 1] and bins[0]["from"] == 0
-    [width] = {one["to"] - one["from"] for one in equal}
+    equal = [bin for bin in bins if bin["to"] is not None]
+    assert [bin["from"] for bin in bins[1:]] == [bin["to"] for bin in equal][: len(bins) - 1] and bins[0]["from"] == 0
+    [width] = {bin["to"] - bin["from"] for bin in equal}
     assert str(width).rstrip("0") in ("1", "2", "5") and len(equal) <= 12
-    assert sum(one["count"] for one in equal) >= 0.95 * len(lengths)
-    assert sum(one["count"] for one in bins) == len(lengths)
-    for one in bins:
-        assert one["count"] == sum(one["from"] <= n < (one["to"] or float("inf")) for n in lengths)
+    assert sum(bin["count"] for bin in equal) >= 0.95 * len(lengths)
+    assert sum(bin["count"] for bin in bins) == len(lengths)
+    for bin in bins:
+        assert bin["count"] == sum(bin["from"] <= n < (bin["to"] or float("inf")) for n in lengths)
 
 
 def test_long_documents_share_the_last_bin():
     bins = documents_of([90] * 4 + [150] * 700 + [480] * 280 + [2_000_000] * 16)
-    assert [(one["from"], one["to"], one["count"]) for one in bins if one["count"]] == [
+    assert [(bin["from"], bin["to"], bin["count"]) for bin in bins if bin["count"]] == [
         (50, 100, 4), (150, 200, 700), (450, 500, 280), (500, None, 16),
     ]  # fmt: skip
     assert documents_of([2_000_000] * 3)[-1] == {"from": 1_000_000, "to": None, "count": 3}

@@ -32,8 +32,8 @@ def test_every_part_is_drawn_and_the_same_again(tmp_path):
     assert [path.name for path in drawn] == [
         *("sources.png", "removed.png", "personal_data.png", "benchmark.png", "lengths.png")
     ]
-    for one, other in zip(drawn, again, strict=True):
-        assert one.read_bytes().startswith(PNG) and one.read_bytes() == other.read_bytes()
+    for plot, other in zip(drawn, again, strict=True):
+        assert plot.read_bytes().startswith(PNG) and plot.read_bytes() == other.read_bytes()
 
 
 def test_parts_that_are_empty_are_not_drawn(tmp_path):

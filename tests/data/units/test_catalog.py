@@ -149,10 +149,10 @@ def test_elements_read_a_large_file_twice_in_all_however_many_they_are(tmp_path,
             yield chunk
 
     def counted_too(self, count):
-        found = take(self, count)
+        taken = take(self, count)
         if self._path.endswith(".gz"):
-            read["archive"] = read.get("archive", 0) + len(found)
-        return found
+            read["archive"] = read.get("archive", 0) + len(taken)
+        return taken
 
     monkeypatch.setattr(ranges, "_chunks", counted)
     monkeypatch.setattr(ranges._RangeStream, "__iter__", counted_by_unit)
@@ -162,9 +162,9 @@ def test_elements_read_a_large_file_twice_in_all_however_many_they_are(tmp_path,
         read.clear()
         element(monkeypatch, folder, out, rank, 6)
         taken.append(dict(read))
-    assert sum(one.get("plain", 0) for one in taken) == 2 * len(text)
-    assert max(one.get("plain", 0) for one in taken[1:]) < 0.35 * len(text)
-    assert [one.get("archive", 0) for one in taken if one.get("archive", 0) > 1 << 18] == [len(text)]
+    assert sum(read.get("plain", 0) for read in taken) == 2 * len(text)
+    assert max(read.get("plain", 0) for read in taken[1:]) < 0.35 * len(text)
+    assert [read.get("archive", 0) for read in taken if read.get("archive", 0) > 1 << 18] == [len(text)]
 
 
 def test_what_a_range_holds_is_noted_for_one_content_of_a_file_alone(tmp_path):
@@ -203,7 +203,7 @@ def environment(own: int, count: int, first: int = 0, **more: str) -> dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("variables", "found"),
+    ("variables", "expected"),
     [
         (environment(0, 4), ArrayElement(0, 4, "0")),
         (environment(7, 4, 5, SLURM_ARRAY_JOB_ID="99"), ArrayElement(2, 4, "99")),
@@ -216,9 +216,9 @@ def environment(own: int, count: int, first: int = 0, **more: str) -> dict[str, 
         (environment(3, 4, 0, SLURM_ARRAY_TASK_STEP="2"), "not one of"),
     ],
 )
-def test_the_environment_says_which_element_this_is(variables, found):
-    if isinstance(found, ArrayElement):
-        assert ArrayElement.from_environment(variables) == found
+def test_the_environment_says_which_element_this_is(variables, expected):
+    if isinstance(expected, ArrayElement):
+        assert ArrayElement.from_environment(variables) == expected
     else:
-        with pytest.raises(UserError, match=found):
+        with pytest.raises(UserError, match=expected):
             ArrayElement.from_environment(variables)

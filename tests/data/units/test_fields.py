@@ -66,8 +66,8 @@ def test_single_files_without_the_column_are_named_with_the_columns_they_have(tm
     bad = [write_rows(tmp_path / "in" / f"odd{suffix}", row("body")) for suffix in (".csv", ".jsonl", ".parquet")]
     write_rows(tmp_path / "in" / "good.csv", row("text"))
     (tmp_path / "in" / "torn.parquet").write_bytes(b"PAR1 and no more")  # damaged, which the run says
-    found = unfit_files(corpus_files(settings(str(tmp_path / "in"))))
-    assert sorted(file.path for file, _ in found) == [str(path) for path in bad]
-    for _, error in found:
+    unfit = unfit_files(corpus_files(settings(str(tmp_path / "in"))))
+    assert sorted(file.path for file, _ in unfit) == [str(path) for path in bad]
+    for _, error in unfit:
         assert error.reason == "has no column 'text'" and "columns are id, body" in error.rule
     assert unfit_files(corpus_files(settings(str(tmp_path / "in" / "good.csv")))) == []

@@ -84,7 +84,7 @@ def test_a_unit_that_fails_is_named_and_the_others_are_done(inputs, tmp_path):
     unit = Failing()
     (inputs / "g0.txt.gz").write_bytes(gzip.compress(text("g0", 80_000), 1))
     [file] = list_files([SourceSettings(path=str(inputs / "g0.txt.gz"))])
-    found = whole.AnyWork(unit)(whole.WholeTask(0, file, 50_000))
-    assert unit.done == [0, *range(2, len(found.keys))] and len(found.keys) > 3
-    assert len(found.failures) == 1 and "from line" in found.failures[0].name
-    assert "the text of a document" not in str(found.failures[0])
+    result = whole.AnyWork(unit)(whole.WholeTask(0, file, 50_000))
+    assert unit.done == [0, *range(2, len(result.keys))] and len(result.keys) > 3
+    assert len(result.failures) == 1 and "from line" in result.failures[0].name
+    assert "the text of a document" not in str(result.failures[0])

@@ -47,11 +47,11 @@ def test_other_recipes_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UserError, match="has no section 'embed'"):
         load_embed_recipe(str(CONFIGS / "quickstart.yaml"))
     assert isinstance(load_recipe(CONFIGS / "quickstart.yaml"), Recipe)
-    told = {
+    messages = {
         ("embed-small.yaml", "embed.base=x"): "sentence embeddings embed/model",
         ("quickstart-instruct.yaml",): "instruction tuning tune/model",
     }
-    for (name, *overrides), words in told.items():
+    for (name, *overrides), words in messages.items():
         assert run_command(["pretrain", str(CONFIGS / name), *overrides]) == 2
         kind, _, folder = words.rpartition(" ")
         said = " ".join(capsys.readouterr().err.split())

@@ -55,9 +55,9 @@ def test_counts_of_a_set_are_named_before_their_numbers(
 def test_negatives_are_mined_once(recipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, command = tmp_path / "run", ["mine", str(recipe)]
     assert run_command(["embed", *command, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["0-pairs"]
+    rows = json.loads(capsys.readouterr().out)["0-pairs"]
     lines = (run / "mined" / "0-pairs.jsonl").read_bytes().splitlines()
-    assert told["rows"] == len(lines) > 0 and sum(n for why, n in told.items() if "left out" in why) == 40 - len(lines)
+    assert rows["rows"] == len(lines) > 0 and sum(n for why, n in rows.items() if "left out" in why) == 40 - len(lines)
     manifest = json.loads((run / "mined" / "manifest.json").read_bytes())
     assert manifest["stage"] == "mined" and manifest["settings"]["mine"]["negatives"] == 2
     assert {Path(name).name for name in manifest["inputs"]} >= {"pairs.jsonl", "model.safetensors", "config.json"}
@@ -94,8 +94,8 @@ def test_models_that_are_missing(
     own = [f"out={tmp_path / 'new'}"]
     assert "run hunmin embed train first, or set embed.mine.model" in refused(capsys, "mine", str(recipe), *own)
     for command in ("score", "teach"):
-        told = refused(capsys, "rerank", command, str(recipe))
-        assert "run hunmin embed rerank train first, or set embed.rerank.model" in told
+        error = refused(capsys, "rerank", command, str(recipe))
+        assert "run hunmin embed rerank train first, or set embed.rerank.model" in error
     cross = write_encoder(tmp_path / "cross")
     tree = json.loads((cross / "config.json").read_bytes())
     (cross / "config.json").write_text(json.dumps({**tree, "architectures": ["RobertaForSequenceClassification"]}))
@@ -104,8 +104,8 @@ def test_models_that_are_missing(
         assert message in refused(capsys, "rerank", "train", str(recipe), f"base={folder}", "rerank.max_seq_len=16")
     monkeypatch.setattr("common.extras.find_spec", lambda name: None)
     for command in (["mine"], ["rerank", "train"], ["rerank", "score"], ["rerank", "teach"]):
-        told = refused(capsys, *command, str(recipe), f"rerank.model={cross}")
-        assert "needs sentence-transformers, which is not installed" in told and "[embed]" in told
+        error = refused(capsys, *command, str(recipe), f"rerank.model={cross}")
+        assert "needs sentence-transformers, which is not installed" in error and "[embed]" in error
 
 
 @pytest.mark.slow

@@ -26,5 +26,5 @@ def test_a_folder_tells_as_much_as_it_holds(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True)
         sealed = content is table or content is graphs
         (tmp_path / name).write_bytes(encoded(content) if sealed else json.dumps(content).encode() + b"\n")
-    found = read_embed(tmp_path)
-    assert found.losses == [(10, 2.5)] and found.scores == table and found.graphs == graphs
+    facts = read_embed(tmp_path)
+    assert facts.losses == [(10, 2.5)] and facts.scores == table and facts.graphs == graphs

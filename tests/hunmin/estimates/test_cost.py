@@ -192,8 +192,8 @@ def test_the_recipes_of_the_paper(name: str, where: list[str], capsys: pytest.Ca
 
 def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     path = str(CONFIGS / "klue-roberta-base.yaml")
-    given = ["plan", path, *HERE, "--devices", "4", "--device", "H100", "--nodes", "2", "--network", "50", "--json"]
-    assert run_command([*given, "--price", "2.5", "--mfu", "0.4"]) == 0
+    command = ["plan", path, *HERE, "--devices", "4", "--device", "H100", "--nodes", "2", "--network", "50", "--json"]
+    assert run_command([*command, "--price", "2.5", "--mfu", "0.4"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert (plan["nodes"], plan["network_bytes_per_second"], plan["price_per_hour"]) == (2, 50e9, 2.5)
     assert run_command(["plan", path, *HERE, "--nodes", "8", "--devices", "8", "--device", "H100", "--json"]) == 0
@@ -202,7 +202,7 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "divisible by the processes (60)" in capsys.readouterr().err
     assert run_command(["plan", path, *HERE, "--devices", "64", "--device", "H100"]) == 2  # a node's, as of launch
     assert "fix:  --nodes 8 --devices 8" in capsys.readouterr().err
-    assert run_command([*given, "--mfu", "1.5"]) == 2
+    assert run_command([*command, "--mfu", "1.5"]) == 2
 
 
 def test_people_are_told_how_it_is_spread(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,9 +28,9 @@ def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_processes_share_a_cpu(text: dict[str, Any]) -> None:
-    one, four = (Recipe.model_validate({**text, "pretrain": {"processes": n}}) for n in (1, 4))
-    expected = [dry_run.dry_run_plan(recipe, None, None)["stages"][3]["seconds"] for recipe in (one, four)]
-    assert expected == [pytest.approx(cost_plan(one)["hours"] * 3600 + 20, abs=0.1)] * 2  # and the start
+    single, four = (Recipe.model_validate({**text, "pretrain": {"processes": n}}) for n in (1, 4))
+    expected = [dry_run.dry_run_plan(recipe, None, None)["stages"][3]["seconds"] for recipe in (single, four)]
+    assert expected == [pytest.approx(cost_plan(single)["hours"] * 3600 + 20, abs=0.1)] * 2  # and the start
 
 
 def test_small_inputs_take_the_starts_of_the_stages(
@@ -38,10 +38,10 @@ def test_small_inputs_take_the_starts_of_the_stages(
 ) -> None:
     """19 bytes of text and a device without end: nothing else is left, and what is not in it is said beside it."""
     monkeypatch.setattr("pretrain.cost.peak.measured_rate", lambda device=None: 1e30)
-    found = dry_run.dry_run_plan(Recipe.model_validate(text), None, None)
-    seconds = {row["stage"]: row["seconds"] for row in found["stages"]}
+    plan = dry_run.dry_run_plan(Recipe.model_validate(text), None, None)
+    seconds = {row["stage"]: row["seconds"] for row in plan["stages"]}
     assert seconds == {"corpus": 5, "tokenizer": 5, "encode": 5, "pretrain": 20, "export": 10, "klue": 0, "report": 10}
-    dry_run.print_plan(found)
+    dry_run.print_plan(plan)
     (total,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("total: about 55s")]
     assert "with the start of each stage" in total and "left out: compilation in the first run" in total
 
@@ -62,8 +62,8 @@ def test_a_dry_run_and_a_plan_say_the_same(text: dict[str, Any], tmp_path: Path)
 def test_inputs_that_are_not_here_have_no_time(text: dict[str, Any]) -> None:
     assert cost_plan(Recipe.model_validate(text))["stage_seconds"]["corpus"] == pytest.approx(5, abs=0.1)
     text["corpus"]["inputs"] = ["hf:someone/news"]
-    found = cost_plan(Recipe.model_validate(text))["stage_seconds"]
-    assert [found[stage] for stage in ("corpus", "tokenizer", "encode")] == [None] * 3
+    seconds = cost_plan(Recipe.model_validate(text))["stage_seconds"]
+    assert [seconds[stage] for stage in ("corpus", "tokenizer", "encode")] == [None] * 3
 
 
 def test_eight_gpus_fine_tune_eight_times_as_fast(text: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,8 +80,8 @@ def test_the_time_of_embeddings_is_not_known(text: dict[str, Any], tmp_path: Pat
     for split in ("train", "test"):
         (tmp_path / "korsts" / f"sts-{split}.tsv").write_text("")
     tree = {**text, "embed": {"data": [{"use": "korsts"}], "score": ["KorSTS"], "sources": [str(tmp_path)]}}
-    found = dry_run.dry_run_plan(Recipe.model_validate(tree), None, None)
-    assert [row["seconds"] for row in found["stages"] if row["stage"] == "embed"] == [None]
+    plan = dry_run.dry_run_plan(Recipe.model_validate(tree), None, None)
+    assert [row["seconds"] for row in plan["stages"] if row["stage"] == "embed"] == [None]
 
 
 def test_a_file_without_the_text_column_is_told_with_its_columns(text: dict[str, Any], tmp_path: Path) -> None:
@@ -92,9 +92,9 @@ def test_a_file_without_the_text_column_is_told_with_its_columns(text: dict[str,
     recipe = Recipe.model_validate({**text, "tokenizer": {"vocab_size": 100}})
     notes = (dry_run.dry_run_plan(recipe, None, None)["warnings"], cost_plan(recipe)["notes"])
     for said in notes:
-        (one,) = [line for line in said if "posts.csv" in line]
-        assert "has no column 'text' and will be quarantined" in one and "columns are title, body" in one
-        assert f"{{path: {tmp_path / 'posts.csv'}, text_field: COLUMN}}" in one
+        (warning,) = [line for line in said if "posts.csv" in line]
+        assert "has no column 'text' and will be quarantined" in warning and "columns are title, body" in warning
+        assert f"{{path: {tmp_path / 'posts.csv'}, text_field: COLUMN}}" in warning
     (tmp_path / "more.csv").write_text("title,body\n가,나\n")  # one of several may be bad, two of six not
     for ask in (dry_run.dry_run_plan, run):
         with pytest.raises(UserError, match="2 of 6 inputs are damaged or do not fit their settings"):
@@ -104,11 +104,11 @@ def test_a_file_without_the_text_column_is_told_with_its_columns(text: dict[str,
 
 def test_a_vocabulary_that_a_text_does_not_fill_is_told(text: dict[str, Any]) -> None:
     """19 bytes of text: 2,000 entries suit them, and more than twice as many are told of."""
-    for tokenizer, told in (({}, True), ({"vocab_size": 4_001}, True), ({"vocab_size": 4_000}, False)):
+    for tokenizer, warns in (({}, True), ({"vocab_size": 4_001}, True), ({"vocab_size": 4_000}, False)):
         recipe = Recipe.model_validate({**text, "tokenizer": tokenizer})
         for said in (dry_run.dry_run_plan(recipe, None, None)["warnings"], cost_plan(recipe)["notes"]):
-            found = [line for line in said if "set tokenizer.vocab_size=2000" in line]
-            assert len(found) == told
+            warnings = [line for line in said if "set tokenizer.vocab_size=2000" in line]
+            assert len(warnings) == warns
     text["corpus"]["inputs"] = ["hf:someone/news"]  # nobody is asked
     assert not any("vocab_size" in line for line in cost_plan(Recipe.model_validate(text))["notes"])
 
@@ -119,12 +119,12 @@ def test_a_text_that_is_read_more_than_a_hundred_times_is_told_of(text: dict[str
     training = {"global_batch": 2, "micro_batch": 1, "max_seq_len": 256, "packing": "contiguous"}
     (tmp_path / "b.txt").write_bytes(b"a" * (5656 - size))
     text["corpus"]["inputs"].append(str(tmp_path / "b.txt"))
-    for steps, told in ((235, False), (236, True), (4000, True)):
+    for steps, warns in ((235, False), (236, True), (4000, True)):
         pretrain = {**training, "steps": steps, "optimizer": {"warmup_steps": 2}}
         recipe = Recipe.model_validate({**text, "pretrain": pretrain})
         for said in (dry_run.dry_run_plan(recipe, None, None)["warnings"], cost_plan(recipe)["notes"]):
             assert (
-                len([line for line in said if "times; BERT was" in line and "set pretrain.steps=100" in line]) == told
+                len([line for line in said if "times; BERT was" in line and "set pretrain.steps=100" in line]) == warns
             )
 
 
@@ -178,7 +178,7 @@ def test_a_dry_run_refuses_what_the_run_refuses(text: dict[str, Any], monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         (["klue.data=nowhere"], "nothing found at nowhere"),
         (["corpus.executor=slurm-array", "--restart", "corpus", "--until", "corpus"], "in a run of other stages"),
@@ -187,7 +187,7 @@ def test_a_dry_run_refuses_what_the_run_refuses(text: dict[str, Any], monkeypatc
 )
 def test_the_command_and_its_dry_run_end_alike(
     changes: list[str],
-    told: str,
+    message: str,
     text: dict[str, Any],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -198,7 +198,7 @@ def test_the_command_and_its_dry_run_end_alike(
     Path("other.jsonl").write_text('{"body": "글이 있다."}\n', "utf-8")
     for dry in (["--dry-run"], []):
         assert run_command(["run", str(tmp_path / "recipe.yaml"), *changes, *dry]) == 2
-        assert told in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

@@ -73,8 +73,8 @@ def test_commands_of_encoders_refuse_it_in_one_sentence(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = written(tmp_path)
-    given = [{"RECIPE": str(recipe), "RUN": str(tmp_path)}.get(word, word) for word in command]
-    assert run_command(given) == 2
+    words = [{"RECIPE": str(recipe), "RUN": str(tmp_path)}.get(word, word) for word in command]
+    assert run_command(words) == 2
     err = " ".join(capsys.readouterr().err.split())
     assert "is a recipe of instruction tuning" in err and "rule:" not in err
 

@@ -46,22 +46,22 @@ def recipe_at(folder: Path, name: str, **tune: Any) -> Path:
 
 
 def manifests(run: Path) -> dict[str, dict[str, Any]]:
-    return {one.name: json.loads((run / one.folder / MANIFEST).read_bytes()) for one in INSTRUCT_STAGES}
+    return {stage.name: json.loads((run / stage.folder / MANIFEST).read_bytes()) for stage in INSTRUCT_STAGES}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sample, and a finished run of it in `run`."""
-    found = tmp_path_factory.mktemp("decoder")
-    make_sample(found / "sample", instruct=True)
-    assert run_command(["run", str(recipe_at(found, "run"))]) == 0
-    return found
+    root = tmp_path_factory.mktemp("decoder")
+    make_sample(root / "sample", instruct=True)
+    assert run_command(["run", str(recipe_at(root, "run"))]) == 0
+    return root
 
 
 @pytest.mark.slow
 def test_from_sample_to_scores(folder: Path) -> None:
-    found = manifests(folder / "run")
-    built = found["instruct"]["counts"]
+    stages = manifests(folder / "run")
+    built = stages["instruct"]["counts"]
     by_use = {line["use"]: line for line in built["uses"]}
     assert (built["rows"], built["held_out"]) == (120, 18) and by_use["nsmc"]["state"] == "built"
     # the three test rows of COPA that its train file repeats, and rows that come near others
@@ -71,13 +71,13 @@ def test_from_sample_to_scores(folder: Path) -> None:
     assert not any(planted in texts for planted in ("온새미 마을", "가람이는 새 책", "뱃사공이 노를"))
     for line in (folder / "run" / "instruct" / "held_out.jsonl").read_text(encoding="utf-8").splitlines():
         assert json.loads(line)["input"] not in texts or not json.loads(line)["input"]
-    assert (found["tune"]["counts"]["examples"], found["tune"]["counts"]["steps"]) == (120, 30)
+    assert (stages["tune"]["counts"]["examples"], stages["tune"]["counts"]["steps"]) == (120, 30)
     assert (folder / "run" / "tune" / "model" / "model.safetensors").is_file()
-    scores = found["leaderboard"]["counts"]
+    scores = stages["leaderboard"]["counts"]
     assert set(scores) == {"tuned", "base"}
     assert set(scores["tuned"]) == set(scores["base"]) == {"kobest_copa", "klue_ynat", "instruct_nsmc"}
-    assert set(found["leaderboard"]["inputs"]) >= {"instruct", "tune"}
-    assert "kit19/kobest_copa.jsonl" in found["instruct"]["inputs"]
+    assert set(stages["leaderboard"]["inputs"]) >= {"instruct", "tune"}
+    assert "kit19/kobest_copa.jsonl" in stages["instruct"]["inputs"]
 
 
 @pytest.mark.slow
@@ -157,18 +157,18 @@ def test_commands_beside_it(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "nsmc" in capsys.readouterr().err
     questions, answers = folder / "q.jsonl", folder / "a.jsonl"
     questions.write_text('{"instruction": "답하세요.", "input": "글", "n": 1}\n{"instruction": "또 답하세요."}\n')
-    given = ["instruct", "answer", run, "--in", str(questions), "--out", str(answers), "--max-new-tokens", "4"]
-    assert run_command([*given, "--device", "cpu"]) == 0
+    command = ["instruct", "answer", run, "--in", str(questions), "--out", str(answers), "--max-new-tokens", "4"]
+    assert run_command([*command, "--device", "cpu"]) == 0
     rows = [json.loads(line) for line in answers.read_text(encoding="utf-8").splitlines()]
     assert rows[0]["n"] == 1 and all(isinstance(row["answer"], str) for row in rows) and len(rows) == 2
     assert run_command(["instruct", "answer", run]) == 2
     questions.write_text('{"instruction": 3}\n')
-    assert run_command([*given, "--overwrite"]) == 2
+    assert run_command([*command, "--overwrite"]) == 2
     assert "row 1" in capsys.readouterr().err
     scored = ["leaderboard", "score", run, "--suite", "instruct", "--data", run, "--out", str(folder / "scores")]
     assert run_command([*scored, "--limit", "2", "--task", "instruct_apeach", "--json"]) == 0
     tree = json.loads(capsys.readouterr().out)
-    assert [one["task"] for one in tree["scores"]] == ["instruct_apeach"]
+    assert [score["task"] for score in tree["scores"]] == ["instruct_apeach"]
     assert run_command(["leaderboard", "correlate", run + "/leaderboard", "--json"]) == 0
     assert run_command(["leaderboard", "tasks"]) == 0
     assert Path(capsys.readouterr().out.splitlines()[-1]).is_dir()

@@ -165,15 +165,15 @@ def test_a_launch_and_its_dry_run_refuse_to_replace_finished_work(
     house.go()
     save_recipe(house.recipe(), house.folder / "recipe.yaml")
     command = ["launch", str(house.folder / "recipe.yaml"), "--launcher", launcher]
-    for change, told in (
+    for change, message in (
         ("pretrain.optimizer.learning_rate=0.0003", "lr: 0.0001 → 0.0003"),
         ("klue.seeds=3", "seeds: [42] → 3" if launcher == "local" else ""),
     ):
         for dry in (["--dry-run"], []):
-            assert run_command([*command, change, *dry]) == (2 if told else 0)
+            assert run_command([*command, change, *dry]) == (2 if message else 0)
             said = capsys.readouterr()
-            assert bool(said.out) == bool(dry) and told in said.err
-            assert ("this run would do the stage" in said.err) == bool(told)
+            assert bool(said.out) == bool(dry) and message in said.err
+            assert ("this run would do the stage" in said.err) == bool(message)
     monkeypatch.delenv(KEY)
     assert run_command([*command, "pretrain.optimizer.learning_rate=0.0003", "--dry-run"]) == 0
     assert f"{KEY} is not set here: whether finished stages fit the recipe is unchecked" in " ".join(

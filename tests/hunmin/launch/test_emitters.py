@@ -150,19 +150,19 @@ def test_names_stay_what_they_are_in_every_language(launcher: str, monkeypatch: 
     monkeypatch.setattr(Path, "cwd", classmethod(lambda cls: Path("/work/my # runs")))
     job = replace(job_of(CASES[launcher], name=odd, out=f"runs/{odd}"), overrides=(f"name={odd}",))
     launch = emit(launcher, job)
-    found = [word for step in launch.steps for word in step.words]
+    words = [word for step in launch.steps for word in step.words]
     for path, text in launch.files.items():
         if path.suffix == ".yaml":
             strings = list(_strings(yaml.safe_load(text)))
             assert not any("$(id)" in word.replace("$$", "") for word in strings)  # Kubernetes would fill it in
             strings = [word.replace("$$", "$") for word in strings]
-            found += [part for word in strings for part in (shlex.split(word) if word.startswith("cd ") else [word])]
+            words += [part for word in strings for part in (shlex.split(word) if word.startswith("cd ") else [word])]
         elif path.suffix == ".sh":
             assert subprocess.run(["bash", "-n"], input=text, text=True).returncode == 0
             if shellcheck := shutil.which("shellcheck"):
                 subprocess.run([shellcheck, "--severity=warning", "-"], input=text, text=True, check=True)
-            found += shlex.split(text, comments=True)
-    assert (f"name={odd}" in found and any(f"runs/{odd}/l" in word for word in found)) or launcher == "local"
+            words += shlex.split(text, comments=True)
+    assert (f"name={odd}" in words and any(f"runs/{odd}/l" in word for word in words)) or launcher == "local"
 
 
 def _strings(tree: object) -> list[str]:

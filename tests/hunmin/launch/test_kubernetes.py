@@ -32,8 +32,8 @@ def test_names() -> None:
 
 @given(st.text(st.characters(exclude_categories=("Cc", "Cf", "Cs", "Z")), min_size=1, max_size=80))
 def test_a_name_is_a_label_short_enough_for_the_hosts_of_pods(name: str) -> None:
-    found = name_of(name)
-    assert LABEL.fullmatch(found) and len(f"{found}-corpus-0-0-xxxxx") <= 63  # the longest pod's
+    label = name_of(name)
+    assert LABEL.fullmatch(label) and len(f"{label}-corpus-0-0-xxxxx") <= 63  # the longest pod's
 
 
 @pytest.mark.parametrize("launcher", ["kubernetes", "kubeflow"])
@@ -90,9 +90,9 @@ def test_the_same_command_again_takes_the_place_of_what_was_there(launcher: str,
 def test_pods_ask_for_what_is_said() -> None:
     lines = ("cpu=32", "train:memory=256Gi", "corpus:cpu=500m")
     jobs = spec_of("kubernetes", scheduler_options=lines)["replicatedJobs"]
-    found = [one["template"]["spec"]["template"]["spec"]["containers"][0].get("resources") for one in jobs]
+    resources = [job["template"]["spec"]["template"]["spec"]["containers"][0].get("resources") for job in jobs]
     gpus = {"nvidia.com/gpu": 8}
-    assert found == [
+    assert resources == [
         {"requests": {"cpu": "500m"}},
         {"limits": gpus, "requests": {"cpu": "32", "memory": "256Gi"}},
         {"limits": gpus, "requests": {"cpu": "32"}},

@@ -119,8 +119,8 @@ def test_each_job_is_submitted_to_follow_the_one_before(tmp_path: Path) -> None:
     launch = emit("slurm", job_of(Cluster()))
     assert [step.words for step in launch.steps] == [("bash", "runs/x/launch/submit.sh")]
     script = launch.files[Path("runs/x/launch/submit.sh")]
-    found = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=found, capture_output=True, text=True, check=True)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
     options = "--parsable --kill-on-invalid-dep=yes"
     assert (tmp_path / "calls").read_text().splitlines() == [
         f"{options} runs/x/launch/corpus.sh",
@@ -129,14 +129,14 @@ def test_each_job_is_submitted_to_follow_the_one_before(tmp_path: Path) -> None:
     ]
     assert done.stderr.splitlines()[2] == "submitted runs/x/launch/scores.sh: job 3"
     (tmp_path / "sbatch").write_text("#!/bin/bash\nexit 1\n")
-    assert subprocess.run(["bash", "-c", script], env=found, capture_output=True).returncode == 1
+    assert subprocess.run(["bash", "-c", script], env=env, capture_output=True).returncode == 1
 
 
 def options_of(name: str, **asked: object) -> list[str]:
     """Return the options of a job as sbatch reads them: quotes and backslashes as `get_argument` of its source says."""
     text = emit("slurm", job_of(Cluster(2, 8, **asked), name="a 'b' \\ #1", out="r/100%")).files  # type: ignore[arg-type]
     script = text[Path(f"r/100%/launch/{name}.sh")]
-    found = []
+    options = []
     for line in (line.removeprefix("#SBATCH ") for line in script.splitlines() if line.startswith("#SBATCH ")):
         quote, word, signs = "", "", iter(line)
         for sign in signs:
@@ -147,13 +147,13 @@ def options_of(name: str, **asked: object) -> list[str]:
             elif sign == "#" and not quote:
                 break
             elif sign == " " and not quote:
-                found.append(word)
+                options.append(word)
                 word = ""
             else:
                 word += sign
         assert not quote
-        found.append(word)
-    return found
+        options.append(word)
+    return options
 
 
 def test_options_of_the_three_jobs() -> None:
@@ -203,15 +203,15 @@ def test_a_container_is_given_the_folders_of_the_run(tmp_path: Path, monkeypatch
     klue = job.recipe.klue and job.recipe.klue.model_copy(update={"data": f"{tmp_path}/klue"})
     embed = EmbedSettings.model_validate({"data": [{"path": f"{tmp_path}/pairs/a.jsonl"}], "score": []})
     job = replace(job, recipe=job.recipe.model_copy(update={"corpus": corpus, "klue": klue, "embed": embed}))
-    (mounts,) = {found for text in emit("slurm", job).files.values() for found in re.findall(r"-mounts=(\S+)", text)}
-    wanted = ("here", "disk", "elsewhere", "home/more", "klue", "pairs", "recipes", "run", "texts", "texts/news")
-    assert mounts.split(",") == [f"{tmp_path}/{name}" for name in wanted]
+    (mounts,) = {value for text in emit("slurm", job).files.values() for value in re.findall(r"-mounts=(\S+)", text)}
+    names = ("here", "disk", "elsewhere", "home/more", "klue", "pairs", "recipes", "run", "texts", "texts/news")
+    assert mounts.split(",") == [f"{tmp_path}/{name}" for name in names]
 
 
 def test_a_line_may_be_for_one_job() -> None:
     lines = ("--qos=high", "corpus:--partition=cpu", "train:--constraint=a:b")
     corpus, train = (options_of(name, partition="gpu", scheduler_options=lines) for name in ("corpus", "train"))
-    assert [one for one in corpus if "partition" in one] == ["--partition=gpu", "--partition=cpu"]
+    assert [directive for directive in corpus if "partition" in directive] == ["--partition=gpu", "--partition=cpu"]
     assert corpus[-2:] == ["--qos=high", "--partition=cpu"] and train[-2:] == ["--qos=high", "--constraint=a:b"]
     for line in ("qos=high", "trian:--qos=high", "--"):
         assert "it is an option of sbatch" in refused("slurm", Cluster(scheduler_options=(line,)))

@@ -69,13 +69,13 @@ class HandMade:
 
     def finish(self, stage: str, counts: dict[str, Any], seconds: float, again: bool = False) -> None:
         """Give a stage its manifest and its time; `again`: with other settings than before."""
-        found = stage_named(stage)
+        described = stage_named(stage)
         inputs = {}
-        for name in found.after:
+        for name in described.after:
             upstream = read_manifest(self.path / stage_named(name).folder)
             assert upstream
             inputs[name] = upstream.fingerprint
-        folder = self.path / found.folder
+        folder = self.path / described.folder
         folder.mkdir(exist_ok=True)
         versions = {"hunmin": "0.1.0", f"package-of-{stage}": "1.2.3"}
         settings, mark = {"of": stage}, {"result": {"bytes": 1, "sha256": f"{stage} {again}", "xxh3": ""}}
@@ -99,8 +99,8 @@ class HandMade:
             second: {"documents": 10, "words": 1000, "characters": 3000, "bytes": 1_000_000},
         }
 
-        def total(counts: dict[str, dict[str, int]], of: str) -> dict[str, int]:
-            return {field: counts[first][field] + counts[second][field] for field in counts[of]}
+        def total(counts: dict[str, dict[str, int]], source: str) -> dict[str, int]:
+            return {field: counts[first][field] + counts[second][field] for field in counts[source]}
 
         bins = [{"from": 0, "to": 50, "count": 0}, {"from": 50, "to": 100, "count": 30},
                 {"from": 100, "to": 200, "count": 10}, {"from": 200, "to": None, "count": 0}]  # fmt: skip
@@ -197,8 +197,9 @@ class HandMade:
         self.finish("export", {"parameters": 1_400_000}, 2.0)
         self.fine_tune()
         self.finish("klue", {"jobs": 5, "examples": {"ynat": {}, "klue-sts": {}}, "scores": []}, 130.0)
-        kept = {"first": None, "last": None}
-        report = {"name": "by-hand", "counts": {"tokenizer": {"vocab_size": 14}}, "validation": kept, "published": None}
+        losses = {"first": None, "last": None}
+        counts = {"tokenizer": {"vocab_size": 14}}
+        report = {"name": "by-hand", "counts": counts, "validation": losses, "published": None}
         rows = [result("ynat", "pretrained", 42, 80.0)]
         self.write("report/report.json", {**report, "klue": rows, "contamination": {}})
         self.finish("report", {}, 1.0)

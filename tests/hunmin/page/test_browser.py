@@ -158,8 +158,8 @@ def test_nothing_is_said_or_asked_for_and_all_text_can_be_read(
     browser.run(OPEN_ALL)
     settle(browser)
     assert browser.run("document.fonts.size") == 0
-    found = browser.run(CONTRAST)
-    assert len(found) > 100 and not [one for one in found if one[0] < 4.5]
+    contrasts = browser.run(CONTRAST)
+    assert len(contrasts) > 100 and not [text for text in contrasts if text[0] < 4.5]
     background = browser.run("getComputedStyle(document.body).backgroundColor")
     assert background == {"light": "rgb(244, 246, 248)", "dark": "rgb(13, 17, 23)"}[scheme]
     assert browser.messages == [] and browser.requests == [path.as_uri()]
@@ -175,7 +175,7 @@ def test_the_instruments_see_what_is_wrong(browser: Browser, tmp_path: Path) -> 
         "<script>console.log('said'); nothing.here</script>"
     )
     browser.open(path, 360)
-    assert [one[1] for one in browser.run(CONTRAST) if one[0] < 4.5] == ["faint", "faint too"]
+    assert [text[1] for text in browser.run(CONTRAST) if text[0] < 4.5] == ["faint", "faint too"]
     assert browser.run("document.documentElement.scrollWidth") == 900 + 8  # the margin of the body
     assert browser.requests == [path.as_uri(), "http://127.0.0.1:9/x.png"]
     said = " ".join(browser.messages)
@@ -294,7 +294,7 @@ def test_equal_dots_of_several_runs_are_all_seen(browser: Browser, several: Path
     """Three runs of the same losses: each dot is in the colours of all three."""
     browser.open(several)
     settle(browser)
-    found = browser.run(
+    pixels = browser.run(
         """(() => {
           const canvas = [...document.querySelectorAll("#training figure")]
             .find((one) => one.textContent.includes("Validation loss")).querySelector("canvas");
@@ -307,7 +307,7 @@ def test_equal_dots_of_several_runs_are_all_seen(browser: Browser, several: Path
           });
         })()"""
     )
-    assert min(found) > 20
+    assert min(pixels) > 20
 
 
 def test_a_link_opens_a_folded_section(browser: Browser, page: Path) -> None:
@@ -329,7 +329,7 @@ def test_on_paper(browser: Browser, page: Path) -> None:
         assert browser.run("getComputedStyle(document.querySelector('nav')).display") == "none"
         assert browser.run("getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
         assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-        assert not [one for one in browser.run(CONTRAST) if one[0] < 4.5]
+        assert not [text for text in browser.run(CONTRAST) if text[0] < 4.5]
         assert len(browser.ask("Page.printToPDF")["data"]) > 10_000
     finally:
         browser.ask("Emulation.setEmulatedMedia", media="", features=[])

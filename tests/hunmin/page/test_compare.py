@@ -23,15 +23,15 @@ def run(path: Path, score: float, random: float | None = None, seeds: int = 2, *
     recipe["pretrain"].update(pretrain)
     made.write("recipe.yaml", yaml.safe_dump(recipe))
     made.corpus()
-    rows = [{**result("ynat", init, seed, one), "model": path.name} for seed in range(1, 1 + seeds)
-            for init, one in (("pretrained", score), ("random", random)) if one is not None]  # fmt: skip
+    rows = [{**result("ynat", init, seed, value), "model": path.name} for seed in range(1, 1 + seeds)
+            for init, value in (("pretrained", score), ("random", random)) if value is not None]  # fmt: skip
     made.write("klue/results.jsonl", rows)
     return made
 
 
 def compared(*runs: HandMade) -> str:
     out = runs[0].path.parent / "both.html"
-    assert run_command(["report", *(str(one.path) for one in runs), "--out", str(out)]) == 0
+    assert run_command(["report", *(str(each.path) for each in runs), "--out", str(out)]) == 0
     return out.read_text("utf-8")
 
 
@@ -40,8 +40,8 @@ def section(page: str, name: str) -> str:
 
 
 def rows(part: str) -> list[list[str]]:
-    found = re.findall(r"<tr>(.*?)</tr>", part, re.DOTALL)
-    cells = [re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL) for row in found]
+    bodies = re.findall(r"<tr>(.*?)</tr>", part, re.DOTALL)
+    cells = [re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL) for row in bodies]
     return [[re.sub(r"<[^>]*>", "", cell).strip() for cell in of_row] for of_row in cells]
 
 
@@ -51,7 +51,7 @@ def test_a_setting_that_is_empty_in_a_run_has_an_empty_cell(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("changed", "what"),
+    ("changed", "difference"),
     [
         ({"steps": 200}, "training budget"),
         ({"global_batch": 8}, "training budget"),
@@ -59,13 +59,13 @@ def test_a_setting_that_is_empty_in_a_run_has_an_empty_cell(tmp_path: Path) -> N
     ],
 )
 def test_settings_that_differ_stand_first_and_no_run_wins(
-    tmp_path: Path, changed: dict[str, Any], what: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, changed: dict[str, Any], difference: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = compared(run(tmp_path / "a", 60.0), run(tmp_path / "b", 70.0, **changed))
     assert page.index('id="settings"') < page.index('id="verdict"')
     [head, *differing] = rows(section(page, "settings"))
     assert head[1:] == ["a", "b"] and len(differing) == 1
-    said = f"The runs differ in {what}: no run is marked"
+    said = f"The runs differ in {difference}: no run is marked"
     assert said in page and said[4:] in capsys.readouterr().err
     assert "<strong>70.00" not in section(page, "scores") and "70.00" in section(page, "scores")
 
@@ -73,34 +73,34 @@ def test_settings_that_differ_stand_first_and_no_run_wins(
 def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
     for places in (["try", "lr"], ["small/1", "small/2", "big/1"]):
         runs = [run(tmp_path / place, 60.0) for place in places]
-        for one in runs:
-            recipe = yaml.safe_load((one.path / "recipe.yaml").read_text("utf-8"))
-            one.write("recipe.yaml", yaml.safe_dump({**recipe, "name": "my"}))
+        for each in runs:
+            recipe = yaml.safe_load((each.path / "recipe.yaml").read_text("utf-8"))
+            each.write("recipe.yaml", yaml.safe_dump({**recipe, "name": "my"}))
         page = compared(*runs)
         assert rows(section(page, "runs"))[0][1:] == [f"my ({place})" for place in places]
         assert str(tmp_path) not in page
 
 
 def test_the_command_that_tests_a_difference_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one, other = run(tmp_path / "a", 60.0), run(tmp_path / "b", 70.0, steps=200)
-    assert "hunmin klue report RUN_A RUN_B --interval" in compared(one, other)
+    first, second = run(tmp_path / "a", 60.0), run(tmp_path / "b", 70.0, steps=200)
+    assert "hunmin klue report RUN_A RUN_B --interval" in compared(first, second)
     said = "".join(capsys.readouterr().err.split())
-    assert f"hunminkluereport{one.path}{other.path}--interval" in said
-    other.write("klue/results.jsonl", "")
-    other.leave_out("klue/results.jsonl")
-    assert "--interval" not in compared(one, other)  # no scores to compare
+    assert f"hunminkluereport{first.path}{second.path}--interval" in said
+    second.write("klue/results.jsonl", "")
+    second.leave_out("klue/results.jsonl")
+    assert "--interval" not in compared(first, second)  # no scores to compare
 
 
 def test_shares_in_percent_have_their_sign(tmp_path: Path) -> None:
     """A wait of 0.459% is not one of 46%."""
     logged = [{"step": step, "tokens": step, "loss": 9.0, "data_wait_share": share, "validation_accuracy": right}
               for step, share, right in ((50, 0.00459, 0.25), (400, 0.00954, 0.5))]  # fmt: skip
-    one = run(tmp_path / "a", 60.0)
-    one.train(logged)
-    page = render(read_facts(one.path, 2e9), language="ko")
+    first = run(tmp_path / "a", 60.0)
+    first.train(logged)
+    page = render(read_facts(first.path, 2e9), language="ko")
     assert "대기: 0.459% (50) → 0.954% (400)" in page and "<td>0.954%</td>" in page
     assert "검증: 25.00% (50) → 50.00% (400)" in page and "9.0000 (50)" in page
-    both = compared(one, run(tmp_path / "b", 70.0))
+    both = compared(first, run(tmp_path / "b", 70.0))
     assert "a: 25.00% (50) → 50.00% (400)" in both and "<td>50.00%</td>" in both
 
 
@@ -146,6 +146,7 @@ def test_a_difference_of_one_seed_is_called_that(tmp_path: Path) -> None:
 
 
 def test_paths_and_ways_of_working_are_no_settings(tmp_path: Path) -> None:
-    one, other = run(tmp_path / "a", 60.0, init_from="/secret/x/m"), run(tmp_path / "b", 70.0, init_from="/secret/y/m2")
-    page = compared(one, other)
+    first = run(tmp_path / "a", 60.0, init_from="/secret/x/m")
+    second = run(tmp_path / "b", 70.0, init_from="/secret/y/m2")
+    page = compared(first, second)
     assert "/secret" not in page and "m2" in section(page, "settings")

@@ -49,11 +49,11 @@ def sentences(page: str) -> list[str]:
     tree = LexborHTMLParser(page)
     for node in tree.css("script, style, [aria-label='설정'], [aria-label='버전'], .splits, h1, title"):
         node.decompose()
-    found = [text for text in tree.body.text(separator="\n").splitlines() if text.strip()]
+    texts = [text for text in tree.body.text(separator="\n").splitlines() if text.strip()]
     for name in ("aria-label", "title"):
-        found += [str(node.attributes[name]) for node in tree.css(f"[{name}]")]
+        texts += [str(node.attributes[name]) for node in tree.css(f"[{name}]")]
     drawn = " ".join(str(node.attributes["data-chart"]) for node in tree.css("[data-chart]"))
-    return found + re.findall(r'"(?:label|unit|x_label)":"([^"]*)"', drawn)
+    return texts + re.findall(r'"(?:label|unit|x_label)":"([^"]*)"', drawn)
 
 
 def english(texts: list[str]) -> list[str]:
@@ -137,8 +137,8 @@ def test_both_languages_have_the_same_fields() -> None:
 def test_no_sentence_is_unused() -> None:
     there = set().union(*map(strings, SOURCES))
     published = published_rows()
-    for one in (published, *published["suites"].values()):
-        there |= {one["source"], *one["flags"].values()}
+    for suite in (published, *published["suites"].values()):
+        there |= {suite["source"], *suite["flags"].values()}
     # of a reason of the corpus with values the beginning, as in "no field '{name}'"
     assert [text for text in KOREAN if text not in there and not ("{}" in text and text.split("{}")[0] in there)] == []
 
@@ -222,8 +222,8 @@ def reasons() -> set[str]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args
     ]
     names = ("Reject", "Skipped", "UnreadableError", "Passed")
-    found = set().union(*(said_as(call.args[-1]) for call in calls if call.func.id in names))  # type: ignore[attr-defined]
-    return {text for text in found if "{}" not in text.replace("'{}'", "")}
+    texts = set().union(*(said_as(call.args[-1]) for call in calls if call.func.id in names))  # type: ignore[attr-defined]
+    return {text for text in texts if "{}" not in text.replace("'{}'", "")}
 
 
 def test_reasons_of_records_have_both_languages() -> None:
@@ -292,8 +292,8 @@ def test_footnotes_keep_their_values() -> None:
     pair = [result("question-pair", "pretrained", 42, 50.0, data_note=cut), result("question-pair", "random", 42, 50.0)]
     twice = [result("klue-re", "pretrained", seed, 50.0) | ({"one_answer": "x"} if seed else {}) for seed in (0, 1)]
     other = result("klue-re", "random", 42, 50.0) | {"model": "my {model}", "one_answer": "x"}
-    found = tables([short, split, *pair, *twice, other], published_rows())
-    said = [note for table in found for note in notes(table, Words("ko"))]
+    shown_tables = tables([short, split, *pair, *twice, other], published_rows())
+    said = [note for table in shown_tables for note in notes(table, Words("ko"))]
     for note in (
         "¹ YNAT: 학습 예제 45,678개 이상 중 1,050개, dev 예제 9,107개 중 280개.",
         "² KLUE-STS: train 파일이 없어 dev를 나눔(학습 7개, 채점 3개).",
@@ -326,9 +326,10 @@ def test_footnotes_are_korean(contamination: dict[str, int] | None) -> None:
             r"\b(dev|test|train|learning_rate|search|mine\.tsv|by-hand|docs/klue\.md|zero-shot transfer)(?![a-z])"
         ),
     )
-    found = tables(_rows(), published_rows(), contamination)
-    said = [text for table in found for text in [*notes(table, words), words(table.title)]]
-    said += [metric_name(name, words) for table in found for name in [*table.columns, *(one for one, _ in table.extra)]]
+    shown_tables = tables(_rows(), published_rows(), contamination)
+    said = [text for table in shown_tables for text in [*notes(table, words), words(table.title)]]
+    columns = [name for table in shown_tables for name in [*table.columns, *(key for key, _ in table.extra)]]
+    said += [metric_name(name, words) for name in columns]
     assert len(said) > 90 and [text for text in said if re.search(r"(?<![A-Za-z])[a-z]{3}", names.sub("", text))] == []
 
 

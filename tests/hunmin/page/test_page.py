@@ -43,13 +43,13 @@ def cells(page: LexborHTMLParser, title: str) -> list[list[str]]:
 
 def named(page: LexborHTMLParser, items: str) -> dict[str, str]:
     """Return a list of names and values."""
-    return {words(one.css_first("dt")): words(one.css_first("dd")) for one in page.css(items)}
+    return {words(item.css_first("dt")): words(item.css_first("dd")) for item in page.css(items)}
 
 
 def charts(page: LexborHTMLParser) -> dict[str, Any]:
     """Return what is drawn, by the titles."""
-    return {words(one.css_first("figcaption")): json.loads(one.css_first(".plot").attributes["data-chart"] or "")
-            for one in page.css("figure")}  # fmt: skip
+    return {words(figure.css_first("figcaption")): json.loads(figure.css_first(".plot").attributes["data-chart"] or "")
+            for figure in page.css("figure")}  # fmt: skip
 
 
 def headline(run: HandMade) -> str:
@@ -153,7 +153,7 @@ def test_one_is_singular() -> None:
 
 
 @pytest.mark.parametrize(
-    ("section", "told"),
+    ("section", "sentence"),
     [
         ("corpus: {pii: {enabled: false}, decontaminate: {benchmark: [a]}}", "Personal data was not looked for"),
         ("corpus: {decontaminate: {benchmark: [a]}}", "No personal data was found. No benchmark sentence was found."),
@@ -161,13 +161,13 @@ def test_one_is_singular() -> None:
         ("corpus: {decontaminate: {enabled: false, benchmark: [a]}}", "Nothing was decontaminated"),
     ],
 )
-def test_what_was_not_looked_for_is_not_called_clean(section: str, told: str, made: HandMade, whole: Path) -> None:
+def test_what_was_not_looked_for_is_not_called_clean(section: str, sentence: str, made: HandMade, whole: Path) -> None:
     (whole / "recipe.yaml").write_text((whole / "recipe.yaml").read_text("utf-8") + f"{section}\n", "utf-8")
     path = whole / "corpus" / "statistics.json"
-    found = json.loads(path.read_text(encoding="utf-8")) | {"pii": {}, "decontamination": {}}
-    made.write("corpus/statistics.json", found)
+    statistics = json.loads(path.read_text(encoding="utf-8")) | {"pii": {}, "decontamination": {}}
+    made.write("corpus/statistics.json", statistics)
     said = words(page_of(whole).css_first("#privacy"))
-    assert told in said and ("No personal data was found" in said) is ("pii" not in section)
+    assert sentence in said and ("No personal data was found" in said) is ("pii" not in section)
     assert ("No benchmark sentence was found" in said) is ("Nothing was decontaminated" not in said)
 
 
@@ -204,7 +204,7 @@ def test_training(whole: Path) -> None:
     assert cells(page, "Throughput: numbers")[1] == ["10", "500"]
     assert cells(page, "Learning rate: numbers")[1] == ["10", "0.05"]
     drawn = charts(page)["Loss of predicted tokens"]
-    assert drawn["x"] == list(range(0, 101, 10)) and [one["label"] for one in drawn["lines"]] == [
+    assert drawn["x"] == list(range(0, 101, 10)) and [line["label"] for line in drawn["lines"]] == [
         "training",
         "validation",
     ]
@@ -349,8 +349,8 @@ def test_several_runs_on_one_page(whole: Path, tmp_path: Path, capfd: pytest.Cap
     assert str(out) in capfd.readouterr().out
     page = LexborHTMLParser(out.read_text("utf-8"))
     drawn = charts(page)["Training loss"]
-    assert [one["label"] for one in drawn["lines"]] == ["by-hand (run)", "by-hand (other)"]
-    assert [one["colour"] for one in drawn["lines"]] == [1, 2] and drawn["lines"][1]["values"][0] == 3
+    assert [drawn_line["label"] for drawn_line in drawn["lines"]] == ["by-hand (run)", "by-hand (other)"]
+    assert [drawn_line["colour"] for drawn_line in drawn["lines"]] == [1, 2] and drawn["lines"][1]["values"][0] == 3
     assert cells(page, "Scores")[:2] == [
         ["metric", "by-hand (run)", "by-hand (other)"], ["YNAT macro F1", "81.00", "85.00"],
     ]  # fmt: skip
@@ -367,14 +367,14 @@ def test_a_finished_run_gives_the_same_bytes_at_any_time(whole: Path) -> None:
 
 def test_many_sources_do_not_push_the_rest_off_the_page(made: HandMade, whole: Path) -> None:
     path = whole / "corpus" / "statistics.json"
-    found = json.loads(path.read_text(encoding="utf-8"))
+    statistics = json.loads(path.read_text(encoding="utf-8"))
     small = {"read": {"documents": 1, "bytes": 10}, "kept": {"documents": 1, "bytes": 10}}
-    found["sources"] |= {f"small-{number:02d}": small for number in range(30)}
-    made.write("corpus/statistics.json", found)
+    statistics["sources"] |= {f"small-{number:02d}": small for number in range(30)}
+    made.write("corpus/statistics.json", statistics)
     page = page_of(whole)
     shown = [row[0] for row in cells(page, "Sources")]
     assert shown[:4] == ["source", "books", "web", "small-00"] and shown[-1] == "all" and len(shown) == 17
-    folded = next(one for one in page.css("details") if words(one.css_first("summary")) == "17 smaller sources")
+    folded = next(block for block in page.css("details") if words(block.css_first("summary")) == "17 smaller sources")
     assert words(folded.css("tr")[-1].css_first("th")) == "small-29"
     assert [row[0] for row in cells(page, "Smaller sources")[1:]] == [f"small-{number:02d}" for number in range(13, 30)]
 
@@ -397,7 +397,7 @@ def test_everything_is_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rank", "kind", "told"),
+    ("rank", "kind", "shown"),
     [
         (1, "FileNotFoundError", "rank 1: FileNotFoundError"),
         (12, "OutOfMemoryError", "rank 12: out of memory"),
@@ -407,7 +407,7 @@ def test_everything_is_text(tmp_path: Path) -> None:
         (2, "UserError", "rank 2: an error"),
     ],
 )
-def test_a_failure_is_told_without_names_and_paths(rank: int, kind: str, told: str, tmp_path: Path) -> None:
+def test_a_failure_is_told_without_names_and_paths(rank: int, kind: str, shown: str, tmp_path: Path) -> None:
     """Whatever its text says: out of memory, a timeout, the name of another class."""
     message = f"rank {rank} on hong-laptop failed: /home/hong/secret: CUDA out of memory, KeyError: timed out"
     run = encoded(tmp_path, [line(10, 3.0)])
@@ -429,7 +429,7 @@ def test_a_failure_is_told_without_names_and_paths(rank: int, kind: str, told: s
     page = page_of(run.path)
     assert "hong" not in page.html and "secret" not in page.html
     (warning,) = [words(part) for part in page.css(".warning")]
-    assert warning.startswith(f"Failed: {told} (")
+    assert warning.startswith(f"Failed: {shown} (")
     assert [row[0] for row in cells(page, "Late processes")[1:]] == ["node 1", "node 2"]  # of ranks 1 and 2
 
 
@@ -654,6 +654,6 @@ def test_watch_ends_with_a_run_that_does_not_go_on(
 
     monkeypatch.setattr("time.sleep", sleep)
     assert run_command(["report", str(run.path), "--watch"]) == 1
-    told = "failed: Pretraining" if end == "failed" else "not running: Pretraining"
-    assert len(sleeps) == 2 and told in capfd.readouterr().out
+    message = "failed: Pretraining" if end == "failed" else "not running: Pretraining"
+    assert len(sleeps) == 2 and message in capfd.readouterr().out
     assert "refresh" not in (run.path / "report.html").read_text("utf-8")

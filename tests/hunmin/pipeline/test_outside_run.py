@@ -50,7 +50,7 @@ def test_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     said = [line for line in done.stdout.splitlines() if not line.startswith("{'")]  # the Trainer's own
     sources = json.loads((folder / "runs/x/corpus/statistics.json").read_bytes())["sources"]
-    documents = sum(of["kept"]["documents"] for of in sources.values())
+    documents = sum(counts["kept"]["documents"] for counts in sources.values())
     assert said[0] == f"['id', 'source', 'licence', 'sentences'] {documents} documents"
     tokens = Tokenizer.from_file(str(folder / "runs/x/tokenizer/tokenizer.json"))
     assert said[2] == str(tokens.encode("세종대왕이 훈민정음을 만들었다.", add_special_tokens=False).tokens)

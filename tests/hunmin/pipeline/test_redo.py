@@ -240,11 +240,11 @@ def test_an_unfinished_folder_without_a_mark_is_left_alone(content: str, house: 
 
 
 def test_a_recipe_of_the_users_own_in_the_run_folder_is_left_alone(house: House) -> None:
-    mine, told = house.run / "recipe.yaml", "recipe.yaml is your own file"
+    mine, message = house.run / "recipe.yaml", "recipe.yaml is your own file"
     mine.parent.mkdir()
     for text in ("# why these values\nname: t\n", "name: t\nout: run\n"):
         mine.write_text(text)
-        house.refused(told)
+        house.refused(message)
         assert mine.read_text() == text
     mine.unlink()
     house.go()
@@ -252,7 +252,7 @@ def test_a_recipe_of_the_users_own_in_the_run_folder_is_left_alone(house: House)
     assert house.go(seed=7) == ["a", "b", "c"] and "seed: 7" in mine.read_text()
     mine.write_text(mine.read_text() + "# the third try\n")
     house.did.clear()
-    house.refused(told, seed=8)
+    house.refused(message, seed=8)
 
 
 def test_a_page_of_the_users_own_is_left_alone(house: House) -> None:
@@ -276,8 +276,8 @@ def test_work_of_a_version_with_fewer_settings_continues(tmp_path: Path) -> None
     before = Facts(dump_settings(KlueSettings(data="y")), {"input.txt": "1"}, 1)
     del before.settings["keep_head"], before.settings["training"]["epochs"]
     assert not work.differences(before, Facts(settings, {"input.txt": "1"}, 1)).any
-    found = work.differences(before, Facts(settings | {"keep_head": True}, {}, 1))
-    assert (found.settings, found.inputs) == (("klue.keep_head: null → true",), ("input.txt (gone)",))
+    differences = work.differences(before, Facts(settings | {"keep_head": True}, {}, 1))
+    assert (differences.settings, differences.inputs) == (("klue.keep_head: null → true",), ("input.txt (gone)",))
 
 
 def test_a_run_does_not_read_what_it_writes(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_run_does_not_read_what_it_writes(tmp_path: Path) -> None:
     def files(inputs: str, out: str) -> list[str]:
         corpus = {"inputs": [inputs], "decontaminate": {"enabled": False}, "pii": {"enabled": False}}
         recipe = Recipe.model_validate({"name": "t", "out": out, "corpus": corpus})
-        return [one.path for one in stage_named("corpus").inputs(recipe) if one.path]
+        return [input.path for input in stage_named("corpus").inputs(recipe) if input.path]
 
     (tmp_path / "texts" / "run" / "corpus").mkdir(parents=True)
     for name in ("texts/a.txt", "texts/run/corpus/b.txt", "texts/run/mine.txt"):
@@ -328,9 +328,9 @@ def test_an_unfinished_corpus_takes_inputs_that_come_and_go() -> None:
 
 def test_klue_takes_more_seeds_of_the_same_model_and_data() -> None:
     includes = stage_named("klue").includes
-    one, five = (Facts(dump_settings(KlueSettings(data="y", seeds=n)), {"export": "1"}, 1) for n in (1, 5))
-    assert includes(one, five, True) and not includes(five, one, True)
-    assert not includes(one, Facts(five.settings, {"export": "2"}, 1), True)
+    one_seed, five_seeds = (Facts(dump_settings(KlueSettings(data="y", seeds=n)), {"export": "1"}, 1) for n in (1, 5))
+    assert includes(one_seed, five_seeds, True) and not includes(five_seeds, one_seed, True)
+    assert not includes(one_seed, Facts(five_seeds.settings, {"export": "2"}, 1), True)
 
 
 # --- the ways on
@@ -425,8 +425,8 @@ def test_pseudonyms_that_are_turned_on_or_off_are_no_other_key(on: bool, house: 
     house.change("a", settings=lambda recipe: {"pii": before}, model=CorpusSettings)
     house.go()
     house.change("a", settings=lambda recipe: {"pii": after})
-    told = f"a.pii.enabled: {str(not on).lower()} → {str(on).lower()}"
-    assert judge_all(house.recipe())[0].why == f"setting changed: {told}" and house.go() == ["a"]
+    change = f"a.pii.enabled: {str(not on).lower()} → {str(on).lower()}"
+    assert judge_all(house.recipe())[0].why == f"setting changed: {change}" and house.go() == ["a"]
 
 
 @pytest.mark.parametrize("long", [True, False], ids=["long", "short"])

@@ -26,7 +26,7 @@ def test_another_seed_makes_the_report_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "shown"),
     [
         (["a.txt, b.txt, c.txt", "a.txt, c.txt"], "b.txt · – (2 more in all of them)"),
         (["a.txt, b.txt", "c.txt, a.txt"], "b.txt · c.txt (1 more in all of them)"),
@@ -35,8 +35,8 @@ def test_another_seed_makes_the_report_again() -> None:
         (["b.txt, a.txt", "a.txt, b.txt"], "2 of the same names, in another place or order"),
     ],
 )
-def test_of_lists_only_what_differs_is_shown(values: list[str | None], told: str) -> None:
-    assert differing_parts(values) == told
+def test_of_lists_only_what_differs_is_shown(values: list[str | None], shown: str) -> None:
+    assert differing_parts(values) == shown
 
 
 def test_counts_are_those_of_the_folders_that_count_on_a_file_system_without_links(tmp_path: Path) -> None:

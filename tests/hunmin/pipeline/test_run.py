@@ -74,8 +74,8 @@ def test_what_older_rules_have_finished_stays_and_is_told(
     assert read_manifest(house.run / "a").rules == 1  # type: ignore[union-attr]
     monkeypatch.setitem(RULES, "a", {1: "first rules", 2: "digits after commas"})
     assert house.go() == []
-    told = " ".join(capsys.readouterr().err.split())
-    assert "a done by rules 1, changed since: 2: digits after commas; --from a makes it again" in told
+    message = " ".join(capsys.readouterr().err.split())
+    assert "a done by rules 1, changed since: 2: digits after commas; --from a makes it again" in message
     assert house.go(first="a") == ["a"], "the same bytes: what reads them stays"
     assert read_manifest(house.run / "a").rules == 2  # type: ignore[union-attr]
     house.stop("a", first="a")
@@ -205,16 +205,16 @@ def test_a_parent_is_found_when_the_runs_links_follow_the_branch(
     for folder in (parent, branch):
         (folder / step).mkdir(parents=True)
         (folder / "logs").mkdir()
-    given = run / link / step
+    checkpoint = run / link / step
     begin_work(run, "pretrain", parent)
     if link == "pretrain":
         (parent / "manifest.json").touch()
         make_current(run, "pretrain", parent)
-    assert parent_of(str(given), run) == str((parent / step).resolve())
+    assert parent_of(str(checkpoint), run) == str((parent / step).resolve())
     assert parent_of(None, run) is None
     (branch / "logs" / "job.json").write_text(json.dumps({"parent": str(parent / step)}))
     begin_work(run, "pretrain", branch)
-    for folder, name in ((run, given), (Path("run"), given), (Path("run"), Path("run") / link / step)):
+    for folder, name in ((run, checkpoint), (Path("run"), checkpoint), (Path("run"), Path("run") / link / step)):
         monkeypatch.chdir(tmp_path)  # as `out` is given, and the checkpoint, as a message names it
         assert Path(parent_of(str(name), folder) or "").resolve() == parent / step
     elsewhere = str(tmp_path / "elsewhere" / step)

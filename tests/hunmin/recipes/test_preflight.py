@@ -67,16 +67,16 @@ def test_tasks_without_a_file_are_all_named_before_training(tmp_path: Path) -> N
 
 
 def test_a_parent_that_is_not_there_is_told_before_training(tmp_path: Path) -> None:
-    given = ["corpus.inputs=[x]", "klue.data=y", f"out={tmp_path / 'run'}"]
-    refuse_no_parent(load_recipe(RECIPE, given))
+    overrides = ["corpus.inputs=[x]", "klue.data=y", f"out={tmp_path / 'run'}"]
+    refuse_no_parent(load_recipe(RECIPE, overrides))
     with pytest.raises(UserError, match="is no checkpoint"):
-        refuse_no_parent(load_recipe(RECIPE, [*given, f"pretrain.branch_from={tmp_path / 'step-00000228'}"]))
+        refuse_no_parent(load_recipe(RECIPE, [*overrides, f"pretrain.branch_from={tmp_path / 'step-00000228'}"]))
 
 
 def test_a_model_to_continue_needs_its_vocabulary(mini_run: Path, tmp_path: Path) -> None:
     export = mini_run / "run" / "export"
-    given = [f"out={tmp_path / 'new'}", f"pretrain.init_from={export}"]
+    overrides = [f"out={tmp_path / 'new'}", f"pretrain.init_from={export}"]
     with pytest.raises(UserError, match=f"set tokenizer.base={export}"):
-        refuse_other_model(load_recipe(mini_run / "recipe.yaml", given))
-    refuse_other_model(load_recipe(mini_run / "recipe.yaml", [*given, f"tokenizer.base={export}"]))
-    refuse_other_model(load_recipe(mini_run / "recipe.yaml", given[1:]))  # the run's own vocabulary is there
+        refuse_other_model(load_recipe(mini_run / "recipe.yaml", overrides))
+    refuse_other_model(load_recipe(mini_run / "recipe.yaml", [*overrides, f"tokenizer.base={export}"]))
+    refuse_other_model(load_recipe(mini_run / "recipe.yaml", overrides[1:]))  # the run's own vocabulary is there

@@ -51,16 +51,16 @@ def test_the_commands_at_its_head_work(path: Path, tmp_path: Path, monkeypatch: 
         dev = tmp_path / "klue-benchmark" / str(TASKS[name].file("dev"))
         dev.parent.mkdir(exist_ok=True)
         dev.write_bytes(b"")
-    told = commands(path)
-    assert [c for c in told if c[0] in ("plan", "run") and c[1] == f"configs/{path.name}"]
-    for command in told:
+    commands_of_recipe = commands(path)
+    assert [c for c in commands_of_recipe if c[0] in ("plan", "run") and c[1] == f"configs/{path.name}"]
+    for command in commands_of_recipe:
         if command[0] == "run" and "--dry-run" not in command:
             command.append("--dry-run")
         assert run_command(command) == 0, command
         if "--devices" in command:  # what is planned can be run
             devices = command[command.index("--devices") + 1]
-            given = [word for word in command if "=" in word]
-            load_recipe(path, [*YOURS, *given, f"pretrain.processes={devices}"])
+            overrides = [word for word in command if "=" in word]
+            load_recipe(path, [*YOURS, *overrides, f"pretrain.processes={devices}"])
 
 
 @pytest.mark.parametrize(

@@ -49,14 +49,14 @@ def instruct(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def documents(folder: Path) -> dict[tuple[str, str | int], str]:
     """Return (file, id or number of its line) → text, as the corpus stage reads them."""
-    found: dict[tuple[str, str | int], str] = {}
+    texts: dict[tuple[str, str | int], str] = {}
     for file in list_files([SourceSettings(path=str(folder / "corpora"))]):
         name = f"corpora/{Path(file.path).name}"
-        read = [one for format, block in read_blocks(file, 1 << 20) for one in parse_block(file, format, block)]
+        read = [item for format, block in read_blocks(file, 1 << 20) for item in parse_block(file, format, block)]
         for number, document in enumerate(read, 1):
             assert isinstance(document, Document), document
-            found[name, document.id if ".jsonl" in name else number] = document.text
-    return found
+            texts[name, document.id if ".jsonl" in name else number] = document.text
+    return texts
 
 
 def truth(folder: Path) -> list[dict[str, str]]:
@@ -65,7 +65,7 @@ def truth(folder: Path) -> list[dict[str, str]]:
 
 def test_every_file_is_the_generators_to_the_byte(sample: Path, instruct: Path) -> None:
     assert (len(hashes(sample)), digest(hashes(sample))) == (25, SAMPLE)
-    written = {name: one for name, one in hashes(instruct).items() if not name.startswith("base/")}
+    written = {name: content_hash for name, content_hash in hashes(instruct).items() if not name.startswith("base/")}
     written.pop("manifest.json")
     assert (len(written), digest(written)) == (37, INSTRUCT)
 
@@ -95,8 +95,8 @@ def test_the_truth_holds_and_the_tasks_are_whole(share: str, sample: Path, tmp_p
     for task in BENCHMARKS["klue"].tasks:
         splits = load_splits(task, out / "klue")
         assert len(splits.train) > len(splits.dev) > 0
-    assert {name: one for name, one in hashes(out).items() if name.startswith("klue/")} == {
-        name: one for name, one in hashes(sample).items() if name.startswith("klue/")
+    assert {name: digest for name, digest in hashes(out).items() if name.startswith("klue/")} == {
+        name: digest for name, digest in hashes(sample).items() if name.startswith("klue/")
     }
 
 

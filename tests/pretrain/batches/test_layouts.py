@@ -84,5 +84,5 @@ def test_running_text_is_held_once(documents: list[list[int]], length: int) -> N
     for layout in (contiguous(int(ends[-1]), length), full_sentences(sentences, length)):
         spans = [layout.spans(n)[0] for n in range(len(layout))]
         assert spans[0][0] == 0 and spans[-1][1] == ends[-1]
-        assert all(one[1] == two[0] for one, two in pairwise(spans))
+        assert all(first[1] == second[0] for first, second in pairwise(spans))
         assert (layout.lengths <= length).all() and (layout.lengths > 2).all()

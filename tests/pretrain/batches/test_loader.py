@@ -69,15 +69,15 @@ def test_the_corpus_and_the_settings_alone_say_what_is_expected(
 ) -> None:
     run = settings_of(kind, global_batch=12, micro_batch=2, masking={"rate": 0.3, "rate_end": 0.15})
     plan_samples(run, unknown, tmp_path)
-    found = {
+    expectations = {
         masked.expected
         for world in (1, 2, 3)
         for rank in range(world)
         for _, masked in Loader(run, unknown, tokenizer, tmp_path, rank, world).masked_batches(5)
     }
     (tmp_path / BY_ORDINARY).unlink()  # counted anew where no plan holds it
-    found.add(Loader(run, unknown, tokenizer, tmp_path, 0, 1).masked_batches(5)[0][1].expected)
-    assert len(found) == 1
+    expectations.add(Loader(run, unknown, tokenizer, tmp_path, 0, 1).masked_batches(5)[0][1].expected)
+    assert len(expectations) == 1
 
 
 def test_samples_are_counted_by_their_ordinary_tokens(tmp_path: Path) -> None:
@@ -122,14 +122,14 @@ def test_held_out_samples_count_once_whatever_the_number_of_processes(
     masked = mask_batch(
         batch.ids_BS, batch.unmaskable_BS, ids, np.full(len(ids), VALIDATION_EPOCH), whole.table, run.seed, 0.15
     )
-    wanted = sorted(
+    expected = sorted(
         (ids_S.tobytes(), rows_M.tolist(), labels_M.tolist(), bool(follows))
         for ids_S, rows_M, labels_M, follows in zip(
             masked.ids_BS, masked.rows_BM, masked.labels_BM, batch.follows_B, strict=True
         )
     )
     for world in (1, 2, 3, 4):
-        found, predicted, tokens = [], 0, 0
+        samples, predicted, tokens = [], 0, 0
         for rank in range(world):
             loader = Loader(run, unknown, tokenizer, tmp_path, rank, world)
             batches = list(loader.masked_validation())
@@ -142,7 +142,7 @@ def test_held_out_samples_count_once_whatever_the_number_of_processes(
                 assert (hidden.labels_BM[~counted] == IGNORE).all()
                 assert (part.lengths_B > 2).all()  # a real sample, so that no row of attention is empty
                 predicted, tokens = predicted + hidden.predicted, tokens + part.tokens
-                found += [
+                samples += [
                     (
                         hidden.ids_BS[b].tobytes(),
                         hidden.rows_BM[b].tolist(),
@@ -151,7 +151,7 @@ def test_held_out_samples_count_once_whatever_the_number_of_processes(
                     )
                     for b in np.flatnonzero(counted)
                 ]
-        assert sorted(found) == wanted
+        assert sorted(samples) == expected
         assert predicted == masked.predicted and tokens == batch.lengths_B.sum()
 
 
@@ -168,9 +168,9 @@ def test_a_branch_goes_on_behind_what_its_parent_has_seen(
     parent = Loader(settings_of("contiguous", global_batch=16), tokens, tokenizer, Path("none"), 0, 1)
     run = settings_of("contiguous", global_batch=batch, micro_batch=batch)
     loader = Loader(run, tokens, tokenizer, Path("none"), 0, 1, first_sample=first_sample)
-    wanted = parent.samples.batch(parent.order.train(160, batch)[0])
-    [(found, _)] = loader.masked_batches(10)
-    assert np.array_equal(found.ids_BS, wanted.ids_BS)
+    parent_batch = parent.samples.batch(parent.order.train(160, batch)[0])
+    [(branch_batch, _)] = loader.masked_batches(10)
+    assert np.array_equal(branch_batch.ids_BS, parent_batch.ids_BS)
     assert loader.epochs == (first_sample + run.samples_before(run.steps)) / loader.order.size
     loader.masked_batches(0)  # which a rehearsal takes, wherever the branch begins
 
@@ -198,6 +198,6 @@ def test_batches_built_ahead_are_those_of_their_steps(tokens: Path, tokenizer: P
     loader = Loader(run, tokens, tokenizer, Path("none"), 0, 1)
     ahead = loader.ahead(3)
     for step, batches in zip(range(3, 9), itertools.islice(ahead, 6), strict=True):
-        for one, (_, two) in zip(batches, loader.masked_batches(step), strict=True):
-            assert np.array_equal(one.inputs["ids_BS"].numpy(), two.ids_BS)
+        for built, (_, expected) in zip(batches, loader.masked_batches(step), strict=True):
+            assert np.array_equal(built.inputs["ids_BS"].numpy(), expected.ids_BS)
     ahead.close()

@@ -221,11 +221,11 @@ def test_shares_over_ten_million_tokens() -> None:
     rows = np.repeat(np.arange(len(ids)), used.sum(1))
     before, after = batch.labels_BM[used], batch.ids_BS[rows, batch.rows_BM[used]]
     assert np.array_equal(before, ids[rows, batch.rows_BM[used]])
-    masked, kept = after == TABLE.mask_id, after == before
+    masked, unchanged = after == TABLE.mask_id, after == before
     # a random entry is the same one once in as many as there are
     assert masked.mean() == pytest.approx(0.8, abs=0.001)
-    assert kept.mean() == pytest.approx(0.1 + 0.1 / len(TABLE.ordinary), abs=0.001)
-    replaced = np.bincount(after[~masked & ~kept], minlength=VOCABULARY)[TABLE.ordinary]
+    assert unchanged.mean() == pytest.approx(0.1 + 0.1 / len(TABLE.ordinary), abs=0.001)
+    replaced = np.bincount(after[~masked & ~unchanged], minlength=VOCABULARY)[TABLE.ordinary]
     assert replaced.min() > 0.85 * replaced.mean() and replaced.max() < 1.15 * replaced.mean()
     chosen = np.bincount(batch.rows_BM[used], minlength=512)[1:511]
     assert chosen.min() > 0.9 * chosen.mean() and chosen.max() < 1.1 * chosen.mean()

@@ -23,10 +23,10 @@ def test_any_element_alone_gives_the_same() -> None:
 
 def test_permutations_look_random() -> None:
     size = 10_000
-    one, two = (permute(np.arange(size), size, key) for key in (1, 2))
-    assert abs(np.corrcoef(np.arange(size), one)[0, 1]) < 0.05
-    assert abs(np.corrcoef(one, two)[0, 1]) < 0.05
-    assert (one == two).sum() < 10
+    first, second = (permute(np.arange(size), size, key) for key in (1, 2))
+    assert abs(np.corrcoef(np.arange(size), first)[0, 1]) < 0.05
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.05
+    assert (first == second).sum() < 10
 
 
 def test_works_far_beyond_memory() -> None:

@@ -33,8 +33,8 @@ def test_every_token_stands_once_in_a_first_text_or_what_follows_it(
     documents: list[list[int]], room: int, key: int, short: float
 ) -> None:
     sentences, ends = offsets(documents)
-    wanted = np.ones(len(documents), np.bool_)
-    pairs = draw_pairs(sentences, ends, wanted, room, np.uint64(key), 0.5, short)
+    selected_D = np.ones(len(documents), np.bool_)
+    pairs = draw_pairs(sentences, ends, selected_D, room, np.uint64(key), 0.5, short)
     seen: list[int] = []
     for a, a_end, b, b_end in pairs:
         assert a_end > a and b_end > b and a_end - a + b_end - b <= room
@@ -75,12 +75,13 @@ def test_copies_differ_and_held_out_documents_stay_out_of_all_of_them(tokens: Pa
     }
     for shard in range(2):
         documents = np.asarray(shards.documents(shard))
-        held = {int(np.searchsorted(documents, at, side="right")) for p in [validation[shard][1]] for i in range(len(p))
-                for at in p.spans(i)[:, 0]}  # fmt: skip
-        assert 0 < len(held) < 0.2 * len(documents)
+        pairs = validation[shard][1]
+        spans = [span for number in range(len(pairs)) for span in pairs.spans(number)]
+        unseen = {int(np.searchsorted(documents, start, side="right")) for start, _ in spans}
+        assert 0 < len(unseen) < 0.2 * len(documents)
         for copy in range(3):
             used = {int(n) for n in np.searchsorted(documents, plans[copy, shard][:, [0, 2]].ravel(), side="right")}
-            assert not held & used and len(held | used) == len(documents) - 1
+            assert not unseen & used and len(unseen | used) == len(documents) - 1
         assert not np.array_equal(plans[0, shard], plans[1, shard])
     for _, pairs in training:
         lengths = [int(np.diff(pairs.spans(n)).sum()) + 3 for n in range(len(pairs))]
@@ -107,8 +108,8 @@ def test_batches_hold_pairs_whose_masks_never_change(tokens: Path, tokenizer: Pa
                 assert ids[0] == 0 and (ids[:used] == 2).sum() == 2 and ids[used - 1] == 2
                 assert set(texts[:used]) == {0, 1} and (np.diff(texts[:used]) >= 0).all() and (texts[used:] == -1).all()
                 assert ids[np.flatnonzero(texts == 1)[0] - 1] == 2  # the first [SEP] belongs to the first text
-                found = masked.ids_BS[row].tobytes()
-                assert seen.setdefault(int(samples[row]), found) == found
+                masked_ids = masked.ids_BS[row].tobytes()
+                assert seen.setdefault(int(samples[row]), masked_ids) == masked_ids
                 followed += bool(batch.follows_B[row])
     assert 0.3 < followed / (size // 4 * 8) < 0.6
     held_out = len(loader.validation_ids)
@@ -133,9 +134,9 @@ def test_a_predicted_token_weighs_what_it_does_in_bert(tokens: Path, tokenizer: 
         ours.append(float(model.objective.loss(model(**made.inputs), made)))
         ids = torch.from_numpy(masked.ids_BS)
         labels = torch.full_like(ids, IGNORE)
-        for row, (places, wanted) in enumerate(zip(masked.rows_BM, masked.labels_BM, strict=True)):
-            used = wanted != IGNORE
-            labels[row, places[used]] = torch.from_numpy(wanted[used])
+        for row, (places, row_labels) in enumerate(zip(masked.rows_BM, masked.labels_BM, strict=True)):
+            used = row_labels != IGNORE
+            labels[row, places[used]] = torch.from_numpy(row_labels[used])
         theirs.append(
             model.hf_model(
                 input_ids=ids,
@@ -158,6 +159,6 @@ def test_static_masks_come_again_after_so_many_epochs(tokens: Path, tokenizer: P
             [(batch, masked)] = loader.masked_batches(step)
             for before, after in zip(batch.ids_BS, masked.ids_BS, strict=True):
                 rows.setdefault(before.tobytes(), []).append(after.tobytes())
-        four = [found for found in rows.values() if len(found) == 4]
-        again = sum(found[0] == found[2] and found[1] == found[3] for found in four) / len(four)
+        four = [masks for masks in rows.values() if len(masks) == 4]
+        again = sum(masks[0] == masks[2] and masks[1] == masks[3] for masks in four) / len(four)
         assert (again == 1) if kind == "static" else (again < 0.1)

@@ -94,8 +94,8 @@ def test_another_batch_another_stage_and_more_processes_go_on_where_the_data_sto
     loader = Loader(settings, tokens, tokenizer, tmp_path / "plans", 0, 1, first_sample=mark["first_sample"])
     old = Loader(PretrainSettings(**RUN), tokens, tokenizer, tmp_path / "plans", 0, 1)
     taken = [ids.tolist() for batch, _ in loader.masked_batches(30) for ids in batch.ids_BS]
-    wanted = [ids.tolist() for step in (30, 31) for batch, _ in old.masked_batches(step) for ids in batch.ids_BS]
-    assert taken == wanted
+    expected = [ids.tolist() for step in (30, 31) for batch, _ in old.masked_batches(step) for ids in batch.ids_BS]
+    assert taken == expected
 
 
 @pytest.mark.slow
@@ -143,10 +143,10 @@ def test_the_remedy_for_a_run_that_diverges_can_be_taken(tmp_path: Path, tokens:
     changes = {"checkpoint_every": 2, "keep_last": 2, "optimizer": optimizer}
     code, errors = finish(start(tmp_path / "wild", tokens, tokenizer, **changes))
     assert code == 1 and "11 batches had no finite loss" in errors and "Traceback" not in errors, errors
-    told = " ".join(errors.split())
-    assert "hunmin pretrain RECIPE pretrain.branch_from=" in told
-    source = Path(told.partition("pretrain.branch_from=")[2].split()[0])
-    rate = float(told.partition("pretrain.optimizer.learning_rate=")[2].split()[0])
+    message = " ".join(errors.split())
+    assert "hunmin pretrain RECIPE pretrain.branch_from=" in message
+    source = Path(message.partition("pretrain.branch_from=")[2].split()[0])
+    rate = float(message.partition("pretrain.optimizer.learning_rate=")[2].split()[0])
     assert source.parent == tmp_path / "wild" / "checkpoints" and 0 < rate < optimizer["learning_rate"] / 2
     changes["optimizer"] = {**optimizer, "learning_rate": rate}
     code, errors = branch(tmp_path / "tamed", tokens, tokenizer, source, **changes)

@@ -158,7 +158,7 @@ def test_trackers_get_the_same_rows_and_one_that_fails_stops_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of stand-ins for all three."""
-    told: list[Any] = []
+    calls: list[Any] = []
 
     class Recorder:
         def __init__(self, name: str) -> None:
@@ -167,10 +167,10 @@ def test_trackers_get_the_same_rows_and_one_that_fails_stops_no_other(
         def log(self, values: dict[str, Any], step: int) -> None:
             if self.name == "trackio" and step == 2:
                 raise TimeoutError
-            told.append((self.name, step, values["loss"]))
+            calls.append((self.name, step, values["loss"]))
 
         def finish(self) -> None:
-            told.append((self.name, "finish"))
+            calls.append((self.name, "finish"))
 
     for start, name in (("_start_wandb", "wandb"), ("_Trackio", "trackio"), ("_TensorBoard", "tensorboard")):
         monkeypatch.setattr(trackers, start, lambda *_, name=name: Recorder(name))
@@ -180,7 +180,7 @@ def test_trackers_get_the_same_rows_and_one_that_fails_stops_no_other(
         log.log(row)
     log.close()
     both = [(name, row["step"], row["loss"]) for row in ROWS for name in ("tensorboard", "wandb")]
-    assert told == [("trackio", 1, 4.0), *both, ("tensorboard", "finish"), ("wandb", "finish")]
+    assert calls == [("trackio", 1, 4.0), *both, ("tensorboard", "finish"), ("wandb", "finish")]
     assert capsys.readouterr().err.count("trackio failed (TimeoutError)") == 1
 
 

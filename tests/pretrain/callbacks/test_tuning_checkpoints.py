@@ -36,11 +36,11 @@ def test_a_damaged_one_is_passed_over_and_stays(
     (second / name).write_bytes(content if damage == "flipped" else content[:3])
     if damage == "gone" and name != "manifest.json":
         (second / name).unlink()
-    held = {path.name: path.read_bytes() for path in second.iterdir()}
+    files = {path.name: path.read_bytes() for path in second.iterdir()}
     assert newest_checkpoint(tmp_path) == (9, first)
-    told = " ".join(capsys.readouterr().err.split())
-    assert f"checkpoint-10 is passed over: {name} is damaged" in told
-    assert {path.name: path.read_bytes() for path in (tmp_path / "damaged" / second.name).iterdir()} == held
+    message = " ".join(capsys.readouterr().err.split())
+    assert f"checkpoint-10 is passed over: {name} is damaged" in message
+    assert {path.name: path.read_bytes() for path in (tmp_path / "damaged" / second.name).iterdir()} == files
     assert finished_checkpoints(tmp_path) == [(9, first)]
 
 

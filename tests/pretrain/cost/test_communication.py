@@ -28,8 +28,8 @@ def test_rings_within_nodes_and_over_them() -> None:
 
 @given(st.integers(1, 8), st.integers(1, 64), st.floats(1, 1e10))
 def test_more_devices_and_more_bytes_never_take_less(in_node: int, nodes: int, size: float) -> None:
-    def took(each: int, of: int, bytes_: float) -> float:
-        return all_reduce(bytes_, Cluster(each * of, of, Link(1e11, 1e-6), Link(1e10, 1e-5)))
+    def took(each: int, nodes: int, bytes_: float) -> float:
+        return all_reduce(bytes_, Cluster(each * nodes, nodes, Link(1e11, 1e-6), Link(1e10, 1e-5)))
 
     assert took(in_node, nodes, size) <= took(in_node + 1, nodes, size)
     assert took(in_node, nodes, size) <= took(in_node, nodes + 1, size)

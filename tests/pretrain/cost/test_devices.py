@@ -23,8 +23,8 @@ from pretrain.cost.devices import DEVICES, named_device
 )
 def test_names(name: str, device: str, count: int) -> None:
     if device:
-        found = named_device(name)
-        assert (found.device.name, found.count) == (device, count)
+        named = named_device(name)
+        assert (named.device.name, named.count) == (device, count)
     else:
         with pytest.raises(UserError):
             named_device(name)

@@ -28,9 +28,9 @@ def test_checkpoints_by_hand() -> None:
 
 
 def test_bytes() -> None:
-    found = disk(run(), 32_000, 110_000_000, 10**9)
-    assert (found.checkpoint, found.checkpoints, found.export) == (1_320_000_000, 3_960_000_000, 440_000_000)
-    assert found.tokens == 2 * 10**9 and found.total == 6_400_000_000
+    usage = disk(run(), 32_000, 110_000_000, 10**9)
+    assert (usage.checkpoint, usage.checkpoints, usage.export) == (1_320_000_000, 3_960_000_000, 440_000_000)
+    assert usage.tokens == 2 * 10**9 and usage.total == 6_400_000_000
     assert disk(run(), 65_537, 1, 10**9).tokens == 4 * 10**9
     assert disk(run(), 65_536, 1, 10**9).tokens == 2 * 10**9
     assert disk(run(), 32_000, 110_000_000, None).total == 4_400_000_000

@@ -46,10 +46,10 @@ def test_the_shape_of_roberta_base() -> None:
 def test_state_of_eight_devices(
     stage: int, weights: int, gathered: int, gradients: int, moments: int, communication: int
 ) -> None:
-    found = memory(run(zero_stage=stage), V, P, 8, COMPILED, "torch" if stage == 0 else "deepspeed")
-    assert (found.weights, found.gathered, found.gradients) == (weights, gathered, gradients)
-    assert (found.moments, found.communication) == (moments, communication)
-    assert found.total == sum((*(weights, gathered, gradients, moments, communication), found.activations, found.head))
+    usage = memory(run(zero_stage=stage), V, P, 8, COMPILED, "torch" if stage == 0 else "deepspeed")
+    assert (usage.weights, usage.gathered, usage.gradients) == (weights, gathered, gradients)
+    assert (usage.moments, usage.communication) == (moments, communication)
+    assert usage.total == sum((*(weights, gathered, gradients, moments, communication), usage.activations, usage.head))
 
 
 def test_buckets_without_zero() -> None:
@@ -62,8 +62,8 @@ def test_buckets_without_zero() -> None:
 
 
 def test_a_large_model_is_never_whole_at_stage_3() -> None:
-    found = memory(run(zero_stage=3), V, 4 * 10**9, 8, EAGER, "deepspeed")
-    assert found.gathered == 4 * 500e6
+    usage = memory(run(zero_stage=3), V, 4 * 10**9, 8, EAGER, "deepspeed")
+    assert usage.gathered == 4 * 500e6
     on_cpu = Arithmetic("cpu", 4, compiled=False)
     assert memory(run(zero_stage=1), V, P, 8, on_cpu, "deepspeed").communication == 55_325_824
     # two devices at stage 1: half of the averaged gradients is more than a bucket

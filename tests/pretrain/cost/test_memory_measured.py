@@ -80,12 +80,12 @@ print(json.dumps({"bytes": status("VmHWM") - before, "parameters": count}))
 
 def measured(tree: dict[str, object], environment: dict[str, str]) -> dict[str, int]:
     """Return the parameters of a model, and by how much training it raises the resident memory of a process."""
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", CHILD, json.dumps([tree, VOCABULARY])],
         cwd=Path(__file__).parents[3], env={**os.environ, **environment},
         capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
-    numbers: dict[str, int] = json.loads(found.stdout.splitlines()[-1])
+    numbers: dict[str, int] = json.loads(process.stdout.splitlines()[-1])
     return numbers
 
 
@@ -107,10 +107,10 @@ def test_what_two_processes_share_takes_what_was_expected(stage: int) -> None:
             {**meeting, "RANK": str(rank), "LOCAL_RANK": str(rank), "DS_ACCELERATOR": "cpu", **GIVES_BACK}
             for rank in range(2)
         ]
-        found = list(pool.map(lambda environment: measured(tree, environment), ranks))
+        usages = list(pool.map(lambda environment: measured(tree, environment), ranks))
     expected = memory(settings, VOCABULARY, count, 2, Arithmetic("cpu", 4, compiled=False), settings.chosen_engine)
     total = expected.total - expected.gaps
-    for rank in found:
+    for rank in usages:
         off = total / rank["bytes"] - 1
         print(f"ZeRO {stage}: expected {total / 1e6:.0f} MB, measured {rank['bytes'] / 1e6:.0f} MB: {off:+.1%}")
         assert abs(off) < 0.15
@@ -123,10 +123,10 @@ def test_what_two_processes_share_takes_what_was_expected(stage: int) -> None:
 def test_steps_take_what_was_expected(environment: dict[str, str], gaps: bool, bound: float) -> None:
     settings = PretrainSettings.model_validate(SETTINGS)
     count = ARCHITECTURES["roberta"].parameters(settings.model, VOCABULARY, settings.max_seq_len)
-    found = measured(SETTINGS, environment)
-    assert found["parameters"] == count
+    usage = measured(SETTINGS, environment)
+    assert usage["parameters"] == count
     expected = memory(settings, VOCABULARY, count, 1, Arithmetic("cpu", 4, compiled=False), "torch")
     assert expected.state > 300e6  # the model is most of it
     total = expected.total - (0 if gaps else expected.gaps)
-    print(f"expected {total / 1e6:.0f} MB, measured {found['bytes'] / 1e6:.0f} MB: {total / found['bytes'] - 1:+.1%}")
-    assert abs(total / found["bytes"] - 1) < bound
+    print(f"expected {total / 1e6:.0f} MB, measured {usage['bytes'] / 1e6:.0f} MB: {total / usage['bytes'] - 1:+.1%}")
+    assert abs(total / usage["bytes"] - 1) < bound

@@ -10,7 +10,7 @@ from pretrain.cost import peak
 
 def test_the_peak_is_that_of_the_fastest_product(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = itertools.chain([0.05, 0.4, 0.025, 0.3], itertools.repeat(0.1))  # others take the machine now and then
-    ticks = itertools.chain.from_iterable((0.0, one) for one in seconds)
+    ticks = itertools.chain.from_iterable((0.0, duration) for duration in seconds)
     monkeypatch.setattr(peak.time, "perf_counter", lambda: next(ticks))
     assert peak.measured_rate() == pytest.approx(2 * 384**3 / 0.025)
 

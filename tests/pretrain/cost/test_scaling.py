@@ -15,7 +15,7 @@ def row(devices: int, micro_batch: int = 64, efficiency: float = 1.0) -> Row:
 
 
 @pytest.mark.parametrize(
-    ("efficiencies", "most", "told"),  # by number of devices, None: they cannot share the batch
+    ("efficiencies", "most", "rest"),  # by number of devices, None: they cannot share the batch
     [
         ({1: 1, 2: 0.9, 4: 0.8}, "4 devices", "it is the last row here, and more may pay as well"),
         ({1: 1, 2: 1, 4: 0.79}, "2 devices", "on 4 devices it is 79.0%"),
@@ -25,11 +25,11 @@ def row(devices: int, micro_batch: int = 64, efficiency: float = 1.0) -> Row:
     ],
 )
 def test_the_sentence_names_the_last_row_whose_efficiency_is_high(
-    efficiencies: dict[int, float | None], most: str, told: str
+    efficiencies: dict[int, float | None], most: str, rest: str
 ) -> None:
-    rows = [row(n, 64 if found else 0, found or 0.0) for n, found in efficiencies.items()]
+    rows = [row(n, 64 if efficiency else 0, efficiency or 0.0) for n, efficiency in efficiencies.items()]
     first, second = verdict(rows, 64).split(". ")
-    assert first == f"Scaling pays up to {most}, where efficiency is at least 80%; {told}"
+    assert first == f"Scaling pays up to {most}, where efficiency is at least 80%; {rest}"
     assert second == "Efficiency is the share of the time in which no device waits for others."
 
 

@@ -58,7 +58,7 @@ def test_one_device_waits_for_nobody(stage: int) -> None:
 
 def test_flops_of_a_micro_batch() -> None:
     # 588,880,281.6 a token; computed again a third of 509,607,936 + 56,623,104 more
-    kept = PretrainSettings(micro_batch=2)
-    assert micro_batch_flops(kept, 32_000) == pytest.approx(1024 * 588_880_281.6)
+    stored = PretrainSettings(micro_batch=2)
+    assert micro_batch_flops(stored, 32_000) == pytest.approx(1024 * 588_880_281.6)
     again = PretrainSettings(micro_batch=2, gradient_checkpointing=True)
     assert micro_batch_flops(again, 32_000) == pytest.approx(1024 * (588_880_281.6 + 188_743_680))

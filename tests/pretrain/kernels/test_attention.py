@@ -46,7 +46,7 @@ def test_side_by_side_is_each_alone(samples: str, kind: str, sizes: list[list[in
     batch, masked = batch_of(samples, sizes)
     truth = each_alone(model, batch, masked, samples)
     truth.backward()
-    wanted = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+    expected = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
     model.zero_grad()
     dense = model(**prepare(batch, masked, samples, RECTANGLES, objective_of(samples)).inputs)
     torch.testing.assert_close(both_losses(dense), truth, atol=1e-4, rtol=0)
@@ -60,8 +60,8 @@ def test_side_by_side_is_each_alone(samples: str, kind: str, sizes: list[list[in
     both_losses(sums).backward()
     torch.testing.assert_close(both_losses(sums), truth, atol=1e-4, rtol=0)
     for name, p in model.named_parameters():
-        if name in wanted:
-            torch.testing.assert_close(p.grad, wanted[name], atol=1e-4, rtol=1e-4, msg=name)
+        if name in expected:
+            torch.testing.assert_close(p.grad, expected[name], atol=1e-4, rtol=1e-4, msg=name)
     for field in (name for name in sums if not name.endswith("loss")):
         assert sums[field] == dense[field]
 

@@ -51,7 +51,7 @@ def test_in_16_bits_nothing_between_the_layers_is_wider(kind: str, part: str, no
     seen: list[torch.dtype] = []
     for module in fast.hf_model.get_submodule(part).modules():
         if isinstance(module, torch.nn.LayerNorm):
-            module.register_forward_hook(lambda _module, given, output: seen.extend([given[0].dtype, output.dtype]))
+            module.register_forward_hook(lambda _module, inputs, output: seen.extend([inputs[0].dtype, output.dtype]))
     sums = fast(**arguments())
     # of embeddings and layers all but what the first norm reads, of layers alone all
     assert len(seen) == 2 * norms and seen[1:] == [torch.bfloat16] * (2 * norms - 1)
@@ -168,18 +168,18 @@ def test_layers_that_are_computed_again_draw_the_same_masks(kind: str, compile: 
     """On a CPU; `tests/pretrain/test_gpu.py` has the GPU's kernels, which draw otherwise."""
     torch._dynamo.reset()
     with inductor_config.patch(align_random_eager=False):
-        (loss, wanted), (again, found) = (gradients(again, compile, kind) for again in (False, True))
+        (loss, expected), (again, recomputed) = (gradients(again, compile, kind) for again in (False, True))
     assert again == pytest.approx(loss, rel=1e-5)
-    torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(recomputed, expected, atol=1e-4, rtol=1e-4)
     torch._dynamo.reset()
 
 
 def test_other_masks_are_another_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the test above would see."""
-    _, wanted = gradients(False, False)
+    _, gradient = gradients(False, False)
     monkeypatch.setattr(torch, "manual_seed", lambda _, seed=torch.manual_seed: seed(12))
     _, other = gradients(False, False)
-    assert torch.nn.functional.cosine_similarity(other, wanted, dim=0) < 0.99
+    assert torch.nn.functional.cosine_similarity(other, gradient, dim=0) < 0.99
 
 
 @pytest.mark.parametrize(

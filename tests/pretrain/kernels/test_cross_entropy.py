@@ -66,9 +66,9 @@ def test_a_validation_computes_no_gradients(monkeypatch: pytest.MonkeyPatch) -> 
     asked: list[bool] = []
     compute = losses._compute
 
-    def noting(*given: Any) -> tuple[torch.Tensor, ...]:
-        asked.append(given[-2])
-        return compute(*given)
+    def noting(*arguments: Any) -> tuple[torch.Tensor, ...]:
+        asked.append(arguments[-2])
+        return compute(*arguments)
 
     monkeypatch.setattr(losses, "_compute", noting)
     tensors = problem(3, 4, 5, 0.0, 0, torch.float32)
@@ -83,9 +83,9 @@ def test_the_way_of_other_devices_has_the_same_gradients(rows: int, monkeypatch:
     """There nothing is scattered, and chunks are alike: 40 rows of at most 15 are 3 chunks of 14."""
     monkeypatch.setattr(losses, "CHUNK_BYTES", 4 * 50 * 15)
     hidden, weight, bias, labels = (t.detach() for t in problem(rows, 16, 50, 0.2, 5, torch.float32))
-    one, other = (losses._compute(hidden, weight, bias, labels, torch.float32, True, cpu) for cpu in (True, False))
-    for found, wanted in zip(other, one, strict=True):
-        torch.testing.assert_close(found, wanted)
+    on_cpu, other = (losses._compute(hidden, weight, bias, labels, torch.float32, True, cpu) for cpu in (True, False))
+    for actual, expected in zip(other, on_cpu, strict=True):
+        torch.testing.assert_close(actual, expected)
 
 
 def test_large_logits_do_not_overflow() -> None:
@@ -132,12 +132,12 @@ def test_compiled_it_has_the_gradients_of_the_whole_logits(monkeypatch: pytest.M
     monkeypatch.setattr(losses, "CPU_CHUNK_BYTES", 4 * 50 * 7)
     *leaves, labels = problem(24, 16, 50, 0.2, 3, torch.float32)
     truth, right = by_torch(*leaves, labels)
-    wanted = torch.autograd.grad(truth, leaves)
+    expected = torch.autograd.grad(truth, leaves)
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
-    compiled = torch.compile(lambda *given: linear_cross_entropy(*given), backend="aot_eager", dynamic=False)
+    compiled = torch.compile(lambda *arguments: linear_cross_entropy(*arguments), backend="aot_eager", dynamic=False)
     loss, correct, _ = compiled(*leaves, labels)
     torch.testing.assert_close(loss, truth, atol=1e-3, rtol=1e-5)
     assert int(correct) == right and not torch._dynamo.utils.counters["graph_break"]
-    for found, gradient in zip(torch.autograd.grad(loss, leaves), wanted, strict=True):
-        torch.testing.assert_close(found, gradient, atol=1e-4, rtol=1e-4)
+    for actual, gradient in zip(torch.autograd.grad(loss, leaves), expected, strict=True):
+        torch.testing.assert_close(actual, gradient, atol=1e-4, rtol=1e-4)

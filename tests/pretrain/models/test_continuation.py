@@ -70,9 +70,9 @@ def test_new_entries_begin_as_the_mean_of_their_pieces(tmp_path: Path) -> None:
 
 def test_positions_of_a_longer_run_begin_as_those_of_the_model(tmp_path: Path) -> None:
     source = publish(tmp_path / "model")
-    told: list[str] = []
-    published, loaded = RobertaForMaskedLM.from_pretrained(source), load(source, ENTRIES, 50, tell=told.append)
-    assert told == [f"{source} has {LENGTH} positions, the run 50: they are repeated"]
+    messages: list[str] = []
+    published, loaded = RobertaForMaskedLM.from_pretrained(source), load(source, ENTRIES, 50, tell=messages.append)
+    assert messages == [f"{source} has {LENGTH} positions, the run 50: they are repeated"]
     old, new = (m.roberta.embeddings.position_embeddings.weight for m in (published, loaded))
     assert len(old) == 2 + LENGTH and len(new) == 52 == loaded.config.max_position_embeddings
     assert torch.equal(new[:22], old) and torch.equal(new[22:42], old[2:]) and torch.equal(new[42:], old[2:12])
@@ -96,10 +96,10 @@ def test_a_published_bert_goes_on_with_either_objective(objective: str, tmp_path
     entries = [*ENTRIES, "나가나"]
     loaded = load_model(str(tmp_path / "m"), build_config(run, len(entries), SPECIAL), run, entries)
     weights = {name: weight for name, weight in loaded.state_dict().items() if "position_ids" not in name}
-    given = original.state_dict()
+    published_weights = original.state_dict()
     assert ("cls.seq_relationship.weight" in weights) == (objective == "mlm+nsp")
     for name, weight in weights.items():
-        assert torch.equal(weight[: len(given[name])], given[name]), name
+        assert torch.equal(weight[: len(published_weights[name])], published_weights[name]), name
     assert loaded.get_output_embeddings().weight is loaded.get_input_embeddings().weight
     assert len(loaded.bert.embeddings.position_embeddings.weight) == 30
     out = loaded(torch.randint(5, 11, (2, 30)))

@@ -93,10 +93,10 @@ def test_a_head_under_either_name_goes_on(legacy: bool, stated: bool, tmp_path: 
 
 @pytest.mark.parametrize("buckets", [256, 6, -1])
 def test_a_longer_run_with_more_words_computes_the_same_of_what_was_there(buckets: int, tmp_path: Path) -> None:
-    source, told = publish(tmp_path / "m", position_buckets=buckets), list[str]()
+    source, notes = publish(tmp_path / "m", position_buckets=buckets), list[str]()
     before = logits_of(DebertaV2ForMaskedLM.from_pretrained(source), IDS)
-    loaded = go_on(source, [*VOCABULARY, "가각", "##각가"], told.append, max_seq_len=3 * LENGTH)
-    assert told[1] == f"{source} has {LENGTH} positions, the run {3 * LENGTH}: the others are computed, as those are"
+    loaded = go_on(source, [*VOCABULARY, "가각", "##각가"], notes.append, max_seq_len=3 * LENGTH)
+    assert notes[1] == f"{source} has {LENGTH} positions, the run {3 * LENGTH}: the others are computed, as those are"
     assert (loaded.config.max_position_embeddings, loaded.config.max_relative_positions) == (3 * LENGTH, LENGTH)
     torch.testing.assert_close(logits_of(loaded, IDS)[..., :-2], before, atol=1e-5, rtol=1e-5)
     table = loaded.get_input_embeddings().weight
@@ -109,9 +109,9 @@ def test_a_longer_run_with_more_words_computes_the_same_of_what_was_there(bucket
 
 
 def test_learned_positions_of_a_published_model_go_on_as_those_of_others(tmp_path: Path) -> None:
-    told: list[str] = []
-    loaded = go_on(publish(tmp_path / "m", position_biased_input=True), VOCABULARY, told.append, max_seq_len=40)
-    assert "they are repeated" in told[0]
+    messages: list[str] = []
+    loaded = go_on(publish(tmp_path / "m", position_biased_input=True), VOCABULARY, messages.append, max_seq_len=40)
+    assert "they are repeated" in messages[0]
     table = loaded.deberta.embeddings.position_embeddings.weight
     assert len(table) == 40 and torch.equal(table[LENGTH:], table[: 40 - LENGTH])
 
@@ -144,14 +144,14 @@ def test_what_a_layer_keeps_is_what_is_reckoned(dropout: float, half: bool) -> N
     model, settings = make({"hidden": 64, "heads": 4, "dropout": dropout}, max_seq_len=length)
     encoder = model.hf_model.deberta.encoder.train()
     layer, x = encoder.layer[0], torch.randn(samples, length, 64, requires_grad=True)
-    given = {"relative_pos": encoder.get_rel_pos(x), "rel_embeddings": encoder.get_rel_embedding()}
-    known = (*layer.parameters(), *given.values())
-    with saved_for_backward(known) as kept, torch.autocast("cpu", torch.bfloat16, enabled=half):
-        layer(x, encoder.get_attention_mask(torch.ones(samples, length)), **given)
+    positions = {"relative_pos": encoder.get_rel_pos(x), "rel_embeddings": encoder.get_rel_embedding()}
+    known = (*layer.parameters(), *positions.values())
+    with saved_for_backward(known) as saved, torch.autocast("cpu", torch.bfloat16, enabled=half):
+        layer(x, encoder.get_attention_mask(torch.ones(samples, length)), **positions)
     w, mask = (2 if half else 4), 4 if dropout else 0
     reckoned = DEBERTA.layer_bytes(settings.model, w, w, mask)
     reckoned += DEBERTA.score_bytes(settings.model, w, mask, length, compiled=False)
-    assert sum(kept.values()) / (samples * length) == pytest.approx(reckoned, rel=0.06)
+    assert sum(saved.values()) / (samples * length) == pytest.approx(reckoned, rel=0.06)
 
 
 @pytest.mark.parametrize(("by_layers", "graphs"), [(False, 1), (True, 3)])

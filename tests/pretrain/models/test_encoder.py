@@ -29,10 +29,10 @@ def build(**settings: Any) -> MaskedRowsModel:
 def test_same_seed_same_weights_and_random_state_untouched() -> None:
     torch.manual_seed(5)
     before = torch.get_rng_state()
-    one, two, other = make(1), make(1), make(2)
+    first_model, second_model, other = make(1), make(1), make(2)
     assert torch.equal(before, torch.get_rng_state())
-    first = list(one.parameters())
-    assert all(torch.equal(a, b) for a, b in zip(first, two.parameters(), strict=True))
+    first = list(first_model.parameters())
+    assert all(torch.equal(a, b) for a, b in zip(first, second_model.parameters(), strict=True))
     assert not all(torch.equal(a, b) for a, b in zip(first, other.parameters(), strict=True))
 
 

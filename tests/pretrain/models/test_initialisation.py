@@ -23,9 +23,9 @@ def test_positions_near_each_other_are_alike_and_far_ones_are_not() -> None:
     likeness_PP = table_PH @ table_PH.T / 96
     assert torch.allclose(likeness_PP.diagonal(), torch.ones(64), atol=1e-5)
     for distance, (least, most) in {1: (0.8, 1.0), 3: (0.4, 0.8), 20: (-0.3, 0.3), 50: (-0.3, 0.3)}.items():
-        found = likeness_PP.diagonal(distance)
-        assert torch.allclose(found, found[:1].expand_as(found), atol=1e-5)  # a function of the distance alone
-        assert least <= float(found[0]) <= most
+        likeness = likeness_PP.diagonal(distance)
+        assert torch.allclose(likeness, likeness[:1].expand_as(likeness), atol=1e-5)  # a function of the distance alone
+        assert least <= float(likeness[0]) <= most
 
 
 def test_rows_are_orthogonal_and_of_length_1() -> None:
@@ -36,10 +36,10 @@ def test_rows_are_orthogonal_and_of_length_1() -> None:
 def test_only_positions_queries_and_keys_change_and_their_size_is_the_configured_one() -> None:
     original, local = make(3, "original"), make(3, "local")
     changed = set()
-    for (name, one), two in zip(original.named_parameters(), local.parameters(), strict=True):
-        if not torch.equal(one, two):
+    for (name, weight), local_weight in zip(original.named_parameters(), local.parameters(), strict=True):
+        if not torch.equal(weight, local_weight):
             changed.add(name.split(".", 3)[-1].split(".", 1)[-1])
-            assert float(two.detach().square().mean().sqrt()) == pytest.approx(0.05, rel=0.03)
+            assert float(local_weight.detach().square().mean().sqrt()) == pytest.approx(0.05, rel=0.03)
     assert changed == {"weight", "attention.self.query.weight", "attention.self.key.weight"}
     embeddings = local.roberta.embeddings.position_embeddings.weight
     assert torch.equal(embeddings[:2], original.roberta.embeddings.position_embeddings.weight[:2])
@@ -60,7 +60,7 @@ def test_attention_begins_near_where_the_original_is_everywhere_alike() -> None:
 
 
 def test_same_seed_same_weights() -> None:
-    one, two, other = (make(seed, "local") for seed in (1, 1, 2))
+    first, second, other = (make(seed, "local") for seed in (1, 1, 2))
     name = "roberta.encoder.layer.1.attention.self.key.weight"
-    assert torch.equal(one.get_parameter(name), two.get_parameter(name))
-    assert not torch.equal(one.get_parameter(name), other.get_parameter(name))
+    assert torch.equal(first.get_parameter(name), second.get_parameter(name))
+    assert not torch.equal(first.get_parameter(name), other.get_parameter(name))

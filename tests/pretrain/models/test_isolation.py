@@ -54,7 +54,7 @@ def test_a_batch_has_the_loss_and_gradient_of_each_text_alone(kind: str, packing
     batch, masked = batch_of(packing, sizes)
     truth = each_alone(model, batch, masked, packing)
     truth.backward()
-    wanted = {name: weight.grad.clone() for name, weight in model.named_parameters() if weight.grad is not None}
+    expected = {name: weight.grad.clone() for name, weight in model.named_parameters() if weight.grad is not None}
     for form in forms(model):
         model.zero_grad()
         attend_as(model, form)
@@ -62,8 +62,8 @@ def test_a_batch_has_the_loss_and_gradient_of_each_text_alone(kind: str, packing
         loss.backward()
         torch.testing.assert_close(loss, truth, atol=1e-3, rtol=1e-5)
         for name, weight in model.named_parameters():
-            if name in wanted:
-                torch.testing.assert_close(weight.grad, wanted[name], atol=2e-3, rtol=1e-3, msg=name)
+            if name in expected:
+                torch.testing.assert_close(weight.grad, expected[name], atol=2e-3, rtol=1e-3, msg=name)
 
 
 @pytest.mark.parametrize("kind", ARCHITECTURES)
@@ -71,8 +71,8 @@ def test_a_text_alone_is_the_text_beside_others(kind: str) -> None:
     """Issue 51: DeBERTa 3.6949 beside b and 3.0784 beside c. Its loss and each logit, in the form of the run."""
     model = build(kind)
     ids = torch.randint(5, 50, (9,), generator=torch.Generator().manual_seed(3))
-    wanted = model.hf_model(input_ids=ids[None])[0][0]
-    truth = functional.cross_entropy(wanted[[2, 5]], torch.tensor([8, 9]), reduction="sum")
+    expected = model.hf_model(input_ids=ids[None])[0][0]
+    truth = functional.cross_entropy(expected[[2, 5]], torch.tensor([8, 9]), reduction="sum")
     for form in forms(model):
         attend_as(model, form)
         for number, sizes in enumerate(SIZES):
@@ -81,13 +81,13 @@ def test_a_text_alone_is_the_text_beside_others(kind: str) -> None:
             masked.rows_BM[0, :2], masked.labels_BM[0, :2] = [2, 5], [8, 9]
             made = prepare(batch, masked, "packed", form, objective_of("packed"))
             torch.testing.assert_close(model(**made.inputs)["loss"], truth, atol=1e-4, rtol=1e-5)
-            torch.testing.assert_close(logits_of(model, made)[:9], wanted, atol=1e-3, rtol=1e-4)
+            torch.testing.assert_close(logits_of(model, made)[:9], expected, atol=1e-3, rtol=1e-4)
 
 
 def logits_of(model: MaskedRowsModel, batch: MicroBatch) -> torch.Tensor:
     """Logits of the first sample as training computes them."""
-    given = {name: value for name, value in batch.inputs.items() if name not in ("rows_BM", "labels_BM")}
-    features = model.architecture.features(model.hf_model, model.encode(**given).last_hidden_state[0])
+    arguments = {name: value for name, value in batch.inputs.items() if name not in ("rows_BM", "labels_BM")}
+    features = model.architecture.features(model.hf_model, model.encode(**arguments).last_hidden_state[0])
     decoder = model.hf_model.get_output_embeddings()
     return functional.linear(features, decoder.weight, decoder.bias)
 
@@ -109,8 +109,8 @@ def test_the_check_before_training_sees_texts_that_see_each_other(kind: str, mon
     model = build(kind, 96)
     before = model.hf_model.config._attn_implementation
     assert differing_form(model.hf_model) == "" and model.hf_model.config._attn_implementation == before
-    of = type(model.architecture)
-    monkeypatch.setattr(of, "masks", lambda self, hf_model, seen_BSS: torch.ones_like(seen_BSS)[:, None])
+    architecture = type(model.architecture)
+    monkeypatch.setattr(architecture, "masks", lambda self, hf_model, seen_BSS: torch.ones_like(seen_BSS)[:, None])
     assert "in packed texts by up to" in differing_form(model.hf_model)
 
 
@@ -127,6 +127,6 @@ def test_an_architecture_that_says_more_than_it_can_is_refused(monkeypatch: pyte
 def test_an_architecture_takes_no_unpadded_sequences_unless_it_says_so() -> None:
     assert not Architecture.unpadded and not DefaultEncoder.unpadded
     batch, masked = batch_of("packed", [[9, 12]])
-    given = prepare(batch, masked, "packed", InputForm(texts=True), objective_of("packed")).inputs
+    inputs = prepare(batch, masked, "packed", InputForm(texts=True), objective_of("packed")).inputs
     with pytest.raises(AssertionError):
-        build("deberta-v2")(**given)
+        build("deberta-v2")(**inputs)

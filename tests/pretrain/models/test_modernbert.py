@@ -92,9 +92,9 @@ def defined(hf_model: ModernBertForMaskedLM, ids: Any, causal: bool = False, win
     at_S = torch.arange(len(x_SH))
     away_SS = at_S - at_S[:, None]
     for layer in range(config.num_hidden_layers):
-        of = f"model.layers.{layer}."
-        near_SH = normed(x_SH, w[of + "attn_norm.weight"]) if layer else x_SH
-        parts = (near_SH @ w[of + "attn.Wqkv.weight"].T).view(len(x_SH), 3, config.num_attention_heads, -1)
+        prefix = f"model.layers.{layer}."
+        near_SH = normed(x_SH, w[prefix + "attn_norm.weight"]) if layer else x_SH
+        parts = (near_SH @ w[prefix + "attn.Wqkv.weight"].T).view(len(x_SH), 3, config.num_attention_heads, -1)
         query, key, value = parts.unbind(1)
         wide = layer % 3 == 0
         query, key = (turned(part, 160_000.0 if wide else 10_000.0) for part in (query, key))
@@ -103,10 +103,10 @@ def defined(hf_model: ModernBertForMaskedLM, ids: Any, causal: bool = False, win
         if not wide:
             unseen_SS = unseen_SS | (away_SS.abs() > window // 2)
         seen = scores.masked_fill(unseen_SS, float("-inf")).softmax(-1)
-        x_SH = x_SH + torch.einsum("aqk,kad->qad", seen, value).flatten(1) @ w[of + "attn.Wo.weight"].T
-        both = normed(x_SH, w[of + "mlp_norm.weight"]) @ w[of + "mlp.Wi.weight"].T
+        x_SH = x_SH + torch.einsum("aqk,kad->qad", seen, value).flatten(1) @ w[prefix + "attn.Wo.weight"].T
+        both = normed(x_SH, w[prefix + "mlp_norm.weight"]) @ w[prefix + "mlp.Wi.weight"].T
         first, gate = both.split(config.intermediate_size, -1)
-        x_SH = x_SH + (gelu(first) * gate) @ w[of + "mlp.Wo.weight"].T
+        x_SH = x_SH + (gelu(first) * gate) @ w[prefix + "mlp.Wo.weight"].T
     x_SH = normed(x_SH, w["model.final_norm.weight"])
     head_SH = normed(gelu(x_SH @ w["head.dense.weight"].T), w["head.norm.weight"])
     return head_SH @ table.T + w["decoder.bias"]
@@ -128,10 +128,10 @@ def each_alone(run: MaskedRowsModel, batch: Batch, masked: MaskedBatch, window: 
 def test_the_model_of_transformers_is_the_definition() -> None:
     model, _ = make()
     ids = torch.randint(5, ENTRIES, (1, LENGTH), generator=torch.Generator().manual_seed(0))
-    found = model.hf_model.eval()(ids).logits[0].double()
-    torch.testing.assert_close(found, defined(model.hf_model, ids[0]), atol=1e-4, rtol=1e-4)
+    logits = model.hf_model.eval()(ids).logits[0].double()
+    torch.testing.assert_close(logits, defined(model.hf_model, ids[0]), atol=1e-4, rtol=1e-4)
     for other in (LENGTH * 2, WINDOW + 2):
-        assert (found - defined(model.hf_model, ids[0], window=other)).abs().max() > 0.1
+        assert (logits - defined(model.hf_model, ids[0], window=other)).abs().max() > 0.1
 
 
 FORMS = [
@@ -151,7 +151,7 @@ def test_every_form_of_a_batch_is_each_text_alone(
     batch, masked = batch_of("packed", sizes)
     truth = each_alone(model, batch, masked)
     truth.backward()
-    wanted = {name: weight.grad.clone() for name, weight in model.named_parameters()}
+    expected = {name: weight.grad.clone() for name, weight in model.named_parameters()}
     swallowed = each_alone(model, batch, masked, 2 * LENGTH)
     assert (truth - swallowed).abs() > 1e-2  # a window that is ignored shows
     for again in (False, True):
@@ -165,7 +165,7 @@ def test_every_form_of_a_batch_is_each_text_alone(
         sums["loss"].backward()
         torch.testing.assert_close(sums["loss"].double(), truth.detach(), atol=1e-3, rtol=1e-5)
         for name, weight in model.named_parameters():
-            torch.testing.assert_close(weight.grad, wanted[name], atol=2e-3, rtol=1e-3, msg=name)
+            torch.testing.assert_close(weight.grad, expected[name], atol=2e-3, rtol=1e-3, msg=name)
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "bf16"])
@@ -216,11 +216,11 @@ def test_one_graph_serves_batches_of_all_sizes(by_layers: bool, graphs: int, mon
 def test_the_defaults_are_the_published_models() -> None:
     """22 × 768 and 50,368 entries are answerdotai/ModernBERT-base: 149,655,232 parameters."""
     model = ModelSettings(type="modernbert", layers=22, dropout=0.0)
-    found = build_config(PretrainSettings(model=model, max_seq_len=8192), 50_368, SPECIAL).to_dict()
+    config = build_config(PretrainSettings(model=model, max_seq_len=8192), 50_368, SPECIAL).to_dict()
     published = ModernBertConfig().to_dict()
-    differing = {name for name in found if found[name] != published.get(name)}
+    differing = {name for name in config if config[name] != published.get(name)}
     assert {name for name in differing if not name.endswith("_token_id")} <= {"architectures", "tokenizer_class"}
-    assert {name: found[f"{name}_token_id"] for name in ("pad", "cls", "sep", "bos", "eos")} == {
+    assert {name: config[f"{name}_token_id"] for name in ("pad", "cls", "sep", "bos", "eos")} == {
         "pad": 1, "cls": 0, "sep": 2, "bos": 0, "eos": 2,
     }  # fmt: skip
     assert MODERNBERT.parameters(model, 50_368, 8192) == 149_655_232
@@ -249,9 +249,9 @@ def test_what_a_layer_keeps_is_what_is_reckoned(dropout: float) -> None:
     layer = inner.layers[3]
     x = torch.randn(2, LENGTH, 64, requires_grad=True)
     turn = inner.rotary_emb(x, torch.arange(LENGTH)[None], "full_attention")
-    with saved_for_backward((*layer.parameters(), *turn)) as kept:
+    with saved_for_backward((*layer.parameters(), *turn)) as saved:
         layer(x, position_embeddings=turn)
-    assert sum(kept.values()) / (2 * LENGTH) == pytest.approx(
+    assert sum(saved.values()) / (2 * LENGTH) == pytest.approx(
         MODERNBERT.layer_bytes(settings.model, 4, 4, 4 if dropout else 0), rel=0.05
     )
 
@@ -302,12 +302,12 @@ def go_on(source: Path, entries: list[str] = VOCABULARY, tell: Callable[[str], N
 
 
 def test_a_published_model_goes_on_also_longer_and_with_more_words(tmp_path: Path) -> None:
-    source, told = publish(tmp_path / "published"), list[str]()
+    source, notes = publish(tmp_path / "published"), list[str]()
     published = ModernBertForMaskedLM.from_pretrained(source).eval()
     entries = [*VOCABULARY, "가가"]
     dropped = {**SHAPE, "dropout": 0.2, "attention_dropout": 0.1}
-    loaded = go_on(source, entries, told.append, model=dropped, max_seq_len=3 * LENGTH).eval()
-    assert told[1] == f"{source} has {LENGTH} positions, the run {3 * LENGTH}: the others are computed, as those are"
+    loaded = go_on(source, entries, notes.append, model=dropped, max_seq_len=3 * LENGTH).eval()
+    assert notes[1] == f"{source} has {LENGTH} positions, the run {3 * LENGTH}: the others are computed, as those are"
     config = loaded.config
     assert (config.embedding_dropout, config.mlp_dropout, config.attention_dropout) == (0.2, 0.2, 0.1)
     assert config.max_position_embeddings == 3 * LENGTH and config.classifier_pooling == "mean"
@@ -382,7 +382,7 @@ def test_it_is_fine_tuned_on_headlines(tmp_path: Path) -> None:
     write_sample(tmp_path / "sample")
     benchmark = tmp_path / "sample" / "klue"
     splits = {"ynat": load_splits(TASKS["ynat"], benchmark)}
-    letters = sorted({letter for one in splits["ynat"].train for letter in str(one) if letter.isalnum()})
+    letters = sorted({letter for example in splits["ynat"].train for letter in str(example) if letter.isalnum()})
     entries = [*VOCABULARY[:5], *letters, *(f"##{letter}" for letter in letters)]
     (tmp_path / "tokenizer").mkdir()
     save_tokenizer(build_tokenizer(entries, "roberta"), "roberta", 64, tmp_path / "tokenizer")

@@ -80,9 +80,9 @@ def in_form(model: MaskedRowsModel, form: InputForm) -> MaskedRowsModel:
 
 
 def gradients(model: MaskedRowsModel) -> dict[str, torch.Tensor]:
-    found = {name: p.grad.clone() for name, p in model.hf_model.named_parameters() if p.grad is not None}
+    by_name = {name: p.grad.clone() for name, p in model.hf_model.named_parameters() if p.grad is not None}
     model.zero_grad()
-    return found
+    return by_name
 
 
 def causal_twin(model: MaskedRowsModel) -> Any:
@@ -98,22 +98,22 @@ def each_alone(twin: Any, batch: Batch) -> tuple[torch.Tensor, int]:
     total, count = torch.zeros(()), 0
     for ids, texts in zip(batch.ids_BS, batch.segment_ids_BS, strict=True):
         for text in range(texts.max() + 1):
-            one = torch.from_numpy(ids[texts == text])[None]
-            logits = twin(input_ids=one).logits[0]
-            total = total + functional.cross_entropy(logits[:-1], one[0, 1:], reduction="sum")
-            count += one.shape[1] - 1
+            text_ids = torch.from_numpy(ids[texts == text])[None]
+            logits = twin(input_ids=text_ids).logits[0]
+            total = total + functional.cross_entropy(logits[:-1], text_ids[0, 1:], reduction="sum")
+            count += text_ids.shape[1] - 1
     return total, count
 
 
 def test_every_position_predicts_the_next_token_of_its_text() -> None:
     batch, _ = batch_of("packed", [[4, 3]])
     batch.ids_BS[0, :8] = [0, 7, 8, 2, 0, 9, 2, 1]
-    found = predicted(batch)
-    assert found.ids_BS is batch.ids_BS
-    assert found.rows_BM[0, :7].tolist() == [0, 1, 2, 0, 4, 5, 0]
-    assert found.labels_BM[0, :7].tolist() == [7, 8, 2, IGNORE, 9, 2, IGNORE]
-    assert (found.labels_BM[0, 7:] == IGNORE).all() and found.labels_BM.shape == (1, LENGTH - 1)
-    assert found.expected == (30 - 6) / 4 and CLM.rows(PretrainSettings(max_seq_len=LENGTH)) == LENGTH - 1
+    masked = predicted(batch)
+    assert masked.ids_BS is batch.ids_BS
+    assert masked.rows_BM[0, :7].tolist() == [0, 1, 2, 0, 4, 5, 0]
+    assert masked.labels_BM[0, :7].tolist() == [7, 8, 2, IGNORE, 9, 2, IGNORE]
+    assert (masked.labels_BM[0, 7:] == IGNORE).all() and masked.labels_BM.shape == (1, LENGTH - 1)
+    assert masked.expected == (30 - 6) / 4 and CLM.rows(PretrainSettings(max_seq_len=LENGTH)) == LENGTH - 1
 
 
 @pytest.mark.parametrize("form", FORMS, ids=["rectangles", "unpadded"])
@@ -125,15 +125,15 @@ def test_the_loss_is_that_of_each_text_alone_in_a_causal_model(
     twin = causal_twin(model)
     truth, count = each_alone(twin, batch)
     truth.backward()
-    wanted = {name: p.grad for name, p in twin.named_parameters() if p.grad is not None}
+    expected = {name: p.grad for name, p in twin.named_parameters() if p.grad is not None}
     sums = in_form(model.eval(), form)(**inputs_of(batch, packing, form))
     sums["loss"].backward()
     torch.testing.assert_close(sums["loss"], truth, atol=1e-4, rtol=1e-5)
     assert sums["predicted"] == count
-    found = gradients(model)
-    assert found.keys() == wanted.keys()
-    for name, gradient in found.items():
-        torch.testing.assert_close(gradient, wanted[name], atol=1e-4, rtol=1e-4, msg=name)
+    actual = gradients(model)
+    assert actual.keys() == expected.keys()
+    for name, gradient in actual.items():
+        torch.testing.assert_close(gradient, expected[name], atol=1e-4, rtol=1e-4, msg=name)
 
 
 @pytest.mark.parametrize("form", FORMS, ids=["rectangles", "unpadded"])
@@ -163,13 +163,13 @@ def test_a_compiled_model_goes_from_one_objective_to_the_other(packing: str, com
     for objective in (CLM, MLM, CLM):
         plain.objective = fast.objective = objective
         inputs = prepare(batch, predicted(batch), packing, RECTANGLES, objective).inputs
-        found = []
+        results = []
         for model in (plain.eval(), fast.eval()):
             sums = model(**inputs)
             sums["loss"].backward()
-            found.append((sums, gradients(model)))
-        torch.testing.assert_close(found[0][0], found[1][0])
-        torch.testing.assert_close(found[0][1], found[1][1], atol=1e-5, rtol=1e-4)
+            results.append((sums, gradients(model)))
+        torch.testing.assert_close(results[0][0], results[1][0])
+        torch.testing.assert_close(results[0][1], results[1][1], atol=1e-5, rtol=1e-4)
     torch._dynamo.reset()
 
 
@@ -180,16 +180,16 @@ def test_a_compiled_graph_of_unpadded_sequences_is_causal_and_whole(
     form, model, plain = InputForm(texts=True), make().eval(), make().eval()
     in_form(plain, form)
     batches = [batch_of("packed", [[size]] * 8)[0] for size in (24, 20, 9)]
-    wanted = [plain(**inputs_of(batch, "contiguous", form)) for batch in batches]
+    expected = [plain(**inputs_of(batch, "contiguous", form)) for batch in batches]
     one_operator(monkeypatch)
     in_form(model, form).unpadded = model.compiles = True
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     compiled(model, backend="eager")
     with torch.no_grad():
-        for batch, sums in zip(batches, wanted, strict=True):
+        for batch, sums in zip(batches, expected, strict=True):
             inputs = model.on_device(inputs_of(batch, "contiguous", form), CPU)
-            torch.testing.assert_close(dict(model(**inputs)), {name: of.detach() for name, of in sums.items()})
+            torch.testing.assert_close(dict(model(**inputs)), {name: value.detach() for name, value in sums.items()})
     assert not torch._dynamo.utils.counters["graph_break"]
     torch._dynamo.reset()
 
@@ -204,7 +204,7 @@ def test_over_an_epoch_as_many_tokens_are_predicted_as_expected(
     plan_samples(run, tokens, tmp_path)
     loader = Loader(run, tokens, tokenizer, tmp_path, 0, 1)
     masked = [loader.masked_batches(step)[0][1] for step in range(loader.order.size)]
-    assert sum(one.predicted for one in masked) == pytest.approx(sum(one.expected for one in masked))
+    assert sum(batch.predicted for batch in masked) == pytest.approx(sum(batch.expected for batch in masked))
 
 
 def test_a_corpus_without_a_next_token_is_refused() -> None:
@@ -256,13 +256,13 @@ def test_a_plan_weighs_both_phases_by_their_samples() -> None:
     }  # fmt: skip
     run = PretrainSettings(**settings)
     rates = [0.3 - 0.118 * step / 59 for step in range(20, 60)]
-    of = ARCHITECTURES["roberta"].flops_per_token
-    causal, masked = of(run.model, 100, 8, 1.0), of(run.model, 100, 16, sum(rates) / 40)
+    flops = ARCHITECTURES["roberta"].flops_per_token
+    causal, masked = flops(run.model, 100, 8, 1.0), flops(run.model, 100, 16, sum(rates) / 40)
     truth = (240 * causal + 640 * masked) / 880
     assert flops_per_token(run, 100) == pytest.approx(truth)
     assert micro_batch_flops(run, 100) == pytest.approx(truth * 4 * 16)
     alone = PretrainSettings(**{**settings, "first_phase": None})
-    assert flops_per_token(alone, 100) == pytest.approx(of(run.model, 100, 16, (0.3 + 0.182) / 2))
+    assert flops_per_token(alone, 100) == pytest.approx(flops(run.model, 100, 16, (0.3 + 0.182) / 2))
     assert rows_of_sample(run) == 15 and rows_of_sample(alone) == 4
 
 
@@ -287,9 +287,9 @@ def state_of(out: Path, step: int) -> dict[str, Any]:
 
 def lines(out: Path, after: int) -> list[dict[str, Any]]:
     """What the log says of what was learned, the clock aside."""
-    kept = ("step", "loss", "accuracy", "tokens", "lr", "masking_rate", "gradient_norm", "validation_loss", "padding")
+    names = ("step", "loss", "accuracy", "tokens", "lr", "masking_rate", "gradient_norm", "validation_loss", "padding")
     rows = read_metrics(out / "logs" / "metrics.jsonl")
-    return [{name: row[name] for name in kept if name in row} for row in rows if row["step"] > after]
+    return [{name: row[name] for name in names if name in row} for row in rows if row["step"] > after]
 
 
 @pytest.mark.slow

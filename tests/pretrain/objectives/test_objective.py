@@ -22,7 +22,7 @@ def test_figures_are_means_and_none_of_nothing() -> None:
     assert MLM.figures(TOTALS) == CLM.figures(TOTALS) == TOKENS
     assert NSP.figures(TOTALS) == {**TOKENS, "pair_loss": 1.5, "pair_accuracy": 0.5}
     assert NSP.figures({**TOTALS, "pairs": 0.0}) == TOKENS
-    assert all(one.figures(dict.fromkeys(TOTALS, 0.0)) == {} for one in OBJECTIVES.values())
+    assert all(objective.figures(dict.fromkeys(TOTALS, 0.0)) == {} for objective in OBJECTIVES.values())
 
 
 @pytest.mark.parametrize("pair_loss", [3.0, math.nan, math.inf])

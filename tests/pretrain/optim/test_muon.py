@@ -79,9 +79,9 @@ def everything(model: MaskedRowsModel, optimizer: MuonOptimizer) -> list[torch.T
     return [value.detach().clone() for value in (*weights, *states)]
 
 
-def same(one: Iterable[torch.Tensor], two: Iterable[torch.Tensor]) -> bool:
+def same(first: Iterable[torch.Tensor], second: Iterable[torch.Tensor]) -> bool:
     """Whether tensors hold the same bytes, signs of zeros and NaN included."""
-    return all(a.numpy().tobytes() == b.numpy().tobytes() for a, b in zip(one, two, strict=True))
+    return all(a.numpy().tobytes() == b.numpy().tobytes() for a, b in zip(first, second, strict=True))
 
 
 def near_orthogonal(matrix: np.ndarray) -> np.ndarray:
@@ -111,10 +111,10 @@ def test_steps_are_those_of_the_formula(kind: str) -> None:
             gradient = weight.grad.double().numpy() / divisor
             if re.search(r"layers?\.\d+\..*weight$", names[weight]) and weight.ndim == 2:
                 first[weight] = mu * first[weight] + (1 - mu) * gradient
-                held = np.split(
+                matrices = np.split(
                     mu * first[weight] + (1 - mu) * gradient, parts.get(".".join(names[weight].split(".")[-2:]), 1)
                 )
-                update = np.concatenate([max(one.shape) ** 0.5 * near_orthogonal(one) for one in held])
+                update = np.concatenate([max(matrix.shape) ** 0.5 * near_orthogonal(matrix) for matrix in matrices])
                 value -= lr * (decay * value + 0.2 * update)
                 continue
             first[weight] = 0.9 * first[weight] + 0.1 * gradient
@@ -138,15 +138,15 @@ def test_an_update_is_near_orthogonal_and_the_same_in_a_stack(rows: int, columns
     for _ in range(3):
         u, v = (np.linalg.qr(draw.normal(size=(size, least)))[0] for size in (rows, columns))
         matrices.append((u * np.geomspace(10, 0.3, least)) @ v.T)
-    given = torch.tensor(np.stack(matrices), dtype=torch.float32)
-    found = orthogonal(given)
-    assert found.dtype == torch.float32 and found.shape == given.shape
+    stack = torch.tensor(np.stack(matrices), dtype=torch.float32)
+    updates = orthogonal(stack)
+    assert updates.dtype == torch.float32 and updates.shape == stack.shape
     for number, matrix in enumerate(matrices):
-        np.testing.assert_allclose(found[number].numpy(), near_orthogonal(matrix), atol=2e-5)
-        values = np.linalg.svd(found[number].double().numpy(), compute_uv=False)
+        np.testing.assert_allclose(updates[number].numpy(), near_orthogonal(matrix), atol=2e-5)
+        values = np.linalg.svd(updates[number].double().numpy(), compute_uv=False)
         assert values.min() > 0.68 and values.max() < 1.21
-        torch.testing.assert_close(orthogonal(given[number : number + 1])[0], found[number], atol=1e-5, rtol=0)
-    assert torch.equal(orthogonal(given / 2**20), found)
+        torch.testing.assert_close(orthogonal(stack[number : number + 1])[0], updates[number], atol=1e-5, rtol=0)
+    assert torch.equal(orthogonal(stack / 2**20), updates)
     assert not orthogonal(torch.zeros(2, rows, columns)).any()
 
 
@@ -161,8 +161,8 @@ def test_stacks_hold_all_matrices_of_a_shape_up_to_a_size(monkeypatch: pytest.Mo
         for number in range(3):
             give_gradients(model, number)
             step(optimizer, 0.01)
-    for one, two in zip(together[0].parameters(), apart[0].parameters(), strict=True):
-        torch.testing.assert_close(one, two, atol=1e-6, rtol=0)
+    for stacked, single in zip(together[0].parameters(), apart[0].parameters(), strict=True):
+        torch.testing.assert_close(stacked, single, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("fault", [float("nan"), float("inf"), 1.0])
@@ -172,12 +172,12 @@ def test_a_skipped_step_leaves_every_bit(fault: float, before: int) -> None:
     model, optimizer = built()
     other, untouched = built()
     with torch.no_grad():
-        for one in (model, other):
-            next(iter(one.architecture.layers(one.hf_model)[0].parameters()))[0, 0] = -0.0
+        for copy_of_model in (model, other):
+            next(iter(copy_of_model.architecture.layers(copy_of_model.hf_model)[0].parameters()))[0, 0] = -0.0
     for number in range(before):
-        for one, held in ((model, optimizer), (other, untouched)):
-            give_gradients(one, number)
-            step(held, 0.01)
+        for copy_of_model, its_optimizer in ((model, optimizer), (other, untouched)):
+            give_gradients(copy_of_model, number)
+            step(its_optimizer, 0.01)
     was = everything(model, optimizer)
     give_gradients(model, 7)
     for weight in model.parameters():
@@ -186,9 +186,9 @@ def test_a_skipped_step_leaves_every_bit(fault: float, before: int) -> None:
     if before:  # AdamW makes its moments at its first step
         assert same(everything(model, optimizer), was)
     assert KIND.updates(optimizer) == before
-    for one, held in ((model, optimizer), (other, untouched)):
-        give_gradients(one, 8)
-        step(held, 0.01)
+    for copy_of_model, its_optimizer in ((model, optimizer), (other, untouched)):
+        give_gradients(copy_of_model, 8)
+        step(its_optimizer, 0.01)
     assert same(everything(model, optimizer), everything(other, untouched))
     assert KIND.updates(optimizer) == before + 1
 
@@ -235,7 +235,7 @@ def test_a_state_is_saved_and_loaded_whole() -> None:
     matrices = {name for name, w in first.named_weights() if "encoder.layer" in name and w.ndim == 2}
     others = {name for name, _ in first.named_weights()} - matrices
     assert state.steps == 2 and len(matrices) == 12
-    assert {name: held.keys() for name, held in state.moments.items()} == {
+    assert {name: values.keys() for name, values in state.moments.items()} == {
         "momentum": matrices, "exp_avg": others, "exp_avg_sq": others
     }  # fmt: skip
     second.model.load_state_dict(first.model.state_dict())
@@ -254,16 +254,16 @@ def test_the_plan_reckons_with_what_is_held(kind: str) -> None:
     give_gradients(model, 1)
     optimizer = KIND.build(model, settings)
     step(optimizer, 0.01)
-    held = sum(value.numel() for state in optimizer.state.values() for name, value in state.items() if name != "step")
-    assert KIND.state_numbers(settings, sum(weight.numel() for weight in model.parameters())) == held
+    size = sum(value.numel() for state in optimizer.state.values() for name, value in state.items() if name != "step")
+    assert KIND.state_numbers(settings, sum(weight.numel() for weight in model.parameters())) == size
 
 
 def test_memory_and_disk_of_roberta_base_by_hand() -> None:
     """12 layers of 4 · 768² + 2 · 768 · 3072 = 7,077,888 numbers have one state, the other parameters two."""
     settings, parameters = run(model={}, max_seq_len=512), 110_651_648
     states = 2 * 110_651_648 - 12 * 7_077_888
-    found = memory(settings, 32_000, parameters, 1, Arithmetic("gpu", 2, compiled=True), "torch")
-    assert found.moments == 4 * states == 545_474_560
+    usage = memory(settings, 32_000, parameters, 1, Arithmetic("gpu", 2, compiled=True), "torch")
+    assert usage.moments == 4 * states == 545_474_560
     assert disk(settings, 32_000, parameters, None).checkpoint == 4 * (parameters + states)
 
 
@@ -322,8 +322,8 @@ def test_a_run_that_is_stopped_and_killed_ends_with_the_same_bytes(
     assert_same_run(tmp_path, whole)
     states = [load_optimizer(complete_checkpoints(out / "checkpoints")[-1][1]) for out in (whole, tmp_path)]
     assert states[0].steps == states[1].steps == 24
-    for name, held in states[0].moments.items():
-        assert same(held.values(), states[1].moments[name].values())
+    for name, values in states[0].moments.items():
+        assert same(values.values(), states[1].moments[name].values())
 
 
 @pytest.mark.slow
@@ -344,9 +344,9 @@ d.TorchEngine.weights = noted
     ranks = [torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in (0, 1)]
     assert all(torch.equal(ranks[0][name], ranks[1][name]) for name in ranks[0])
     assert_near(tmp_path / "one", tmp_path / "two", 1e-4)
-    one, two = (load_file(tmp_path / name / MODEL) for name in ("one", "two"))
-    for name, weight in one.items():
-        torch.testing.assert_close(weight, two[name], atol=1e-4, rtol=0)
+    alone, together = (load_file(tmp_path / name / MODEL) for name in ("one", "two"))
+    for name, weight in alone.items():
+        torch.testing.assert_close(weight, together[name], atol=1e-4, rtol=0)
 
 
 @pytest.mark.slow

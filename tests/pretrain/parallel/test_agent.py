@@ -48,8 +48,8 @@ def test_the_process_that_fails_or_hangs_is_named(
 ) -> None:
     patch = PATCH.replace("PART", part)
     run = start(tmp_path, tokens, tokenizer, 2, patch=patch, stderr=subprocess.PIPE, **SHORT)
-    found, said = finish(run)
-    assert found == code, said
+    exit_code, said = finish(run)
+    assert exit_code == code, said
     assert "rank 0 ends: rank 1 on " in said and cause in said and "Traceback" not in said, said
     beat = json.loads((tmp_path / "logs" / "heartbeat.json").read_text())
     assert beat["state"] == "failed" and cause in beat["failure"]

@@ -49,7 +49,7 @@ trainer.Trainer.step = step
     [("torch", 0), pytest.param("deepspeed", 1, marks=pytest.mark.drill), ("deepspeed", 2), ("deepspeed", 3)],
 )
 def test_bf16_is_what_is_sent(engine: str, stage: int, tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
-    found: dict[str, Any] = {}
+    dtypes: dict[str, Any] = {}
     for kind in ("fp32", "bf16"):
         seen = tmp_path / f"{kind}.json"
         changes = {"engine": engine, "zero_stage": stage, "grad_reduce_dtype": kind, "steps": 12, "log_every": 1}
@@ -57,11 +57,11 @@ def test_bf16_is_what_is_sent(engine: str, stage: int, tokens: Path, tokenizer: 
         code, errors = finish(run)
         assert code == 0, errors
         sent, overlaps = json.loads(seen.read_text())
-        found[kind] = set(sent)
+        dtypes[kind] = set(sent)
         assert overlaps is True  # DeepSpeed was told to; on a CPU it has nothing to do it with
     # torch's own averaging of fp32 is inside its C++
-    assert found["fp32"] == (set() if engine == "torch" else {"torch.float32"})
-    assert found["bf16"] == {"torch.bfloat16"}
+    assert dtypes["fp32"] == (set() if engine == "torch" else {"torch.float32"})
+    assert dtypes["bf16"] == {"torch.bfloat16"}
     pairs = list(zip(losses(tmp_path / "fp32"), losses(tmp_path / "bf16"), strict=True))
-    assert all(abs(one - other) < 5e-3 for (_, one), (_, other) in pairs)
-    assert any(one != other for (_, one), (_, other) in pairs)
+    assert all(abs(first - other) < 5e-3 for (_, first), (_, other) in pairs)
+    assert any(first != other for (_, first), (_, other) in pairs)

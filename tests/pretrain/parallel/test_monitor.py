@@ -36,8 +36,8 @@ def group(world: int = 3) -> list[Monitor]:
 def beat(members: list[Monitor], times: int = 1) -> list[str]:
     """Return what each was told in the last of so many heartbeats."""
     for _ in range(times):
-        told = [member.look() for member in members]
-    return told
+        failures = [member.look() for member in members]
+    return failures
 
 
 def test_nobody_is_named_while_all_sign_or_have_left_or_none_has_looked() -> None:
@@ -72,7 +72,7 @@ def test_the_first_failure_is_told_to_all_and_later_ones_are_not(capfd: pytest.C
         raise UserError("the disk is full", "it has room", "make some")
     assert capfd.readouterr().err == ""  # its own error is its caller's to show
     said = "rank 1 on n0 failed: the disk is full"
-    assert all(told.startswith(said) and "fix:  make some" in told for told in beat([first, third]))
+    assert all(failure.startswith(said) and "fix:  make some" in failure for failure in beat([first, third]))
     with pytest.raises(KeyError), third:
         raise KeyError("of no account")
     assert f"rank 2 ends: {said}" in capfd.readouterr().err
@@ -123,8 +123,8 @@ def test_a_collective_that_breaks_is_no_news_once_the_lost_process_is_named(monk
         assert seconds == (monitor.LATE + 2) * monitor.INTERVAL
         for _ in range(monitor.LATE + 2):  # rank 1 was killed
             third.look()
-            if told := first.look():
-                first._end(told)
+            if failure := first.look():
+                first._end(failure)
                 return True
         return False
 
@@ -190,22 +190,22 @@ def test_a_run_of_one_process_needs_nothing(tmp_path: Path) -> None:
 
 def together(work: Callable[[Process], Any]) -> list[Any]:
     """Return what each of three processes, as threads, returns or raises."""
-    found: list[Any] = [None] * 3
+    results: list[Any] = [None] * 3
 
     def run(member: Monitor) -> None:
         process = Process(member.rank, 3, f"node-{member.rank}", torch.device("cpu"), member)
         try:
             with member:
-                found[member.rank] = work(process)
+                results[member.rank] = work(process)
         except HunminError as error:
-            found[member.rank] = error
+            results[member.rank] = error
 
     threads = [threading.Thread(target=run, args=(member,), daemon=True) for member in group()]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(30)
-    return found
+    return results
 
 
 def test_the_first_ones_result_reaches_all() -> None:
@@ -244,16 +244,16 @@ def test_a_folder_of_ones_own_is_found(there: bool, tmp_path: Path, monkeypatch:
         finally:
             ended.set()
 
-    found = together(work)
-    assert found[:2] == [
+    results = together(work)
+    assert results[:2] == [
         None
-    ] * 2 and f"node-2 (rank 2) does not see what rank 0 writes to the run's folder {own}" in str(found[2])
+    ] * 2 and f"node-2 (rank 2) does not see what rank 0 writes to the run's folder {own}" in str(results[2])
     assert not list((tmp_path / "run").iterdir())
 
 
 def read(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_text())
-    return found
+    report: dict[str, Any] = json.loads(path.read_text())
+    return report
 
 
 def test_the_file_says_how_far_a_run_is_and_how_it_ended(tmp_path: Path) -> None:
@@ -317,8 +317,8 @@ def test_who_is_behind_is_told_only_where_nothing_moves() -> None:
 
 
 def test_who_is_silent_is_told_at_once_and_the_longest_first() -> None:
-    found = report(("n0", "n0", "n1", "n1"), ["5 9"] * 4, [0, 4, 3, 6], 9, still=0)  # of heartbeats of 2 s
-    assert [(entry["host"], entry["ranks"], entry["silent_seconds"]) for entry in found["late"]] == [
+    state = report(("n0", "n0", "n1", "n1"), ["5 9"] * 4, [0, 4, 3, 6], 9, still=0)  # of heartbeats of 2 s
+    assert [(entry["host"], entry["ranks"], entry["silent_seconds"]) for entry in state["late"]] == [
         ("n1", [3], 12.0), ("n0", [1], 8.0)
     ]  # fmt: skip
     assert not report(("n0", "n1"), ["5 9", "-1 3"], [0, 9], 9, 9)["late"]  # it has left
@@ -327,8 +327,8 @@ def test_who_is_silent_is_told_at_once_and_the_longest_first() -> None:
 def test_the_file_stays_small_however_many_are_late() -> None:
     """127 of 128 machines, with 8 processes each."""
     hosts = [f"n{rank // 8}" for rank in range(1024)]
-    found = report(hosts, ["5 5"] * 8 + ["5 4"] * 1016, [0] * 8 + [15] * 1016, 5, still=20)
-    assert found["late_processes"] == 1016 and len(found["late"]) == 16 and found["late"][0]["ranks"] == [*range(8, 16)]
+    state = report(hosts, ["5 5"] * 8 + ["5 4"] * 1016, [0] * 8 + [15] * 1016, 5, still=20)
+    assert state["late_processes"] == 1016 and len(state["late"]) == 16 and state["late"][0]["ranks"] == [*range(8, 16)]
     (entry,) = report(["n0"] * 1024, ["9 1"] + ["5 0"] * 1023, [0] + [25] * 1023, 1, 25)["late"]
     assert entry["processes"] == 1023 and entry["ranks"] == [*range(1, 17)]
-    assert len(json.dumps(found, indent=1)) < 6000
+    assert len(json.dumps(state, indent=1)) < 6000

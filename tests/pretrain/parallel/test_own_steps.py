@@ -74,10 +74,10 @@ def test_zero_decides_where_processes_first_wait(stage: int | None, own: str) ->
     """Gradients meet in the last backward pass, at ZeRO 2 in each; at ZeRO 3 weights meet at once."""
     done = ""
 
-    def note(what: str) -> Any:
+    def note(event: str) -> Any:
         def call(*_: Any, **__: Any) -> Any:
             nonlocal done
-            done += what
+            done += event
             return SimpleNamespace(backward=note("b"))
 
         return call

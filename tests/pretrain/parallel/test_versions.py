@@ -86,8 +86,8 @@ def test_what_differs_is_named_with_ranks_and_hosts() -> None:
     assert difference([("n0", OWN)] * 3) == ""
     newer = {**OWN, "torch": "2.14.0"}
     lacking = {name: version for name, version in OWN.items() if name != "numpy"}
-    told = [("n0", OWN), ("n0", OWN), ("n1", newer), ("n2", newer), ("n3", lacking)]
-    assert difference(told).splitlines() == [
+    versions = [("n0", OWN), ("n0", OWN), ("n1", newer), ("n2", newer), ("n3", lacking)]
+    assert difference(versions).splitlines() == [
         "the processes of this run run different code:",
         "  ranks 0, 1 on n0: hunmin 0.1, numpy 2.4, torch 2.13.0",
         "  ranks 2, 3 on n1, n2: hunmin 0.1, numpy 2.4, torch 2.14.0",
@@ -98,7 +98,7 @@ def test_what_differs_is_named_with_ranks_and_hosts() -> None:
     large = [("n0", OWN)] * 2000 + [(f"m{rank}", {**OWN, "source": str(rank)}) for rank in range(100)]
     assert len(difference(large)) < 2000 and "and 1992 more on n0:" in difference(large)
     with pytest.raises(UserError, match=r"ranks 0, 1 on n0(.|\n)*fix: .*install the same"):
-        refuse(difference(told))
+        refuse(difference(versions))
 
 
 def test_sources_are_the_same_by_content_alone(tmp_path: Path) -> None:
@@ -133,6 +133,6 @@ def test_versions_hold_what_changes_numbers() -> None:
     import numpy
     import torch
 
-    held = versions_of(("numpy", "no-such-package"))
-    assert held["torch"] == torch.__version__ and held["numpy"] == numpy.__version__
-    assert held["python"] == f"{sys.version_info[0]}.{sys.version_info[1]}" and "no-such-package" not in held
+    versions = versions_of(("numpy", "no-such-package"))
+    assert versions["torch"] == torch.__version__ and versions["numpy"] == numpy.__version__
+    assert versions["python"] == f"{sys.version_info[0]}.{sys.version_info[1]}" and "no-such-package" not in versions

@@ -143,14 +143,14 @@ PLACES: dict[str, tuple[dict[str, str], tuple[int, int, int, int, str]]] = {
 
 @pytest.mark.parametrize("name", PLACES)
 def test_every_launchers_environment_is_understood(name: str) -> None:
-    environment, wanted = PLACES[name]
+    environment, expected = PLACES[name]
     info = world_info(environment, lambda: 4711)
-    assert (info.rank, info.world, info.local_rank, info.local_world, info.address) == wanted
+    assert (info.rank, info.world, info.local_rank, info.local_world, info.address) == expected
     for_libraries = info.environment()
     names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR")
-    assert for_libraries == {**dict(zip(names, map(str, wanted), strict=True)), "MASTER_PORT": str(info.port)}
+    assert for_libraries == {**dict(zip(names, map(str, expected), strict=True)), "MASTER_PORT": str(info.port)}
     child = world_info({**environment, **for_libraries}, lambda: 4712)
-    assert (child.rank, child.world, child.local_rank, child.local_world, child.address) == wanted
+    assert (child.rank, child.world, child.local_rank, child.local_world, child.address) == expected
     assert child.port == info.port
 
 

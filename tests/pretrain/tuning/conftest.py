@@ -58,9 +58,9 @@ def run(build: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
         end_of_step = Follow.on_step_end
 
-        def stopping(self: Any, args: Any, state: Any, control: Any, **given: Any) -> None:
+        def stopping(self: Any, args: Any, state: Any, control: Any, **arguments: Any) -> None:
             self.stop.asked = state.global_step == stop_at
-            end_of_step(self, args, state, control, **given)
+            end_of_step(self, args, state, control, **arguments)
 
         job = json.loads(write_job(base, instructions, out, **changes).read_text())
         with monkeypatch.context() as patch:

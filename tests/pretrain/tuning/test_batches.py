@@ -26,7 +26,7 @@ def test_every_example_is_in_one_of_whole_steps(lengths: list[int], size: int, p
     everyone = np.concatenate(batches.drawn)
     assert sorted(everyone.tolist()) == list(range(len(lengths)))
     assert len(batches) == per_step * -(-len(lengths) // (size * per_step))
-    sizes = [len(one) for one in batches.drawn]
+    sizes = [len(micro_batch) for micro_batch in batches.drawn]
     assert max(sizes) <= size and max(sizes) - min(sizes) <= 1
     assert sizes.count(0) < per_step  # so that no step is without an answer
     ordered = [lengths[i] for i in everyone]

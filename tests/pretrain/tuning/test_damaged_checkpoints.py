@@ -54,10 +54,10 @@ def test_the_one_before_is_resumed_from(
     newest = copied(whole(kind), tmp_path)
     assert {*tree(newest)} == {*FILES[kind], *SHARED}
     flip(newest / name)
-    held = tree(newest)
+    files = tree(newest)
     run(bases["llama"], tmp_path, **CHANGES[kind])
     assert f"{NEWEST} is passed over: {name} is damaged" in " ".join(capsys.readouterr().err.split())
-    assert tree(newest.parent / "damaged" / NEWEST) == held
+    assert tree(newest.parent / "damaged" / NEWEST) == files
     for part in ("model", *(["adapter"] if kind == "lora" else [])):
         assert tree(tmp_path / part) == tree(whole(kind) / part)
     figures = [read_metrics(out / "logs" / "metrics.jsonl") for out in (tmp_path, whole(kind))]
@@ -70,10 +70,10 @@ def test_tuning_does_not_begin_anew_where_none_is_sound(
     newest = copied(whole("all"), tmp_path)
     flip(newest / "optimizer.pt")
     flip(newest.with_name(BEFORE) / "manifest.json")
-    held = tree(newest.parent)
+    files = tree(newest.parent)
     with pytest.raises(UserError, match=rf"{NEWEST}/optimizer\.pt is damaged.*{BEFORE}/manifest\.json is damaged"):
         run(bases["llama"], tmp_path)
-    assert tree(newest.parent) == held and not (tmp_path / "model").exists()
+    assert tree(newest.parent) == files and not (tmp_path / "model").exists()
 
 
 def test_a_damaged_later_checkpoint_never_costs_the_new_one(
@@ -112,9 +112,9 @@ def test_two_processes_under_zero_resume_from_the_one_before(
     model = tree(tmp_path / "run" / "model")
     newest = copied(tmp_path / "run", tmp_path / "again")
     flip(newest / states[1])
-    held = tree(newest)
+    files = tree(newest)
     job = write_job(bases["llama"], build, tmp_path / "again", processes=2, zero_stage=zero)
     code, errors = launched(job, "pretrain.tuning.train", "2")
     assert code == 0, errors
     assert f"{NEWEST} is passed over: {states[1]} is damaged" in " ".join(errors.split())
-    assert tree(newest.parent / "damaged" / NEWEST) == held and tree(tmp_path / "again" / "model") == model
+    assert tree(newest.parent / "damaged" / NEWEST) == files and tree(tmp_path / "again" / "model") == model

@@ -81,11 +81,11 @@ def test_what_is_no_example_is_set_aside_with_line_and_reason(tmp_path: Path, ba
     long = {**good[1], "output": " ".join(["사과"] * 300)}
     lines = [json.dumps(good[0]), json.dumps(long), "{", json.dumps({"task": "a"}), "[]", json.dumps(good[2])]
     (tmp_path / "train.jsonl").write_text("\n".join(lines) + "\n")
-    found = Examples(tmp_path / "train.jsonl", tokenizer, 250)
-    assert len(found.accepted) == 2 and [one["line"] for one in found.rejects] == [2, 3, 4, 5]
-    assert found.rejects[0]["id"] == good[1]["id"] and "more than" in found.rejects[0]["reason"]
-    assert not any("사과 사과" in one["reason"] for one in found.rejects)
-    lengths = [len(example.ids) for example in found.accepted]
+    examples = Examples(tmp_path / "train.jsonl", tokenizer, 250)
+    assert len(examples.accepted) == 2 and [reject["line"] for reject in examples.rejects] == [2, 3, 4, 5]
+    assert examples.rejects[0]["id"] == good[1]["id"] and "more than" in examples.rejects[0]["reason"]
+    assert not any("사과 사과" in reject["reason"] for reject in examples.rejects)
+    lengths = [len(example.ids) for example in examples.accepted]
     assert len(Examples(tmp_path / "train.jsonl", tokenizer, max(lengths)).accepted) == 2
     assert len(Examples(tmp_path / "train.jsonl", tokenizer, max(lengths) - 1).accepted) < 2
     with pytest.raises(UserError, match="hunmin instruct build"):

@@ -168,13 +168,13 @@ def test_held_out_losses_are_those_of_single_examples(build: Path, whole: Any) -
         for use in (example.use, "all"):
             sums.setdefault(use, [0, 0])
             sums[use] = [sums[use][0] + loss * count, sums[use][1] + count]
-    held = json.loads((out / "counts.json").read_text())["held_out_loss"]
-    assert set(held) == {"all", "shop", "where"} and all(len(losses) == RUN["epochs"] for losses in held.values())
+    by_use = json.loads((out / "counts.json").read_text())["held_out_loss"]
+    assert set(by_use) == {"all", "shop", "where"} and all(len(losses) == RUN["epochs"] for losses in by_use.values())
     for use, (total, tokens) in sums.items():
-        assert held[use][-1] == pytest.approx(total / tokens, abs=5e-6)
+        assert by_use[use][-1] == pytest.approx(total / tokens, abs=5e-6)
     logged = [row for row in figures(out) if "eval_loss" in row]
     assert [row["step"] for row in logged] == [6, 12] and logged[1]["eval_loss_shop"] == pytest.approx(
-        held["shop"][1], abs=1e-6
+        by_use["shop"][1], abs=1e-6
     )
 
 
@@ -195,8 +195,8 @@ def test_what_is_written(bases: dict[str, Path], whole: Any) -> None:
 
 def test_set_aside_examples_are_counted_and_named(bases: dict[str, Path], run: Any, tmp_path: Path) -> None:
     build = write_build(tmp_path / "build", train=9, held_out=0)
-    found = Examples(build / "train.jsonl", read_tokenizer(bases["llama"]), 128).accepted
-    middle = sorted(len(example.ids) for example in found)[4]
+    examples = Examples(build / "train.jsonl", read_tokenizer(bases["llama"]), 128).accepted
+    middle = sorted(len(example.ids) for example in examples)[4]
     out = run(bases["llama"], tmp_path / "run", instructions=build, max_seq_len=middle, epochs=1)
     counts = json.loads((out / "counts.json").read_text())
     rejects = [json.loads(line) for line in (out / "rejects" / "examples.jsonl").read_text().splitlines()]
@@ -244,16 +244,16 @@ def test_answers_are_greedy_whatever_stands_beside_them(kind: str, whole: Any) -
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
     alone = []
     for message in messages:
-        given = tokenizer.apply_chat_template(
+        inputs = tokenizer.apply_chat_template(
             [{"role": "user", "content": message}], add_generation_prompt=True, return_tensors="pt"
         )
-        ids = given["input_ids"]
+        ids = inputs["input_ids"]
         for _ in range(12):
             following = model(ids).logits[0, -1].argmax()
             if following == tokenizer.eos_token_id:
                 break
             ids = torch.cat([ids, following[None, None]], 1)
-        alone.append(tokenizer.decode(ids[0, given["input_ids"].shape[1] :], skip_special_tokens=True).strip())
+        alone.append(tokenizer.decode(ids[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True).strip())
     assert list(answer(folder, messages, max_new_tokens=12, batch_size=2)) == alone
     with pytest.raises(UserError, match="128 positions"):
         list(answer(folder, messages, max_new_tokens=120))

@@ -100,9 +100,9 @@ def test_a_process_with_other_code_is_refused_where_the_trainer_meets(
     from pretrain.callbacks.hf_trainer import begin_or_resume
     from pretrain.parallel.versions import TRAINER, versions_of
 
-    def gather(told: list[Any], own: Any) -> None:
+    def gather(places: list[Any], own: Any) -> None:
         assert own[1] == versions_of(TRAINER)
-        told[:] = [own, ("n1", {**own[1], "accelerate": "0.1"})]
+        places[:] = [own, ("n1", {**own[1], "accelerate": "0.1"})]
 
     monkeypatch.setattr("torch.distributed.all_gather_object", gather)
     arguments: Any = SimpleNamespace(output_dir=str(tmp_path / "checkpoints"), world_size=2, process_index=0)

@@ -22,13 +22,13 @@ RUN: dict[str, Any] = {
 def rows(count: int, seed: int = 0) -> list[dict[str, Any]]:
     draw, made = random.Random(seed), []
     for number in range(count):
-        place, thing, often = draw.choice(PLACES), draw.choice(THINGS), draw.randint(1, 6)
+        place, goods, often = draw.choice(PLACES), draw.choice(THINGS), draw.randint(1, 6)
         task = ("shop", "where")[number % 2]
         made.append({
             "id": f"{task}-{number:06d}-1", "task": task, "dataset": f"{task} set", "split": "train", "template": 1,
             "instruction": f"{place}에서 파는 것을 고르세요." if task == "shop" else "어디인지 답하세요.",
-            "input": " ".join([f"{place}의 {thing}"] * often) if number % 3 else "", "licence": "CC-BY-SA-4.0",
-            "output": thing if task == "shop" else f"{place}입니다.",
+            "input": " ".join([f"{place}의 {goods}"] * often) if number % 3 else "", "licence": "CC-BY-SA-4.0",
+            "output": goods if task == "shop" else f"{place}입니다.",
         })  # fmt: skip
     return made
 
