@@ -104,8 +104,10 @@ class RowTask(Sentences):
 class RowClassification(RowTask, Classification):
     def label(self, value: Any) -> str:
         text = value.strip() if isinstance(value, str) else value
-        alike = [label for label in self.labels if isinstance(text, str) and label.casefold() == text.casefold()]
-        return super().label(alike[0] if len(alike) == 1 else text)
+        if isinstance(text, str) and text not in self.labels:
+            alike = [label for label in self.labels if label.casefold() == text.casefold()]
+            text = alike[0] if len(alike) == 1 else text
+        return super().label(text)
 
 
 class RowRegression(RowTask, Regression):
