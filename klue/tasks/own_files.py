@@ -77,8 +77,9 @@ def _table(text: str, form: str) -> list[dict[str, str]]:
     else:
         bare = re.sub(r'"[^"]*"', "", head)
         delimiter = "\t" if form == ".tsv" else max(DELIMITERS, key=bare.count)
-    quoting = csv.QUOTE_MINIMAL if form == ".csv" or is_quoted_tsv(text.encode()) else csv.QUOTE_NONE
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, strict=True)
+    quoting = csv.QUOTE_MINIMAL if form == ".csv" or is_quoted_tsv(text[:READ_BYTES].encode()) else csv.QUOTE_NONE
+    lines = io.StringIO(text, newline="")
+    rows = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)  # type: ignore[arg-type]
     try:
         names, *body = [(rows.line_num, row) for row in rows if any(field.strip() for field in row)] or [(0, [])]
     except csv.Error as error:
