@@ -19,10 +19,9 @@ from klue.features import check_reading, cut_note, load_tokenizer, make_features
 from klue.finetune import predict
 from klue.hub import SUFFIX
 from klue.model_folder import read_model_folder
-from klue.plan import Job
 from klue.saved import load_model, read_facts
 from klue.score_file import write_predictions
-from klue.tasks import TASKS, get_task
+from klue.tasks import TASKS, canonical, get_task
 from klue.tasks.base import Classification, Example, Task
 from klue.tasks.klue.ner import Ner
 from klue.tasks.own import OwnFiles
@@ -56,8 +55,10 @@ def predict_file(
             probabilities of labels; or `out` may not be written.
     """
     file = OutputFile(out, b'"prediction":', overwrite, [source])
-    stored = Job.model_validate(read_facts(folder)["job"])
-    task = get_task(name or stored.task)
+    if not (name and canonical(name)):  # a task of the user's own is known by what its model says
+        stored = read_facts(folder)["job"]["task"]
+        name = name or stored
+    task = get_task(name)
     labelled = [task_name for task_name, kind in TASKS.items() if isinstance(kind, Classification)]
     if probabilities and task.name not in labelled:
         raise UserError(
@@ -100,14 +101,15 @@ def predict_file(
 def read_own(task: OwnFiles, path: Path) -> list[Example]:
     """Return the examples of a file of an own task, labelled or not. Raises UserError as `read_unlabelled`."""
     forms = FORMS_OF.get(task.row.kind, RECORDS)
+    rule = f"a record of {task.name} ({task.row.kind}) has {', '.join(task.text_columns or task.row.text)}"
     if not path.is_file() or form_of(path) not in forms:
         problem = f"{path} ends in none of {', '.join(forms)}" if path.is_file() else missing_file(path)
-        raise UserError(problem, task.rule, "name a file with texts")
+        raise UserError(problem, rule, "name a file with texts")
     try:
         with decompression_errors(path), open_bytes(path) as stream:
             records = task.records_of(stream, path, labelled=False)
     except (ValueError, KeyError) as error:
-        raise UserError(f"{path}: {error}", task.rule, task.fix) from None
+        raise UserError(f"{path}: {error}", rule, task.fix) from None
     return unlabelled_examples(task, path, enumerate(records, start=1))
 
 
