@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from common.compressed import COMPRESSED, decompression_errors
-from common.errors import UserError
+from common.errors import UserError, nearest
 from common.files import open_bytes, sha256_file
 from common.message import Message
 from common.progress import say
@@ -103,9 +103,11 @@ def split_files(task: Task, data: Path) -> dict[str, Path | None]:
     """Return split → its file, None where it may have none. Raises UserError for a missing one, and as `find_file`."""
     files = {split: find_file(task, data, split) for split in ("train", "dev", "test")}
     needed = ["train" if task.dev_share else "dev"] + (["test"] if task.scored_split == "test" else [])
+    if isinstance(task, OwnFiles):
+        needed = [split for split, place in task.row.places.items() if place]
     for split in (split for split in needed if files[split] is None):
         if isinstance(task, OwnFiles):
-            raise UserError(f"no {split} file of {task.name}: {task.file(split)}", "it is read there", "name the file")
+            raise UserError(f"{task.name}: {split} {missing_file(data / str(task.file(split)))}", fix="name the file")
         setting = "klue.benchmarks" if task.files else "klue.data"
         hub = f", or the hub's, {task.hub_config}/{SPLITS[split]}-*{SUFFIX}" if task.hub_config else ""
         raise UserError(
@@ -114,6 +116,12 @@ def split_files(task: Task, data: Path) -> dict[str, Path | None]:
             f"fix {setting} (of a command --data), or take the task out of klue.tasks",
         )
     return files
+
+
+def missing_file(path: Path) -> str:
+    """Return what is said of a path that is no file, with a near name of its folder."""
+    near = nearest(path.name, [other.name for other in path.parent.glob("*") if other.is_file()])
+    return f"{path} is a folder" if path.is_dir() else f"{path} is not there{near}"
 
 
 def read_examples(task: Task, path: Path, tell: bool = True) -> list[Example]:
@@ -129,19 +137,20 @@ def read_examples(task: Task, path: Path, tell: bool = True) -> list[Example]:
             (named by guid or position).
     """
     rule = task.rule
+    fix = task.fix if isinstance(task, OwnFiles) else "fetch the file again"
     from_hub = path.suffix == SUFFIX
     try:
         with decompression_errors(path), open_bytes(path) as stream:
             records = task.records_of(stream, path)
     except KeyError as error:
-        raise UserError(f"{path}: field {error} is missing", rule, "fetch the file again") from None
+        raise UserError(f"{path}: field {error} is missing", rule, fix) from None
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise UserError(f"{path} is not a file of {task.name}: {error}", rule, "fetch the file again") from None
+        raise UserError(f"{path} is not a file of {task.name}: {error}", rule, fix) from None
     stem = f"{task.hub_config}-{path.stem.split('-')[0]}" if from_hub else path.name.split(f".{task.suffix}")[0]
     examples: dict[str, Example] = {}
     odd = []
     for number, record in enumerate(records):
-        name = f"record {number}"
+        name = record["guid"] if isinstance(task, OwnFiles) else f"record {number}"
         try:
             for example in task.read(record, f"{stem}-{number}"):
                 if not isinstance(example.guid, str):
@@ -213,11 +222,13 @@ def load_splits(
     elif split_dev:
         train, dev = _parted(dev, lambda example: hash_share(task.document(example)) < SPLIT_TRAIN_SHARE)
     train, leaked = without_leaks(train, [*dev, *test])
-    for name, count in task.set_aside.items():
-        text = "{count} records of {file} without a text or a label left out"
-        notes.append(Message(text, count=count, file=Path(name).name))
+    for name, guids in task.set_aside.items():
+        text = "{count:record} of {file} without a text or a label left out"
+        notes += [Message(text, count=len(guids), file=Path(name).name)] if guids else []
     if split_dev:
         notes.append(Message(SPLIT_TO_CHOOSE if test else SPLIT_TO_SCORE, train=len(train), dev=len(dev)))
+    if isinstance(task, OwnFiles):
+        notes += task.remarks({"train": train, "dev": dev, **({"test": test} if test else {})})
     if leaked:
         notes.append(Message(IN_DEV_OR_TEST if test else IN_DEV, count=leaked))
     for split, file in (("train", train_file), ("dev", dev_file)):
@@ -227,8 +238,9 @@ def load_splits(
     sampled = train if max_train is None else sample_by_hash(train, max_train)
     if not sampled or not dev:
         fix = "give more examples, or a dev file" if isinstance(task, OwnFiles) else f"look into {data / task.folder}"
+        left = f" ({Message(IN_DEV_OR_TEST, count=leaked)})" if leaked else ""
         raise UserError(
-            f"{task.name}: {len(sampled)} examples to train on, {len(dev)} to score", "both are needed", fix
+            f"{task.name}: {len(sampled)} examples to train on{left}, {len(dev)} to score", "both are needed", fix
         )
     counts = {"train": len(sampled), "dev": len(dev), "train_in_dev": leaked, "train_cut": len(train) - len(sampled)}
     counts |= {"test": len(test)} if test else {}

@@ -14,7 +14,7 @@ from klue.finished import RESULT, finished_row
 from klue.gold import PREDICTIONS
 from klue.plan import Job
 from klue.score_file import write_predictions
-from klue.tasks import add_own
+from klue.tasks import know_own
 
 
 def run_job(job: Job) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def run_job(job: Job) -> dict[str, Any]:
     from klue.finetune import finetune
 
     if job.own:  # in a process of its own
-        add_own(job.own)
+        know_own(job.own)
     job.folder.mkdir(parents=True, exist_ok=True)
     with open_lock(job.folder) as lock:
         with suppress(OSError):  # the file system knows no locks

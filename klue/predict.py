@@ -14,19 +14,19 @@ from common.destinations import OutputFile
 from common.errors import UserError
 from common.files import open_bytes
 from common.progress import say
-from klue.examples import read_examples, tell_contradictions
+from klue.examples import missing_file, read_examples, tell_contradictions
 from klue.features import check_reading, cut_note, load_tokenizer, make_features
 from klue.finetune import predict
 from klue.hub import SUFFIX
 from klue.model_folder import read_model_folder
-from klue.plan import Job
 from klue.saved import load_model, read_facts
 from klue.score_file import write_predictions
-from klue.tasks import TASKS, get_task
+from klue.tasks import TASKS, canonical, get_task
 from klue.tasks.base import Classification, Example, Task
 from klue.tasks.klue.ner import Ner
 from klue.tasks.own import OwnFiles
-from klue.tasks.own_files import SUFFIXES, form_of, read_rows
+from klue.tasks.own_files import form_of
+from klue.tasks.own_row import FORMS_OF, RECORDS
 
 
 def predict_file(
@@ -55,8 +55,10 @@ def predict_file(
             probabilities of labels; or `out` may not be written.
     """
     file = OutputFile(out, b'"prediction":', overwrite, [source])
-    stored = Job.model_validate(read_facts(folder)["job"])
-    task = get_task(name or stored.task)
+    if not (name and canonical(name)):  # a task of the user's own is known by what its model says
+        stored = read_facts(folder)["job"]["task"]
+        name = name or stored
+    task = get_task(name)
     labelled = [task_name for task_name, kind in TASKS.items() if isinstance(kind, Classification)]
     if probabilities and task.name not in labelled:
         raise UserError(
@@ -66,8 +68,10 @@ def predict_file(
         )
     facts = read_model_folder(folder)
     of_benchmark = {f".{task.suffix}", SUFFIX} & set(source.suffixes)
-    read = read_own if isinstance(task, OwnFiles) else read_examples if of_benchmark else read_unlabelled
-    examples = read(task, source)
+    if isinstance(task, OwnFiles):
+        examples = read_own(task, source)
+    else:
+        examples = (read_examples if of_benchmark else read_unlabelled)(task, source)
     model, job = load_model(folder, task)
     if job.training.pos_tags and any(example.given is None for example in examples if task.name == "klue-dp"):
         raise UserError(
@@ -94,14 +98,19 @@ def predict_file(
     return {"predictions": len(predictions), "cut": features.cut}
 
 
-def read_own(task: Task, path: Path) -> list[Example]:
+def read_own(task: OwnFiles, path: Path) -> list[Example]:
     """Return the examples of a file of an own task, labelled or not. Raises UserError as `read_unlabelled`."""
+    forms = FORMS_OF.get(task.row.kind, RECORDS)
+    rule = f"a record of {task.name} ({task.row.kind}) has {', '.join(task.text_columns or task.row.text)}"
+    if not path.is_file() or form_of(path) not in forms:
+        problem = f"{path} ends in none of {', '.join(forms)}" if path.is_file() else missing_file(path)
+        raise UserError(problem, rule, "name a file with texts")
     try:
         with decompression_errors(path), open_bytes(path) as stream:
-            rows = read_rows(stream, form_of(path) or ".jsonl")
-    except ValueError as error:
-        raise UserError(f"{path}: {error}", f"texts stand in a file of one of {', '.join(SUFFIXES)}") from None
-    return unlabelled_examples(task, path, enumerate(rows, start=1))
+            records = task.records_of(stream, path, labelled=False)
+    except (ValueError, KeyError) as error:
+        raise UserError(f"{path}: {error}", rule, task.fix) from None
+    return unlabelled_examples(task, path, enumerate(records, start=1))
 
 
 def read_unlabelled(task: Task, path: Path) -> list[Example]:

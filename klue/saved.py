@@ -18,7 +18,7 @@ from klue.heads import Head, build_head
 from klue.model_folder import BESIDE_TOKENIZER, HEAD_FILE, TOKENIZER_FILES
 from klue.plan import Job, jobs_of
 from klue.result_rows import bounds_of
-from klue.tasks import add_own, get_task
+from klue.tasks import get_task, know_own
 from klue.tasks.base import Task
 from klue.usage import usage
 from pretrain.export.old_names import add_old_names
@@ -74,7 +74,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
     def check(stored: dict[str, Any]) -> None:
         job = Job.model_validate(stored["job"])
         if job.own:
-            add_own(job.own)
+            know_own(job.own)
         check_numbers(stored["scores"], bounds_of)
         "".join([stored["base"], *stored["labels"], *stored["shared"]])
 

@@ -75,11 +75,14 @@ def defined(value: float) -> float | None:
 def read_predictions(task: Task, path: Path, gold: dict[str, Any]) -> dict[str, Any]:
     """Return guid → prediction. Raises UserError that names the line with a wrong form, guid or prediction."""
     predictions: dict[str, Any] = {}
+    unlabelled = {guid for guids in task.set_aside.values() for guid in guids}
     for number, record in json_lines(path, RULE):
         try:
             guid, prediction = record["guid"], record["prediction"]
         except (KeyError, TypeError):
             raise UserError(f"{path}, line {number} is not a prediction", RULE) from None
+        if guid in unlabelled:
+            continue
         if not isinstance(guid, str) or guid not in gold:
             raise UserError(f"{path}, line {number}: guid {shown(guid)} is not in the gold file", RULE)
         if guid in predictions:

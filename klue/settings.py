@@ -150,8 +150,9 @@ class KlueSettings(Settings):
     @field_validator("own")
     @classmethod
     def _own_are_known(cls, own: list[OwnTask]) -> list[OwnTask]:
-        if len({row.name for row in own}) < len(own):
-            raise ValueError("two own tasks have one name")
+        names = [row.name for row in own]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"two own tasks are called {twice[0]}: give one another name")
         for row in own:
             add_own(row)
         return own
@@ -173,6 +174,8 @@ class KlueSettings(Settings):
     @field_validator("tasks")
     @classmethod
     def _tasks_exist(cls, tasks: list[str], info: ValidationInfo) -> list[str]:
+        if "own" not in info.data:
+            return tasks  # what is wrong there is said once
         for problem in filter(None, map(problem_with, tasks)):
             raise ValueError(problem)
         names = [canonical(name) or name for name in tasks]
@@ -206,6 +209,8 @@ class KlueSettings(Settings):
 
     def folder_of(self, task: str) -> Path:
         """Return the folder of a task's suite: DATA/SUITE where there is one, else DATA, by `data` or `benchmarks`."""
+        if SUITE_OF[task] == OWN:
+            return Path()  # its paths begin where the command runs
         folder = self.data if SUITE_OF[task] == "klue" else self.benchmarks or self.data
         return suite_folder(Path(folder or ""), task)
 

@@ -34,6 +34,10 @@ SuiteNames = Annotated[
         autocompletion=completion.suites,
     ),
 ]
+TaskFiles = Annotated[
+    list[str] | None,
+    typer.Option("--task-file", help="YAML file of your own task (name, kind, train, text, label …), repeatable."),
+]
 Published = Annotated[
     bool | None,
     typer.Option(
@@ -61,10 +65,7 @@ def finetune(
     overrides: Overrides = None,
     task: TaskNames = None,
     suite: SuiteNames = None,
-    task_file: Annotated[
-        list[str] | None,
-        typer.Option("--task-file", help="YAML file of your own task (name, kind, train, text, label …), repeatable."),
-    ] = None,
+    task_file: TaskFiles = None,
     train: Annotated[
         str | None,
         typer.Option("--train", help="Train file of your own task (.csv, .jsonl …): a task without a YAML file."),
@@ -130,7 +131,8 @@ def finetune(
         "keep_head": keep_head,
     }  # fmt: skip
     if own := own_tasks(task_file or [], train, text, label):
-        options |= {"own": own} if task or suite else {"own": own, "tasks": [row["name"] for row in own]}
+        names = [str(row["name"]) for row in own]
+        options |= {"own": own, "tasks": task if suite and not task else list(dict.fromkeys([*(task or []), *names]))}
     tree = {key: value for key, value in options.items() if value}  # what is left out has the setting's default
     settings = parse_settings(KlueSettings, apply_overrides(tree, inside(overrides or [], "klue")), "command line")
     if settings.benchmarks:
@@ -161,18 +163,22 @@ def finetune(
 def own_tasks(files: list[str], train: str | None, text: list[str] | None, label: str | None) -> list[dict[str, Any]]:
     """Return the rows of one's own tasks that the options state. Raises UserError for options that do not fit."""
     from common.errors import UserError
-    from common.settings import load_yaml
+    from common.settings import load_yaml, parse_settings
+    from klue.tasks.own_row import OwnTask
 
-    rows = [load_yaml(file) for file in files]
-    for file, row in zip(files, rows, strict=True):
-        row.setdefault("name", Path(file).stem)
+    rows = [(file, {"name": _task_name(file), **load_yaml(file)}) for file in files]
     if train:
-        options = {"text": text, "label": label}
-        name = re.sub(r"[^a-z0-9가-힣_-]", "-", Path(train).name.split(".")[0].lower()).strip("-_") or "own"
-        rows.append({"name": name, "train": train, **{key: value for key, value in options.items() if value}})
+        options = {"name": _task_name(train), "train": train, "text": text, "label": label}
+        rows.append(("--train", {key: value for key, value in options.items() if value}))
     elif text or label:
         raise UserError("--text and --label without --train", "they name columns of its file", "add --train FILE")
-    return rows
+    for source, row in rows:
+        parse_settings(OwnTask, row, source, fix=f"fix {source}", options={} if source == "--train" else None)
+    return [row for _, row in rows]
+
+
+def _task_name(file: str) -> str:
+    return re.sub(r"[^a-z0-9가-힣_-]", "-", Path(file).name.split(".")[0].lower()).strip("-_")[:40] or "own"
 
 
 @app.command(epilog="Example: hunmin klue score ynat --gold ynat-v1.1_dev.json --predictions p.jsonl --json")
@@ -181,8 +187,9 @@ def score(
         str,
         typer.Argument(metavar="TASK", help="Task name: ynat, klue-sts, …, wos.", autocompletion=completion.tasks),
     ],
-    gold: Annotated[str, typer.Option("--gold", help="Gold file of the benchmark.")],
+    gold: Annotated[str, typer.Option("--gold", help="Gold file of the benchmark, or labelled file of your own.")],
     predictions: Annotated[str, typer.Option("--predictions", help='Predictions: JSON Lines {"guid", "prediction"}.')],
+    task_file: TaskFiles = None,
     subset: Annotated[bool, typer.Option("--subset", help="Skip guids without a prediction.")] = False,
     interval: Annotated[
         bool, typer.Option("--interval", help="Print 95% confidence intervals (bootstrap over examples).")
@@ -191,7 +198,11 @@ def score(
 ) -> None:
     """Score a predictions file against a gold file; all scores × 100."""
     from klue.score_file import score as score_task
+    from klue.tasks import add_own
+    from klue.tasks.own_row import OwnTask
 
+    for row in own_tasks(task_file or [], None, None, None):
+        add_own(OwnTask.model_validate(row))
     scores = score_task(task, Path(gold), Path(predictions), subset, interval)
     if as_json:
         print_json(scores, indent=None)

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from data.nfc import composed
-from klue.metrics.pairs import Weighted
+from klue.metrics.pairs import Weighted, same_length
 from klue.metrics.reading import same_text, weighted_reading_scores
 
+NONE = "∅"
+"""Stands for no answer."""
 _BLANKED = str.maketrans(dict.fromkeys("'\"《》<>〈〉()‘’", " "))
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -23,7 +25,10 @@ def korquad_scores(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> d
 
 
 def weighted_korquad_scores(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> Weighted:
-    """Return `korquad_scores` by how often each question counts."""
+    """Return `korquad_scores` by how often each question counts. Of a question without an answer, none is right."""
+    same_length(gold, predicted)
+    sides = [(g, p) if g else ([NONE], p or NONE) for g, p in zip(gold, predicted, strict=True)]
+    gold, predicted = [side[0] for side in sides], [side[1] for side in sides]
     return weighted_reading_scores(gold, predicted, {"exact_match": same_text, "f1": _overlap}, normalise)
 
 

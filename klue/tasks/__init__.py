@@ -87,6 +87,13 @@ def add_own(row: OwnTask) -> None:
         SUITE_OF[row.name] = OWN
 
 
+def know_own(row: OwnTask) -> None:
+    """Take the task of finished work into the register, unless one alike is there: its files are where settings say."""
+    current = TASKS.get(row.name)
+    if not isinstance(current, OwnFiles) or (current.row.kind, [*current.labels]) != (row.kind, row.labels):
+        add_own(row)
+
+
 def names_of(suites: Sequence[str]) -> list[str]:
     """Return the names of all tasks of some suites, in the order of the tables."""
     return [name for name, suite in SUITE_OF.items() if suite in suites]

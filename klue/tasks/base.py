@@ -251,8 +251,8 @@ class Task(ABC):
         return example.texts[0]
 
     @property
-    def set_aside(self) -> dict[str, int]:
-        """Return file → its records that are left out, where a task has such: benchmarks' are all used."""
+    def set_aside(self) -> dict[str, list[str]]:
+        """Return file → guids of its records that are left out, where a task has such: benchmarks' are all used."""
         return {}
 
     def split_key(self, example: Example) -> str:

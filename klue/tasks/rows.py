@@ -49,8 +49,7 @@ class BenchmarkRow(Settings):
     metrics: tuple[str, ...] = Field(min_length=1)
     """The paper's, the first of which chooses the evaluation."""
     extra_metrics: tuple[str, ...] = ()
-    authors: dict[str, Any]
-    """Fields of `AuthorsValues`."""
+    authors: AuthorsValues
     document: str = ""
     """Field that neighbouring examples share; "": the first text."""
     allowed: dict[str, tuple[str, ...]] = Field({})
@@ -68,6 +67,10 @@ class BenchmarkRow(Settings):
             raise ValueError("a classification or a choice has labels, a regression has none")
         if (self.kind == "choice") != bool(self.choices) or (self.choices and len(self.choices) != len(self.labels)):
             raise ValueError("a choice has as many choices as labels, and nothing else has choices")
+        if unknown := [name for name in (*self.metrics, *self.extra_metrics) if name not in METRICS]:
+            raise ValueError(f"metric {unknown[0]} is none of {', '.join(METRICS)}")
+        if strange := {*self.allowed, *filter(None, [self.document])} - {*self.text, *self.choices}:
+            raise ValueError(f"{min(strange)} is no field of text or choices")
         return self
 
 
@@ -104,8 +107,10 @@ class RowTask(Sentences):
 class RowClassification(RowTask, Classification):
     def label(self, value: Any) -> str:
         text = value.strip() if isinstance(value, str) else value
-        alike = [label for label in self.labels if isinstance(text, str) and label.casefold() == text.casefold()]
-        return super().label(alike[0] if len(alike) == 1 else text)
+        if isinstance(text, str) and text not in self.labels:
+            alike = [label for label in self.labels if label.casefold() == text.casefold()]
+            text = alike[0] if len(alike) == 1 else text
+        return super().label(text)
 
 
 class RowRegression(RowTask, Regression):
@@ -146,7 +151,7 @@ def build_task(name: str, row: BenchmarkRow, mixin: type[Task] | None = None) ->
         "choices": len(row.choices) or 1, "document_column": row.document, "hub_label": row.hub_label,
         "allowed": row.allowed, "hub_config": row.hub_config, "partial_files": row.partial_files,
         "dev_share": row.dev_share,
-        "transfer": row.transfer, "authors": AuthorsValues(**row.authors),
+        "transfer": row.transfer, "authors": row.authors,
         "metrics": {key: METRICS[key] for key in row.metrics},
         "extra_metrics": {key: METRICS[key] for key in row.extra_metrics},
     }  # fmt: skip
