@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -162,14 +161,16 @@ def own_tasks(files: list[str], train: str | None, text: list[str] | None, label
     """Return the rows of one's own tasks that the options state. Raises UserError for options that do not fit."""
     from common.errors import UserError
     from common.settings import load_yaml
+    from hunmin.recipes.new import own_name
 
     rows = [load_yaml(file) for file in files]
     for file, row in zip(files, rows, strict=True):
         row.setdefault("name", Path(file).stem)
     if train:
         options = {"text": text, "label": label}
-        name = re.sub(r"[^a-z0-9가-힣_-]", "-", Path(train).name.split(".")[0].lower()).strip("-_") or "own"
-        rows.append({"name": name, "train": train, **{key: value for key, value in options.items() if value}})
+        rows.append(
+            {"name": own_name(train), "train": train, **{key: value for key, value in options.items() if value}}
+        )
     elif text or label:
         raise UserError("--text and --label without --train", "they name columns of its file", "add --train FILE")
     return rows
