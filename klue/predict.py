@@ -65,9 +65,7 @@ def predict_file(
             "leave --probabilities out",
         )
     facts = read_model_folder(folder)
-    of_benchmark = {f".{task.suffix}", SUFFIX} & set(source.suffixes)
-    read = read_own if isinstance(task, OwnFiles) else read_examples if of_benchmark else read_unlabelled
-    examples = read(task, source)
+    examples = read_texts(task, source)
     model, job = load_model(folder, task)
     if job.training.pos_tags and any(example.given is None for example in examples if task.name == "klue-dp"):
         raise UserError(
@@ -92,6 +90,13 @@ def predict_file(
             more = [{"entities": entities} for entities in task.entities(outputs, features)]
         write_predictions(stream, [example.guid for example in examples], predictions, more)
     return {"predictions": len(predictions), "cut": features.cut}
+
+
+def read_texts(task: Task, path: Path) -> list[Example]:
+    """Return the examples of a file, labelled or not; see `predict_file`. Raises UserError as `read_unlabelled`."""
+    of_benchmark = {f".{task.suffix}", SUFFIX} & set(path.suffixes)
+    read = read_own if isinstance(task, OwnFiles) else read_examples if of_benchmark else read_unlabelled
+    return read(task, path)
 
 
 def read_own(task: Task, path: Path) -> list[Example]:
