@@ -27,6 +27,8 @@ HEAD_FILE = "head.safetensors"
 """Weights of a head that transformers lacks, in a fine-tuned model's folder."""
 MODULES = "modules.json"
 """The parts of a model of sentence-transformers, each with a folder."""
+MEASURED = "onnx/measured.json"
+"""Size, speed and nearness to the model of each ONNX graph, beside them."""
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.h5", "*.msgpack")
 """Weights that are not read: loading a pickle runs what is in it."""
 READ = (

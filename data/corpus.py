@@ -15,7 +15,7 @@ import gc
 import shutil
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
@@ -81,13 +81,16 @@ NOT_IN_PARTS = (
 what `FilterChain.identity` says, of decontamination the benchmark's sentences."""
 
 
-def build_corpus(settings: CorpusSettings, out: Path, units: Path | None = None) -> Counters:
+def build_corpus(
+    settings: CorpusSettings, out: Path, units: Path | None = None, kept_out: Iterable[BenchmarkSentence] = ()
+) -> Counters:
     """Write shards/, the card, the statistics and the lists of what was left out into `out` and return the main counts.
 
     Args:
         out: a folder, empty or with what a killed run with the same settings and inputs left; it resumes.
         units: folder below which the parts are, in a folder for all settings that parts depend on; it goes when the
             corpus is whole, others stay. None: below `out`.
+        kept_out: sentences that are taken out beside those of the benchmarks.
 
     Raises:
         UserError: an input is missing; nothing was read, or nothing is left; no key.
@@ -103,8 +106,8 @@ def build_corpus(settings: CorpusSettings, out: Path, units: Path | None = None)
             raise ShareDone(_what_follows(_element(settings)))
         return _finish(out, units)
     if settings.executor == "slurm-array":
-        build_units(settings, units)
-    with _finished_units(settings, units) as (catalog, function, execute):
+        build_units(settings, units, kept_out)
+    with _finished_units(settings, units, kept_out) as (catalog, function, execute):
         catalog.refuse_unfit_inputs()
         counts, damaged = _gather(catalog, out, bool(settings.filters))
         check_counts(counts, settings.max_reject_share, out / REJECTS)
@@ -121,18 +124,19 @@ def build_corpus(settings: CorpusSettings, out: Path, units: Path | None = None)
     return _finish(out, units)
 
 
-def build_units(settings: CorpusSettings, units: Path) -> NoReturn:
+def build_units(settings: CorpusSettings, units: Path, kept_out: Iterable[BenchmarkSentence] = ()) -> NoReturn:
     """Do the units of a corpus, or those of this element of an array; inputs may come and grow meanwhile.
 
     Args:
         units: folder below which the parts are; nothing else is written.
+        kept_out: of `build_corpus`.
 
     Raises:
         ShareDone: they are done.
         UserError, HunminError, DiskFullError: as `build_corpus`.
     """
     element = _element(settings)
-    with _finished_units(settings, units, element):
+    with _finished_units(settings, units, kept_out, element):
         pass
     raise ShareDone(_what_follows(element))
 
@@ -143,7 +147,7 @@ def _element(settings: CorpusSettings) -> ArrayElement | None:
 
 @contextmanager
 def _finished_units(
-    settings: CorpusSettings, units: Path, element: ArrayElement | None = None
+    settings: CorpusSettings, units: Path, kept_out: Iterable[BenchmarkSentence], element: ArrayElement | None = None
 ) -> Iterator[tuple[Catalog, UnitWork, Executor]]:
     """Do the missing units, of all or of an element; yield their catalogue, their function and the executor."""
     files = corpus_files(settings)
@@ -160,7 +164,7 @@ def _finished_units(
     units.mkdir(parents=True, exist_ok=True)
     executor = settings.executor, settings.workers, settings.ray_address, units
     with open_executor(*executor, ["data.units.warm"]) as execute:
-        function = _unit_work(settings, key, units)
+        function = _unit_work(settings, key, units, kept_out)
         quarantine = Quarantine(len(files), settings.max_bad_file_share)
         catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6), quarantine, element)
         do_units(catalog, function, execute)
@@ -196,9 +200,11 @@ def corpus_files(settings: CorpusSettings) -> list[InputFile]:
     return files
 
 
-def _unit_work(settings: CorpusSettings, key: bytes | None, units: Path) -> UnitWork:
+def _unit_work(
+    settings: CorpusSettings, key: bytes | None, units: Path, kept_out: Iterable[BenchmarkSentence]
+) -> UnitWork:
     """Return the function of a unit; its folder of parts is named after all settings that parts depend on."""
-    benchmark = _benchmark(settings, key)
+    benchmark = _benchmark(settings, key, kept_out)
     filters = build_filters(settings.filters)
     identity = {
         "rules": part_rules(),
@@ -211,22 +217,25 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, units: Path) -> Unit
     folder = units / f"{UNITS}-{settings_hash(identity)[:10]}"
     folder.mkdir(exist_ok=True)
     decontaminator = None
-    if settings.decontaminate.applies:
+    if benchmark:
         threads = settings.workers or available_cores()
         decontaminator = Decontaminator.build(benchmark, threads=threads)
     types = tuple(settings.pii.types)
     return UnitWork(folder, settings.clean, decontaminator, key, types, settings.deduplicate, filters)
 
 
-def _benchmark(settings: CorpusSettings, key: bytes | None) -> list[BenchmarkSentence]:
+def _benchmark(
+    settings: CorpusSettings, key: bytes | None, kept_out: Iterable[BenchmarkSentence]
+) -> list[BenchmarkSentence]:
     """Return the benchmark's sentences as they are, and as cleaning and pseudonymisation leave them."""
-    if not settings.decontaminate.applies:
-        if settings.decontaminate.enabled:
-            say(f"warning: {NOT_DECONTAMINATED}", style="yellow")
+    if not settings.decontaminate.enabled:
         return []
-    say("indexing the benchmark")
     with _uncollected():
-        benchmark = load_benchmark(settings.decontaminate.benchmarks)
+        benchmark = [*load_benchmark(settings.decontaminate.benchmarks), *kept_out]
+        if not benchmark:
+            say(f"warning: {NOT_DECONTAMINATED}", style="yellow")
+            return []
+        say("indexing the benchmark")
         texts = list(dict.fromkeys(sentence.text for sentence in benchmark))
         treated = clean_sentences(texts, settings.clean)
         if key is not None:

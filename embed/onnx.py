@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from itertools import permutations
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from common.destinations import OutputFile
-from common.errors import DamagedError, HunminError, UserError
+from common.errors import DamagedError, UserError
 from common.extras import require
 from common.files import sha256_file
-from common.results import encoded
+from common.model_files import MEASURED
 from embed.base import begin_model, load_encoder, load_model
-from embed.settings import GRAPHS, MEASURED, EmbedSettings
+from embed.settings import GRAPHS, EmbedSettings
 from embed.tables import read_graphs
 from klue.model_folder import read_model_folder
 from pretrain.export import check, onnx
+from pretrain.export.graphs import Graphs, open_graph
 
 LEAST_COSINE = 0.99
 """Smallest cosine of a sentence's int8 vector to its fp32 vector."""
-KINDS = {"onnx": b"pytorch", "onnx-int8": b"onnx.quantize"}
-"""Graph → its producer, which stands in its file."""
 TEXTS = [*check.TEXTS, *onnx.TEXTS]
 TEXTS += [" ".join(pair) for pair in permutations(TEXTS, 2)]
 """Sentences that the graphs are compared and timed on."""
@@ -39,15 +37,8 @@ def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) ->
             absent.
         HunminError: a graph gives other vectors than the model; no graph is left then.
     """
-    onnx.refuse_onnx("fp32")
     require("sentence_transformers", "hunmin export MODEL --onnx", "embed")
-    places = {
-        name: OutputFile(folder / file, KINDS[name], overwrite)
-        for name, file in GRAPHS.items()
-        if int8 or name == "onnx"
-    }
-    # sizes and speeds stay in step with the graphs
-    measured_file = OutputFile(folder / MEASURED, b'"sentences_per_second":', overwrite)
+    graphs = Graphs(folder, GRAPHS, int8, overwrite)
     longest = read_model_folder(folder).max_positions
     encoder = load_encoder(folder).eval()
     if (folder / "modules.json").is_file():
@@ -56,40 +47,17 @@ def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) ->
         bare = {"data": [{"path": folder.name}], "max_seq_len": min(128, longest)}
         model = begin_model(folder, EmbedSettings.model_validate(bare), "cpu")
     expected = model.encode(TEXTS, normalize_embeddings=True)
-    figures = {}
-    with TemporaryDirectory(dir=folder, prefix=".onnx-") as temporary:
-        paths = {name: Path(temporary, place.path.name) for name, place in places.items()}
-        graph = str(paths["onnx"].relative_to(folder))
-        onnx.write_onnx(folder, encoder, graph, "last_hidden_state", longest)
-        onnx.check_onnx(folder, encoder, graph, longest)
-        if int8:
-            from onnxruntime.quantization import QuantType, quant_pre_process, quantize_dynamic
-
-            ready = Path(temporary, "ready.onnx")
-            quant_pre_process(str(paths["onnx"]), str(ready), skip_symbolic_shape=True)
-            quantize_dynamic(ready, paths["onnx-int8"], per_channel=True, weight_type=QuantType.QInt8)
-        for name, path in paths.items():
-            figures[name] = measured = _measured(use_graph(model, path), path, expected)
-            if not measured["cosine"] >= LEAST_COSINE:
-                raise HunminError(
-                    f"a vector of {GRAPHS[name]} has cosine {measured['cosine']:.4f} to the model's own",
-                    f"the smallest cosine is {LEAST_COSINE}",
-                    "serve onnx/encoder.onnx (leave out --int8)",
-                )
-        for name, path in paths.items():
-            places[name].place(path)
-        with measured_file.open("wb") as stream:
-            stream.write(encoded(figures))
-    return figures
+    measure = partial(_measured, model, expected)
+    return graphs.write(encoder, "last_hidden_state", longest, measure, "cosine", LEAST_COSINE)
 
 
-def _measured(model: Any, graph: Path, expected: np.ndarray) -> dict[str, Any]:
+def _measured(model: Any, expected: np.ndarray, graph: Path) -> dict[str, Any]:
+    use_graph(model, graph)
     cosines = (model.encode(TEXTS, normalize_embeddings=True) * expected).sum(1)
     begun = time.perf_counter()
     model.encode(TEXTS * 8)
     speed = len(TEXTS) * 8 / (time.perf_counter() - begun)
-    facts = {"bytes": graph.stat().st_size, "sha256": sha256_file(graph), "sentences_per_second": round(speed)}
-    return facts | {"cosine": round(float(cosines.min()), 6)}
+    return {"sentences_per_second": round(speed), "cosine": round(float(cosines.min()), 6)}
 
 
 def graph_of(folder: Path, backend: str) -> Path:
@@ -112,20 +80,8 @@ def graph_of(folder: Path, backend: str) -> Path:
 
 def use_graph(model: Any, graph: Path) -> Any:
     """Return a model of sentence-transformers on the CPU, whose encoder is now a graph."""
-    import onnxruntime
-    import torch
     from transformers.modeling_outputs import BaseModelOutput
 
-    try:
-        session = onnxruntime.InferenceSession(str(graph), providers=["CPUExecutionProvider"])
-    except Exception as error:  # of a class for each fault
-        reason = str(error).splitlines()[0]
-        raise UserError(f"{graph} is no graph that onnxruntime loads: {reason}", fix="export it again") from None
-    names = [one.name for one in session.get_inputs()]
-
-    def forward(**inputs: Any) -> BaseModelOutput:
-        (hidden,) = session.run(None, {name: inputs[name].numpy() for name in names})
-        return BaseModelOutput(last_hidden_state=torch.from_numpy(hidden))
-
-    model[0].model.forward = forward
+    last_hidden_state = open_graph(graph)
+    model[0].model.forward = lambda **inputs: BaseModelOutput(last_hidden_state=last_hidden_state(**inputs))
     return model

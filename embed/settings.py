@@ -205,8 +205,6 @@ TABLE = "table.json"
 """File in a folder of scores: the table of the last command; results of other settings stand beside."""
 GRAPHS = {"onnx": "onnx/encoder.onnx", "onnx-int8": "onnx/encoder_qint8.onnx"}
 """Back end → its graph in a model's folder, as `hunmin export MODEL --onnx --int8` writes it."""
-MEASURED = "onnx/measured.json"
-"""Size, speed and smallest cosine of each graph, beside them."""
 GGUF = "model-f32.gguf"
 """A model as llama.cpp loads it, in its folder, as `hunmin export MODEL --gguf` writes it."""
 

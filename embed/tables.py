@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
+from common.model_files import MEASURED
 from common.results import AMOUNT, CORRELATION, DIGEST, PERCENT, Bounds, check_numbers, is_there, read_result
-from embed.settings import MEASURED, TABLE
+from embed.settings import TABLE
 
 FIX = "move it away: hunmin embed score makes it again, scored tasks are kept"
 GRAPHS: dict[str, Bounds] = {"bytes": AMOUNT, "sentences_per_second": AMOUNT, "cosine": (-1, 1)}

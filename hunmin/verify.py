@@ -26,12 +26,12 @@ from common.manifest import (
     read_manifest,
     write_manifest,
 )
-from common.model_files import READ, home_of, read_config
+from common.model_files import MEASURED, READ, home_of, read_config
 from common.noted_manifest import noted_manifest
 from common.once import with_lineage
 from common.progress import ProgressBar, console
 from common.stage_folders import COUNTS, MADE, MANIFESTS, folder_of, folders_of, read_current
-from embed.settings import GGUF, GRAPHS, MEASURED
+from embed.settings import GGUF, GRAPHS
 from hunmin.clean import REMOVED, SHARED
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES

@@ -130,7 +130,7 @@ def finetune(job: Job) -> Outcome:
     if best_weights:
         model.load_state_dict(best_weights)
     if job.save_model:
-        save_model(model, job, train.shared, best)
+        save_model(model, job, train.shared, best, train.labels)
     answer = one_answer(predictions, dev.labels)
     if answer is not None:
         label, share = answer

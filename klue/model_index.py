@@ -7,25 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from klue.results import metrics_of, not_comparable, shown_scores, summarize
 from klue.tasks import SUITE_OF, SUITES, TASKS
+from klue.tasks.base import Task
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
 
 HUB_TASKS = {
-    "ynat": "text-classification",
-    "klue-sts": "sentence-similarity",
-    "klue-nli": "text-classification",
-    "klue-ner": "token-classification",
-    "klue-re": "text-classification",
-    "klue-dp": "token-classification",
-    "klue-mrc": "question-answering",
-    "wos": "text-generation",
-    "kobest-copa": "multiple-choice",
-    "kobest-hellaswag": "multiple-choice",
-    "korsts": "sentence-similarity",
-    "korquad": "question-answering",
+    "sequence": "text-classification",
+    "labels": "text-classification",
+    "tokens": "token-classification",
+    "biaffine": "token-classification",
+    "span": "question-answering",
+    "choice": "multiple-choice",
+    "trade": "text-generation",
 }
-"""The hub's names for kinds of tasks; those that are not named classify text."""
+"""Head of a task → the hub's name of its kind."""
+
+
+def hub_task(task: Task) -> str:
+    """Return the hub's name of a task's kind; a number for two texts is their similarity."""
+    is_similarity = task.head == "sequence" and task.outputs == 1 and len(task.text_columns) == 2
+    return "sentence-similarity" if is_similarity else HUB_TASKS[task.head]
 
 
 def eval_results(rows: Sequence[dict[str, Any]]) -> list[EvalResult]:
@@ -50,7 +52,7 @@ def eval_results(rows: Sequence[dict[str, Any]]) -> list[EvalResult]:
             spread = {} if value["sd"] is None else {"standard_deviation": round(value["sd"], 4)}
             results.append(
                 EvalResult(
-                    task_type=HUB_TASKS.get(task.name, "text-classification"),
+                    task_type=hub_task(task),
                     dataset_type=kind,
                     dataset_name=name,
                     dataset_config=task.hub_config or task.name,  # results are grouped by it, not by the name

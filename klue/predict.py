@@ -67,11 +67,7 @@ def predict_file(
             "leave --probabilities out",
         )
     facts = read_model_folder(folder)
-    of_benchmark = {f".{task.suffix}", SUFFIX} & set(source.suffixes)
-    if isinstance(task, OwnFiles):
-        examples = read_own(task, source)
-    else:
-        examples = (read_examples if of_benchmark else read_unlabelled)(task, source)
+    examples = read_texts(task, source)
     model, job = load_model(folder, task)
     if job.training.pos_tags and any(example.given is None for example in examples if task.name == "klue-dp"):
         raise UserError(
@@ -96,6 +92,14 @@ def predict_file(
             more = [{"entities": entities} for entities in task.entities(outputs, features)]
         write_predictions(stream, [example.guid for example in examples], predictions, more)
     return {"predictions": len(predictions), "cut": features.cut}
+
+
+def read_texts(task: Task, path: Path) -> list[Example]:
+    """Return the examples of a file, labelled or not; see `predict_file`. Raises UserError as `read_unlabelled`."""
+    of_benchmark = {f".{task.suffix}", SUFFIX} & set(path.suffixes)
+    if isinstance(task, OwnFiles):
+        return read_own(task, path)
+    return (read_examples if of_benchmark else read_unlabelled)(task, path)
 
 
 def read_own(task: OwnFiles, path: Path) -> list[Example]:

@@ -14,13 +14,14 @@ from common.errors import UserError
 from common.files import follow_umask, publish_folder, write_text
 from common.names import pinned_name
 from common.results import check_numbers, encoded, read_result
+from klue.card import class_counts, write_card
 from klue.heads import Head, build_head
 from klue.model_folder import BESIDE_TOKENIZER, HEAD_FILE, TOKENIZER_FILES
 from klue.plan import Job, jobs_of
 from klue.result_rows import bounds_of
 from klue.tasks import get_task, know_own
 from klue.tasks.base import Task
-from klue.usage import usage
+from pretrain.export.checkpoint import state_inputs
 from pretrain.export.old_names import add_old_names
 
 FACTS, REST = "klue.json", HEAD_FILE
@@ -30,7 +31,9 @@ FOLDER = "model"
 RULE = "a fine-tuned model is a folder jobs/NAME/model of `hunmin klue finetune --save-model best`"
 
 
-def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, Any]) -> None:
+def save_model(
+    model: Head, job: Job, shared: dict[str, Any], scores: dict[str, Any], train_labels: Sequence[Any]
+) -> None:
     """Write the model into the job's folder; it appears only when it is whole."""
     task = get_task(job.task)
     inner = _library_part(model)
@@ -49,22 +52,28 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
         if (Path(job.model) / name).is_file():
             shutil.copyfile(Path(job.model) / name, folder / name)
     add_old_names(folder)
+    state_inputs(folder, inner.config)
     # where it was made is not published
+    base = pinned_name(Path(job.model)) or ""
+    classes = class_counts(task, train_labels)
     facts = {
         "job": {**job.model_dump(), **dict.fromkeys(_PLACES, "")},
         "shared": shared,
         "scores": scores,
         "labels": list(labels),
-        "base": pinned_name(Path(job.model)) or "",
+        "classes": classes,
+        "base": base,
     }
     write_text(folder / FACTS, encoded(facts).decode() + "\n")
-    write_text(folder / "README.md", write_card(job, scores, (jobs_of(Path()) / job.folder.name / FOLDER).as_posix()))
+    place = (jobs_of(Path()) / job.folder.name / FOLDER).as_posix()
+    write_text(folder / "README.md", write_card(job, scores, place, classes, base))
     publish_folder(folder, job.folder / FOLDER, replace=True)  # of an earlier attempt at this job
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
     """Return what a saved model says of itself: its "job", what the head "shared" with the tokenizer, the "scores" of
-    its weights, its "labels", and its "base", hf:OWNER/NAME@COMMIT or "" of a folder.
+    its weights, its "labels", how many train examples are of each of its "classes", and its "base",
+    hf:OWNER/NAME@COMMIT or "" of a folder.
 
     Raises:
         UserError: the folder holds no saved model.
@@ -76,6 +85,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
         if job.own:
             know_own(job.own)
         check_numbers(stored["scores"], bounds_of)
+        check_numbers([*stored["classes"].values()])
         "".join([stored["base"], *stored["labels"], *stored["shared"]])
 
     if not (folder / FACTS).exists():
@@ -131,29 +141,3 @@ def _library_part(model: Head) -> Any:
 def _tensors(model: Head) -> dict[str, torch.Tensor]:
     saved_names = model.state_dict().keys()
     return {name: part for name, part in [*model.named_parameters(), *model.named_buffers()] if name in saved_names}
-
-
-def write_card(job: Job, scores: dict[str, Any], place: str) -> str:
-    """Return the card of a saved model, which `usage` tries by the name `place`."""
-    task = get_task(job.task)
-    names = {**task.metrics, **task.extra_metrics}
-    lines = [f"| {names[key]} | {scores[key]:.2f} |" for key in names if isinstance(scores.get(key), float)]
-    values = job.training
-    return "\n".join(
-        [
-            f"# {job.model_name}, fine-tuned for {task.title}",
-            "",
-            f"Seed {job.seed}, learning rate {values.learning_rate:g}, {values.epochs} epochs of batches of "
-            f"{values.global_batch}, inputs of {values.max_seq_len} tokens at most, "
-            f"{'from random initialisation' if job.init == 'random' else 'from pretrained weights'}; "
-            f"{job.examples['train']:,} train examples.",
-            "",
-            "| metric, best evaluation on dev | × 100 |",
-            "|---|---:|",
-            *lines,
-            "",
-            *([f"Data: {job.data_note}.", ""] if job.data_note else []),
-            usage(task, place),
-            "",
-        ]
-    )

@@ -239,11 +239,16 @@ class KlueSettings(Settings):
 
     @property
     def inputs(self) -> list[str]:
-        """Return the folders of the tasks' data, and of the tasks they learn from; beside KLUE one for each task."""
+        """Return the folders of the tasks' data, of the tasks they learn from, and the files of own tasks."""
+        files = [path for row in self.own if row.name in self.tasks for path in row.places.values() if path]
+        return [*self.benchmark_inputs, *files]
+
+    @property
+    def benchmark_inputs(self) -> list[str]:
+        """Return the folders of the benchmarks' data: that of KLUE, of other suites one for each task."""
         names = [name for task in self.tasks for name in (task, self._learned_from(task)) if name]
         others = [self.folder_of(n) / TASKS[n].folder for n in names if SUITE_OF[n] not in ("klue", OWN)]
-        files = [path for row in self.own if row.name in names for path in row.places.values() if path]
-        return [*([self.data] if self.data else []), *map(str, dict.fromkeys(others)), *files]
+        return [*([self.data] if self.data else []), *map(str, dict.fromkeys(others))]
 
     def _learned_from(self, task: str) -> str | None:
         source, folder = self.source_of(task), self.folder_of(task)

@@ -17,7 +17,8 @@ class DecontaminateSettings(Settings):
     """Whether benchmark sentences are removed at all."""
     benchmark: str | list[str] | None = place(None)
     """Folders, files or globs of the benchmarks; None = what the recipe scores: klue.data, the folders of the tasks of
-    other suites, and embed.sources with embed.score. Without any, nothing is decontaminated, and a warning says so."""
+    other suites, and embed.sources with embed.score. The texts of klue.own are removed beside these. Without any,
+    nothing is decontaminated, and a warning says so."""
 
     @property
     def benchmarks(self) -> list[str]:

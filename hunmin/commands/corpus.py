@@ -56,13 +56,14 @@ def build(
     from hunmin.pipeline.run import run
     from hunmin.recipes.preflight import refuse_moved
     from hunmin.recipes.recipe import load_recipe
+    from klue.own_sentences import own_sentences
 
     chosen = {"corpus.executor": executor, "corpus.ray_address": ray_address}
     options = [f"{name}={value}" for name, value in chosen.items() if value is not None]
     loaded = load_recipe(recipe, [*(overrides or []), *options], fetch=True, section="corpus")
     refuse_moved(loaded, recipe, overrides or [])
     try:
-        works = {"corpus": lambda recipe, run, _: build_units(recipe.corpus, run / MADE)}
+        works = {"corpus": lambda r, run, _: build_units(r.corpus, run / MADE, own_sentences(r.kept_out))}
         run(loaded, last="corpus", works=works if units_only else None)
     except ShareDone as done:
         say(str(done), style="yellow")

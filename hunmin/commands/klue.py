@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -164,21 +163,18 @@ def own_tasks(files: list[str], train: str | None, text: list[str] | None, label
     """Return the rows of one's own tasks that the options state. Raises UserError for options that do not fit."""
     from common.errors import UserError
     from common.settings import load_yaml, parse_settings
+    from hunmin.recipes.new import own_name
     from klue.tasks.own_row import OwnTask
 
-    rows = [(file, {"name": _task_name(file), **load_yaml(file)}) for file in files]
+    rows = [(file, {"name": own_name(file), **load_yaml(file)}) for file in files]
     if train:
-        options = {"name": _task_name(train), "train": train, "text": text, "label": label}
+        options = {"name": own_name(train), "train": train, "text": text, "label": label}
         rows.append(("--train", {key: value for key, value in options.items() if value}))
     elif text or label:
         raise UserError("--text and --label without --train", "they name columns of its file", "add --train FILE")
     for source, row in rows:
         parse_settings(OwnTask, row, source, fix=f"fix {source}", options={} if source == "--train" else None)
     return [row for _, row in rows]
-
-
-def _task_name(file: str) -> str:
-    return re.sub(r"[^a-z0-9가-힣_-]", "-", Path(file).name.split(".")[0].lower()).strip("-_")[:40] or "own"
 
 
 @app.command(epilog="Example: hunmin klue score ynat --gold ynat-v1.1_dev.json --predictions p.jsonl --json")

@@ -75,6 +75,10 @@ def export(
             "--int8", help="With --onnx, of a MODEL: add a graph with 8-bit weights, checked against the model."
         ),
     ] = False,
+    texts: Annotated[
+        str | None,
+        typer.Option("--texts", help="With --onnx, of a fine-tuned MODEL: file of texts to compare labels on."),
+    ] = None,
     gguf: Annotated[
         bool,
         typer.Option(
@@ -95,17 +99,17 @@ def export(
     """Export a checkpoint as a checked transformers model; with --push-to-hub, upload it with its card.
 
     Of an encoder's folder, MODEL --onnx adds onnx/encoder.onnx to it, and --int8 onnx/encoder_qint8.onnx; --gguf adds
-    model-f32.gguf.
+    model-f32.gguf. Of a fine-tuned classifier or tagger they are onnx/model.onnx and onnx/model_int8.onnx.
     """
     source = Path(checkpoint)
     others = sentence_embeddings or public or language or dry_run or dtype != "fp32"
     served = (onnx or gguf) and (onnx or not int8)
     if (model := (source / "config.json").is_file()) and served and not (out or push_to_hub or others):
-        _export_served(source, onnx, int8, gguf, overwrite, as_json)
+        _export_served(source, onnx, int8, gguf, overwrite, as_json, texts)
         return
-    if model or int8 or gguf or overwrite or out is None:
+    if model or int8 or gguf or overwrite or texts or out is None:
         rule = "a checkpoint is exported with --out, which replaces nothing; a model's folder gets files with --onnx "
-        rule += "[--int8] and --gguf alone, and --overwrite replaces these"
+        rule += "[--int8] [--texts] and --gguf alone, and --overwrite replaces these"
         raise UserError(f"{checkpoint} is {'a' if model else 'no'} model's folder", rule, "see hunmin export --help")
     target = Path(out)
     from hunmin.hub.publish import no_encoder, publish, refuse_no_encoder, run_of
@@ -162,21 +166,30 @@ def export(
             say(f"{url}: pushed", style="green")
 
 
-def _export_served(model: Path, onnx: bool, int8: bool, gguf: bool, overwrite: bool, as_json: bool) -> None:
+def _export_served(
+    model: Path, onnx: bool, int8: bool, gguf: bool, overwrite: bool, as_json: bool, texts: str | None
+) -> None:
     from hunmin.hub.publish import refuse_damaged_model
     from hunmin.instruct.plan import print_rows
 
+    is_finetuned = (model / "klue.json").is_file()
+    if texts and not (onnx and is_finetuned):
+        raise UserError(f"--texts {texts}", "labels are compared on them, of a fine-tuned model", "leave it out")
     refuse_damaged_model(model)
     files: dict[str, dict[str, Any]] = {}
     if gguf:
         from embed.gguf import export_gguf
 
         files["gguf"] = {"bytes": export_gguf(model, overwrite).stat().st_size}
-    if onnx:
+    if onnx and is_finetuned:
+        from klue.graphs import export_finetuned
+
+        files |= export_finetuned(model, int8, overwrite, Path(texts) if texts else None)
+    elif onnx:
         from embed.onnx import export_encoder
 
         files |= export_encoder(model, int8, overwrite)
-    columns = ("bytes", "sentences_per_second", "cosine")
+    columns = [*dict.fromkeys(key for facts in files.values() for key in facts if key != "sha256")]
     print_json(files) if as_json else print_rows(
         [{"file": name} | {column: facts.get(column, "-") for column in columns} for name, facts in files.items()]
     )

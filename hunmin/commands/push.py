@@ -38,13 +38,18 @@ def push(
         ),
     ] = None,
     scores: Annotated[
-        str | None, typer.Option("--scores", help="Folder of an embedder's scores; default: MODEL/../scores.")
+        str | None,
+        typer.Option(
+            "--scores",
+            help="Folder of an embedder's scores (default: MODEL/../scores); of a fine-tuned model the results of "
+            "another model, to show beside its own.",
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the files and the card; upload nothing.")] = False,
 ) -> None:
     """Upload a model, tokenizer or run to the model hub with its card; files are scanned for secrets first."""
     from common.settings import load_yaml
-    from common.stage_folders import run_and_stage
+    from common.stage_folders import of_run_or_itself, run_and_stage
     from hunmin.hub.licenses import check_license
     from hunmin.hub.publish import publish_finetuned, publish_tokenizer, refuse_damaged_model
     from hunmin.hub.publish_run import checkpoint_in, publish_checkpoint
@@ -61,8 +66,9 @@ def push(
     if name is None:
         raise UserError(f"{path} has no repository", fix=f"name one: hunmin push {path} OWNER/NAME")
     embeds = not of_run and (folder / "modules.json").is_file()
-    if scores and not embeds:
-        raise UserError(f"--scores {scores}", "it names the scores of an embedder", "leave it out")
+    is_finetuned = not (of_run or embeds) and (folder / FACTS).is_file()
+    if scores and not (embeds or is_finetuned):
+        raise UserError(f"--scores {scores}", "it names scores of an embedder or classifier", "leave it out")
     if language == "ko" and not (of_run or embeds) and (folder / "tokenizer.json").is_file():
         raise UserError(f"--language {language}", "this kind of card is in English alone", "leave it out")
     if not of_run:
@@ -79,8 +85,9 @@ def push(
         )  # of a whole run, which says it for all of its cards
         stated = (load_yaml(own).get("hub") or {}).get("language") if own.is_file() else None
         url = publish_embeddings(folder, name, table, not public, language or stated or "en", dry_run, license)
-    elif (folder / FACTS).is_file():
-        url = publish_finetuned(folder, name, not public, dry_run, license)
+    elif is_finetuned:
+        other = of_run_or_itself(Path(scores), "klue") if scores else None
+        url = publish_finetuned(folder, name, not public, dry_run, license, other)
     elif (folder / "tokenizer.json").is_file() and not (folder / "config.json").is_file():
         url = publish_tokenizer(folder, name, not public, dry_run, license)
     else:

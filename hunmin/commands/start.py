@@ -19,7 +19,9 @@ from hunmin.recipes.builtin import Size, builtin_recipes, summary
 
 
 def register(app: typer.Typer) -> None:
-    app.command("init", epilog="Example: hunmin init --text 'texts/*.jsonl' --size small --klue klue-benchmark")(init)
+    app.command(
+        "init", epilog="Example: hunmin init --text 'texts/*.jsonl' --labelled complaints.csv --label category"
+    )(init)
     app.command("recipes", epilog="Example: hunmin recipes --copy klue-roberta-base")(recipes)
 
 
@@ -45,10 +47,22 @@ def init(
     klue: Annotated[
         str | None, typer.Option("--klue", help="Folder with the files of KLUE; default: the model is not scored.")
     ] = None,
+    labelled: Annotated[
+        str | None,
+        typer.Option("--labelled", help="Labelled examples (.csv, .jsonl …): your own task, to score the model on."),
+    ] = None,
+    label: Annotated[
+        str, typer.Option("--label", help="With --labelled: column of the label; its texts are found.")
+    ] = "label",
+    task_file: Annotated[
+        list[str] | None,
+        typer.Option("--task-file", help="YAML file of your own task, of any kind (docs/own-task.md); repeatable."),
+    ] = None,
 ) -> None:
     """Write a commented recipe for your own text; an existing file is never overwritten."""
     from common.destinations import OutputFile
-    from hunmin.recipes.new import new_recipe
+    from hunmin.commands.klue import own_tasks
+    from hunmin.recipes.new import labelled_task, new_recipe
 
     file = OutputFile(Path(out))
     text = [*(text or []), *(more or [])]
@@ -56,7 +70,10 @@ def init(
         if not sys.stdin.isatty():
             raise UserError("no text is named", fix="hunmin init --text 'texts/*.jsonl'")
         text = [typer.prompt("Your text (files, folder, glob or URL)", err=True)]
-    for entry in new_recipe(file, text, name or file.path.stem, size, klue, _ask_columns):
+    own = own_tasks(task_file or [], None, None, None)
+    if labelled:
+        own.append(labelled_task(labelled, label, _ask_columns))
+    for entry in new_recipe(file, text, name or file.path.stem, size, klue, _ask_columns, own):
         say(entry, style="yellow" if entry.startswith("warning: ") else "")
     _say_hours(out)
     say(f"{out}: written. Check it: hunmin run {shlex.quote(out)} --dry-run", style="green")

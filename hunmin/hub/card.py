@@ -186,7 +186,6 @@ def _vocabulary(facts: Facts, words: Words) -> dict[str, Any]:
 def _corpus(facts: Facts, words: Words) -> dict[str, Any]:
     counts = facts.counts["corpus"]
     statistics = facts.statistics
-    settings = facts.recipe.corpus
     filters = {
         title: sum(source["documents"] for sources in measures.values() for source in sources.values())
         for title, measures in statistics.get("filters", {}).items()
@@ -213,7 +212,7 @@ def _corpus(facts: Facts, words: Words) -> dict[str, Any]:
         "all": _amounts(counts) if counts else [],
         **_mixture(facts),
         "personal": _listed(statistics.get("pii", {}), words.name),
-        "decontaminated": settings.decontaminate.applies,
+        "decontaminated": facts.recipe.is_decontaminated,
         "benchmark": _listed(facts.contamination, lambda name: words(TASKS[name].title) if name in TASKS else name),
         "cleaned": _listed(
             {rule: source["characters"] for rule, source in statistics.get("cleaning", {}).items()}, words.name

@@ -17,14 +17,17 @@ from hunmin.hub.facts import read_facts
 from hunmin.hub.private import refuse_private
 from hunmin.hub.push import REFUSALS, Files, check_name, describe, push
 from hunmin.hub.scrub import hub_base, public_recipe
+from klue.card import write_card as write_job_card
+from klue.graphs import FILES as GRAPHS
 from klue.model_folder import BESIDE_TOKENIZER
 from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
-from klue.model_index import HUB_TASKS
+from klue.model_index import hub_task
 from klue.plan import Job
-from klue.result_rows import check_row
+from klue.result_rows import RESULTS as RESULT_ROWS
+from klue.result_rows import check_row, read_rows
 from klue.saved import FACTS, REST
 from klue.saved import read_facts as read_job
-from klue.saved import write_card as write_job_card
+from klue.tasks import get_task
 from pretrain.callbacks.checkpoint_metadata import TOKENIZER_FILES, read_metadata
 from pretrain.export import EXPORT_FILES
 from pretrain.export.onnx import FILE as ONNX_FILE
@@ -42,8 +45,8 @@ NO_LICENSE = (
     "warning: the card states no licence: give --license NAME, by the hub's names (cc-by-sa-4.0, say), or set "
     "hub.license in the recipe"
 )
-FINETUNED = ("config.json", REST, FACTS, *ANY_TOKENIZER, *BESIDE_TOKENIZER, "model*.safetensors*")
-"""Files of a fine-tuned model; weights are one file, or parts with their index."""
+FINETUNED = ("config.json", REST, FACTS, *ANY_TOKENIZER, *BESIDE_TOKENIZER, "model*.safetensors*", *GRAPHS.values())
+"""Files of a fine-tuned model, its graphs among them; weights are one file, or parts with their index."""
 
 
 def run_of(checkpoint: Path) -> Path | None:
@@ -143,17 +146,19 @@ def publish_tokenizer(
 
 
 def publish_finetuned(
-    folder: Path, repository: str, private: bool = True, dry_run: bool = False, license: str | None = None
-) -> str | None:
+    folder: Path, repository: str, private: bool = True, dry_run: bool = False, license: str | None = None,
+    other: Path | None = None,
+) -> str | None:  # fmt: skip
     """Push a fine-tuned model with its head, labels and card, and return the repository's address (None of a dry run).
 
     Args:
-        folder: that `--save-model best` of `hunmin klue finetune` left.
+        folder: that `--save-model best` of `hunmin klue finetune` left; the scores of the jobs beside it go along.
         repository, private, dry_run: of `publish`.
         license: of the model; None: none is stated.
+        other: folder with the results of another model, which stand beside.
 
     Raises:
-        UserError: the folder holds no fine-tuned model, or a secret or personal data.
+        UserError: the folder holds no fine-tuned model, or a secret or personal data; or `other` holds no results.
         HunminError: as `push`.
     """
     open_model(folder)
@@ -168,11 +173,15 @@ def publish_finetuned(
         repository.partition("/")[2],
         [row] if job.init == "pretrained" else [],
         library_name="transformers",
-        pipeline_tag=HUB_TASKS.get(job.task, "text-classification"),
+        pipeline_tag=hub_task(get_task(job.task)),
         tags=["hunmin", "korean", "fine-tuned", job.task],
         base_model=hub_base(facts["base"]) if job.init == "pretrained" else None,
     )
-    files = {**there(folder, FINETUNED), CARD: front + write_job_card(job, scores, repository)}
+    named = [folder.resolve().parents[2], *([other] if other else [])]
+    known = [place for place in named if place == other or (place / RESULT_ROWS).is_file()]
+    beside = [row for place in known for row in read_rows(place) if row["task"] == job.task]
+    card = write_job_card(job, scores, repository, facts["classes"], facts["base"], beside)
+    files = {**there(folder, FINETUNED), CARD: front + card}
     message, ours = f"Fine-tuned for {job.task}", (*FINETUNED, CARD)
     return send(files, repository, message, private, dry_run, ours, license=license)
 

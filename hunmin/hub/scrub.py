@@ -17,7 +17,8 @@ from data.readers import HUB
 from hunmin.recipes.recipe import Recipe
 
 PLACES = (
-    "path", "benchmark", "benchmarks", "data", "base", "branch_from", "inputs", "sources", "model", "guide", "reranker"
+    "path", "benchmark", "benchmarks", "data", "base", "branch_from", "inputs", "sources", "model", "guide", "reranker",
+    "train", "dev", "test",
 )  # fmt: skip
 """Keys of a recipe whose strings name places: the last name of each stays."""
 NEEDED = (("pretrain", "micro_batch"), ("klue", "published"))

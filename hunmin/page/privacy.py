@@ -23,7 +23,8 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
         for name, rules in statistics["decontamination"].items()
     }
     sums = {name: sum(rules.values()) for name, rules in tasks.items()}
-    applies = decontaminate is None or (decontaminate.get("enabled", True) and decontaminate.get("benchmark"))
+    own = (facts.recipe.get("klue") or {}).get("own")
+    applies = decontaminate is None or (decontaminate.get("enabled", True) and (decontaminate.get("benchmark") or own))
     return {
         "personal": by_count(statistics["pii"]),
         "words": statistics["total"]["read"].get("words"),

@@ -19,6 +19,7 @@ from data.units.work import read_as
 from hunmin.recipes.preflight import parent_of
 from hunmin.recipes.recipe import Recipe
 from klue.examples import task_files
+from klue.own_sentences import TEXT_FIELDS
 from klue.tasks import TASKS
 from pretrain.callbacks.checkpoint_metadata import METADATA
 from tokenizer.save import read_tokenizer
@@ -48,7 +49,8 @@ def labelled(label: str, paths: Iterable[str | Path], place: str | Path | None =
 
 
 def corpus_inputs(recipe: Recipe) -> list[Input]:
-    """Return the files of the corpus, each with its source's settings, their order, and the benchmarks'.
+    """Return the files of the corpus, each with its source's settings, their order, and those of benchmarks
+    and own tasks.
 
     Raises:
         UserError: inputs stand for no file.
@@ -65,7 +67,12 @@ def corpus_inputs(recipe: Recipe) -> list[Input]:
         for number, place in enumerate(places, 1)
         for entry in labelled("benchmark" if len(places) == 1 else f"benchmark {number}", benchmark_files(place), place)
     ]
-    return [*files, *order, *benchmarks]
+    own = [
+        Input(entry.label, entry.path, row.model_dump(include=set(TEXT_FIELDS)))
+        for row in recipe.kept_out
+        for entry in labelled(f"benchmark {row.name}", filter(None, row.places.values()))
+    ]
+    return [*files, *order, *benchmarks, *own]
 
 
 def _named(path: str, label: str) -> str:

@@ -30,6 +30,7 @@ from hunmin.pipeline.stage import Counts, Stage, section_settings
 from hunmin.recipes.builtin import refuse_without_sample
 from hunmin.recipes.preflight import listed_files, parent_of, unfit_inputs
 from hunmin.recipes.recipe import Recipe, RunSettings
+from klue.own_sentences import own_sentences
 from klue.plan import jobs_of
 from klue.runner import run_klue
 from klue.settings import KlueSettings
@@ -155,7 +156,8 @@ def _klue_includes(before: Facts, now: Facts, finished: bool) -> bool:
 STAGES: tuple[Stage, ...] = (
     Stage(
         "corpus", after=(), settings=_corpus_settings, inputs=_corpus_inputs, model=CorpusSettings,
-        work=lambda recipe, run, out: build_corpus(recipe.corpus, out, run / MADE),
+        work=lambda recipe, run, out: build_corpus(
+            recipe.corpus, out, run / MADE, own_sentences(recipe.kept_out)),
         packages=("pyarrow", "numba", *LIBRARIES), includes=_corpus_includes, check=_check_inputs,
     ),
     Stage(

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from pathlib import Path
+from typing import Any
 
+import yaml
+
+from common.compressed import decompression_errors
 from common.destinations import OutputFile
 from common.errors import UserError
-from common.files import HUB, human_size, is_remote, suffix_of
+from common.files import HUB, human_size, is_remote, open_bytes, suffix_of
 from data.readers import InputFile, SourceSettings, list_files
-from data.readers.proposal import columns_of, proposed, yaml_entry
+from data.readers.proposal import columns_of, proposed, text_columns, yaml_entry
 from hunmin.recipes.builtin import Size
 from hunmin.recipes.recipe import load_recipe
+from klue.tasks.own_files import SUFFIXES, form_of, read_rows
 from pretrain.cost.epochs import EPOCHS, fitting_steps
 from tokenizer.fitting import fitting_character_count, fitting_size
 
@@ -92,14 +98,14 @@ STEPS = {"small": (4500, 200, 64 * 64), "base": (100_000, 6000, 2048 * 512)}
 SCORED = {
     "small": """\
 klue:
-  data: {klue}
+{tasks}
   seeds: 1                   # 3 give mean and standard deviation, in three times the time
   baseline_random: false     # true: also from random weights, to show what pretraining gave, in twice the time
   training: {learning_rate: 3.0e-4, max_seq_len: 64, max_train_examples: 10000, evaluations_per_epoch: 1}
 """,
     "base": """\
 klue:
-  data: {klue}
+{tasks}
   seeds: [42]                # the authors' seed and settings
 """,
 }
@@ -107,18 +113,23 @@ klue:
 NOT_SCORED = """\
 # klue:                      # without this section the model is not scored
 #   data: klue-benchmark     # folder with KLUE's files: hf download klue/klue --repo-type dataset --local-dir DIR
+# or on your own labelled examples: hunmin init --labelled complaints.csv --label category
 """
 
 
-def new_recipe(out: OutputFile, text: list[str], name: str, size: Size, klue: str | None, ask: Ask) -> list[str]:
+def new_recipe(
+    out: OutputFile, text: list[str], name: str, size: Size, klue: str | None, ask: Ask,
+    own: Sequence[Mapping[str, Any]] = (),
+) -> list[str]:  # fmt: skip
     """Write a recipe, with a vocabulary and steps that suit the text, after it was read as `hunmin run` would.
 
     Args:
         out: file to write.
         text: inputs of the corpus.
         size: of model and training.
-        klue: folder with KLUE's files; None leaves the model unscored.
+        klue: folder with KLUE's files; None leaves the model unscored, but for `own`.
         ask: names the columns with text of a file that does not show them.
+        own: entries of `klue.own`.
 
     Returns:
         A line for each input that is not read as it is, and a warning where there is no file.
@@ -145,7 +156,12 @@ def new_recipe(out: OutputFile, text: list[str], name: str, size: Size, klue: st
     written = {"quoted": name, "out": f"runs/{name}", "klue": klue}
     values |= {key: json.dumps(value, ensure_ascii=False) for key, value in written.items()}
     values["inputs"] = "\n".join(f"    - {_entry(source)}" for source in inputs)
-    scored = SCORED[size] if klue else NOT_SCORED
+    tasks = ["  data: {klue}" if klue else "  suites: [own]              # KLUE, too: `data` in place of this line"]
+    tasks += ["  own:                       # your own tasks", *(f"    - {_flow(row)}" for row in own)] if own else []
+    values = {"tasks": "\n".join(tasks), **values}
+    scored = SCORED[size] if klue or own else NOT_SCORED
+    if not klue:  # own tasks have values by their examples
+        scored = re.sub(r"\n  training:.*", "", scored)
     recipe = "\n".join([HEAD, SIZES[size], scored])
     for key, value in values.items():
         recipe = recipe.replace(f"{{{key}}}", value)
@@ -158,6 +174,44 @@ def new_recipe(out: OutputFile, text: list[str], name: str, size: Size, klue: st
 
 def _entry(source: str | SourceSettings) -> str:
     return json.dumps(source, ensure_ascii=False) if isinstance(source, str) else yaml_entry(source)
+
+
+def _flow(row: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(dict(row), default_flow_style=True, allow_unicode=True, sort_keys=False, width=inf).strip()
+
+
+def own_name(path: str) -> str:
+    """Return the name of an own task after its file."""
+    return re.sub(r"[^a-z0-9가-힣_-]", "-", Path(path).name.split(".")[0].lower()).strip("-_")[:40] or "own"
+
+
+def labelled_task(path: str, label: str, ask: Ask) -> dict[str, Any]:
+    """Return the entry of `klue.own` for a file of labelled examples; its texts are the columns that show Korean text,
+    or tokens.
+
+    Args:
+        label: column with the label.
+        ask: called where no column shows text, or more than two.
+
+    Raises:
+        UserError: the file has no column of that name, or the texts are not known.
+    """
+    try:
+        with decompression_errors(Path(path)), open_bytes(Path(path)) as stream:
+            rows = read_rows(stream, form_of(Path(path)) or ".csv")
+    except ValueError as error:
+        raise UserError(f"{path}: {error}", f"labelled examples stand in a file of {', '.join(SUFFIXES)}") from None
+    columns = list(rows[0]) if rows else []
+    if label not in columns:
+        raise UserError(f"{path} has no column '{label}'", f"its columns are {', '.join(columns)}", "--label COLUMN")
+    named = {"name": own_name(path), "train": path}
+    if isinstance(rows[0].get("tokens"), list):
+        return {**named, "kind": "tagging", "label": label}
+    others = [name for name in columns if name != label]
+    texts = others if len(others) == 1 else text_columns(list_files([path])[0], others)
+    if not 1 <= len(texts) <= 2 and not (texts := ask(path, others)):
+        raise UserError(f"the texts in {path} are not known", fix="name them in a YAML file: --task-file")
+    return {**named, "text": texts, "label": label}
 
 
 def _text_bytes(inputs: list[str | SourceSettings]) -> tuple[float | None, list[str]]:

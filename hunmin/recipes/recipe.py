@@ -30,6 +30,7 @@ from hunmin.hub.settings import HubSettings
 from hunmin.recipes.builtin import builtin_recipes, recipe_file
 from hunmin.recipes.pins import pin_names
 from klue.settings import KlueSettings
+from klue.tasks.own import OwnTask
 from pretrain.objectives.registry import OBJECTIVES
 from pretrain.settings import PretrainSettings
 from tokenizer.encode import EncodeSettings
@@ -83,7 +84,7 @@ class Recipe(RunSettings):
     """Token shards to a model."""
     klue: KlueSettings | None = None
     """Model to KLUE scores. Without it the stage `klue` is skipped, and the corpus is decontaminated only against
-    `corpus.decontaminate.benchmark`."""
+    `corpus.decontaminate.benchmark`. The texts of `klue.own` are kept out as well."""
     embed: EmbedSettings | None = None
     """Model to sentence embeddings. Without it there is no stage `embed`."""
     hub: HubSettings = HubSettings()
@@ -102,6 +103,16 @@ class Recipe(RunSettings):
                     f"them; set {fix}, or pretrain.objective=mlm with pretrain.first_phase"
                 )
         return self
+
+    @property
+    def kept_out(self) -> list[OwnTask]:
+        """Return the own tasks whose texts are taken out of the corpus, beside those of the benchmarks."""
+        return self.klue.own if self.klue and self.corpus.decontaminate.enabled else []
+
+    @property
+    def is_decontaminated(self) -> bool:
+        """Return whether any text is kept out of the corpus."""
+        return self.corpus.decontaminate.applies or bool(self.kept_out)
 
     @property
     def published(self) -> bool:
@@ -232,7 +243,7 @@ def warnings(recipe: Recipe) -> list[str]:
     lines = []
     if recipe.klue is None:
         lines.append("the recipe has no klue section: the model is not scored")
-    if recipe.corpus.decontaminate.enabled and not recipe.corpus.decontaminate.applies:
+    if recipe.corpus.decontaminate.enabled and not recipe.is_decontaminated:
         lines.append(NOT_DECONTAMINATED)
     return [*lines, *filter(None, [recipe.corpus.pii.left_out])]
 
@@ -240,7 +251,7 @@ def warnings(recipe: Recipe) -> list[str]:
 def _benchmark(klue: dict[str, Any]) -> list[str]:
     """Return the data of all that a recipe's klue section scores: what is to be taken out of its corpus."""
     try:
-        return KlueSettings.model_validate(klue).inputs
+        return KlueSettings.model_validate(klue).benchmark_inputs
     except ValueError:  # it is told of when the whole recipe is read
         return [str(klue["data"])]
 

@@ -68,12 +68,23 @@ def _copy_tokenizer(tokenizer: Path, model: PreTrainedModel, out: Path) -> None:
     for name in TOKENIZER_FILES:
         if (tokenizer / name).exists():
             shutil.copyfile(tokenizer / name, out / name)
-    configuration = out / "tokenizer_config.json"
+    state_inputs(out, model.config, usable_positions(model.config))
+
+
+def state_inputs(folder: Path, config: PreTrainedConfig, longest: int | None = None) -> None:
+    """State in a folder's tokenizer_config.json, where there is one, what its model takes.
+
+    Args:
+        config: of the model.
+        longest: input in tokens; None leaves what is stated.
+    """
+    configuration = folder / "tokenizer_config.json"
     if configuration.exists():
         settings = json.loads(configuration.read_bytes())
-        settings["model_max_length"] = usable_positions(model.config)
+        if longest:
+            settings["model_max_length"] = longest
         # without two of them, the second text of a pair has no type that the model knows
-        if getattr(model.config, "type_vocab_size", 1) < 2:
+        if getattr(config, "type_vocab_size", 1) < 2:
             names = settings.get("model_input_names", ["input_ids", "attention_mask"])
             settings["model_input_names"] = [name for name in names if name != "token_type_ids"]
         with atomic_write(configuration) as stream:

@@ -16,9 +16,10 @@ from tiny_encoders import write_encoder, write_sts
 from transformers import AutoModel, AutoTokenizer
 
 from common.errors import DamagedError, HunminError, UserError
+from common.model_files import MEASURED
 from common.process import own_package
 from common.settings import settings_hash
-from embed.settings import GRAPHS, MEASURED
+from embed.settings import GRAPHS
 
 pytest.importorskip("sentence_transformers")
 pytest.importorskip("onnxruntime")

@@ -90,12 +90,14 @@ NOT_OUTPUTS = """
     --accept --account --address --all --backend --base --baseline-random --batch-size --benchmark --breakdown
     --chat-template
     --cores --corpus --cpu --data --device --devices --dropped --dry-run --dtype --env-file --every --executor --format
-    --from --gold --grace-period --hosts --hub --image --in --instruct --interval --json --keep-head --klue --language
+    --from --gold --grace-period --hosts --hub --image --in --instruct --interval --json --keep-head --klue --label
+    --labelled --language
     --launcher --license --limit --max-new-tokens --max-seq-len --mfu --min-character-count --min-pair-count --model
     --name --network --node --nodes --once --overwrite --partition --predictions --pretokenizer --price --probabilities
     --prompt --public --published --push-to-hub --ray-address --remove --restart --restarts --run --sample-mb
     --save-model --scheduler-option --scores --search --seed --seeds --sentence-embeddings --show --size --special
-    --subset --suite --task --text --time --token --truncate --units-only --until --unused --vocab-size --volume-claim
+    --subset --suite --task --task-file --text --texts --time --token --train --truncate
+    --units-only --until --unused --vocab-size --volume-claim
     --watch --with --with-text --words --workers --worst -n
 """
 """Options that name no file or folder to write."""
@@ -228,11 +230,11 @@ def work(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
     short("pretrain.export.is_export_of", lambda *_: False)
     short("pretrain.export.export_checkpoint", lambda *positional: fills(1)(*positional))
     of_graphs: dict[str, Callable[..., Any]] = {
-        "onnx.write_onnx": graph, "onnx.check_onnx": lambda *_: 0.0, "use_graph": lambda *_: None,
-        "_measured": lambda *_: {"bytes": 1, "sentences_per_second": 1, "cosine": 1.0},
+        "pretrain.export.graphs.write_onnx": graph, "pretrain.export.graphs.check_onnx": lambda *_: 0.0,
+        "embed.onnx._measured": lambda *_: {"bytes": 1, "sentences_per_second": 1, "cosine": 1.0},
     }  # fmt: skip
     for name, function in of_graphs.items():
-        short(f"embed.onnx.{name}", function)
+        short(name, function)
     short("embed.gguf._tokenizer_faults", lambda *_: [])
     short("embed.gguf._write", lambda path, *_: path.write_bytes(b"GGUF"))
     short("onnxruntime.quantization.quant_pre_process", lambda *_, **__: None)

@@ -35,6 +35,43 @@ def test_a_new_recipe_can_be_run(size: str, klue: list[str]) -> None:
     assert "{" not in "".join(line for line in text.splitlines() if line.startswith("#")) and "HUNMIN_PII_KEY" in text
 
 
+def test_an_own_task_is_in_the_recipe(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its text is the column of prose, of labelled examples as Excel saves them; any other kind is a YAML file."""
+    rows = "".join(f"{n};배송이 {n}일 늦었습니다;{'배송' if n % 2 else '환불'}\n" for n in range(40))
+    Path("민원.csv").write_text(f"번호;본문;갈래\n{rows}", encoding="cp949")
+    Path("say.yaml").write_text("{kind: tagging, train: t.conll}")
+    Path("t.conll").write_text("서울 B-LC\n간다 O\n\n" * 40, encoding="utf-8")
+    Path("c.txt").write_text("나는 서울에 산다.\n" * 9, encoding="utf-8")
+    given = ["init", "--text", "c.txt", "--labelled", "민원.csv", "--label", "갈래", "--task-file", "say.yaml"]
+    assert run_command(given) == 0
+    klue = load_recipe("recipe.yaml").klue
+    assert klue is not None and klue.data is None and klue.tasks == ["say", "민원"]
+    assert [(row.name, row.kind, row.text, row.label) for row in klue.own] == [
+        ("say", "tagging", ["text"], ["label"]), ("민원", "classification", ["본문"], ["갈래"])
+    ]  # fmt: skip
+    monkeypatch.setenv("HUNMIN_PII_KEY", "0123456789abcdef-test")
+    assert run_command(["run", "recipe.yaml", "--dry-run"]) == 0
+    assert run_command([*given, "--klue", "klue", "--out", "both.yaml"]) == 0
+    both = load_recipe("both.yaml").klue
+    assert both is not None and both.data == "klue" and len(both.tasks) == 10
+    assert run_command(["init", "--text", "c.txt", "--labelled", "t.conll", "--label", "tags", "--out", "b.yaml"]) == 0
+    tagging = load_recipe("b.yaml").klue
+    assert tagging is not None and [row.kind for row in tagging.own] == ["tagging"]
+    Path("n.csv").write_text("n,m,l\n1,2,a\n2,3,b\n")
+    Path("empty.csv").write_text("text,label\n")
+    capsys.readouterr()
+    for words, fault in (
+        (["--labelled", "민원.csv", "--label", "종류"], "민원.csv has no column '종류'"),
+        (["--labelled", "t.conll"], "its columns are tokens, tags"),
+        (["--labelled", "n.csv", "--label", "l"], "the texts in n.csv are not known"),
+        (["--labelled", "empty.csv"], "empty.csv has no column 'label'"),
+        (["--labelled", "none.csv"], "none.csv"),
+        (["--task-file", "t.conll"], "t.conll"),
+    ):
+        assert run_command(["init", "--text", "c.txt", "--out", "x.yaml", *words]) == 2
+        assert fault in " ".join(capsys.readouterr().err.split()) and not Path("x.yaml").exists()
+
+
 def test_a_small_recipe_scores_one_model_once() -> None:
     """An hour of pretraining is not followed by days of fine-tuning that nobody asked for."""
     assert run_command(["init", "--text", "x", "--klue", "klue"]) == 0

@@ -119,6 +119,45 @@ def test_the_base_is_the_published_model_that_was_fine_tuned(
         assert ModelCard(capsys.readouterr().out.partition("\n\n")[2]).data.base_model == stated
 
 
+def test_the_card_says_task_data_and_the_scores_beside(
+    jobs: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a benchmark's model with random weights beside, and another folder's; of an own one, without its texts."""
+    folder = job_folder(jobs.parent, "ynat") / "model"
+    other = shutil.copytree(jobs.parent, tmp_path / "other")
+    rows = (other / "results.jsonl").read_text("utf-8").replace('{"model": "', '{"model": "other-')
+    (other / "results.jsonl").write_text(rows, "utf-8")
+    assert run_command(["push", str(folder), "me/tried", "--dry-run", "--scores", str(other)]) == 0
+    said = capsys.readouterr().out
+    lines = [line.split(" | ")[0] for line in said.splitlines() if re.match(r"\| \S+, (pretrained|random)", line)]
+    name = json.loads((jobs.parent / "results.jsonl").read_text("utf-8").splitlines()[0])["model"]
+    assert [line.removeprefix("| ") for line in lines][:4] == [
+        f"{name}, pretrained", f"{name}, random initialisation", f"other-{name}, pretrained",
+        f"other-{name}, random initialisation",
+    ]  # fmt: skip
+    assert "IT과학 " in said and "KLUE-NER" not in said
+
+    private = [f"비밀 계약 {n}호의 내용은 이렇다" for n in range(30)]
+    (tmp_path / "계약.csv").write_text(
+        "body,kind\n" + "".join(f"{text},{'ab'[n % 3 == 0]}\n" for n, text in enumerate(private)), "utf-8"
+    )
+    words = ["klue", "finetune", str(run / "export"), "--train", str(tmp_path / "계약.csv"), "--text", "body",
+             "--label", "kind", "--out", str(tmp_path / "own"), "--save-model", "best", "workers=0",
+             "training.max_seq_len=32", "training.epochs=1"]  # fmt: skip
+    assert run_command(words) == 0
+    folder = job_folder(tmp_path / "own", "계약") / "model"
+    facts = json.loads((folder / "klue.json").read_bytes())
+    counts = facts["classes"]
+    assert sum(counts.values()) == facts["job"]["examples"]["train"] and 0 < counts["b"] < counts["a"]
+    capsys.readouterr()
+    assert run_command(["push", str(folder), "me/contracts", "--dry-run", "--license", "mit"]) == 0
+    said = capsys.readouterr().out
+    assert f"a {counts['a']}, b {counts['b']}" in said and "train: 계약.csv, dev: 0.1 of train" in said
+    assert "license: " in said and "other models" not in said  # it is alone
+    everything = said + "".join(path.read_text("utf-8", "replace") for path in folder.rglob("*") if path.is_file())
+    assert str(tmp_path) not in everything and not any(text in everything for text in private)
+
+
 def test_scores_of_random_weights_are_no_models(jobs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         run_command(["push", str(job_folder(jobs.parent, "ynat", "random") / "model"), "me/random", "--dry-run"]) == 0
