@@ -149,7 +149,7 @@ def begin_token_modules(width: int, token_width: int, seed: int) -> list[Any]:
     from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
 
     torch.manual_seed(seed)
-    tokens = {"module_input_name": "token_embeddings"}
+    tokens: dict[str, Any] = {"module_input_name": "token_embeddings"}
     projection = Dense(width, token_width, bias=False, activation_function=torch.nn.Identity(), **tokens)
     return [projection, MultiVectorMask(), Normalize(**tokens)]
 
