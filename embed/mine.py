@@ -143,6 +143,8 @@ def _search(
 
 def _similarities(encoder: Any, queries: list[str], documents: list[str]) -> Iterator[Any]:
     """Yield each query's scores of all documents: cosines, or a multi-vector model's mean MaxSim."""
+    import torch
+
     from embed.base import is_multi_vector
 
     several = is_multi_vector(encoder)
@@ -152,4 +154,4 @@ def _similarities(encoder: Any, queries: list[str], documents: list[str]) -> Ite
     queries_Q = encoder.encode_query(queries, **encoding)
     for begin in range(0, len(queries), 128):
         part = queries_Q[begin : begin + 128]
-        yield from encoder.similarity(part, documents_D) if several else part @ documents_D.T
+        yield from encoder.similarity(part, documents_D) if several else torch.as_tensor(part @ documents_D.T)

@@ -20,7 +20,6 @@ from sentence_transformers.multi_vector_encoder.scoring import (
 )
 from sentence_transformers.multi_vector_encoder.training_args import MultiVectorEncoderTrainingArguments
 
-from common.errors import UserError
 from common.files import write_text
 from embed.base import TOKEN_SIMILARITY, begin_model, begin_token_modules, load_encoder
 from embed.card import loss_name, write_card
@@ -31,15 +30,6 @@ from pretrain.export.old_names import save_tokenizer
 
 PROJECTION = "1_Dense"
 """Folder of the projection in a model's folder and in a checkpoint."""
-
-
-def load_ranked(s: EmbedSettings) -> list[TrainingSet]:
-    """Return a recipe's sets as `embed.data.load_sets` does; UserError for one of scored pairs."""
-    sets = load_sets(s)
-    if pairs := [dataset.name for dataset in sets if dataset.shape == "scored"]:
-        rule = "a multi-vector model learns from queries and documents"
-        raise UserError(f"{pairs[0]} holds scored pairs", rule, "take the set out, or set embed.kind=dense")
-    return sets
 
 
 def token_loss_of(dataset: TrainingSet, model: Any, s: EmbedSettings, world: int) -> Any:
@@ -97,7 +87,7 @@ class TokenTuner(ExactTrainer, MultiVectorEncoderTrainer):
     arguments: Any = MultiVectorEncoderTrainingArguments
     within = ""
     data_collator_class = MultiVectorEncoderDataCollator
-    read_sets = staticmethod(load_ranked)
+    read_sets = staticmethod(load_sets)
     begin = staticmethod(begin_model)
     load_weights = staticmethod(load_encoder)
     save_folder = staticmethod(write_multi_vector)

@@ -30,6 +30,7 @@ from tokenizer.save import PROBE
 def reranker_settings(s: EmbedSettings) -> EmbedSettings:
     """Return a recipe's settings with those of `embed.rerank` in place; UserError where they do not go together."""
     own = s.rerank.model_dump(exclude={"model", "first"})
+    own["learning_rate"] = s.rerank.learning_rate or s.learning_rate
     tree = {**s.model_dump(), **own, "mini_batch": None, "matryoshka": (), "guide": None, "kind": "dense"}
     return parse_settings(EmbedSettings, tree, "embed.rerank of the recipe")
 

@@ -88,8 +88,8 @@ class RerankSettings(Settings):
     """Maximum tokens of query and document together; the longer one is truncated."""
     batch: int = Field(32, ge=2)
     """Pairs per step over all processes."""
-    learning_rate: float = Field(2e-5, gt=0)
-    """Peak learning rate; it falls linearly to 0. Small models need up to 1e-3."""
+    learning_rate: float | None = Field(None, gt=0)
+    """Peak learning rate; it falls linearly to 0. None is `embed.learning_rate`, which suits the size of the base."""
     epochs: int = Field(1, ge=1)
     """Passes over the pairs."""
     steps: int | None = Field(None, ge=1)
