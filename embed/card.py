@@ -57,26 +57,31 @@ def write_card(
     """Return the card ("en" or "ko") of a model in `repository`, Markdown below its metadata."""
     words = load_yaml(Path(__file__).with_name("card.yaml"))[language]
     s = facts["settings"]
+    kind = s.get("kind", "dense")  # settings of older models have none
+    dense = kind == "dense"
     base, _, commit = facts["base"].removeprefix(HUB).partition("@")
     front = ModelCardData(
         language="ko",
         library_name="sentence-transformers",
-        pipeline_tag="sentence-similarity",
-        tags=["sentence-transformers", "feature-extraction", "hunmin"],
+        pipeline_tag="sentence-similarity" if dense else "feature-extraction",
+        tags=["sentence-transformers", "feature-extraction" if dense else "multi-vector", "hunmin"],
         base_model=base if commit else None,
         **more,
     )
     prompts: dict[str, str] = next((entry["prompts"] for entry in s["data"] if any(entry["prompts"].values())), {})
     widths = "MatryoshkaLoss, " * bool(s["matryoshka"])
+    how = s["guide"], s["mini_batch"], kind
     rows = [
         f"| {', '.join(dict.fromkeys([entry['set'], *entry.get('origins', ())]))} | {entry['split']} | "
-        f"{entry['rows']:,} | {widths}{loss_name(entry['shape'], dataset['distill'], s['guide'], s['mini_batch'])} | "
+        f"{entry['rows']:,} | {widths}{loss_name(entry['shape'], dataset['distill'], *how)} | "
         f"{entry['licence']} |"
         for entry, dataset in zip(facts["trained_on"], s["data"], strict=True)
     ]
     shown = without_nulls(s, EmbedSettings)
+    vectors = s["pooling"] if dense else words["tokens"].format(width=s["token_width"])
     card: str = words["card"].format(
-        name=name, base=base, repository=repository, pooling=s["pooling"], max_seq_len=s["max_seq_len"],
+        name=name, base=base, repository=repository, pooling=vectors, max_seq_len=s["max_seq_len"],
+        loader="SentenceTransformer" if dense else "MultiVectorEncoder",
         **{side: f"`{prompts[side]}`" if prompts.get(side) else words["none"] for side in ("query", "document")},
         sets="\n".join(rows),
         scores=scores.strip() or words["unscored"], settings=yaml.safe_dump(shown, allow_unicode=True, sort_keys=False),
@@ -84,8 +89,11 @@ def write_card(
     return f"---\n{front.to_yaml()}\n---\n\n{card}"
 
 
-def loss_name(shape: str, distill: str, guide: Any, mini_batch: int | None) -> str:
+def loss_name(shape: str, distill: str, guide: Any, mini_batch: int | None, kind: str = "dense") -> str:
     """Return sentence-transformers' name of the loss of a set, by shape, way to distill and settings of the run."""
-    if shape == "ranking":  # of guided losses the one without a cache takes one negative at most
-        return "CachedGISTEmbedLoss" if guide else "Cached" * bool(mini_batch) + "MultipleNegativesRankingLoss"
-    return "CoSENTLoss" if shape == "scored" else "DistillKLDivLoss" if distill == "kl" else "MarginMSELoss"
+    if shape == "ranking" and guide:  # of guided losses the one without a cache takes one negative at most
+        return "CachedGISTEmbedLoss"
+    tokens = "MultiVector" * (kind == "multi-vector")
+    if shape == "ranking":
+        return f"{'Cached' * bool(mini_batch)}{tokens}MultipleNegativesRankingLoss"
+    return "CoSENTLoss" if shape == "scored" else f"{tokens}{'DistillKLDiv' if distill == 'kl' else 'MarginMSE'}Loss"

@@ -108,6 +108,9 @@ def load_sets(settings: EmbedSettings) -> list[TrainingSet]:
                 "pairs of sentences have no query",
                 "take prompts out of this set",
             )
+        if dataset.shape == "scored" and settings.kind == "multi-vector":
+            rule = "a multi-vector model learns from queries and documents"
+            raise UserError(f"{dataset.name} holds scored pairs", rule, "take the set out, or set embed.kind=dense")
     _refuse_known_positives(sets)
     if empty := [dataset.name for dataset in sets if not dataset.texts]:
         raise UserError(

@@ -17,7 +17,7 @@ from common.destinations import OutputFile
 from common.errors import UserError
 from common.extras import require
 from common.files import disk_errors
-from embed.base import load_model
+from embed.base import load_model, refuse_multi_vector
 from embed.settings import GGUF
 from klue.model_folder import read_model_folder
 from tokenizer.pipeline import CONTINUATION
@@ -41,6 +41,7 @@ def export_gguf(folder: Path, overwrite: bool = False) -> Path:
         require(package, "hunmin export MODEL --gguf", extra)
     positions = read_model_folder(folder).max_positions
     model = load_model(folder, "cpu").float()
+    refuse_multi_vector(model, folder, "hunmin export MODEL --gguf")
     tokenizer = json.loads(read_tokenizer(folder).to_str())
     if faults := "; ".join([*_tokenizer_faults(tokenizer), *_model_faults(model)]):
         raise UserError(

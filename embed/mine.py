@@ -32,7 +32,7 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
     Raises:
         UserError: there is no set with queries, there are too few documents or negatives, or a model is none.
     """
-    from embed.base import begin_model, load_model, read_base
+    from embed.base import TOKEN_SIMILARITY, begin_model, is_multi_vector, load_model, read_base
     from embed.rerank import load_reranker
 
     sets, per_row = query_sets(load_sets(s)), s.mine.negatives
@@ -50,7 +50,8 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
     pairs = dict.fromkeys((keys[row[0]], keys[row[1]]) for row in every)  # a removed row's positive stays known
     if (model / "modules.json").is_file():
         encoder = load_model(model)
-        encoder.similarity_fn_name = "cosine"  # as scores and margins are meant, whatever the model states
+        if is_multi_vector(encoder):  # as margins are meant, whatever the model states
+            encoder.similarity_fn_name = TOKEN_SIMILARITY
     else:
         read_base(model, s)
         encoder = begin_model(model, s)
@@ -97,12 +98,9 @@ def _search(
     from embed.rerank import predicted
 
     place = {text: number for number, text in enumerate(documents)}
-    encoding = {"normalize_embeddings": True, "convert_to_tensor": True, "show_progress_bar": sys.stderr.isatty()}
-    vectors_DH = torch.as_tensor(encoder.encode_document(documents, **encoding))
-    queries_QH = torch.as_tensor(encoder.encode_query(list(query_positives), **encoding))
 
     def scored(query: str, texts: Iterable[str]) -> torch.Tensor:
-        return torch.as_tensor(predicted(reranker, [(query, text) for text in texts]), device=vectors_DH.device)
+        return torch.as_tensor(predicted(reranker, [(query, text) for text in texts]), device=encoder.device)
 
     def widening(query: str, cosines_D: torch.Tensor, count: int) -> Iterator[torch.Tensor]:
         """Yield the scores of all documents; -inf where they are no candidates, or not looked at yet."""
@@ -120,7 +118,7 @@ def _search(
 
     mined: dict[tuple[str, str], Any] = {}
     few: dict[tuple[str, str], Any] = {}
-    rows = (row for part in queries_QH.split(128) for row in part @ vectors_DH.T)
+    rows = _similarities(encoder, list(query_positives), documents)
     for (query, positives), cosines_D in zip(query_positives.items(), rows, strict=True):
         own = [place[text] for text in positives]
         scores_P = (cosines_D[own] if reranker is None else scored(query, positives)).tolist()
@@ -141,3 +139,19 @@ def _search(
             if all((query, positive) in mined for positive in positives):
                 break
     return few | mined
+
+
+def _similarities(encoder: Any, queries: list[str], documents: list[str]) -> Iterator[Any]:
+    """Yield each query's scores of all documents: cosines, or a multi-vector model's mean MaxSim."""
+    import torch
+
+    from embed.base import is_multi_vector
+
+    several = is_multi_vector(encoder)
+    encoding = {"show_progress_bar": sys.stderr.isatty()}
+    encoding |= {} if several else {"normalize_embeddings": True, "convert_to_tensor": True}
+    documents_D = encoder.encode_document(documents, **encoding)
+    queries_Q = encoder.encode_query(queries, **encoding)
+    for begin in range(0, len(queries), 128):
+        part = queries_Q[begin : begin + 128]
+        yield from encoder.similarity(part, documents_D) if several else torch.as_tensor(part @ documents_D.T)

@@ -14,7 +14,7 @@ from common.errors import DamagedError, UserError
 from common.extras import require
 from common.files import sha256_file
 from common.model_files import MEASURED
-from embed.base import begin_model, load_encoder, load_model
+from embed.base import begin_model, load_encoder, load_model, refuse_multi_vector
 from embed.settings import GRAPHS, EmbedSettings
 from embed.tables import read_graphs
 from klue.model_folder import read_model_folder
@@ -43,6 +43,7 @@ def export_encoder(folder: Path, int8: bool = False, overwrite: bool = False) ->
     encoder = load_encoder(folder).eval()
     if (folder / "modules.json").is_file():
         model = load_model(folder, "cpu").float()
+        refuse_multi_vector(model, folder, "hunmin export MODEL --onnx")
     else:
         bare = {"data": [{"path": folder.name}], "max_seq_len": min(128, longest)}
         model = begin_model(folder, EmbedSettings.model_validate(bare), "cpu")

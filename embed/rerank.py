@@ -27,10 +27,15 @@ from pretrain.model_folder import LOCAL, open_model, quiet, refused
 from tokenizer.save import PROBE
 
 
+HIGHEST_RATE = 3e-4
+"""Highest learning rate of a cross-encoder unless one is set (docs/results/embeddings.md)."""
+
+
 def reranker_settings(s: EmbedSettings) -> EmbedSettings:
     """Return a recipe's settings with those of `embed.rerank` in place; UserError where they do not go together."""
     own = s.rerank.model_dump(exclude={"model", "first"})
-    tree = {**s.model_dump(), **own, "mini_batch": None, "matryoshka": (), "guide": None}
+    own["learning_rate"] = s.rerank.learning_rate or min(s.learning_rate, HIGHEST_RATE)
+    tree = {**s.model_dump(), **own, "mini_batch": None, "matryoshka": (), "guide": None, "kind": "dense"}
     return parse_settings(EmbedSettings, tree, "embed.rerank of the recipe")
 
 

@@ -21,15 +21,16 @@ from common.manifest import MANIFEST, package_versions
 from common.message import Message, as_tree, filled, from_tree
 from common.names import shown_name
 from common.progress import say
+from common.results import FACTS as RESULT_FACTS
 from common.results import encoded
 from common.rules import rules_number
 from common.settings import load_yaml, settings_hash
-from embed.base import load_model, model_like, quiet_libraries
+from embed.base import is_multi_vector, load_model, model_like, quiet_libraries, refuse_multi_vector
 from embed.card import FACTS, read_facts
 from embed.onnx import graph_of, use_graph
 from embed.scored import SCORED, Folders, scored_files
-from embed.settings import TABLE, require_mteb
-from embed.tables import check_main, read_table
+from embed.settings import RETRIEVAL, TABLE, require_mteb
+from embed.tables import check_main, index_rows, read_table
 from klue.model_folder import read_model_folder
 from leaderboard.result_file import result_once
 
@@ -51,6 +52,7 @@ class Row(NamedTuple):
     load: Callable[[], Any] | None  # returns the model of sentence-transformers; None of character n-grams
     trained: Collection[str] = ()  # tasks on whose sets it was trained
     truncate: int | None = None
+    comparison: bool = False  # stands beside for its scores; its index is the model's
 
 
 def score_models(
@@ -59,8 +61,8 @@ def score_models(
     widths: Sequence[int] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """Return the table: {"tasks": {task: metric, differs}, "rows": [{"model", "scores": {task: percent}, "trained_on",
-    "truncate", "revision", "results"}], "absent": {task: why}, "heading", "messages": {title or difference: as
-    `common.message.as_tree` writes it}}.
+    "truncate", "revision", "results", "index": {task: documents, bytes, encode_seconds, queries, search_seconds}}],
+    "absent": {task: why}, "heading", "messages": {title or difference: as `common.message.as_tree` writes it}}.
 
     Writes mteb's JSON below `out/mteb`, by name and a hash of weights, data, code and versions, and `out/table.json`.
 
@@ -84,12 +86,18 @@ def score_models(
     quiet_libraries()
     from embed.tasks import differences, hub_task, local_task
 
-    width = load_model(model).get_embedding_dimension()  # refuses what is none
+    opened = load_model(model)  # refuses what is none
+    width = opened.get_embedding_dimension()
     if base:
         read_model_folder(base)
+    multi_vector = is_multi_vector(opened)
+    single = [one for one in tasks if one in SCORED and one not in RETRIEVAL]
+    for option, value in (("--truncate", truncate), ("--backend", backend), ("--task", ", ".join(single))):
+        if multi_vector and value:
+            refuse_multi_vector(opened, model, f"{option} {value}")
     if truncate and truncate > width:
         raise UserError(f"--truncate {truncate} is more than the {width} entries of a vector", fix="lower it")
-    files, absent = _chosen(tasks, folders, hub, large)
+    files, absent = _chosen(tasks or (RETRIEVAL if multi_vector else SCORED), bool(tasks), folders, hub, large)
     facts = read_facts(model)
     learned = {name for one in facts.get("trained_on", []) for name in (one["set"], *one.get("origins", ()))}
     trained = {one for one, task in SCORED.items() if task.set and task.set in learned}
@@ -120,15 +128,18 @@ def heading(scored: Iterable[str]) -> str:
 
 
 def _chosen(
-    tasks: Sequence[str], folders: Folders, hub: bool, large: bool
+    tasks: Iterable[str], named: bool, folders: Folders, hub: bool, large: bool
 ) -> tuple[dict[str, list[Path]], dict[str, str]]:
-    """Return the tasks to score with their files, none of which mteb fetches, and why others are not scored."""
+    """Return the tasks to score with their files, none of which mteb fetches, and why others are not scored.
+
+    A task that is `named` must be there, whatever its size.
+    """
     files: dict[str, list[Path]] = {}
     absent: dict[str, str] = {}
-    for name in tasks or SCORED:
+    for name in tasks:
         if name not in SCORED:
             raise UserError(f"no task '{name}'{nearest(name, list(SCORED))}", f"there are {', '.join(SCORED)}")
-        if SCORED[name].large and not (large or tasks):
+        if SCORED[name].large and not (large or named):
             absent[name] = "it has more than a million documents, which --all scores"
             continue
         try:
@@ -138,7 +149,7 @@ def _chosen(
                 files[name] = []
             else:
                 absent[name] = error.problem
-    if absent and (tasks or not files):
+    if absent and (named or not files):
         problem = "; ".join(f"{name}: {why}" for name, why in absent.items())
         raise UserError(problem, f"looked in {', '.join(map(str, folders)) or 'no folder'}", "name the sets' folder")
     return files, absent
@@ -172,11 +183,11 @@ def _models(
     beside = {file: digest for file, digest in _files(model).items() if "/" in file or not file.endswith(WEIGHTS)}
     revision = settings_hash([_files(like), beside, truncate])
     if base:
-        yield Row(Message("{name}, untuned", name=name), revision, lambda: model_like(own(), base), truncate=truncate)
+        yield Row(Message("{name}, untuned", name=name), revision, lambda: model_like(own(), base), (), truncate, True)
     random = settings_hash([revision, "random"])
     title = Message("{name}, random weights", name=name)
-    yield Row(title, random, lambda: model_like(own(), like, random=True), truncate=truncate)
-    yield Row(NGRAMS, "", None)
+    yield Row(title, random, lambda: model_like(own(), like, random=True), (), truncate, True)
+    yield Row(NGRAMS, "", None, comparison=True)
 
 
 def _files(folder: Path) -> dict[str, str]:
@@ -198,7 +209,8 @@ def model_revision(folder: Path, truncate: int | None = None) -> str:
 
 
 def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: Path) -> dict[str, Any]:
-    """Return a model's {"scores": task → main score in percent, "results": task → mteb's file below `out`}."""
+    """Return a model's {"scores": task → main score in percent, "results": task → mteb's file below `out`}, with
+    "index": task with documents → their figures in `embed.index`."""
     from mteb.cache import ResultCache
     from mteb.results import TaskResult
 
@@ -210,24 +222,26 @@ def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: P
         "trained": sorted(row.trained),
         "versions": package_versions("mteb", "sentence-transformers", "transformers", "torch"),
     }
-    scored: dict[str, Any] = {"scores": {}, "results": {}}
+    scored: dict[str, Any] = {"scores": {}, "results": {}, "index": {}}
     for name, task in tasks.items():
         facts = {**common, "task": name, "data": [sha256_file(path) for path in files[name]] or task.metadata.dataset}
         revision = settings_hash(facts)
         model = {"name": title, "revision": revision, "training_datasets": {*row.trained}, "adapted_from": None}
         path = ResultCache(out / "mteb").get_task_result_path(name, title, revision)
         check = partial(check_main, task.metadata.main_score)
-        result_once(path, facts, partial(_evaluated, row, task, model, encoder, path), check)
+        result = result_once(path, facts, partial(_evaluated, row, task, model, encoder, path), check)
+        if (index := result.get(RESULT_FACTS, {}).get("index")) and not row.comparison:
+            scored["index"][name] = index
         scored["scores"][name] = 100 * float(TaskResult.from_disk(path).get_score())  # rounded, as in a later run
         scored["results"][name] = str(path.relative_to(out))
     return scored
 
 
 def _encoder(row: Row) -> Any:
-    from mteb.models import SentenceTransformerEncoderWrapper
+    from embed.index import measured_encoder
 
     assert row.load
-    return SentenceTransformerEncoderWrapper(row.load())
+    return measured_encoder(row.load())
 
 
 def _evaluated(row: Row, task: Any, model: dict[str, Any], encoder: Callable[[], Any], path: Path) -> dict[str, Any]:
@@ -242,6 +256,8 @@ def _evaluated(row: Row, task: Any, model: dict[str, Any], encoder: Callable[[],
 
     say(f"embed: {row.title}: {path.stem}")
     scored: Any = encoder() if row.load else CharacterNgrams(task_texts(task))
+    if row.load:
+        scored.figures.clear()
     scored.mteb_model_meta = scored.mteb_model_meta.model_copy(update=model)  # or two models' results are one
     with TemporaryDirectory() as folder:
         (result,) = evaluate(scored, task, cache=ResultCache(folder), overwrite_strategy="always").task_results
@@ -253,7 +269,8 @@ def _evaluated(row: Row, task: Any, model: dict[str, Any], encoder: Callable[[],
             )
         (written,) = Path(folder).rglob(path.name)
         shutil.copytree(written.parent, path.parent, ignore=shutil.ignore_patterns(path.name), dirs_exist_ok=True)
-        return dict(json.loads(written.read_bytes()))
+        index = {key: round(value, 4) for key, value in scored.figures.items()} if row.load else {}
+        return json.loads(written.read_bytes()) | ({RESULT_FACTS: {"index": index}} if index.get("documents") else {})
 
 
 def published() -> dict[str, Any]:
@@ -286,6 +303,9 @@ def as_markdown(table: dict[str, Any], language: str | None = None) -> str:
         seen, scores = row["trained_on"], row["scores"]
         cells = ["" if scores.get(one) is None else f"{scores[one]:.2f}{'*' * (one in (seen or ()))}" for one in names]
         lines.append(f"| {said(row['model'])}{' (?)' * (seen is None)} | {' | '.join(cells)} |")
+    if index := [[said(cells[0]), *cells[1:]] for cells in index_rows(table)]:
+        lines += ["", say["index"], "", f"| {' | '.join(say['index_columns'])} |", "|---" * len(index[0]) + "|"]
+        lines += [f"| {' | '.join(cells)} |" for cells in index]
     notes = [say["published"].format(source=said(benchmark["source"]))] if len(rows) > len(table["rows"]) else []
     notes += [say["marks"]]
     notes += [

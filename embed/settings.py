@@ -17,7 +17,7 @@ Use = Literal["klue-nli", "kornli", "klue-sts", "korsts", "question_pair", "klue
 TASKS: dict[str, Any] = load_yaml(Path(__file__).with_name("tasks.yaml"))["tasks"]
 """Name of each task that is scored → where its data are; see the file."""
 RETRIEVAL = [name for name, task in TASKS.items() if "columns" not in task]
-"""Tasks in which queries and documents have prompts."""
+"""Tasks of queries and documents, which alone have prompts, an index, and scores of multi-vector models."""
 
 
 class PromptSettings(Settings):
@@ -88,8 +88,9 @@ class RerankSettings(Settings):
     """Maximum tokens of query and document together; the longer one is truncated."""
     batch: int = Field(32, ge=2)
     """Pairs per step over all processes."""
-    learning_rate: float = Field(2e-5, gt=0)
-    """Peak learning rate; it falls linearly to 0. Small models need up to 1e-3."""
+    learning_rate: float | None = Field(None, gt=0)
+    """Peak learning rate; it falls linearly to 0. None is `embed.learning_rate`, which suits the size of the base, or
+    3e-4 if that is lower: at 1e-3 small cross-encoders do not learn."""
     epochs: int = Field(1, ge=1)
     """Passes over the pairs."""
     steps: int | None = Field(None, ge=1)
@@ -109,8 +110,13 @@ class EmbedSettings(Settings):
     searched. If the recipe has a klue section, its folders are the default."""
     data: list[EmbedDataSettings] = Field(min_length=1)
     """Data sets to tune on. Their batches are mixed in proportion to size × weight; each batch comes from one set."""
+    kind: Literal["dense", "multi-vector"] = "dense"
+    """`dense`: one vector per text. `multi-vector`: one vector per token, compared by MaxSim (late interaction), for
+    retrieval alone. Its index is many times as large."""
     pooling: Literal["mean", "cls"] = "mean"
     """Vector of a text: the mean over its tokens, or the first token's."""
+    token_width: int = Field(128, ge=1)
+    """Width of each vector of a multi-vector model. The index grows with it."""
     max_seq_len: int = Field(128, ge=4)
     """Maximum tokens of a text, at most the base's positions; longer texts are truncated and counted."""
     batch: int = Field(64, ge=2)
@@ -191,9 +197,24 @@ class EmbedSettings(Settings):
             raise ValueError(f"batch ({self.batch}) must be a multiple of processes ({self.processes})")
         if self.steps and "epochs" in self.model_fields_set and self.epochs > 1:
             raise ValueError("give steps or epochs, and not both")
+        if self.kind == "multi-vector":
+            self._refuse_dense_settings()
         if self.prompts != PromptSettings() and self.score and not {*RETRIEVAL} & {*self.score}:
             raise ValueError("prompts are trained but not scored: add a retrieval task to score (SQuADKorV1Retrieval)")
         return self
+
+    def _refuse_dense_settings(self) -> None:
+        rated = next((entry.use for entry in self.data if entry.use in ("klue-sts", "korsts")), None)
+        single = next((name for name in self.score if name not in RETRIEVAL), None)
+        for name, value in (
+            ("pooling", self.pooling if self.pooling != "mean" else None),
+            ("matryoshka", [*self.matryoshka] or None), ("guide", self.guide), ("data[].use", rated), ("score", single),
+        ):  # fmt: skip
+            if value is not None:
+                raise ValueError(
+                    f"{name}={value} needs one vector per text, and kind=multi-vector gives one per token: take it out,"
+                    " or set kind=dense"
+                )
 
     @property
     def prompts(self) -> PromptSettings:

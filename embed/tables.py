@@ -21,6 +21,7 @@ def read_table(scores: Path) -> dict[str, Any]:
         named = {task: main_bounds(told["metric"]) for task, told in table["tasks"].items()}
         for row in table["rows"]:
             check_numbers(row["scores"], named.__getitem__)
+            check_numbers(row.get("index", {}))
         "".join([table["heading"], *(row["model"] for row in table["rows"])])
 
     path = scores / TABLE
@@ -31,6 +32,17 @@ def read_table(scores: Path) -> dict[str, Any]:
             f"name the folder of its scores, or move {scores} away",
         )
     return dict(read_result(path, check, FIX, sealed=True))
+
+
+def index_rows(table: dict[str, Any]) -> list[list[str]]:
+    """Return model, task, documents, bytes per document, megabytes, documents per second and milliseconds per query of
+    each index that a table of scores holds."""
+    return [
+        [row["model"], task, f"{index['documents']:,}", f"{index['bytes'] / index['documents']:,.0f}",
+         f"{index['bytes'] / 1e6:,.1f}", f"{index['documents'] / index['encode_seconds']:,.0f}",
+         f"{1000 * index['search_seconds'] / index['queries']:,.2f}"]
+        for row in table["rows"] for task, index in row.get("index", {}).items()
+    ]  # fmt: skip
 
 
 def read_graphs(model: Path) -> dict[str, Any]:

@@ -35,10 +35,12 @@ def tune_embeddings(
         raise UserError(f"embed.batch ({settings.batch}) must be a multiple of the {info.world} processes")
     require("sentence_transformers", "tuning embeddings", "embed")
     prepare_torch(info, settings.threads)
+    from embed.multi_vector import TokenTuner
     from embed.rerank import CrossTuner
     from embed.trainer import Tuner, train_to_end
 
-    return train_to_end(settings, base, out, stop, info.world, name, CrossTuner if reranker else Tuner)
+    tuner = CrossTuner if reranker else TokenTuner if settings.kind == "multi-vector" else Tuner
+    return train_to_end(settings, base, out, stop, info.world, name, tuner)
 
 
 def main(job: str, processes: int = 1) -> int:

@@ -23,7 +23,7 @@ from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 
 MODEL = ("config.json", "model*.safetensors*", *ANY_TOKENIZER, *BESIDE_TOKENIZER, *EMBEDDING_FILES,
-         *GRAPHS.values(), GGUF, FACTS)  # fmt: skip
+         "[1-9]_*/config.json", "[1-9]_*/model.safetensors", *GRAPHS.values(), GGUF, FACTS)  # fmt: skip
 """Files of a tuned model that leave for the hub."""
 RESULTS = ".eval_results/*.yaml"
 MTEB = "https://github.com/embeddings-benchmark/mteb"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from common.message import from_tree
+from embed.tables import index_rows
 from hunmin.page.charts import Series, line_chart
 from hunmin.page.curves import Curve
 from hunmin.page.facts import Facts
@@ -36,6 +37,12 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
         [words("model"), *tasks],
         [[said(row["model"]), *(_percent(row["scores"].get(task)) for task in tasks)] for row in rows],
     )
+    columns = ("model", "task", "documents", "bytes per document", "megabytes", "documents per second", "ms per query")
+    index = Table(
+        words("Index of the documents"),
+        [words(name) for name in columns],
+        [[said(cells[0]), *cells[1:]] for cells in index_rows(tuning.scores)] if rows else [],
+    )
     graphs = Table(
         words("ONNX graphs"),
         [words(name) for name in ("graph", "megabytes", "sentences per second", "smallest cosine")],
@@ -45,7 +52,7 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
         ],
     )
     heading = said(tuning.scores.get("heading", ""))
-    return {"charts": [chart] if chart else [], "heading": heading, "scores": scores, "graphs": graphs}
+    return {"charts": [chart] if chart else [], "heading": heading, "scores": scores, "index": index, "graphs": graphs}
 
 
 def _percent(value: float | None) -> str | None:

@@ -19,6 +19,7 @@ from embed.settings import EmbedSettings
 
 pytest.importorskip("sentence_transformers")
 from embed import trainer
+from embed.multi_vector import TokenTuner
 from embed.train import tune_embeddings
 from pretrain.callbacks.hf_trainer import Follow
 
@@ -31,6 +32,7 @@ CASES: dict[str, tuple[list[str], dict[str, Any]]] = {
     "one set": (["triplets"], {}),
     "several sets": (["triplets", "scored", "distilled", "pairs"], {"matryoshka": [8]}),
     "cached loss": (["triplets", "pairs"], {"mini_batch": 3}),
+    "multi-vector": (["triplets", "distilled"], {"kind": "multi-vector"}),
 }
 
 
@@ -80,6 +82,7 @@ def test_a_killed_run_ends_in_the_same_bytes(case: str, base: Path, rows: dict[s
     assert tuned(base, straight, data, changes) == 0
     while kills < 8:
         owner, name = draw.choice(MOMENTS)
+        owner = TokenTuner if "kind" in changes and owner is trainer.Tuner else owner
         call = 1 if name == "save_folder" else draw.randint(1, 2 if name.startswith("_") else 7)
         moment = (owner, name, draw.choice([signal.SIGKILL, signal.SIGTERM]), call, draw.random() < 0.5)
         status = tuned(base, killed, data, changes, moment)
@@ -95,5 +98,7 @@ def test_a_killed_run_ends_in_the_same_bytes(case: str, base: Path, rows: dict[s
 def assert_same_run(straight: Path, killed: Path, steps: int) -> None:
     for file in ("model/model.safetensors", "counts.json", "model/README.md", "model/hunmin-embed.json"):
         assert (straight / file).read_bytes() == (killed / file).read_bytes(), file
+    for path in straight.glob("model/*/*.safetensors"):
+        assert path.read_bytes() == (killed / path.relative_to(straight)).read_bytes()
     assert losses_of(straight) == losses_of(killed)
     assert len(losses_of(killed)) == steps

@@ -65,6 +65,9 @@ def test_settings_of_the_reranker() -> None:
         settings([{"use": "korsts"}], steps=900, mini_batch=2, rerank={"batch": 6, "learning_rate": 1e-3})
     )
     assert (own.batch, own.learning_rate, own.steps, own.max_seq_len, own.mini_batch) == (6, 1e-3, None, 256, None)
+    for rate, expected in ((2e-5, 2e-5), (1e-3, 3e-4)):  # of the base's size, as the embedder's is
+        own = reranker_settings(settings([{"path": "x"}], learning_rate=rate, kind="multi-vector"))
+        assert (own.learning_rate, own.kind) == (expected, "dense")
     with pytest.raises(UserError, match=r"embed.rerank of the recipe: .*\n.*multiple of processes"):
         reranker_settings(settings([{"use": "korsts"}], processes=2, rerank={"batch": 3}))
 

@@ -353,9 +353,9 @@ def test_passages_without_an_answerable_question_are_refused(sets: Path, tmp_pat
 
 def test_a_score_that_is_no_number_is_an_error(model: Path, sets: Path, tmp_path: Path, monkeypatch: Any) -> None:
     """Of vectors that are all alike: no rank correlation exists."""
-    monkeypatch.setattr(
-        "mteb.models.SentenceTransformerEncoderWrapper", lambda *_: Planted(defaultdict(lambda: np.ones(4)))
-    )
+    alike: Any = Planted(defaultdict(lambda: np.ones(4)))
+    alike.figures = {}
+    monkeypatch.setattr("embed.index.measured_encoder", lambda *_: alike)
     with pytest.raises(HunminError, match="KLUE-STS has the score nan"):
         score_models(model, [sets], tmp_path / "out", ["KLUE-STS"])
 

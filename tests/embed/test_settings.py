@@ -24,6 +24,9 @@ BAD = [
     ({"mini_batch": 4, "dtype": "fp16"}, "NaN in fp16"), ({"guide": "x", "dtype": "fp16"}, "NaN in fp16"),
     ({"batch": 9, "processes": 2}, "multiple of processes"),
     ({"steps": 5, "epochs": 2}, "steps or epochs"), ({"bacth": 3}, "did you mean 'batch'"),
+    *(({"kind": "multi-vector", **changes}, f"{name} needs one vector per text") for changes, name in (
+        ({"pooling": "cls"}, "pooling=cls"), ({"matryoshka": [8]}, r"matryoshka=\[8\]"), ({"guide": "x"}, "guide=x"),
+        ({}, r"data\[\]\.use=korsts"), ({"data": [{"path": "x"}], "score": ["KLUE-STS"]}, "score=KLUE-STS"))),
     ({"data": [{"path": "x", "prompts": {"query": "질문: "}}], "score": ["KLUE-STS"]}, "trained but not scored"),
 ]  # fmt: skip
 

@@ -82,6 +82,28 @@ def test_a_tuned_model_goes_with_card_and_scores(hub: Hub, tuned: Path, capsys: 
     assert re.search(rf"\| tuned\d* \| {score:.2f} \|", card.text) and "문자 n-그램" in card.text
 
 
+def test_a_multi_vector_model_leaves_with_its_projection(hub: Hub, tmp_path: Path) -> None:
+    import torch
+    from sentence_transformers import MultiVectorEncoder
+
+    from embed.train import tune_embeddings
+
+    data = [{"path": str(write_lines(tmp_path / "mine.jsonl", pairs(40)))}]
+    settings = parse_settings(EmbedSettings, {**RUN, "data": data, "steps": 2, "kind": "multi-vector"}, "test")
+    tune_embeddings(settings, write_encoder(tmp_path / "base"), tmp_path / "embed", "tiny")
+    folder = tmp_path / "embed" / "model"
+    assert run_command(["push", str(folder), "me/tokens"]) == 0
+    for name, content in hub.repositories["me/tokens"].files.items():
+        path = tmp_path / "fetched" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    vectors = [MultiVectorEncoder(str(place), device="cpu").encode_query(TRAINED[0])
+               for place in (folder, tmp_path / "fetched")]  # fmt: skip
+    assert torch.equal(*vectors) and vectors[0].shape[1] == 128
+    card = ModelCard((tmp_path / "fetched" / "README.md").read_text("utf-8"))
+    assert 'MultiVectorEncoder("me/tokens")' in card.text and "multi-vector" in (card.data.tags or [])
+
+
 def test_its_card_has_the_language_of_its_run(hub: Hub, tuned: Path, tmp_path: Path) -> None:
     shutil.copytree(tuned, tmp_path / "embed")
     (tmp_path / "recipe.yaml").write_text("hub: {language: ko}\n")

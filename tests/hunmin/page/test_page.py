@@ -445,6 +445,8 @@ def test_a_folder_with_nothing_but_a_recipe(tmp_path: Path) -> None:
 def test_embeddings(whole: Path, tmp_path: Path) -> None:
     page = page_of(whole)
     assert cells(page, "Scores of the embeddings") == [["model", "KLUE-STS"], ["tuned", "70.12"], ["untuned", "12.50"]]
+    figures = ["200", "7,500", "1.5", "400", "2.50"]
+    assert cells(page, "Index of the documents")[1] == ["tuned", "AutoRAGRetrieval", *figures]
     assert cells(page, "ONNX graphs")[1] == ["onnx-int8", "1.7", "2,345", "0.9993"]
     assert charts(page)["Loss of the embeddings"]["lines"][0]["values"] == [3.5, 1.25]
     assert "1 of 20 tasks of MTEB(kor, v2)" in words(page.css_first("#embeddings"))
