@@ -15,7 +15,7 @@ from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.launch.start import LAUNCHERS
 from hunmin.main import run_command
 from hunmin.pipeline.stages import STAGES
-from klue.tasks import SUITES, TASKS
+from klue.tasks import OWN, SUITES, TASKS
 from leaderboard.suites import SUITES as BOARDS
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,7 @@ def test_the_names_are_the_programs_own() -> None:
     assert list(completion.STAGES) == [*(stage.name for stage in (*STAGES, *INSTRUCT_STAGES)), "embed"]
     assert list(completion.BOARDS) == list(BOARDS)
     assert list(completion.LAUNCHERS) == list(LAUNCHERS)
-    assert list(completion.TASKS) == list(TASKS) and list(completion.SUITES) == list(SUITES)
+    assert list(completion.TASKS) == list(TASKS) and [*completion.SUITES, OWN] == list(SUITES)
 
 
 def test_words_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
