@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -73,3 +74,13 @@ def similarity_f1(gold: Sequence[float], predicted: Sequence[float]) -> float:
     y = np.asarray(predicted, dtype=np.float64) >= SIMILAR_FROM
     total = int(x.sum()) + int(y.sum())
     return 100.0 * 2 * int((x & y).sum()) / total if total else 0.0
+
+
+METRICS: dict[str, Callable[[Sequence[Any], Sequence[Any]], float]] = {
+    "accuracy": accuracy,
+    "macro_f1": macro_f1,
+    "pearsonr": pearsonr,
+    "spearmanr": spearmanr,
+    "f1": similarity_f1,
+}
+"""By their keys in scores."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, ClassVar
@@ -16,7 +16,7 @@ from klue.hub import SUFFIX as HUB_SUFFIX
 from klue.hub import hub_records
 from klue.metrics.confidence import repeated
 from klue.metrics.pairs import Weighted
-from klue.metrics.sentence import accuracy, macro_f1, pearsonr, similarity_f1, spearmanr, weighted_label_scores
+from klue.metrics.sentence import METRICS, weighted_label_scores
 from klue.tasks.fields import finite, one_of, text_field
 from klue.tokens import encode
 
@@ -89,11 +89,6 @@ class AuthorsValues:
 
 TOO_FEW = "{have} of at least {want} train examples"
 """What is said of a train set that is smaller than the benchmark's."""
-
-
-def published_keys(*metrics: str) -> dict[str, str]:
-    """Return `Task.as_published` of some metrics."""
-    return {metric: f"{metric}_as_published" for metric in metrics}
 
 
 class Task(ABC):
@@ -311,15 +306,6 @@ class Task(ABC):
         return repeated(self.score)(gold, predictions)
 
 
-_METRICS: dict[str, Callable[[Sequence[Any], Sequence[Any]], float]] = {
-    "accuracy": accuracy,
-    "macro_f1": macro_f1,
-    "pearsonr": pearsonr,
-    "spearmanr": spearmanr,
-    "f1": similarity_f1,
-}
-
-
 class Sentences(Task):
     """A task with one output for a text or a pair of texts."""
 
@@ -343,7 +329,7 @@ class Sentences(Task):
         return self.read({**record, "guid": guid, self.label_column: self.any_label}, guid)
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return {key: _METRICS[key](gold, predictions) for key in (*self.metrics, *self.extra_metrics)}
+        return {key: METRICS[key](gold, predictions) for key in (*self.metrics, *self.extra_metrics)}
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         keys = (*self.metrics, *self.extra_metrics)

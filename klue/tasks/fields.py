@@ -44,3 +44,8 @@ def shown(value: Any) -> str:
     """Return a value as a message shows it: cut short where it is long."""
     text = repr(value) if not isinstance(value, int) or abs(value) < 10**30 else "a number of dozens of digits"
     return text if len(text) <= 80 else f"{text[:77]}…"
+
+
+def published_keys(*metrics: str) -> dict[str, str]:
+    """Return `Task.as_published` of some metrics."""
+    return {metric: f"{metric}_as_published" for metric in metrics}

@@ -45,6 +45,9 @@ class OwnRegression(OwnFiles, RowRegression):
 
 
 class OwnChoice(OwnClassification, RowChoice):
+    def classes(self, example: Example) -> Iterable[str]:
+        return ()
+
     @cached_property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]
         labels = super().labels

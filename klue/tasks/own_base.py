@@ -31,6 +31,8 @@ class OwnFiles(Task):
     """What a user's tasks of every kind share: their files, labels that are found in them, a dev set drawn by text."""
 
     row: OwnTask
+    fix = "fix the file, or the task's row"
+    guid_column = "guid"
 
     def file(self, split: str) -> str | None:
         return self.row.places[split] or None
@@ -61,8 +63,6 @@ class OwnFiles(Task):
     def set_aside(self) -> dict[str, list[str]]:  # type: ignore[override]
         """Return file → guids of records without a text or a label; they are left out."""
         return {}
-
-    guid_column = "guid"
 
     @property
     def label_columns(self) -> list[str]:
@@ -100,11 +100,10 @@ class OwnFiles(Task):
             except (ValueError, KeyError, TypeError) as error:
                 raise UserError(f"{where}: {error}", self.rule, self.fix) from None
         if not 2 <= len(labels) <= MOST_LABELS:
-            several = "name the column of labels (label), or the kind: regression has numbers"
             raise UserError(
                 f"{self.name}: {len(labels):,} different labels in {', '.join(self.row.label)}: {listed(labels)}",
                 f"a task of kind {self.row.kind} has 2 to {MOST_LABELS:,}",
-                several if labels else "give labelled examples",
+                "name the column of labels (label), or the kind: regression has numbers",
             )
         return tuple(sorted(labels, key=lambda label: (_number(label), label)))
 
@@ -129,8 +128,6 @@ class OwnFiles(Task):
     @property
     def rule(self) -> str:
         return f"a record of {self.name} ({self.row.kind}) has {', '.join(self.required or ['text', 'label'])}"
-
-    fix = "fix the file, or the task's row"
 
     def shortfalls(self, counts: Mapping[str, int]) -> list[Message]:
         return []

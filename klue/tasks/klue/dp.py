@@ -10,8 +10,8 @@ import numpy as np
 from data.nfc import composed
 from klue.metrics.dependencies import dependency_scores, weighted_dependency_scores
 from klue.metrics.pairs import Weighted
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, published_keys
-from klue.tasks.fields import one_of, shown, text_field
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.fields import one_of, published_keys, shown, text_field
 from klue.tokens import BARE, only_space
 from klue.tsv import Sentence, read_sentences
 

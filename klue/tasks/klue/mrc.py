@@ -23,8 +23,8 @@ from klue.metrics.reading import (
     same_text,
     weighted_reading_scores,
 )
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, published_keys
-from klue.tasks.fields import given_text
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.fields import given_text, published_keys
 from klue.tokens import BARE, marks_continuations, only_space, with_places
 
 STEP = 128

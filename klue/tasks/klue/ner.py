@@ -18,8 +18,8 @@ from data.nfc import composed, origins
 from klue.authors.ner import token_places
 from klue.metrics.entities import LABELS, TYPES, entity_scores, entity_spans, weighted_entity_scores
 from klue.metrics.pairs import Weighted
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, published_keys
-from klue.tasks.fields import given_text, one_of
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.fields import given_text, one_of, published_keys
 from klue.tokens import cut_rows, ids_of, marks_continuations, only_space, with_places
 from klue.tsv import Sentence, read_sentences
 
