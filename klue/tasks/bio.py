@@ -57,7 +57,7 @@ def labels_of_spans(text: str, spans: Any) -> list[str]:
 
 
 def check_order(labels: Sequence[str]) -> None:
-    """Raise a ValueError where an entity goes on that has not begun."""
+    """Raise a ValueError where an entity continues that has not begun."""
     for before, label in pairwise(["O", *labels]):
         if label.startswith("I-") and before[2:] != label[2:]:
             raise ValueError(f"{label} stands behind {before}: an entity begins with B-{label[2:]}")
