@@ -26,7 +26,6 @@ from pretrain.export.old_names import save_tokenizer
 from pretrain.model_folder import LOCAL, open_model, quiet, refused
 from tokenizer.save import PROBE
 
-
 HIGHEST_RATE = 3e-4
 """Highest learning rate of a cross-encoder unless one is set (docs/results/embeddings.md)."""
 
