@@ -90,7 +90,7 @@ class RerankSettings(Settings):
     """Pairs per step over all processes."""
     learning_rate: float | None = Field(None, gt=0)
     """Peak learning rate; it falls linearly to 0. None is `embed.learning_rate`, which suits the size of the base, or
-    3e-4 if that is lower: at 1e-3 small cross-encoders do not learn."""
+    3e-4 if that is lower: small cross-encoders stall at 1e-3."""
     epochs: int = Field(1, ge=1)
     """Passes over the pairs."""
     steps: int | None = Field(None, ge=1)
