@@ -73,7 +73,7 @@ def predict_file(
         raise UserError(
             f"{source}: there are words without a part of speech (pos)",
             "this parser was trained with gold parts of speech and reads them",
-            "give them, or train one without: hunmin klue finetune … per_task.klue-dp.pos_tags=false",
+            "give them, or train one without: hunmin klue finetune … per_task.dp.pos_tags=false",
         )
     torch.set_num_threads(job.threads)
     tokenizer = load_tokenizer(folder)

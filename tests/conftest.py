@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -25,6 +27,15 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the secrets of the tests before."""
     monkeypatch.setattr("common.secrets._known", {})
+
+
+@pytest.fixture(autouse=True)
+def _no_own_tasks() -> Iterator[None]:
+    """Take a user's tasks out of the register again."""
+    yield
+    if tasks := sys.modules.get("klue.tasks"):
+        for name in [name for name, suite in tasks.SUITE_OF.items() if suite == tasks.OWN]:
+            del tasks.TASKS[name], tasks.SUITE_OF[name]
 
 
 @pytest.fixture(autouse=True)

@@ -41,9 +41,9 @@ class Head(nn.Module):
         """Weigh classes in the loss by n / (classes × examples of the class); `labels_N` are the train examples'.
         Raises UserError for a head whose loss is not of one class an input."""
         raise UserError(
-            "class_weights=true of a task that has no single class an example",
+            "klue.training.class_weights=true of a task that has no single class an example",
             "classes are weighted where each example has one",
-            "leave class_weights out",
+            "leave klue.training.class_weights out",
         )
 
     @abstractmethod

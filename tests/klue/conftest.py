@@ -194,18 +194,6 @@ def suites(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def register() -> Iterator[None]:
-    """The register of tasks, as it was before the test when this ends: own tasks are taken into it."""
-    from klue.tasks import SUITE_OF, TASKS
-
-    before = dict(TASKS), dict(SUITE_OF)
-    yield
-    for now, then in zip((TASKS, SUITE_OF), before, strict=True):
-        now.clear()
-        now.update(then)
-
-
-@pytest.fixture
 def shared_klue() -> Path:
     """The benchmark's own files, where they are at hand."""
     root = os.environ.get("HUNMIN_SHARED_DATA") or Path(__file__).parents[3] / "shared" / "data"

@@ -13,7 +13,9 @@ from klue.model_folder import read_model_folder
 from klue.plan import jobs_of, plan_jobs
 from klue.settings import KlueSettings
 
-DATA = SimpleNamespace(data_hash="d", note="", counts={"train": 10, "dev": 10, "train_in_dev": 0, "train_cut": 0})
+DATA = SimpleNamespace(
+    train=[], data_hash="d", note="", counts={"train": 10, "dev": 10, "train_in_dev": 0, "train_cut": 0}
+)
 
 
 @pytest.fixture

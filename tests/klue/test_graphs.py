@@ -101,7 +101,9 @@ def test_graphs_give_the_folder_s_logits(
     assert told["onnx"]["agreement"] == pytest.approx(1, abs=1e-4)
     # a batch is scaled as one where activations become 8 bits: a few labels may turn
     counted = np.corrcoef(np.array(outputs["onnx-int8"]).T)[0, 1] if kind == "number" else np.mean(agreed["onnx-int8"])
-    assert told["onnx-int8"]["agreement"] == pytest.approx(counted, abs=0.2)
+    assert told["onnx-int8"]["agreement"] == pytest.approx(
+        counted, abs=0.5 if kind == "number" else 0.2
+    )  # of a few texts
     assert told["onnx-int8"]["bytes"] == (folder / files["onnx-int8"]).stat().st_size < told["onnx"]["bytes"]
 
 
@@ -140,7 +142,8 @@ def test_the_hub_s_kind_is_that_of_the_head() -> None:
     rows: dict[str, dict[str, Any]] = {
         "text-classification": {"kind": "regression"},
         "sentence-similarity": {"kind": "regression", "text": ["a", "b"]},
-        "multiple-choice": {"kind": "choice", "choices": ["a", "b"]}, "question-answering": {"kind": "reading"},
+        "multiple-choice": {"kind": "choice", "choices": ["a", "b"]},
+        "question-answering": {"kind": "reading", "train": "t.json"},
     }  # fmt: skip
     assert {kind: hub_task(build_own(OwnTask.model_validate({**own, **row}))) for kind, row in rows.items()} == {
         kind: kind for kind in rows

@@ -200,7 +200,7 @@ def test_scores_of_entities_equal_seqeval(pairs) -> None:
         assert scores[name] == pytest.approx(100 * own)
 
 
-def test_the_register(register: None, tmp_path: Path) -> None:
+def test_the_register(tmp_path: Path) -> None:
     row = OwnTask(name="mine", train=csv_of(tmp_path, "news.csv", ROWS))
     add_own(row)
     assert SUITE_OF["mine"] == "own"

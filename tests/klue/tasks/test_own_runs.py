@@ -64,7 +64,6 @@ def run(line: str) -> None:
 
 @pytest.mark.slow
 def test_from_files_to_models(
-    register: None,
     tiny_reader: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -106,7 +105,6 @@ def test_from_files_to_models(
 
 @pytest.mark.slow
 def test_a_job_reads_no_file_of_the_users(
-    register: None,
     tiny_reader: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
