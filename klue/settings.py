@@ -204,7 +204,7 @@ class KlueSettings(Settings):
     def _data_is_there(self) -> KlueSettings:
         for name in self.tasks:
             if SUITE_OF[name] != OWN and self.data is None and (SUITE_OF[name] == "klue" or self.benchmarks is None):
-                raise ValueError(f"data is missing: the folder with the files of {name}")
+                raise ValueError(f"'klue.data' is missing: the folder with the files of {name}; of a command --data")
         return self
 
     def folder_of(self, task: str) -> Path:
