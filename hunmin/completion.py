@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 from hunmin.recipes.builtin import builtin_recipes
@@ -29,7 +30,8 @@ def _of(names: Iterable[str]) -> Callable[[str], list[str]]:
 
 
 def _rows() -> list[str]:
-    files = [Path(__file__).parents[1] / "klue" / "tasks" / suite / "rows.yaml" for suite in SUITES]
+    package = find_spec("klue")  # it is found and not loaded
+    files = sorted(Path(str(package and package.origin)).parent.glob("tasks/*/rows.yaml"))
     return [name for file in files for name in re.findall(r"^([a-z][\w-]*):", file.read_text("utf-8"), re.MULTILINE)]
 
 

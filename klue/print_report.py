@@ -22,7 +22,7 @@ from klue.plot import draw_confusion, draw_scores
 from klue.result_rows import FIX, RESULTS, read_rows
 from klue.table_forms import as_tree, latex, markdown, results_table
 from klue.tables import published_for
-from klue.tasks import get_task, suite_folder
+from klue.tasks import canonical, get_task, suite_folder
 
 Form = Literal["table", "markdown", "latex", "json"]
 
@@ -48,7 +48,7 @@ class ReportOptions:
     @property
     def tasks(self) -> list[str]:
         """Return the names of the tasks to break down, each once."""
-        return list(dict.fromkeys(get_task(name).name for name in self.details))
+        return list(dict.fromkeys(canonical(name) or name for name in self.details))
 
 
 def print_report(options: ReportOptions) -> None:
@@ -60,12 +60,14 @@ def print_report(options: ReportOptions) -> None:
             "it shows the texts of a task's examples, which stand in the benchmark's files",
             "name the task by --breakdown and the folder by --data",
         )
-    rows = read_models(options.folders, lambda folder: _rows(folder, options.names.get(folder)))  # tells of own tasks
     matrices = {
         name: replace(plot, path=plot.path.with_name(f"{plot.path.stem}-{name}{plot.path.suffix}"))
         for name in options.tasks
         if (plot := options.plot)
     }
+    rows = read_models(options.folders, lambda folder: _rows(folder, options.names.get(folder)))
+    for name in options.details:  # rows have told of own tasks
+        get_task(name)
     several = len(options.folders) > 1
     known = None if several else options.contamination[options.folders[0][0]]
     beside = published_for(rows, options.published)

@@ -127,10 +127,10 @@ def test_parts_do_not_depend_on_where_the_benchmark_lies(tmp_path: Path) -> None
         (tmp_path / place / "b.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
         tree = {"inputs": ["a"], "decontaminate": {"benchmark": str(tmp_path / place)}, "pii": {"enabled": False}}
         (work := tmp_path / f"work-{place}").mkdir()
-        folders.append(_unit_work(CorpusSettings.model_validate(tree), None, work).folder.name)
+        folders.append(_unit_work(CorpusSettings.model_validate(tree), None, work, ()).folder.name)
         row["text"] = "시험에 나오는 문장은 이것이 아니다."
         (tmp_path / place / "b.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
         (work := tmp_path / f"other-{place}").mkdir()
-        folders.append(_unit_work(CorpusSettings.model_validate(tree), None, work).folder.name)
+        folders.append(_unit_work(CorpusSettings.model_validate(tree), None, work, ()).folder.name)
         row["text"] = "시험에 나오는 문장은 이것이다."
     assert folders[:2] == folders[2:] and folders[0] != folders[1]

@@ -371,7 +371,7 @@ FAULTS: dict[str, Fault] = {
         listed(LEARNED, trained_on={"a": 1}), r"hunmin-embed\.json is damaged", 1, EMBEDDER
     ),
     "a pooling of another width": Fault(
-        listed("1_Pooling/config.json", word_embedding_dimension=9999), r"has 32 entries of 9999", parts=EMBEDDER
+        listed("1_Pooling/config.json", word_embedding_dimension=9999), r"\[32\] for a width of 9999", parts=EMBEDDER
     ),
     "a pooling of no kind": Fault(
         file("1_Pooling/config.json", '{"word_embedding_dimension": 32, "pooling_mode": "most"}'), r"does not compute",

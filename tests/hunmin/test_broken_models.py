@@ -104,7 +104,7 @@ TAKES: dict[tuple[tuple[str, ...], str], list[Row]] = {
         Row("embedder", ("export", BROKEN, "--onnx", "--int8")), Row("encoder", ("export", BROKEN, "--onnx")),
         Row("embedder", ("export", BROKEN, "--gguf")),
     ],
-    (("push",), "what"): [
+    (("push",), "path"): [
         Row("embedder", ("push", BROKEN, "me/x", "--dry-run")), Row("finetuned", ("push", BROKEN, "me/x", "--dry-run")),
         Row("tokenizer", ("push", BROKEN, "me/x", "--dry-run")),
     ],
@@ -150,7 +150,8 @@ SETS: dict[tuple[str, str], list[Row]] = {
 }  # fmt: skip
 """Setting that takes a model → rows."""
 ELSEWHERE = {
-    (("init",), "size"), (("init",), "klue"), (("export",), "push_to_hub"), (("report",), "language"),
+    (("init",), "size"), (("init",), "klue"), (("export",), "push_to_hub"),
+    (("export",), "texts"), (("init",), "labelled"), (("report",), "language"),
     (("push",), "scores"), (("klue", "predict"), "task"), (("klue", "finetune"), "save_model"),
     (("tokenizer", "train"), "model"),
     (("leaderboard", "correlate"), "files"), (("embed", "score"), "backend"), (("tokenizer", "train"), "max_seq_len"),
