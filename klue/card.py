@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from common.files import HUB
@@ -75,7 +76,7 @@ def _task_facts(task: Task) -> dict[str, str]:
     return {
         "task": f"{md(task.title)}: {row.kind}",
         "fields": f"{md(', '.join([*row.text, *row.choices]))} → {md(', '.join(row.label))}",
-        "files": md(", ".join(f"{split}: {name}" for split, name in row.places.items() if name) + share),
+        "files": md(", ".join(f"{split}: {Path(name).name}" for split, name in row.places.items() if name) + share),
     }
 
 
