@@ -45,6 +45,8 @@ MOST_BYTES = 100_000_000
 """Bytes of a configuration, tokenizer or template; the largest on the hub, of 256,000 entries, have a third of it."""
 MOST_GROWTH = 1_000
 """Characters that a tokenizer may make of one."""
+MOST_PADDED = 1_000_000
+"""Tokens up to which a tokenizer may pad every text."""
 HIGHEST = 4
 """Folders above a model's in which a manifest may describe it: made/klue-…/jobs/NAME/model."""
 
@@ -70,12 +72,16 @@ def check_small_files(folder: Path, changed: bool = False) -> None:
     for path in named:
         if path.suffix == ".json" and path.name != MODULES:
             tree = read_object(path)
-            if path.name == TOKENIZERS[0] and (growth := _growth([tree.get(part) for part in STEPS])) > MOST_GROWTH:
-                raise UserError(
-                    f"{path} makes up to {growth:,} characters of one",
-                    f"a tokenizer makes {MOST_GROWTH:,} at most",
-                    "fetch or export the folder again",
-                )
+            if path.name == TOKENIZERS[0]:
+                growth = _growth([tree.get(part) for part in STEPS])
+                _refuse_more(path, growth, MOST_GROWTH, "characters of one")
+                _refuse_more(path, _largest(tree.get("padding")), MOST_PADDED, "tokens of a text")
+
+
+def _refuse_more(path: Path, size: int, most: int, what: str) -> None:
+    if size > most:
+        rule = f"a tokenizer makes {most:,} at most"
+        raise UserError(f"{path} makes up to {size:,} {what}", rule, "fetch or export the folder again")
 
 
 def _refuse_odd(path: Path, small: bool = True) -> None:
@@ -93,6 +99,13 @@ def _growth(steps: Any) -> int:
         return math.prod(map(_growth, steps)) if isinstance(steps, list) else 1
     own = (len(text) for key, text in steps.items() if key in ("content", "prepend") and isinstance(text, str))
     return max((1, *own)) * math.prod(map(_growth, steps.values()))
+
+
+def _largest(padding: Any) -> int:
+    """Return the largest number in a tokenizer's section on padding: a fixed length, or one to pad to a multiple of."""
+    if isinstance(padding, dict):
+        return max(map(_largest, padding.values()), default=0)
+    return padding if isinstance(padding, int) else 0
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -345,6 +345,11 @@ FAULTS: dict[str, Fault] = {
     ),
     "a million letters in the place of one": Fault(replacing(1_000_000), r"up to 1,000,000 characters", parts=BOTH),
     "letters in the place of letters": Fault(replacing(10, 9), r"makes up to 1,000,000,000 characters", parts=BOTH),
+    "padding to a billion": Fault(
+        listed("tokenizer.json", padding={"strategy": {"Fixed": 1_000_000_000}, "direction": "Right", "pad_id": 0,
+                                          "pad_to_multiple_of": None, "pad_type_id": 0, "pad_token": "[PAD]"}),
+        r"makes up to 1,000,000,000 tokens of a text", parts=BOTH,
+    ),
     "a large tokenizer": Fault(large("tokenizer.json"), r"tokenizer\.json has 100,000,001 bytes", parts=BOTH),
     "a large configuration": Fault(large("config.json"), r"config\.json has 100,000,001 bytes"),
     "a pipe for a tokenizer": Fault(other_kind("tokenizer.json", os.mkfifo), NO_TOKENIZER, parts=BOTH),
