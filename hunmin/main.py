@@ -20,6 +20,7 @@ from common.process import Terminated, end_on_sigterm
 from common.progress import say, shown
 from common.secrets import masked, remember
 from hunmin.commands import (
+    compare,
     corpus,
     doctor,
     embed,
@@ -40,7 +41,8 @@ RESUME = "finished work is kept; resume with the same command"
 
 PANELS = {
     "Start": ("init", "recipes", "sample", "doctor"),
-    "Pipeline": ("run", "plan", "corpus", "tokenizer", "pretrain", "klue", "report", "verify", "clean", "launch"),
+    "Pipeline": ("run", "plan", "corpus", "tokenizer", "pretrain", "klue", "verify", "clean", "launch"),
+    "Results": ("report", "compare"),
     "Publish": ("card", "export", "push"),
     "Other models": ("instruct", "leaderboard", "embed"),
 }
@@ -120,6 +122,7 @@ start.register(app)
 run.register(app)
 model.register(app)
 push.register(app)
+compare.register(app)
 launch.register(app)
 doctor.register(app)
 for group in (corpus, tokenizer, klue, instruct, leaderboard, embed):

@@ -23,8 +23,13 @@ def differing_settings(runs: Sequence[Facts]) -> dict[str, list[str | None]]:
 
     Settings that change only how the work is done are left out, of paths all but the last part.
     """
-    values = differing([dict(_flat(run.recipe, Recipe)) for run in runs])
+    values = differing([settings_that_count(run.recipe) for run in runs])
     return {name: [_shown(value) for value in each] for name, each in values.items()}
+
+
+def settings_that_count(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a recipe's tree on which a figure may depend, by names with dots."""
+    return dict(_flat(tree, Recipe))
 
 
 def unequal(runs: Sequence[Facts]) -> list[str]:

@@ -29,7 +29,7 @@ def test_each_command_stands_in_one_group(capsys: pytest.CaptureFixture[str]) ->
             commands = groups.setdefault(line.strip("╭─╮ "), [])
         elif line.startswith("│ ") and line[2] not in " -":
             commands.append(line.split()[1])
-    assert list(groups) == ["Options", "Start", "Pipeline", "Publish", "Other models"]
+    assert list(groups) == ["Options", "Start", "Pipeline", "Results", "Publish", "Other models"]
     assert groups["Start"][:2] == ["init", "recipes"] and groups["Pipeline"][:4] == [
         "run",
         "plan",
