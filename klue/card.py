@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from common.files import HUB
+from common.message import Message
+from common.names import pinned_name
+from common.progress import duration
 from klue.grid import markdown_lines, md
 from klue.plan import Job
 from klue.table_forms import markdown
 from klue.tasks import SUITE_OF, SUITES, get_task
-from klue.tasks.base import Task
+from klue.tasks.base import SPLITS, Task
 from klue.tasks.own import OwnFiles
 from klue.usage import usage
-
-SPLITS = ("train", "dev", "test")
 
 
 def write_card(
@@ -26,6 +27,8 @@ def write_card(
     classes: Mapping[str, int],
     base: str = "",
     rows: Sequence[dict[str, Any]] = (),
+    seconds: float | None = None,
+    say: Callable[[str], str] = str,
 ) -> str:
     """Return the card of a saved model, Markdown without metadata.
 
@@ -35,48 +38,49 @@ def write_card(
         classes: `class_counts` of its train examples.
         base: the model that was fine-tuned, hf:OWNER/NAME@COMMIT; "": it is not on the hub.
         rows: result rows to stand beside: of other seeds, random weights, other models.
+        seconds: that the fine-tuning took, evaluations included.
+        say: translates each name and sentence.
     """
     task = get_task(job.task)
     names = {**task.metrics, **task.extra_metrics}
-    lines = [[names[key], f"{scores[key]:.2f}"] for key in names if isinstance(scores.get(key), float)]
+    lines = [[say(names[key]), f"{scores[key]:.2f}"] for key in names if isinstance(scores.get(key), float)]
     values = job.training
-    start = (
-        "from random initialisation" if job.init == "random" else f"from {md(base.removeprefix(HUB) or job.model_name)}"
-    )
+    training = Message(
+        "seed {seed}, learning rate {rate}, epochs {epochs}, batches of {batch}",
+        seed=str(job.seed), rate=f"{values.learning_rate:g}", epochs=values.epochs, batch=values.global_batch,
+    )  # fmt: skip
     facts = {
-        **_task_facts(task),
+        **_task_facts(task, say),
         "classes (train examples)": ", ".join(f"{md(label)} {count:,}" for label, count in classes.items()),
-        "examples": ", ".join(f"{job.examples[split]:,} {split}" for split in SPLITS if job.examples.get(split)),
-        "of the data": md(job.data_note),
-        "weights": start,
-        "training": f"seed {job.seed}, learning rate {values.learning_rate:g}, epochs {values.epochs}, batches of "
-        f"{values.global_batch}",
-        "longest input": f"{values.max_seq_len} tokens; longer texts are cut",
+        "examples": ", ".join(f"{split} {job.examples[split]:,}" for split in SPLITS if job.examples.get(split)),
+        "of the data": md(say(job.data_note)),
+        "weights from": say("random initialisation")
+        if job.init == "random"
+        else md(base.removeprefix(HUB) or job.model_name),
+        "training": say(training),
+        "took": "" if seconds is None else f"{duration(seconds)} ({job.device.partition(':')[0]})",
+        "longest input": say(Message("{tokens} tokens; longer texts are cut", tokens=values.max_seq_len)),
     }
-    table = markdown_lines(["", ""], [[name, value] for name, value in facts.items() if value])
-    beside = ["## Seeds, random weights, other models", "", markdown(rows)] if len(rows) > 1 else []
+    table = markdown_lines(["", ""], [[say(name), value] for name, value in facts.items() if value])
+    head = [say("metric, best evaluation on dev"), "× 100"]
+    beside = [f"## {say('Seeds, random weights, other models')}", "", markdown(rows, say=say)] if len(rows) > 1 else []
+    title = Message("{model}, fine-tuned for {task}", model=md(job.model_name), task=md(task.title))
     return "\n".join(
-        [
-            f"# {md(job.model_name)}, fine-tuned for {md(task.title)}",
-            "",
-            usage(task, place),
-            "",
-            *table,
-            *markdown_lines(["metric, best evaluation on dev", "× 100"], lines, right=True),
-            *beside,
-        ]
+        [f"# {say(title)}", "", usage(task, place), "", *table, *markdown_lines(head, lines, right=True), *beside]
     )
 
 
-def _task_facts(task: Task) -> dict[str, str]:
+def _task_facts(task: Task, say: Callable[[str], str]) -> dict[str, str]:
     if not isinstance(task, OwnFiles):
-        return {"task": md(f"{SUITES[SUITE_OF[task.name]].title}: {task.title}")}
+        return {"task": md(f"{say(SUITES[SUITE_OF[task.name]].title)}: {say(task.title)}")}
     row = task.row
-    share = f", dev: {row.dev:g} of train" if not isinstance(row.dev, str) else ""
+    files = [f"{split}: {pinned_name(name) or Path(name).name}" for split, name in row.places.items() if name]
+    if not isinstance(row.dev, str):
+        files.append(say(Message("dev: {share} of train", share=f"{row.dev:g}")))
     return {
         "task": f"{md(task.title)}: {row.kind}",
         "fields": f"{md(', '.join([*row.text, *row.choices]))} → {md(', '.join(row.label))}",
-        "files": md(", ".join(f"{split}: {Path(name).name}" for split, name in row.places.items() if name) + share),
+        "files": md(", ".join(files)),
     }
 
 

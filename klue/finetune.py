@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -62,6 +63,7 @@ def finetune(job: Job) -> Outcome:
     Raises:
         HunminError: the weights do not fill the encoder, or the loss or an output is no longer finite.
     """
+    begun = time.monotonic()
     task = get_task(job.task)
     device = torch.device(job.device)
     training = job.training
@@ -130,7 +132,7 @@ def finetune(job: Job) -> Outcome:
     if best_weights:
         model.load_state_dict(best_weights)
     if job.save_model:
-        save_model(model, job, train.shared, best, train.labels)
+        save_model(model, job, train.shared, best, train.labels, time.monotonic() - begun)
     answer = one_answer(predictions, dev.labels)
     if answer is not None:
         label, share = answer

@@ -32,9 +32,9 @@ RULE = "a fine-tuned model is a folder jobs/NAME/model of `hunmin klue finetune 
 
 
 def save_model(
-    model: Head, job: Job, shared: dict[str, Any], scores: dict[str, Any], train_labels: Sequence[Any]
+    model: Head, job: Job, shared: dict[str, Any], scores: dict[str, Any], train_labels: Sequence[Any], seconds: float
 ) -> None:
-    """Write the model into the job's folder; it appears only when it is whole."""
+    """Write the model into the job's folder; it appears only when it is whole. The card says the `seconds` it took."""
     task = get_task(job.task)
     inner = _library_part(model)
     if labels := task.labels:
@@ -63,17 +63,18 @@ def save_model(
         "labels": list(labels),
         "classes": classes,
         "base": base,
+        "seconds": round(seconds, 1),
     }
     write_text(folder / FACTS, encoded(facts).decode() + "\n")
     place = (jobs_of(Path()) / job.folder.name / FOLDER).as_posix()
-    write_text(folder / "README.md", write_card(job, scores, place, classes, base))
+    write_text(folder / "README.md", write_card(job, scores, place, classes, base, seconds=seconds))
     publish_folder(folder, job.folder / FOLDER, replace=True)  # of an earlier attempt at this job
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
     """Return what a saved model says of itself: its "job", what the head "shared" with the tokenizer, the "scores" of
-    its weights, its "labels", how many train examples are of each of its "classes", and its "base",
-    hf:OWNER/NAME@COMMIT or "" of a folder.
+    its weights, its "labels", how many train examples are of each of its "classes", its "base",
+    hf:OWNER/NAME@COMMIT or "" of a folder, and the "seconds" that it took.
 
     Raises:
         UserError: the folder holds no saved model.
@@ -85,7 +86,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
         if job.own:
             know_own(job.own)
         check_numbers(stored["scores"], bounds_of)
-        check_numbers([*stored["classes"].values()])
+        check_numbers([*stored["classes"].values(), stored["seconds"]])
         "".join([stored["base"], *stored["labels"], *stored["shared"]])
 
     if not (folder / FACTS).exists():

@@ -69,7 +69,7 @@ def push(
     is_finetuned = not (of_run or embeds) and (folder / FACTS).is_file()
     if scores and not (embeds or is_finetuned):
         raise UserError(f"--scores {scores}", "it names scores of an embedder or classifier", "leave it out")
-    if language == "ko" and not (of_run or embeds) and (folder / "tokenizer.json").is_file():
+    if language == "ko" and not (of_run or embeds or is_finetuned) and (folder / "tokenizer.json").is_file():
         raise UserError(f"--language {language}", "this kind of card is in English alone", "leave it out")
     if not of_run:
         refuse_damaged_model(folder)
@@ -87,7 +87,7 @@ def push(
         url = publish_embeddings(folder, name, table, not public, language or stated or "en", dry_run, license)
     elif is_finetuned:
         other = of_run_or_itself(Path(scores), "klue") if scores else None
-        url = publish_finetuned(folder, name, not public, dry_run, license, other)
+        url = publish_finetuned(folder, name, not public, dry_run, license, other, language or "en")
     elif (folder / "tokenizer.json").is_file() and not (folder / "config.json").is_file():
         url = publish_tokenizer(folder, name, not public, dry_run, license)
     else:

@@ -17,6 +17,7 @@ from hunmin.hub.facts import read_facts
 from hunmin.hub.private import refuse_private
 from hunmin.hub.push import REFUSALS, Files, check_name, describe, push
 from hunmin.hub.scrub import hub_base, public_recipe
+from hunmin.page.words import Words
 from klue.card import write_card as write_job_card
 from klue.graphs import FILES as GRAPHS
 from klue.model_folder import BESIDE_TOKENIZER
@@ -147,7 +148,7 @@ def publish_tokenizer(
 
 def publish_finetuned(
     folder: Path, repository: str, private: bool = True, dry_run: bool = False, license: str | None = None,
-    other: Path | None = None,
+    other: Path | None = None, language: Language = "en",
 ) -> str | None:  # fmt: skip
     """Push a fine-tuned model with its head, labels and card, and return the repository's address (None of a dry run).
 
@@ -156,6 +157,7 @@ def publish_finetuned(
         repository, private, dry_run: of `publish`.
         license: of the model; None: none is stated.
         other: folder with the results of another model, which stand beside.
+        language: of the card.
 
     Raises:
         UserError: the folder holds no fine-tuned model, or a secret or personal data; or `other` holds no results.
@@ -177,10 +179,16 @@ def publish_finetuned(
         tags=["hunmin", "korean", "fine-tuned", job.task],
         base_model=hub_base(facts["base"]) if job.init == "pretrained" else None,
     )
-    named = [folder.resolve().parents[2], *([other] if other else [])]
-    known = [place for place in named if place == other or (place / RESULT_ROWS).is_file()]
+    places = [folder.resolve().parents[2], *([other] if other else [])]
+    known = [place for place in places if place == other or (place / RESULT_ROWS).is_file()]
     beside = [row for place in known for row in read_rows(place) if row["task"] == job.task]
-    card = write_job_card(job, scores, repository, facts["classes"], facts["base"], beside)
+    named = (job.model_name, job.init, job.seed)
+    if same := [row for row in beside if (row["model"], row["init"], row["seed"]) == named]:
+        # a message, which can be said in Korean
+        job = job.model_copy(update={"data_note": same[0]["data_note"]})
+    card = write_job_card(
+        job, scores, repository, facts["classes"], facts["base"], beside, facts["seconds"], Words(language)
+    )
     files = {**there(folder, FINETUNED), CARD: front + card}
     message, ours = f"Fine-tuned for {job.task}", (*FINETUNED, CARD)
     return send(files, repository, message, private, dry_run, ours, license=license)

@@ -106,6 +106,15 @@ def test_the_card_s_lines_run_as_they_stand(task: str, shown: str | None, hub: H
     assert 'model="me/tried"' in pushed and pushed.replace("me/tried", f"jobs/{name}/model") == lines
 
 
+def test_a_card_in_korean(jobs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = job_folder(jobs.parent, "ynat") / "model"
+    assert run_command(["push", str(folder), "me/headlines", "--dry-run", "--language", "ko"]) == 0
+    text = ModelCard(capsys.readouterr().out.partition("\n\n")[2]).text
+    table = text.replace(snippet(text), "")
+    assert "YNAT에 미세조정한 모델" in table and "| 걸린 시간 | " in table
+    assert not re.search(r"\b(of|the|from|tokens|examples|seeds?|best)\b", table), table
+
+
 def test_the_base_is_the_published_model_that_was_fine_tuned(
     jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
