@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,9 @@ def write_files() -> None:
 
 
 def run(line: str) -> None:
-    assert run_command(line.split()) == 0, line
+    """Run a command; a name with a star is the path that it matches, as in a shell."""
+    words = [str(next(Path().glob(word))) if "*" in word else word for word in line.split()]
+    assert run_command(words) == 0, line
 
 
 @pytest.mark.slow
@@ -101,6 +104,38 @@ def test_from_files_to_models(
     out = capfd.readouterr().out
     assert "Own tasks" in out and "| topic macro F1, dev" in out and Path("x.png").stat().st_size
     assert Path("x-topic.png").is_file() and Path("x-places.png").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["privacy.md", "privacy.ko.md"])
+def test_the_page_on_privacy_prints_what_a_tagger_finds_beside_the_rules(
+    page: str, tiny_reader: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its commands and its Python as they stand, with a tagger that learns places and mail addresses."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HUNMIN_PII_KEY", "a key for invented text")
+    mail = "ab@naver.com"
+    rows = [
+        {"text": f"{text} {mail}", "entities": [{"start": (at := text.index(PLACES[n // 6 % 4])), "end": at + 2,
+         "label": "LC"}, {"start": len(text) + 1, "end": len(text) + 1 + len(mail), "label": "ID"}]}
+        for n, text in enumerate(f"{filler} {place} {word}" for filler in FILLERS[:3] for place in PLACES[:4]
+                                 for word in THINGS[:6])
+    ]  # fmt: skip
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    Path("people.jsonl").write_text(lines, encoding="utf-8")
+    Path("texts.jsonl").write_text(lines, encoding="utf-8")
+    Path("people.yaml").write_text("kind: tagging\ntrain: people.jsonl\n", encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / page).read_text("utf-8")
+    commands, python = re.findall(r"```(?:python)?\n(.*?)```", text.partition("people.jsonl")[2], re.DOTALL)[:2]
+    for command in commands.replace("MODEL", str(tiny_reader)).splitlines():
+        more = f" {VALUES} training.epochs=12" if "finetune" in command else ""
+        run(command.removeprefix("hunmin ") + more)
+    capfd.readouterr()
+    exec(compile(python, page, "exec"), {})
+    printed = capfd.readouterr().out.splitlines()
+    labels = [line.split()[1] for line in printed]
+    assert labels.count("LC") > len(rows) / 2 and labels.count("ID") < len(rows) / 10  # the rules find mail addresses
+    assert all(0 <= float(line.split()[-1]) <= 1 for line in printed)
 
 
 @pytest.mark.slow
