@@ -2,7 +2,7 @@
 
     python -m scripts.own_defaults MODEL --data DIR [--benchmarks DIR] [--task ynat …] [--examples 100] [--seeds 3]
 
-Each set becomes an own task: its first train examples by hash as JSON Lines, its dev examples cut to 1,000. The
+Each set becomes an own task: its first train examples by hash as JSON Lines, its dev examples cut to 500. The
 authors' values are stated in per_task. It prints a Markdown table: metric × 100 on dev, mean ± standard deviation over
 seeds.
 """
@@ -22,7 +22,7 @@ from klue.settings import KlueSettings
 from klue.tasks import get_task
 from klue.tasks.base import Classification, Example, Regression
 
-DEV = 1000
+DEV = 500
 VALUES = ("epochs", "learning_rate", "global_batch", "warmup_share", "evaluations_per_epoch", "patience")
 
 
