@@ -1,7 +1,8 @@
 """What a name stands for: a folder, a run's folder, or a repository of the model hub in its cache, fetched if need be.
 
 A path that exists is that path, as for transformers; otherwise OWNER/NAME[@REVISION] is a repository of the hub.
-`hf:OWNER/NAME[@REVISION]` always is one. A name is of one commit: the recorded one, else the cache's, else the hub's.
+`hf:OWNER/NAME[@REVISION]` always is one, and hf:OWNER/NAME/FILE[@REVISION] a file of a data set. A name is of one
+commit: the recorded one, else the cache's, else the hub's.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 from unicodedata import normalize
 
-from common.errors import HunminError, UserError
+from common.errors import HunminError, UserError, nearest
 from common.files import HUB, atomic_write, other_locale, read_bytes, stored
 from common.hub_limits import limit_calls
 from common.progress import say
@@ -27,7 +28,11 @@ Part = Literal["model", "tokenizer", "dataset"]
 Commits = MutableMapping[str, str]
 """Names as `HubName.key` gives them → commits."""
 COMMIT = re.compile(r"[0-9a-f]{40}")
-_NAME = re.compile(r"(?P<prefix>hf:)?(?P<repository>[\w-][\w.-]*/[\w-][\w.-]*)(?:@(?P<revision>[^@\s]+))?")
+_NAME = re.compile(
+    r"(?P<prefix>hf:)?(?P<repository>[\w-][\w.-]*/[\w-][\w.-]*)"  # hf:someone/complaints
+    r"(?(prefix)(?:/(?P<file>[^@\s]+))?)(?:@(?P<revision>[^@\s]+))?"  # /data/train.csv@main
+)
+_CACHED = re.compile(r"/(models|datasets)--(?P<owner_name>[^/]+)/snapshots/(?P<commit>[0-9a-f]{40})(/(?P<file>.+))?$")
 _ALONE = re.compile(r"(?P<prefix>hf:)(?P<repository>[\w-][\w.-]*)(?:@(?P<revision>[^@\s]+))?")
 """A model of the hub's first years, which has no owner: only `hf:` tells its name from a folder's."""
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
@@ -49,10 +54,11 @@ HUB_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class HubName:
-    """A repository of the hub, at a revision where one is named."""
+    """A repository of the hub, at a revision where one is named, or a file of it."""
 
     repository: str
     revision: str | None = None
+    file: str = ""
 
     @property
     def key(self) -> str:
@@ -62,7 +68,7 @@ class HubName:
     @property
     def name(self) -> str:
         """Return the name with `hf:`, which never is a path."""
-        return HUB + self.key
+        return f"{HUB}{self.repository}" + f"/{self.file}" * bool(self.file) + f"@{self.revision}" * bool(self.revision)
 
     @property
     def commit(self) -> str | None:
@@ -74,8 +80,12 @@ class HubName:
         return f"{HUB}{self.repository}@{commit}"
 
 
-def hub_name(name: str | Path) -> HubName | None:
+def hub_name(name: str | Path, part: Part | None = None) -> HubName | None:
     """Return the repository that a name stands for; None where it is a path.
+
+    Args:
+        name: a path or a name on the hub.
+        part: "dataset": the name may be one of a file.
 
     Raises:
         UserError: it begins with `hf:` and names no repository.
@@ -84,8 +94,10 @@ def hub_name(name: str | Path) -> HubName | None:
     if not text.startswith(HUB) and _exists(text):
         return None
     match = _NAME.fullmatch(text) or _ALONE.fullmatch(text)
-    if match and not any(bad in match["repository"] for bad in ("--", "..")):
-        return HubName(match["repository"], match["revision"])
+    file = (match and match.groupdict().get("file")) or ""
+    unfit = ".." in file.split("/") or (file and part != "dataset")
+    if match and not unfit and not any(bad in match["repository"] for bad in ("--", "..")):
+        return HubName(match["repository"], match["revision"], file)
     if text.startswith(HUB):
         raise UserError(
             f"'{text}' is no name on the hub",
@@ -96,38 +108,38 @@ def hub_name(name: str | Path) -> HubName | None:
 
 
 def find(name: str | Path, part: Part, commits: Commits | None = None) -> Path:
-    """Return the folder that a name stands for; what the hub's cache does not hold is fetched.
+    """Return the folder or file that a name stands for; what the hub's cache does not hold is fetched.
 
     Args:
-        name: a path, a run's folder, or OWNER/NAME[@REVISION] with or without `hf:`.
+        name: a path, a run's folder, OWNER/NAME[@REVISION] with or without `hf:`, or a data set's file with it.
         part: what is needed of it.
         commits: recorded ones, which are kept to; the commit of the name is added.
 
     Raises:
         UserError: the run has not made it yet, or the name is not in the cache and cannot be fetched.
     """
-    hub = hub_name(name)
+    hub = hub_name(name, part)
     if hub is None:
         return _in_run(_path(name), part)
     folder = _cached(hub, part, commits) or _fetched(hub, part, _known(hub, commits))
     if commits is not None:
         commits[hub.key] = folder.name
-    return folder
+    return folder / hub.file
 
 
 def find_here(name: str | Path, part: Part, commits: Commits | None = None) -> Path | None:
-    """Return the folder that a name stands for, as `find`; None where it would have to be fetched.
+    """Return the folder or file that a name stands for, as `find`; None where it would have to be fetched.
 
     Raises:
         UserError: as `find`.
     """
-    hub = hub_name(name)
+    hub = hub_name(name, part)
     if hub is None:
         return _in_run(_path(name), part)
     folder = _cached(hub, part, commits)
     if folder and commits is not None:
         commits[hub.key] = folder.name
-    return folder
+    return folder and folder / hub.file
 
 
 def commit_of(hub: HubName, part: Part, commits: Commits | None = None) -> str:
@@ -163,12 +175,10 @@ def with_prefix(name: str) -> str:
     return f"{HUB}{name}" if _ALONE.fullmatch(f"{HUB}{name}") and not _exists(name) else name
 
 
-def pinned_name(folder: str | Path) -> str | None:
-    """Return `hf:OWNER/NAME@COMMIT` of a folder in the hub's cache, None of any other."""
-    parts = Path(folder).parts
-    if len(parts) < 3 or parts[-2] != "snapshots" or not COMMIT.fullmatch(parts[-1]):
-        return None
-    return HubName(shown_name(folder)).at(parts[-1])
+def pinned_name(path: str | Path) -> str | None:
+    """Return `hf:OWNER/NAME[/FILE]@COMMIT` of a folder or file in the hub's cache, None of any other."""
+    match = _CACHED.search(Path(path).as_posix())
+    return HubName(match["owner_name"].replace("--", "/"), match["commit"], match["file"] or "").name if match else None
 
 
 def read_commits(folder: Path) -> dict[str, str]:
@@ -260,10 +270,11 @@ def _snapshot(hub: HubName, part: Part, commit: str | None = None, whole: bool =
 
 
 def _cached(hub: HubName, part: Part, commits: Commits | None) -> Path | None:
-    folder = _snapshot(hub, part, _known(hub, commits), whole=part == "dataset")
-    if folder is None or part == "dataset" or _is_whole([path.name for path in folder.iterdir()], part):
-        return folder
-    return None
+    folder = _snapshot(hub, part, _known(hub, commits), whole=part == "dataset" and not hub.file)
+    if folder is None:
+        return None
+    names = [path.name for path in folder.iterdir()]
+    return folder if ((folder / hub.file).exists() if part == "dataset" else _is_whole(names, part)) else None
 
 
 def _is_whole(names: list[str], part: Part) -> bool:
@@ -287,7 +298,13 @@ def _fetched(hub: HubName, part: Part, commit: str | None) -> Path:
     revision = commit or (cached.name if cached else hub.revision)
     facts = _ask(hub, part, revision)
     names = [file.rfilename for file in facts.siblings or []]
-    patterns: list[str] | None = None
+    patterns = [hub.file] if hub.file else None
+    if hub.file and hub.file not in names:
+        raise UserError(
+            f"{hub.repository} on the hub has no file '{hub.file}'{nearest(hub.file, names)}",
+            f"a data set's file is written {HUB}OWNER/NAME/FILE, as its page lists it",
+            "fix the name",
+        )
     if part != "dataset":
         top = [name for name in names if "/" not in name]
         patterns = [name for name in top if any(fnmatchcase(name, pattern) for pattern in SMALL)]
@@ -378,4 +395,5 @@ def _unreachable(hub: HubName, part: Part, error: Exception) -> HunminError:
 def fetch_command(hub: HubName, part: Part) -> str:
     """Return the command that fetches a repository into the hub's cache."""
     kind = " --repo-type dataset" if part == "dataset" else ""
-    return f"hf download {hub.repository}{kind}" + (f" --revision {hub.revision}" if hub.revision else "")
+    file = f" {hub.file}" * bool(hub.file)
+    return f"hf download {hub.repository}{file}{kind}" + (f" --revision {hub.revision}" if hub.revision else "")

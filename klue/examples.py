@@ -15,9 +15,9 @@ from common.message import Message
 from common.progress import say
 from common.settings import settings_hash
 from data.nfc import composed
-from klue.hub import SPLITS, SUFFIX
+from klue.hub import HUB_SPLITS, SUFFIX
 from klue.synthetic import NOTE, is_synthetic
-from klue.tasks.base import TOO_FEW, Example, Task
+from klue.tasks.base import SPLITS, TOO_FEW, Example, Task
 from klue.tasks.own import OwnFiles
 
 Source = tuple[Task, Path]
@@ -69,7 +69,7 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
         return None
     partial = (*task.partial_files.get(split, ()), f"{task.folder}_{split}.*.{task.suffix}")
     names = (f"{task.folder}/{name}" for name in partial)
-    for pattern in (f"{task.hub_config}/{SPLITS[split]}-*{SUFFIX}", *names):
+    for pattern in (f"{task.hub_config}/{HUB_SPLITS[split]}-*{SUFFIX}", *names):
         matches = sorted(path for ending in ("", *COMPRESSED) for path in data.glob(pattern + ending))
         if len(matches) > 1:
             raise UserError(
@@ -95,13 +95,13 @@ def files_hash(task: Task, data: Path, source: Source | None = None) -> str:
 
 def task_files(task: Task, data: Path, source: Source | None = None) -> list[Path]:
     """Return the files of a task that `load_splits` reads. Raises UserError as `find_file`."""
-    files = [find_file(task, data, split) for split in ("train", "dev", "test")] + [lent_file(task, data, source)]
+    files = [find_file(task, data, split) for split in SPLITS] + [lent_file(task, data, source)]
     return [path for path in files if path is not None]
 
 
 def split_files(task: Task, data: Path) -> dict[str, Path | None]:
     """Return split → its file, None where it may have none. Raises UserError for a missing one, and as `find_file`."""
-    files = {split: find_file(task, data, split) for split in ("train", "dev", "test")}
+    files = {split: find_file(task, data, split) for split in SPLITS}
     needed = ["train" if task.dev_share else "dev"] + (["test"] if task.scored_split == "test" else [])
     if isinstance(task, OwnFiles):
         needed = [split for split, place in task.row.places.items() if place]
@@ -109,7 +109,7 @@ def split_files(task: Task, data: Path) -> dict[str, Path | None]:
         if isinstance(task, OwnFiles):
             raise UserError(f"{task.name}: {split} {missing_file(data / str(task.file(split)))}", fix="name the file")
         setting = "klue.benchmarks" if task.files else "klue.data"
-        hub = f", or the hub's, {task.hub_config}/{SPLITS[split]}-*{SUFFIX}" if task.hub_config else ""
+        hub = f", or the hub's, {task.hub_config}/{HUB_SPLITS[split]}-*{SUFFIX}" if task.hub_config else ""
         raise UserError(
             f"no {split} file of {task.name} in {data / task.folder}",
             f"the data folder has the official layout, {task.file(split)}{hub}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -121,6 +122,7 @@ def finetune(
     from klue.settings import KlueSettings
     from klue.table_forms import results_table
     from klue.tables import published_for
+    from klue.tasks.own_row import with_hub_files
 
     commits = read_commits(Path(out))
     folder = find(model, "model", commits)
@@ -130,6 +132,7 @@ def finetune(
         "keep_head": keep_head,
     }  # fmt: skip
     if own := own_tasks(task_file or [], train, text, label):
+        own = [with_hub_files(row, partial(find, part="dataset", commits=commits)) for row in own]
         names = [str(row["name"]) for row in own]
         options |= {"own": own, "tasks": task if suite and not task else list(dict.fromkeys([*(task or []), *names]))}
     tree = {key: value for key, value in options.items() if value}  # what is left out has the setting's default

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from common.files import HUB, suffix_of
 from common.names import COMMIT, Part, commit_of, fetch_command, find, find_here, hub_name, with_prefix
 from common.settings import load_yaml
 from data.readers.hub import split_name
+from klue.tasks.own_row import with_hub_files
 
 if TYPE_CHECKING:
     from hunmin.recipes.recipe import Recipe
@@ -56,6 +58,10 @@ def pin_names(tree: dict[str, Any], path: Path, fetch: bool) -> None:
         part_tree = _section(sections, section)
         if key in part_tree:
             part_tree[key] = _data(part_tree[key], commits, fetch)
+    own = _section(tree, "klue").get("own")
+    for at, row in enumerate(own if isinstance(own, list) else []):
+        if isinstance(row, dict):
+            own[at] = with_hub_files(row, partial(find if fetch else find_here, part="dataset", commits=commits))
     _pin_inputs(tree, earlier, commits)
     if commits:
         hub_section = tree.get("hub")
@@ -73,16 +79,18 @@ def refuse_unknown_names(recipe: Recipe, ask: bool) -> None:
         UserError: there are any; all of them are named.
     """
     klue = recipe.klue.inputs if recipe.klue else []
+    files = [file for row in (recipe.klue.own if recipe.klue else []) for file in row.places.values()]
+    own = [file for file in files if file.startswith(HUB)]
     named: list[tuple[str | None, Part]] = [
         (recipe.pretrain.init_from, "model"),
         (recipe.tokenizer.base, "tokenizer"),
         *((model, "model") for model in ((recipe.embed.base, recipe.embed.guide) if recipe.embed else ())),
-        *((name, "dataset") for name in [*klue, *recipe.corpus.decontaminate.benchmarks]),
+        *((name, "dataset") for name in [*klue, *own, *recipe.corpus.decontaminate.benchmarks]),
     ]
     unknown = []
     for name, part in named:
         try:
-            hub = hub_name(with_prefix(name) if part != "dataset" else name) if name else None
+            hub = hub_name(with_prefix(name) if part != "dataset" else name, part) if name else None
             if hub is None or find_here(hub.name, part):
                 continue
             if not ask:

@@ -20,7 +20,7 @@ from klue.metrics.sentence import METRICS, weighted_label_scores
 from klue.tasks.fields import finite, one_of, text_field
 from klue.tokens import encode
 
-_SPLITS = ("train", "dev", "test")
+SPLITS = ("train", "dev", "test")
 LARGE_FROM_HIDDEN = 1024
 """Hidden size from which a model counts as "large" in the authors' settings (RoBERTa-large: 1024, base: 768)."""
 
@@ -169,7 +169,7 @@ class Task(ABC):
     def file(self, split: str) -> str | None:
         """Return the place of a split's file in the suite's folder; None where the benchmark has no such split."""
         if self.files:
-            name = self.files[_SPLITS.index(split)]
+            name = self.files[SPLITS.index(split)]
             return f"{self.folder}/{name}" if name else None
         return f"{self.folder}/{self.folder}_{split}.{self.suffix}" if split in ("train", "dev") else None
 

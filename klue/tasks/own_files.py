@@ -10,9 +10,10 @@ from pathlib import PurePath
 from typing import IO, Any
 
 from common.bounded import UnreadableError, load_json
-from common.parquet import parquet_rows
+from common.files import HUB
 from data.readers.delimited import DELIMITERS, is_quoted_tsv
 from data.readers.encoding import READ_BYTES, TextStream, read_full
+from klue.hub import rows_with_names
 
 TABLES = (".csv", ".tsv")
 TREES = (".jsonl", ".json", ".parquet")
@@ -28,7 +29,8 @@ FIELD_CHARACTERS = 1 << 24
 
 def form_of(path: PurePath | str) -> str:
     """Return the ending that tells a file's form: .csv of a.csv.gz; "" where it is none of `SUFFIXES`."""
-    return next((suffix.lower() for suffix in reversed(PurePath(path).suffixes) if suffix.lower() in SUFFIXES), "")
+    name = str(path).partition("@")[0] if str(path).startswith(HUB) else path
+    return next((suffix.lower() for suffix in reversed(PurePath(name).suffixes) if suffix.lower() in SUFFIXES), "")
 
 
 def read_rows(stream: IO[bytes], form: str, columns: bool = False) -> list[dict[str, Any]]:
@@ -42,7 +44,7 @@ def read_rows(stream: IO[bytes], form: str, columns: bool = False) -> list[dict[
         ValueError: the file is damaged, or a row does not fit.
     """
     if form == ".parquet":
-        return parquet_rows(stream)[0]
+        return rows_with_names(stream)
     text = _decoded(stream)
     if form in TABLES and not columns:
         return _table(text, form)

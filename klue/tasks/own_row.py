@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from common.files import HUB
+from common.names import pinned_name
 from common.settings import Settings, place
+from klue.tasks.base import SPLITS
 from klue.tasks.own_files import COLUMNS, TABLES, TREES, form_of
 from klue.tasks.rows import METRICS
 
@@ -46,7 +49,8 @@ class OwnTask(Settings):
     multi-label: any number of labels. tagging: entities, as BIO labels of tokens or as start, end and label in a text.
     choice: which of several texts. reading: the answer in a passage, in SQuAD's form."""
     train: str = place()
-    """File with train examples: CSV, TSV, JSON Lines, JSON, Parquet; of tagging also CoNLL. Plain or compressed."""
+    """File with train examples: CSV, TSV, JSON Lines, JSON, Parquet; of tagging also CoNLL. Plain or compressed. A file
+    of a data set on the hub is hf:OWNER/NAME/FILE[@REVISION]."""
     dev: float | str = place(0.1)
     """File with dev examples, or the share of the train examples that is taken for it. It is drawn by a hash of the
     text, so equal texts stay together. The best evaluation is chosen on dev."""
@@ -132,6 +136,13 @@ class OwnTask(Settings):
         return {"train": self.train, "dev": dev, "test": self.test or ""}
 
     def published(self, labels: Sequence[str]) -> OwnTask:
-        """Return the row with its labels listed and the names of its files, without their folders."""
-        names = {split: Path(path).name for split, path in self.places.items() if path}
+        """Return the row with its labels listed and the names of its files, without their folders; those of files on
+        the hub are whole."""
+        names = {split: pinned_name(path) or Path(path).name for split, path in self.places.items() if path}
         return self.model_copy(update={**names, "labels": list(labels)})
+
+
+def with_hub_files(row: dict[str, Any], find: Callable[[str], Path | None]) -> dict[str, Any]:
+    """Return a row that is not checked yet, with what `find` returns in place of its files on the hub."""
+    names = {split: row[split] for split in SPLITS if str(row.get(split, "")).startswith(HUB)}
+    return {**row, **{split: str(find(name) or name) for split, name in names.items()}}

@@ -10,7 +10,7 @@ import pytest
 from common.errors import UserError
 from data.benchmark import load_benchmark
 from klue.examples import find_file, load_splits, read_examples
-from klue.hub import SPLITS
+from klue.hub import HUB_SPLITS
 from klue.metrics.entities import LABELS as ENTITY_LABELS
 from klue.score_file import score
 from klue.tasks.klue.relation import RelationExtraction
@@ -90,7 +90,7 @@ def write_hub(official, out):
     disable_progress_bar()
     for name, task in TASKS.items():
         features = features_of(name)
-        for split, called in SPLITS.items():
+        for split, called in HUB_SPLITS.items():
             path = find_file(task, official, split)
             if path is None:
                 continue

@@ -170,6 +170,46 @@ def test_data_sets_are_fetched_whole(hub: Hub, cache: Path) -> None:
     assert commit_of(hub_name("klue/klue"), "dataset") == COMMIT  # type: ignore[arg-type]
 
 
+OWN = {"name": "tone", "train": "hf:a/tone/data/train.csv", "dev": "hf:a/tone/dev.csv@v1"}
+
+
+def test_a_file_of_a_data_set_is_fetched_alone(hub: Hub, cache: Path) -> None:
+    files = {"data/train.csv": b"text,label\n", "dev.csv": b"1", "data/raw.zip": b"not asked for"}
+    hub.repositories["datasets/a/tone"] = Repository(False, {COMMIT: files}, COMMIT)
+    assert find_here(OWN["train"], "dataset") is None
+    commits: dict[str, str] = {}
+    path = find(OWN["train"], "dataset", commits)
+    folder = cache / "datasets--a--tone" / "snapshots" / COMMIT
+    assert path == folder / "data" / "train.csv" and path.read_bytes() == files["data/train.csv"]
+    assert [file.name for file in folder.rglob("*.*")] == ["train.csv"] and commits == {"a/tone": COMMIT}
+    assert pinned_name(path) == f"hf:a/tone/data/train.csv@{COMMIT}"
+    calls = len(hub.calls)
+    assert find_here(OWN["train"], "dataset") == path == find(str(pinned_name(path)), "dataset")
+    assert len(hub.calls) == calls
+    with pytest.raises(UserError, match=r"no file 'data/trian.csv' \(did you mean 'data/train.csv'\?\)"):
+        find("hf:a/tone/data/trian.csv", "dataset")
+    for name, part in (("hf:a/tone/../../x.csv", "dataset"), (OWN["train"], "model")):
+        with pytest.raises(UserError, match="is no name on the hub"):
+            find(name, part)  # type: ignore[arg-type]
+
+
+def test_files_of_own_tasks_are_of_one_commit(hub: Hub, cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {"data/train.csv": b"text,label\n", "dev.csv": b"text,label\n"}
+    hub.repositories["datasets/a/tone"] = Repository(False, {COMMIT: files}, COMMIT)
+    tree = {"name": "t", "out": "run", "klue": {"own": [OWN | {"dev": 0.1}], "suites": ["own"]}}
+    tree["corpus"] = {"inputs": ["texts.jsonl"]}
+    Path("recipe.yaml").write_text(yaml.safe_dump(tree), encoding="utf-8")
+    with pytest.raises(UserError, match=r"fetch it: hf download a/tone data/train\.csv --repo-type dataset"):
+        refuse_unknown_names(load_recipe("recipe.yaml"), ask=False)
+    recipe = load_recipe("recipe.yaml", fetch=True)
+    path = str(cache / "datasets--a--tone" / "snapshots" / COMMIT / "data" / "train.csv")
+    assert recipe.klue and recipe.klue.own[0].train == path and recipe.hub.commits == {"a/tone": COMMIT}
+    save_recipe(recipe, Path("run/recipe.yaml"))
+    (cache / "datasets--a--tone" / "refs" / "main").write_text(OTHER)
+    assert load_recipe("recipe.yaml", fetch=True) == recipe
+    assert yaml.safe_load(public_recipe(recipe))["klue"]["own"][0]["train"] == f"hf:a/tone/data/train.csv@{COMMIT}"
+
+
 def test_what_the_hub_does_not_have_is_one_error(hub: Hub, cache: Path, tokenizer: Path) -> None:
     with pytest.raises(UserError, match="runs/exprt is neither a folder here nor a model on the hub"):
         find("runs/exprt", "model")

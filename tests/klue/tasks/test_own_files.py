@@ -3,9 +3,9 @@
 import csv
 import io
 import json
-from pathlib import Path
 
 import pytest
+from datasets import ClassLabel, Dataset, Features, Value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from seqeval.scheme import IOB2, Tokens
@@ -74,6 +74,14 @@ def test_trees() -> None:
         assert rows_of(text, form) == [{"a": 1}]
 
 
+def test_parquet_of_datasets_gives_labels_their_names() -> None:
+    labels = Features({"text": Value("string"), "label": ClassLabel(names=["불만", "칭찬"])})
+    stream = io.BytesIO()
+    Dataset.from_dict({"text": ["가", "나", "다"], "label": [1, 0, None]}, features=labels).to_parquet(stream)
+    want = [{"text": "가", "label": "칭찬"}, {"text": "나", "label": "불만"}, {"text": "다", "label": None}]
+    assert read_rows(io.BytesIO(stream.getvalue()), ".parquet") == want
+
+
 def test_columns() -> None:
     text = (
         "# 주석 한 줄\n-DOCSTART- -X- O O\n# sent_id = 1\n나는 NP O\n서울 NNP B-LC\n# SY O\n## SY B-X\n\n\n"
@@ -87,8 +95,16 @@ def test_columns() -> None:
 
 
 def test_endings() -> None:
-    names = {"a.csv.gz": ".csv", "a.JSONL": ".jsonl", "a.b.conll.zst": ".conll", "a.xlsx": "", "csv": ""}
-    assert {name: form_of(Path(name)) for name in names} == names
+    names = {
+        "hf:a/b/c.csv@v1.parquet": ".csv",
+        "a.csv.gz": ".csv",
+        "a.JSONL": ".jsonl",
+        "a.b.conll.zst": ".conll",
+        "a.xlsx": "",
+        "csv": "",
+    }
+    assert {name: form_of(name) for name in names} == names
+    assert form_of("hf:a/b/c.csv@v1.parquet") == ".csv"
 
 
 # BIO
