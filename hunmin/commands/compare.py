@@ -29,7 +29,7 @@ def compare(
     sentences: Annotated[int, typer.Option("--sentences", min=1, help="Sentences of the text at most.")] = 1500,
     probes: Annotated[
         str | None,
-        typer.Option("--probes", metavar="DATA", help="KLUE's folder: probe YNAT, NER and DP with frozen models, too."),
+        typer.Option("--probes", metavar="DATA", help="Folder of KLUE's files, to probe YNAT, NER and DP, too."),
     ] = None,
     plot: Annotated[
         str | None, typer.Option("--plot", help="Plot of bits per byte against FLOP: .png, .svg or .pdf.")

@@ -66,6 +66,7 @@ ROWS: dict[tuple[str, str], Row] = {
     ("tokenizer train", "--out"): Row("tokenizer train --corpus in.txt --vocab-size 90 --out {}", "t", "folder"),
     ("tokenizer extend", "--out"): Row("tokenizer extend tok --words in.txt --out {}", "t", "folder"),
     ("tokenizer compare", "--plot"): Row("tokenizer compare tok --text in.txt --plot {}", "p.png", inputs=("in.txt",)),
+    ("compare", "--plot"): Row("compare run base --text in.txt --plot {}", "k.png", inputs=("in.txt",)),
     ("klue finetune", "--out"): Row("klue finetune base --data . --out {}", "k", "continued"),
     ("klue predict", "--out"): Row("klue predict base ynat --in in.jsonl --out {}", "o.jsonl", inputs=("in.jsonl",)),
     ("klue report", "--plot"): Row("klue report scores --no-published --plot {}", "p.pdf"),
@@ -94,9 +95,9 @@ NOT_OUTPUTS = """
     --labelled --language
     --launcher --license --limit --max-new-tokens --max-seq-len --mfu --min-character-count --min-pair-count --model
     --name --network --node --nodes --once --overwrite --partition --predictions --pretokenizer --price --probabilities
-    --prompt --public --published --push-to-hub --ray-address --remove --restart --restarts --run --sample-mb
-    --save-model --scheduler-option --scores --search --seed --seeds --sentence-embeddings --show --size --special
-    --subset --suite --task --task-file --text --texts --time --token --train --truncate
+    --probes --prompt --public --published --push-to-hub --ray-address --remove --restart --restarts --run --sample-mb
+    --save-model --scheduler-option --scores --search --seed --seeds --sentence-embeddings --sentences --show --size
+    --special --subset --suite --task --task-file --text --texts --time --token --train --truncate
     --units-only --until --unused --vocab-size --volume-claim
     --watch --with --with-text --words --workers --worst -n
 """
@@ -210,6 +211,10 @@ def work(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
     row |= {"josa_coverage": 1.0, "ending_coverage": 1.0, "tokens_per_byte": 1.0, "unused_ratio": 0.0}
     short("tokenizer.compare.compare", lambda *_: [{"tokenizer": "tok", "vocab_size": 60, **row}])
     monkeypatch.setattr("tokenizer.compare.without_unused_share", lambda row: "")
+    point = {"name": "a", "steps": 1, "seeds": 1, "flops": 1.0, "device_hours": 1.0, "bits_per_byte": 1.0, "sd": None,
+             "probes": {}, "speed_up": None}  # fmt: skip
+    short("hunmin.pipeline.compare.compare", lambda *_: ())
+    monkeypatch.setattr("hunmin.pipeline.compare.summary", lambda *_: [point])
     short("klue.runner.run_klue", end)
     task = SimpleNamespace(name="ynat", title="YNAT", suffix="x", decode=lambda *_: ["정치"])
     job = SimpleNamespace(training=SimpleNamespace(pos_tags=False, max_seq_len=8), threads=1)

@@ -46,7 +46,7 @@ PLAIN = {
 }
 """Commands that show no stored result → why."""
 AS = {"run": "report", "pretrain": "push", "corpus build": "corpus stats", "klue finetune": "klue report",
-      "instruct build": "instruct show"}  # fmt: skip
+      "instruct build": "instruct show", "compare": "card"}  # fmt: skip
 """Commands that do their work and then show what the other one shows."""
 
 
