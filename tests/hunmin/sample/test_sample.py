@@ -125,6 +125,12 @@ def test_the_command_prints_counts_and_finds_its_folder_done(
     assert run_command([*command, "--seed", "42"]) == 0
     said = capsys.readouterr()
     assert "done" in said.err and json.loads(said.out) == counts and hashes(tmp_path / "s") == before
+    truth_file = tmp_path / "s" / "truth.jsonl"
+    whole = truth_file.read_bytes()
+    truth_file.write_bytes(whole[:-2] + b"x\n")
+    assert run_command(command) == 2 and "truth.jsonl" in capsys.readouterr().err  # an edited sample is not done
+    truth_file.unlink()
+    assert run_command(command) == 0 and "done" not in capsys.readouterr().err and truth_file.read_bytes() == whole
 
 
 def test_another_seed_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
