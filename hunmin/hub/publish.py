@@ -33,7 +33,7 @@ from pretrain.export import EXPORT_FILES
 from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 from pretrain.model_folder import open_model
-from pretrain.objectives.registry import last_learned
+from pretrain.phases import learned
 from tokenizer.save import read_tokenizer
 
 MODEL_FILES = (*EXPORT_FILES, *TOKENIZER_FILES, *EMBEDDING_FILES, ONNX_FILE)
@@ -58,7 +58,7 @@ def run_of(checkpoint: Path) -> Path | None:
 def no_encoder(checkpoint: Path) -> str:
     """Return why a checkpoint is no encoder as transformers computes it; "" where it is one."""
     saved = read_metadata(checkpoint)
-    last = last_learned(saved["settings"], int(saved["step"])) if saved else None
+    last = learned(saved["settings"], int(saved["step"]))[-1] if saved else None
     if last is None or last.scored:
         return ""
     return f"{checkpoint} has learned pretrain.objective={last.name} last: its tokens have not seen what follows them"

@@ -92,7 +92,7 @@ class Recipe(RunSettings):
 
     @model_validator(mode="after")
     def _ends_as_an_encoder(self) -> Recipe:
-        last = self.pretrain.objective
+        last = self.pretrain.last_objective
         for there, action, fix in (
             (self.klue, "fine-tune", "klue=null"),
             (self.hub.repository, "push to the hub", "hub.repository=null"),
@@ -100,7 +100,7 @@ class Recipe(RunSettings):
             if there and not OBJECTIVES[last].scored:
                 raise ValueError(
                     f"pretrain.objective={last} leaves no encoder to {action}: its tokens have not seen what follows "
-                    f"them; set {fix}, or pretrain.objective=mlm with pretrain.first_phase"
+                    f"them; set {fix}, or end with masks: pretrain.objective=mlm, or a last one of pretrain.phases"
                 )
         return self
 
@@ -185,9 +185,12 @@ def _share_length(tree: dict[str, Any]) -> None:
     """Let a new tokenizer state the length of the model; one that is taken over states its own."""
     tokenizer, pretrain = tree["tokenizer"], tree["pretrain"]
     if isinstance(tokenizer, dict) and isinstance(pretrain, dict) and not tokenizer.get("base"):
-        length = pretrain.get("max_seq_len")
-        if isinstance(length, int) and length >= 8:  # what is wrong there is said once, there
-            tokenizer.setdefault("max_seq_len", length)
+        length, phases = pretrain.get("max_seq_len"), pretrain.get("phases")
+        stated = [phase for phase in phases if isinstance(phase, dict)] if isinstance(phases, list) else []
+        lengths = [phase.get("max_seq_len") or length for phase in stated] or [length]
+        right = [each for each in lengths if isinstance(each, int) and each >= 8]
+        if len(right) == len(lengths):  # what is wrong there is said once, there
+            tokenizer.setdefault("max_seq_len", max(right))
 
 
 def read_recipe(path: str | Path) -> tuple[Path, dict[str, Any]]:

@@ -17,6 +17,7 @@ from pretrain.batches.budgets import count_by_ordinary_tokens
 from pretrain.batches.layouts import Groups, Layout, Parts, contiguous, doc_sentences, full_sentences
 from pretrain.batches.packing import packed
 from pretrain.batches.pairs import plan_pairs, read_pairs
+from pretrain.phases import refuse_held_out
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
 
@@ -53,11 +54,28 @@ def plan_samples(settings: PretrainSettings, tokens: Path, plans: Path) -> None:
     """Write the sample plans of a run: its sentence pairs or packed documents, and its samples by ordinary tokens.
 
     One process does this; files that are there already stay.
+
+    Raises:
+        UserError: a sample that is held out in one phase would be trained on in another one, of other samples.
     """
     shards = TokenShards(tokens)
+    lengths = {phase.settings.max_seq_len: phase.settings for phase in settings.every_phase}
+    by_document = settings.packing == "sentence-pairs" or not all(map(shards.copies, range(len(shards.shards))))
+    refuse_held_out(settings, by_document)
+    for each in lengths.values():
+        _plan_length(each, shards, plans_of(each, settings, plans), settings.longest)
+
+
+def plans_of(phase: PretrainSettings, settings: PretrainSettings, plans: Path) -> Path:
+    """Return the folder of a phase's sample plans within that of its run's."""
+    return plans if phase.max_seq_len == settings.max_seq_len else plans / f"{phase.max_seq_len}"
+
+
+def _plan_length(settings: PretrainSettings, shards: TokenShards, plans: Path, longest: int) -> None:
     plans.mkdir(parents=True, exist_ok=True)
     if settings.packing == "sentence-pairs":
-        plan_pairs(shards, plans, settings.max_seq_len, copies(settings), settings.validation_samples, settings.seed)
+        held_out = settings.validation_samples * longest / settings.max_seq_len  # the same documents at all lengths
+        plan_pairs(shards, plans, settings.max_seq_len, copies(settings), held_out, settings.seed)
     elif settings.packing == "packed":
         for index in range(len(shards.shards)):
             if not holds_groups(plans, index):

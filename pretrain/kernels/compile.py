@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._dynamo import config as dynamo_config
 from torch._functorch import config as functorch_config
 from torch._inductor import config as inductor_config
 from transformers import PreTrainedModel
@@ -21,6 +22,8 @@ from pretrain.settings import PretrainSettings
 
 COMPILED = Path("logs") / "compiled"
 """Folder, in that of a run, of its compiled kernels."""
+GRAPHS = 8
+"""Graphs that torch compiles of a function before it gives up, by default."""
 ARTIFACTS = COMPILED / "artifacts"
 """File that torch's compiler keeps them in."""
 
@@ -43,7 +46,7 @@ def speed_up(
     compiled = is_compiled(settings, device)
     width = config.hidden_size // config.num_attention_heads
     model.one_shape = device.type == "tpu"
-    model.unpadded = model.architecture.unpadded and unpadded(device, model.half, width, settings.max_seq_len, compiled)
+    model.unpadded = model.architecture.unpadded and unpadded(device, model.half, width, settings.longest, compiled)
     if model.unpadded:
         attend_unpadded(model.hf_model)
     if fuse is None:
@@ -52,6 +55,8 @@ def speed_up(
         model.architecture.fuse(model.hf_model)
     if compiled:
         model.compiles = True
+        # each phase has as many graphs as a run without phases
+        dynamo_config.recompile_limit = max(dynamo_config.recompile_limit, GRAPHS * len(settings.every_phase))
         if settings.model.dropout or settings.model.dropped_attention:
             draw_dropout_as_eager()
         if world == 1 or model.one_shape:
