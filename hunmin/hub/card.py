@@ -136,6 +136,7 @@ def _training(facts: Facts, words: Words) -> dict[str, Any]:
         "all_tokens": f"{facts.tokens:,}",
         "step": f"{facts.step:,}",
         "steps": f"{s.steps:,}",
+        "averaged": ", ".join(f"{step:,}" for step in facts.averaged),
         "layers": f"{m.layers}",
         "hidden": f"{m.hidden} ({m.heads} × {m.hidden // m.heads})",
         "length": f"{s.longest}",

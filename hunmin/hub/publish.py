@@ -30,6 +30,7 @@ from klue.saved import read_facts as read_job
 from klue.tasks import get_task
 from pretrain.callbacks.checkpoint_metadata import TOKENIZER_FILES, read_metadata
 from pretrain.export import EXPORT_FILES
+from pretrain.export.average import checkpoints_to_average
 from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 from pretrain.model_folder import open_model
@@ -91,7 +92,7 @@ def refuse_damaged_model(folder: Path) -> None:
 
 def publish(
     folder: Path, run: Path, repository: str, private: bool = True, language: Language | None = None,
-    dry_run: bool = False, checkpoint: Path | None = None, license: str | None = None,
+    dry_run: bool = False, checkpoint: Path | None = None, license: str | None = None, average: int | None = None,
 ) -> str | None:  # fmt: skip
     """Push an export with its card, which stays in it where it has none, and return the repository's address (None of a
     dry run).
@@ -105,12 +106,14 @@ def publish(
         dry_run: only print what would be pushed, and the card.
         checkpoint: that was exported; None: the last one.
         license: of the model; None: as the recipe says.
+        average: number of checkpoints, the last one `checkpoint`, whose mean was exported; None: no mean.
 
     Raises:
         UserError: a file holds a secret or personal data.
         HunminError: as `read_facts` and `push`.
     """
-    facts = read_facts(run, read_metadata(checkpoint) if checkpoint else None)
+    averaged = [*checkpoints_to_average(checkpoint, average)] if checkpoint and average else []
+    facts = read_facts(run, read_metadata(checkpoint), averaged) if checkpoint else read_facts(run)
     card = write_card(facts, repository, language or facts.recipe.hub.language)
     files: dict[str, str | Path] = {**there(folder, MODEL_FILES), CARD: card, RECIPE: public_recipe(facts.recipe)}
     if facts.scores:

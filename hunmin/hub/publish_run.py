@@ -15,7 +15,13 @@ from hunmin.hub.publish import publish, refuse_no_encoder, run_of
 from hunmin.hub.push import check_name, prepare
 from hunmin.pipeline.watch import training_folder
 from hunmin.recipes.recipe import Recipe, load_recipe, refuse_instructions
-from pretrain.callbacks.checkpoint_metadata import METADATA, complete_checkpoints, damaged_files, last_checkpoint
+from pretrain.callbacks.checkpoint_metadata import (
+    METADATA,
+    complete_checkpoints,
+    damaged_files,
+    last_checkpoint,
+    read_metadata,
+)
 from pretrain.export import Dtype, export_checkpoint
 
 
@@ -63,6 +69,14 @@ def checkpoint_in(folder: Path) -> tuple[Path, Path] | None:
     return checkpoint, run
 
 
+def average_of(folder: Path, checkpoint: Path, run: Path) -> int | None:
+    """Return how many checkpoints the model of a folder averages: of finished training that `checkpoint` ends as many
+    as its export, else None."""
+    recipe = load_recipe(run / "recipe.yaml")
+    ends = (read_metadata(checkpoint) or {}).get("step") == recipe.pretrain.steps
+    return recipe.export.average if ends and folder.resolve() != checkpoint.resolve() else None
+
+
 def publish_checkpoint(
     checkpoint: Path,
     run: Path,
@@ -74,6 +88,7 @@ def publish_checkpoint(
     sentence_embeddings: bool = False,
     onnx: bool = False,
     license: str | None = None,
+    average: int | None = None,
 ) -> str | None:
     """Export a checkpoint, push it with its card and the run's scores, and return the repository's address.
 
@@ -85,7 +100,7 @@ def publish_checkpoint(
         dtype: of the weights.
         language: of the card; None takes the recipe's.
         dry_run: print what would be pushed and the card, and return None.
-        sentence_embeddings, onnx: of `export_checkpoint`.
+        sentence_embeddings, onnx, average: of `export_checkpoint`.
         license: of the model; None takes the recipe's.
 
     Raises:
@@ -101,8 +116,8 @@ def publish_checkpoint(
     place = None if dry_run else run / "logs"  # the stage's own folder stays as its manifest says
     with tempfile.TemporaryDirectory(prefix="push-", dir=place) as folder:
         model = Path(folder) / "model"
-        export_checkpoint(checkpoint, model, dtype, sentence_embeddings, onnx)
-        return publish(model, run, repository, private, language, dry_run, checkpoint, license)
+        export_checkpoint(checkpoint, model, dtype, sentence_embeddings, onnx, average)
+        return publish(model, run, repository, private, language, dry_run, checkpoint, license, average)
 
 
 def publish_run(recipe: Recipe, repository: str) -> None:
@@ -113,5 +128,5 @@ def publish_run(recipe: Recipe, repository: str) -> None:
     """
     hub, run = recipe.hub, Path(recipe.out)
     step, checkpoint = last_checkpoint(folder_of(run, "pretrain") / "checkpoints")
-    url = publish_checkpoint(checkpoint, run, repository, hub.private, hub.dtype)
+    url = publish_checkpoint(checkpoint, run, repository, hub.private, hub.dtype, average=recipe.export.average)
     say(f"{url}: step {step:,} pushed", style="green")

@@ -128,8 +128,12 @@ def stage_line(name: str, counts: dict[str, Any], validation: dict[str, Any], wo
         case "pretrain" if counts:
             return _training_line(counts, validation, words)
         case "export" if counts:
-            text = "{count:parameter}; logits equal the training model's"
-            return words(text, count=short_number(counts["parameters"]))
+            count = short_number(counts["parameters"])
+            if averaged := counts.get("averaged"):
+                return words(
+                    "{count:parameter}; the mean of {averaged:checkpoint}", count=count, averaged=len(averaged)
+                )
+            return words("{count:parameter}; logits equal the training model's", count=count)
         case "klue" if counts:
             if counts.get("skipped"):
                 return words(NOT_SCORED)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from common.control_characters import one_line
 from common.errors import UserError, nearest
@@ -59,6 +59,14 @@ class CommitSettings(Settings):
     recipe.yaml, so that a resumed run reads the same files; change it to move to another commit."""
 
 
+class ExportSettings(Settings):
+    """Which weights a finished run exports."""
+
+    average: int | None = Field(None, ge=2)
+    """Number of checkpoints, counted from the last one, whose mean is exported (ModernBERT averages four); set
+    `pretrain.keep_last` to keep as many. None exports the last one."""
+
+
 class RunSettings(Settings):
     """What the recipe of any run holds."""
 
@@ -82,6 +90,8 @@ class Recipe(RunSettings):
     """Text shards to token shards."""
     pretrain: PretrainSettings = PretrainSettings()
     """Token shards to a model."""
+    export: ExportSettings = ExportSettings()
+    """Checkpoints to a model for transformers."""
     klue: KlueSettings | None = None
     """Model to KLUE scores. Without it the stage `klue` is skipped, and the corpus is decontaminated only against
     `corpus.decontaminate.benchmark`. The texts of `klue.own` are kept out as well."""
@@ -102,6 +112,31 @@ class Recipe(RunSettings):
                     f"pretrain.objective={last} leaves no encoder to {action}: its tokens have not seen what follows "
                     f"them; set {fix}, or end with masks: pretrain.objective=mlm, or a last one of pretrain.phases"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _averages_what_training_leaves(self) -> Recipe:
+        p, count = self.pretrain, self.export.average
+        if not count:
+            return self
+        last = [*range(p.checkpoint_every, p.steps, p.checkpoint_every), p.steps][-count:]
+        phases = [p.phase_at(step - 1).settings for step in last]
+        shapes = [(phase.objective, phase.max_seq_len, phase.model) for phase in phases]
+        if p.keep_last < count:
+            raise ValueError(
+                f"export.average={count} is more than pretrain.keep_last={p.keep_last}, the checkpoints that are kept; "
+                f"set pretrain.keep_last={count}"
+            )
+        if len(last) < count:
+            raise ValueError(
+                f"export.average={count} is more than the {len(last)} checkpoints that training saves; lower it, or "
+                f"pretrain.checkpoint_every={p.checkpoint_every}"
+            )
+        if shapes.count(shapes[-1]) < count:
+            raise ValueError(
+                f"export.average={count} reaches back to step {last[0]}, and pretrain.phases have another objective, "
+                f"length or RoPE base there; lower it, or pretrain.checkpoint_every={p.checkpoint_every}"
+            )
         return self
 
     @property

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from transformers import PreTrainedConfig, PreTrainedModel
@@ -18,6 +18,7 @@ from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors, follow_umask, publish_folder
 from pretrain.callbacks.checkpoint import library_disk_errors, load_weights, put_weights
 from pretrain.callbacks.checkpoint_metadata import TOKENIZER_FILES, damaged_files, read_metadata
+from pretrain.export.average import checkpoints_to_average, mean_weights
 from pretrain.export.check import check_folder
 from pretrain.export.old_names import add_old_names
 from pretrain.export.onnx import FILE as ONNX_FILE
@@ -101,13 +102,33 @@ def load_hf_model(
     return model
 
 
-def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
+def load_checkpoint(checkpoint: Path, average: int | None = None) -> PreTrainedModel:
     """Return the model of a checkpoint, a step-* folder wherever it stands, as transformers has it, in fp32.
 
+    Args:
+        average: number of checkpoints, this one the last, whose mean the weights are; None: its own.
+
     Raises:
-        UserError: it is not a whole checkpoint.
-        HunminError: its files are damaged.
+        UserError: it is not a whole checkpoint, or there are no such checkpoints to average.
+        HunminError: its files are damaged, or those of another one that is averaged.
     """
+    saved = _whole(checkpoint)
+    architecture = ARCHITECTURES[saved["config"]["model_type"]]
+    (name,) = saved["config"]["architectures"]
+    kind = architecture.model_class(next(head for head, known in architecture.classes.items() if known == name))
+    model = kind(kind.config_class.from_dict(saved["config"]))
+    if average is None:
+        load_weights(checkpoint, model)
+    else:
+        paths = checkpoints_to_average(checkpoint, average).values()
+        for path in paths:
+            _whole(path)
+        put_weights(mean_weights(paths), model, f"the mean of {average} checkpoints up to {checkpoint}")
+    return model.eval()
+
+
+def _whole(checkpoint: Path) -> dict[str, Any]:
+    """Return the metadata of a checkpoint all of whose bytes are those that were written."""
     saved = read_metadata(checkpoint)
     if saved is None:
         whole = sorted(path.name for path in checkpoint.parent.glob("step-*") if read_metadata(path) is not None)
@@ -122,26 +143,22 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
             "the files of a checkpoint are those that its complete.json describes",
             "restore it from a copy, or choose another step-* folder",
         )
-    architecture = ARCHITECTURES[saved["config"]["model_type"]]
-    (name,) = saved["config"]["architectures"]
-    kind = architecture.model_class(next(head for head, known in architecture.classes.items() if known == name))
-    model = kind(kind.config_class.from_dict(saved["config"]))
-    load_weights(checkpoint, model)
-    return model.eval()
+    return saved
 
 
 def export_checkpoint(
-    checkpoint: Path, out: Path, dtype: Dtype = "fp32", sentence_embeddings: bool = False, onnx: bool = False
-) -> PreTrainedModel:
+    checkpoint: Path, out: Path, dtype: Dtype = "fp32", sentence_embeddings: bool = False, onnx: bool = False,
+    average: int | None = None,
+) -> PreTrainedModel:  # fmt: skip
     """Write a checkpoint as a folder that transformers loads, checked before it has its name; return the model in it.
 
     Raises:
-        UserError: it is not a whole checkpoint, `dtype` cannot hold its weights, or the graph cannot be made.
+        UserError: as `load_checkpoint`, `dtype` cannot hold its weights, or the graph cannot be made.
         HunminError: what was written is not what it should be.
     """
     if onnx:
         refuse_onnx(dtype)
-    model = load_checkpoint(checkpoint).to(DTYPES[dtype])
+    model = load_checkpoint(checkpoint, average).to(DTYPES[dtype])
 
     def finish(folder: Path) -> None:
         check_folder(folder, model)
@@ -157,8 +174,9 @@ def export_checkpoint(
 
 
 def is_export_of(
-    folder: Path, checkpoint: Path, dtype: Dtype = "fp32", sentence_embeddings: bool = False, onnx: bool = False
-) -> bool:
+    folder: Path, checkpoint: Path, dtype: Dtype = "fp32", sentence_embeddings: bool = False, onnx: bool = False,
+    average: int | None = None,
+) -> bool:  # fmt: skip
     """Return whether a folder is what `export_checkpoint` makes of a checkpoint; a card does not count.
 
     Raises:
@@ -169,7 +187,7 @@ def is_export_of(
     present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
     if present - {"README.md", *LIBRARY_FILES} != expected:
         return False
-    model = load_checkpoint(checkpoint).to(DTYPES[dtype])
+    model = load_checkpoint(checkpoint, average).to(DTYPES[dtype])
     try:
         check_folder(folder, model)
         if sentence_embeddings:
