@@ -29,6 +29,10 @@ RUNS: dict[str, dict[str, Any]] = {
     "mlm, contiguous": {"packing": "contiguous", "masking": {"max_word_tokens": 2, "mask_share": 0.5}},
     "mlm, packed": {"packing": "packed", "batch_warmup": {"start": 8, "steps": 2}, "masking": {"kind": "static"}},
     "mlm after clm": {"phases": [{"objective": "clm", "steps": 1}, {"steps": STEPS - 1}]},
+    "longer samples of a mixture": {
+        "packing": "packed",
+        "phases": [{"steps": 1}, {"steps": STEPS - 1, "max_seq_len": 40, "global_batch": 8, "masking_rate": 0.3}],
+    },
     "mlm+nsp": {
         "objective": "mlm+nsp", "packing": "sentence-pairs", "model": PAIRS,
         "masking": {"kind": "static", "dupe_factor": 2},
