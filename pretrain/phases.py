@@ -19,8 +19,7 @@ class Phase(NamedTuple):
     """A phase of a run; one without phases is one phase."""
 
     settings: PretrainSettings
-    """Those of the run as they hold in the phase, without phases of its own. `steps` stays that of the run: learning
-    rate and masking rate follow its step."""
+    """Those of the run as they hold in the phase, without `phases`; schedules still go by the steps of the run."""
     first: int
     end: int
 
@@ -42,12 +41,12 @@ def phases_of(run: PretrainSettings) -> tuple[Phase, ...]:
 
 def _settings_in(run: PretrainSettings, stated: PhaseSettings, begins: bool) -> PretrainSettings:
     """Return the settings of a run as a phase has them; a micro-batch has about as many tokens in each."""
-    changes: dict[str, Any] = {name: value for name in OWN if (value := getattr(stated, name)) is not None}
-    if stated.masking_rate is not None:
+    changes: dict[str, Any] = {name: value for name in OWN if (value := getattr(stated, name))}
+    if stated.masking_rate:
         changes["masking"] = run.masking.model_copy(update={"rate": stated.masking_rate, "rate_end": None})
-    if stated.learning_rate is not None:
+    if stated.learning_rate:
         changes["optimizer"] = run.optimizer.model_copy(update={"learning_rate": stated.learning_rate})
-    if stated.global_theta is not None:
+    if stated.global_theta:
         changes["model"] = ARCHITECTURES[run.model.type].with_rope_base(run.model, stated.global_theta) or run.model
     phase = run.model_copy(update={"phases": [], "batch_warmup": run.batch_warmup if begins else None, **changes})
     size = max(1, run.micro_batch * run.max_seq_len // phase.max_seq_len)
@@ -71,8 +70,8 @@ def values_at(settings: Mapping[str, Any], step: int) -> dict[str, Any]:
 def learned(settings: Mapping[str, Any], step: int) -> list[Objective]:
     """Return the objectives that a run with these settings, a tree, has learned after at least one step, in order."""
     firsts = [0, *accumulate(phase["steps"] for phase in settings.get("phases", ()))]
-    names = [values_at(settings, first + 1).get("objective") for first in firsts if first < step]
-    return [OBJECTIVES[name or next(iter(OBJECTIVES))] for name in names]
+    default = next(iter(OBJECTIVES))
+    return [OBJECTIVES[values_at(settings, at + 1).get("objective", default)] for at in firsts if at < step]
 
 
 def refuse_held_out(run: PretrainSettings, by_document: bool) -> None:
@@ -88,32 +87,27 @@ def refuse_held_out(run: PretrainSettings, by_document: bool) -> None:
 
 
 def phase_faults(run: PretrainSettings) -> Iterator[str]:
-    """Yield why phases do not make a run, with what to set instead."""
-    steps = [phase.steps for phase in run.phases]
-    if not steps:
-        return
+    """Yield why the phases of a run, which has some, do not make it, with what to set instead."""
+    steps, warmup = [phase.steps for phase in run.phases], run.batch_warmup
     if sum(steps) != run.steps:
         yield (
             f"the steps of pretrain.phases add up to {sum(steps)} ({' + '.join(map(str, steps))}), and pretrain.steps "
             f"is {run.steps}; set pretrain.steps={sum(steps)}, or change the steps of a phase"
         )
-    warmup = run.batch_warmup.steps if run.batch_warmup else 0
-    if warmup > steps[0]:
+    if warmup and warmup.steps > steps[0]:
         yield (
-            f"pretrain.batch_warmup.steps ({warmup}) must not be more than the steps of the first phase ({steps[0]}), "
-            "to whose batch it grows; lower it"
+            f"pretrain.batch_warmup.steps ({warmup.steps}) must not be more than the steps of the first phase "
+            f"({steps[0]}), to whose batch it grows; lower it"
         )
     for number, (stated, phase) in enumerate(zip(run.phases, phases_of(run), strict=True), 1):
-        objective = OBJECTIVES[phase.settings.objective]
-        rate = f"pretrain.phases.masking_rate={stated.masking_rate} in phase {number}"
-        if stated.masking_rate is not None and "masking" not in objective.sections:
-            yield f"{rate} does not go with its objective, {objective.name}, which masks nothing; leave it out"
-        if stated.masking_rate is not None and run.masking.kind == "static":
+        objective, kind = OBJECTIVES[phase.settings.objective], run.masking.kind
+        if stated.masking_rate and ("masking" not in objective.sections or kind == "static"):
             yield (
-                f"{rate} does not go with pretrain.masking.kind=static: masks that are drawn once keep their rate; "
-                "leave it out, or set pretrain.masking.kind=dynamic"
+                f"pretrain.phases.masking_rate={stated.masking_rate} in phase {number} is not read: masks are drawn "
+                f"anew with pretrain.masking.kind=dynamic ({kind}) and by objectives with masks ({objective.name}); "
+                "leave it out"
             )
-        if stated.global_theta is not None and not ARCHITECTURES[run.model.type].with_rope_base(run.model, 1.0):
+        if stated.global_theta and not ARCHITECTURES[run.model.type].with_rope_base(run.model, 1.0):
             yield (
                 f"pretrain.phases.global_theta={stated.global_theta:g} in phase {number} is a RoPE base, and "
                 f"pretrain.model.type={run.model.type} has others; leave it out"

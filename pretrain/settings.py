@@ -117,27 +117,22 @@ class OptimizerSettings(Settings):
 
 
 class PhaseSettings(Settings):
-    """A phase of a run: a number of its steps, and what is different in them. What a phase leaves out is as in
-    `pretrain`."""
+    """A phase of a run. What it leaves out is as in `pretrain`."""
 
     steps: int = Field(ge=1)
     """Steps of the phase. Those of all phases add up to `pretrain.steps`."""
     objective: Literal["mlm", "mlm+nsp", "clm"] | None = None
     """What is learned, as `pretrain.objective`."""
     max_seq_len: int | None = Field(None, ge=8)
-    """Tokens in a sample, [CLS] and [SEP] included. The model has the positions of the longest phase, and a micro-batch
-    has about as many tokens as at `pretrain.max_seq_len`."""
+    """Tokens in a sample. A micro-batch has about as many tokens in each phase."""
     global_batch: int | None = Field(None, ge=1)
     """Samples in an optimizer step over all processes."""
     masking_rate: float | None = Field(None, gt=0, lt=1)
-    """Share of the tokens that is predicted, constant in the phase. None follows `pretrain.masking` by the step of the
-    run."""
+    """Share of the tokens that is predicted, constant. None follows `pretrain.masking` by the step of the run."""
     learning_rate: float | None = Field(None, gt=0)
-    """Peak learning rate. The schedule (`pretrain.optimizer.schedule`) is that of the run and scales it by the step of
-    the run."""
+    """Peak learning rate, which the schedule of the whole run scales."""
     global_theta: float | None = Field(None, gt=0)
-    """RoPE base of ModernBERT's global layers, as `pretrain.model.modernbert.global_theta`: larger for longer
-    samples."""
+    """RoPE base of ModernBERT's global layers: larger for longer samples."""
 
 
 class BatchWarmupSettings(Settings):
@@ -168,8 +163,8 @@ class PretrainSettings(Settings):
     token is predicted from those before it. A run that ends with `clm` is only a first phase, from which a run with
     `mlm` branches: it has no KLUE scores and is not pushed to the hub."""
     phases: list[PhaseSettings] = Field(default_factory=list)
-    """Phases of the run, in order. Their steps add up to `steps`; each states what is different in it. Data, learning
-    rate and masking rate continue from phase to phase. An empty list: the run is one phase."""
+    """Phases of the run, in order; each states what is different in it. Data, learning rate and masking rate continue
+    from one to the next. An empty list: one phase."""
     masking: MaskingSettings = MaskingSettings()
     """What is masked and how."""
     optimizer: OptimizerSettings = OptimizerSettings()
@@ -270,7 +265,7 @@ class PretrainSettings(Settings):
                 f"model.initialisation={self.model.initialisation} is for a model that begins at random, and init_from "
                 f"({self.init_from}) brings weights; set model.initialisation=original"
             )
-        yield from phase_faults(self)
+        yield from phase_faults(self) if self.phases else ()
         yield objectives.fault_of(self)
         yield architectures.fault_of(self.model)
         yield unread_section(self.optimizer)
@@ -292,9 +287,8 @@ class PretrainSettings(Settings):
     def batch_fault(self, processes: int, name: str = "pretrain.global_batch") -> str:
         """Return why so many processes cannot share every global batch evenly, with a fix; "" when they can."""
         if self.phases:  # each takes the largest micro-batch that divides its batch
-            name = "pretrain.phases.global_batch"
-            faults = (phase.settings.batch_fault(processes, name) for phase in self.every_phase)
-            return next(filter(None, faults), "")
+            phases = (phase.settings for phase in self.every_phase)
+            return next(filter(None, (s.batch_fault(processes, "pretrain.phases.global_batch") for s in phases)), "")
         smallest, batch = self.smallest_batch, name
         if self.batch_warmup:
             name = "pretrain.batch_warmup.start"
@@ -313,10 +307,7 @@ class PretrainSettings(Settings):
         return ""
 
     def shared_by(self, processes: int) -> PretrainSettings:
-        """Return the settings with the largest micro-batch, at most the stated one, with which `batch_fault` is "".
-
-        Of a run with phases, each has such a micro-batch.
-        """
+        """Return the settings with the largest micro-batch, at most the stated one, with which `batch_fault` is ""."""
         if self.phases:
             return self.model_copy(update={"processes": processes})
         size = _largest_divisor(self.smallest_batch, processes, self.micro_batch)
@@ -351,17 +342,11 @@ class PretrainSettings(Settings):
 
     def phase_at(self, step: int) -> Phase:
         """Return the phase of the global batch of a step."""
-        every = self.every_phase
-        return next((phase for phase in every if step < phase.end), every[-1])
+        return next(phase for phase in reversed(self.every_phase) if step >= phase.first)
 
     def begins_phase(self, step: int) -> bool:
         """Return whether a step is the first of a phase, but for the first of the run."""
         return any(phase.first == step for phase in self.every_phase[1:])
-
-    @property
-    def last_objective(self) -> str:
-        """Objective of the last phase, which says what the model is for."""
-        return self.every_phase[-1].settings.objective
 
     @property
     def objectives(self) -> tuple[str, ...]:

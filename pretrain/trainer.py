@@ -74,7 +74,7 @@ class Trainer:
         random state.
         """
         engine, totals = self.engine, self._zeros()
-        objective = engine.model.enter(self.loader.phase(step))
+        objective = engine.model.enter(self.settings.phase_at(step).settings)
         if self.settings.begins_phase(step):
             self.guard.restart()
         host = torch.tensor([step, stop_requested], dtype=torch.float64)
@@ -101,7 +101,7 @@ class Trainer:
     def validate(self, step: int) -> Tensor:
         """Return `names` over the held-out samples of all processes, by a step's objective; draws no random number."""
         model, totals = self.engine.model.eval(), self._zeros()
-        model.enter(self.loader.phase(step))
+        model.enter(self.settings.phase_at(step).settings)
         for batch in self.loader.validation(step):
             totals += self._count(model(**model.on_device(batch.inputs, self.engine.device)), batch)
         model.train()

@@ -148,9 +148,8 @@ def export(
     from pretrain.export import export_checkpoint, is_export_of
 
     there = not target.is_symlink() and target.is_dir() and any(target.iterdir())
-    if there and is_export_of(
-        target, source, dtype, sentence_embeddings, onnx, average
-    ):  # a command stopped at its upload
+    # a command stopped at its upload
+    if there and is_export_of(target, source, dtype, sentence_embeddings, onnx, average):
         say(f"{target} already holds this export")
     else:
         refuse_folder(target)

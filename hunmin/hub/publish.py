@@ -30,7 +30,7 @@ from klue.saved import read_facts as read_job
 from klue.tasks import get_task
 from pretrain.callbacks.checkpoint_metadata import TOKENIZER_FILES, read_metadata
 from pretrain.export import EXPORT_FILES
-from pretrain.export.average import checkpoints_to_average
+from pretrain.export.checkpoint import checkpoints_to_average
 from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 from pretrain.model_folder import open_model

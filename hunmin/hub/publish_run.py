@@ -15,13 +15,7 @@ from hunmin.hub.publish import publish, refuse_no_encoder, run_of
 from hunmin.hub.push import check_name, prepare
 from hunmin.pipeline.watch import training_folder
 from hunmin.recipes.recipe import Recipe, load_recipe, refuse_instructions
-from pretrain.callbacks.checkpoint_metadata import (
-    METADATA,
-    complete_checkpoints,
-    damaged_files,
-    last_checkpoint,
-    read_metadata,
-)
+from pretrain.callbacks.checkpoint_metadata import METADATA, complete_checkpoints, damaged_files, last_checkpoint
 from pretrain.export import Dtype, export_checkpoint
 
 
@@ -70,11 +64,10 @@ def checkpoint_in(folder: Path) -> tuple[Path, Path] | None:
 
 
 def average_of(folder: Path, checkpoint: Path, run: Path) -> int | None:
-    """Return how many checkpoints the model of a folder averages: of finished training that `checkpoint` ends as many
-    as its export, else None."""
+    """Return how many checkpoints are averaged for a folder that stands for a checkpoint; None of an unfinished run."""
     recipe = load_recipe(run / "recipe.yaml")
-    ends = (read_metadata(checkpoint) or {}).get("step") == recipe.pretrain.steps
-    return recipe.export.average if ends and folder.resolve() != checkpoint.resolve() else None
+    ends = folder != checkpoint and checkpoint.name == f"step-{recipe.pretrain.steps:08d}"
+    return recipe.export.average if ends else None
 
 
 def publish_checkpoint(

@@ -24,8 +24,6 @@ PLACES = (
 NEEDED = (("pretrain", "micro_batch"), ("klue", "published"))
 """Settings that change no result but are part of a recipe that can be run again: the batch is divided by the first, and
 by the second scores of invented tasks do not stand beside published ones."""
-AVERAGED = (("pretrain", "checkpoint_every"), ("pretrain", "keep_last"))
-"""The same of a recipe that exports a mean of checkpoints: which there are."""
 HEAD = """\
 # Files are named by their last names alone. Where yours lie elsewhere, say so:
 #   hunmin run recipe.yaml corpus.inputs='[…]' klue.data=…
@@ -41,7 +39,8 @@ def public_recipe(recipe: Recipe) -> str:
     """
     tree: dict[str, Any] = dump_settings(recipe, drop="runtime")
     tree.pop("hub", None)
-    for section, key in (*NEEDED, *(AVERAGED if recipe.export.average else ())):
+    averaged = ("checkpoint_every", "keep_last") if recipe.export.average else ()
+    for section, key in (*NEEDED, *(("pretrain", key) for key in averaged)):
         if tree[section] is not None:
             tree[section][key] = getattr(getattr(recipe, section), key)
     tree = bare(tree)

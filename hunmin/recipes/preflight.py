@@ -299,10 +299,8 @@ def refuse_repeated_validation(recipe: Recipe) -> None:
         UserError: the recipe asks for it.
     """
     mixture, pretrain = recipe.corpus.mixture, recipe.pretrain
-    if (mixture and mixture.held_out) or not pretrain.validation_samples or pretrain.packing == "sentence-pairs":
-        return
-    refuse_held_out(pretrain, by_document=False)
-    if mixture is None:
+    refuse_held_out(pretrain, pretrain.packing == "sentence-pairs" or bool(mixture and mixture.held_out))
+    if mixture is None or mixture.held_out or not pretrain.validation_samples or pretrain.packing == "sentence-pairs":
         return
     drawn = mixture.max_epochs > 1 and (
         mixture.alpha < 1 or any(source.weight != 1 for source in mixture.sources.values())

@@ -63,8 +63,7 @@ class ExportSettings(Settings):
     """Which weights a finished run exports."""
 
     average: int | None = Field(None, ge=2)
-    """Number of checkpoints, counted from the last one, whose mean is exported (ModernBERT averages four); set
-    `pretrain.keep_last` to keep as many. None exports the last one."""
+    """Number of last checkpoints whose mean is exported; `pretrain.keep_last` keeps as many. None: the last one."""
 
 
 class RunSettings(Settings):
@@ -102,7 +101,7 @@ class Recipe(RunSettings):
 
     @model_validator(mode="after")
     def _ends_as_an_encoder(self) -> Recipe:
-        last = self.pretrain.last_objective
+        last = self.pretrain.objectives[0]
         for there, action, fix in (
             (self.klue, "fine-tune", "klue=null"),
             (self.hub.repository, "push to the hub", "hub.repository=null"),
@@ -116,27 +115,18 @@ class Recipe(RunSettings):
 
     @model_validator(mode="after")
     def _averages_what_training_leaves(self) -> Recipe:
-        p, count = self.pretrain, self.export.average
-        if not count:
-            return self
+        p, count = self.pretrain, self.export.average or 0
         last = [*range(p.checkpoint_every, p.steps, p.checkpoint_every), p.steps][-count:]
-        phases = [p.phase_at(step - 1).settings for step in last]
-        shapes = [(phase.objective, phase.max_seq_len, phase.model) for phase in phases]
-        if p.keep_last < count:
-            raise ValueError(
-                f"export.average={count} is more than pretrain.keep_last={p.keep_last}, the checkpoints that are kept; "
-                f"set pretrain.keep_last={count}"
-            )
-        if len(last) < count:
-            raise ValueError(
-                f"export.average={count} is more than the {len(last)} checkpoints that training saves; lower it, or "
-                f"pretrain.checkpoint_every={p.checkpoint_every}"
-            )
-        if shapes.count(shapes[-1]) < count:
-            raise ValueError(
-                f"export.average={count} reaches back to step {last[0]}, and pretrain.phases have another objective, "
-                f"length or RoPE base there; lower it, or pretrain.checkpoint_every={p.checkpoint_every}"
-            )
+        shapes = [(s.objective, s.max_seq_len, s.model) for s, *_ in (p.phase_at(step - 1) for step in last)]
+        every = f"lower it, or pretrain.checkpoint_every={p.checkpoint_every}"
+        for wrong, why in (
+            (p.keep_last < count, f"is more than pretrain.keep_last={p.keep_last}; set pretrain.keep_last={count}"),
+            (len(last) < count, f"is more than the {len(last)} checkpoints that training saves; {every}"),
+            (shapes.count(shapes[-1]) < count,
+             f"reaches back to step {last[0]}, in a phase of another objective, length or RoPE base; {every}"),
+        ):  # fmt: skip
+            if wrong:
+                raise ValueError(f"export.average={count} {why}")
         return self
 
     @property

@@ -16,7 +16,7 @@ from common.errors import HunminError
 from pretrain.batches.inputs import RECTANGLES, InputForm, MicroBatch, prepare
 from pretrain.batches.masking import VALIDATION_EPOCH, MaskTable
 from pretrain.batches.order import SampleOrder
-from pretrain.batches.plans import copies, plan_samples, plans_of, read_by_ordinary_tokens, read_parts
+from pretrain.batches.plans import copies, plan_samples, read_by_ordinary_tokens, read_parts
 from pretrain.batches.predictions import IGNORE, MaskedBatch
 from pretrain.batches.samples import Batch, SampleSet
 from pretrain.objectives.objective import Corpus, Objective, Predict
@@ -48,11 +48,7 @@ def mask_table(tokenizer: Path, special_ids: dict[str, int]) -> MaskTable:
 
 
 class Cut:
-    """The corpus in samples of one length, and their order.
-
-    Raises:
-        HunminError: it has no sample to train on.
-    """
+    """The corpus in samples of one length, and their order."""
 
     def __init__(self, settings: PretrainSettings, shards: TokenShards, plans: Path, table: MaskTable) -> None:
         parts, held_out = read_parts(settings, shards, plans)
@@ -110,40 +106,29 @@ class Loader:
         self.form = form
         self.table = mask_table(tokenizer, shards.special_ids)
         self.pairs = settings.packing == "sentence-pairs"
-        self._phases = settings.every_phase
         cuts: dict[int, Cut] = {}
-        for phase in (phase.settings for phase in self._phases):
-            if phase.max_seq_len not in cuts:
-                cuts[phase.max_seq_len] = Cut(phase, shards, plans_of(phase, settings, plans), self.table)
-        self._cuts = [cuts[phase.settings.max_seq_len] for phase in self._phases]
-        both = zip(self._cuts, self._phases, strict=True)
-        self._predict = [cut.predict(phase.settings) for cut, phase in both]
-        last = self._cuts[-1]
-        self.samples, self.order, self.validation_ids = last.samples, last.order, last.validation_ids
+        self._parts = []
+        for phase, *_ in settings.every_phase:
+            length = phase.max_seq_len
+            cut = cuts[length] = cuts.get(length) or Cut(phase, shards, plans, self.table)
+            self._parts.append((phase, cut, cut.predict(phase)))
+        self._borders = [phase.first for phase in settings.every_phase[1:]]
+        self.samples, self.order, self.validation_ids = cut.samples, cut.order, cut.validation_ids
 
     @property
     def epochs(self) -> float:
         """Epochs over the corpus at the end of the run, those of the runs that it branches from included."""
-        length = self._phases[-1].settings.max_seq_len
+        length = self._parts[-1][0].max_seq_len
         seen = (self.first_position + self.settings.positions_before(self.settings.steps)) / length / self.order.size
         return seen * copies(self.settings) if self.pairs else seen  # an epoch of the order holds all copies of pairs
 
-    def _at(self, step: int) -> int:
-        """Return the number of the phase of global batch `step`."""
-        ends = [phase.end for phase in self._phases]
-        return min(bisect_right(ends, step), len(ends) - 1)
-
-    def phase(self, step: int) -> PretrainSettings:
-        """Return the settings that hold in the phase of global batch `step`."""
-        return self._phases[self._at(step)].settings
-
-    def cut(self, step: int) -> Cut:
-        """Return the samples that global batch `step` is taken from."""
-        return self._cuts[self._at(step)]
+    def at(self, step: int) -> tuple[PretrainSettings, Cut, Predict]:
+        """Return the settings of global batch `step`, the samples it is taken from, and what is predicted of them."""
+        return self._parts[bisect_right(self._borders, step)]
 
     def objective(self, step: int) -> Objective:
         """Return the objective of global batch `step`."""
-        return OBJECTIVES[self.phase(step).objective]
+        return OBJECTIVES[self.at(step)[0].objective]
 
     def micro_batches(self, step: int) -> list[MicroBatch]:
         """Return this process's micro-batches of global batch `step`, in order, as the model takes them."""
@@ -155,7 +140,7 @@ class Loader:
 
         The global batch is cut into accumulation × world micro-batches; process r takes number a·world + r.
         """
-        phase, cut, predict = self.phase(step), self.cut(step), self._predict[self._at(step)]
+        phase, cut, predict = self.at(step)
         begin = -(-(self.first_position + self.settings.positions_before(step)) // phase.max_seq_len)
         end = begin + self.settings.samples_before(step + 1) - self.settings.samples_before(step)
         size, out = phase.micro_batch, []
@@ -169,8 +154,8 @@ class Loader:
 
     def validation_batches(self, step: int = 0) -> int:
         """Return the number of micro-batches of held-out samples at a step, the same for every process."""
-        most = -(-len(self.cut(step).validation_ids) // self.world)
-        return -(-most // self.phase(step).micro_batch)
+        phase, cut, _ = self.at(step)
+        return -(-len(cut.validation_ids) // (self.world * phase.micro_batch))
 
     def validation(self, step: int = 0) -> Iterator[MicroBatch]:
         """Yield this process's share of the held-out samples as the model takes them; see `masked_validation`."""
@@ -184,7 +169,8 @@ class Loader:
         All have the size of a micro-batch, so that no other shape has to be compiled. The last ones are filled up with
         samples that add to no sum: nothing is predicted of them, and `counted_B` is False.
         """
-        size, cut, predict = self.phase(step).micro_batch, self.cut(step), self._predict[self._at(step)]
+        phase, cut, predict = self.at(step)
+        size = phase.micro_batch
         own = cut.validation_ids[self.rank :: self.world]
         fill = self.validation_batches(step) * size - len(own)
         ids = np.concatenate([own, np.resize(cut.validation_ids, fill)])

@@ -54,37 +54,25 @@ def plan_samples(settings: PretrainSettings, tokens: Path, plans: Path) -> None:
     """Write the sample plans of a run: its sentence pairs or packed documents, and its samples by ordinary tokens.
 
     One process does this; files that are there already stay.
-
-    Raises:
-        UserError: a sample that is held out in one phase would be trained on in another one, of other samples.
     """
     shards = TokenShards(tokens)
-    lengths = {phase.settings.max_seq_len: phase.settings for phase in settings.every_phase}
-    by_document = settings.packing == "sentence-pairs" or not all(map(shards.copies, range(len(shards.shards))))
-    refuse_held_out(settings, by_document)
-    for each in lengths.values():
-        _plan_length(each, shards, plans_of(each, settings, plans), settings.longest)
-
-
-def plans_of(phase: PretrainSettings, settings: PretrainSettings, plans: Path) -> Path:
-    """Return the folder of a phase's sample plans within that of its run's."""
-    return plans if phase.max_seq_len == settings.max_seq_len else plans / f"{phase.max_seq_len}"
-
-
-def _plan_length(settings: PretrainSettings, shards: TokenShards, plans: Path, longest: int) -> None:
-    plans.mkdir(parents=True, exist_ok=True)
-    if settings.packing == "sentence-pairs":
-        held_out = settings.validation_samples * longest / settings.max_seq_len  # the same documents at all lengths
-        plan_pairs(shards, plans, settings.max_seq_len, copies(settings), held_out, settings.seed)
-    elif settings.packing == "packed":
-        for index in range(len(shards.shards)):
-            if not holds_groups(plans, index):
-                write_groups(plans, index, packed(shards.documents(index), settings.max_seq_len))
-    if not (plans / BY_ORDINARY).exists():
-        shards.check_ids()
-        training, _ = read_parts(settings, shards, plans)
-        with atomic_write(plans / BY_ORDINARY) as stream:
-            json.dump(count_by_ordinary_tokens(shards, training, settings.max_seq_len).tolist(), stream)
+    held_out = settings.packing == "sentence-pairs" or not all(map(shards.copies, range(len(shards.shards))))
+    refuse_held_out(settings, by_document=held_out)
+    for phase, *_ in settings.every_phase:
+        length, folder = phase.max_seq_len, plans / f"{phase.max_seq_len}"
+        folder.mkdir(parents=True, exist_ok=True)
+        if settings.packing == "sentence-pairs":
+            samples = settings.validation_samples * settings.longest / length  # the same documents at all lengths
+            plan_pairs(shards, folder, length, copies(settings), samples, settings.seed)
+        elif settings.packing == "packed":
+            for index in range(len(shards.shards)):
+                if not holds_groups(folder, index):
+                    write_groups(folder, index, packed(shards.documents(index), length))
+        if not (folder / BY_ORDINARY).exists():
+            shards.check_ids()
+            training, _ = read_parts(phase, shards, plans)
+            with atomic_write(folder / BY_ORDINARY) as stream:
+                json.dump(count_by_ordinary_tokens(shards, training, length).tolist(), stream)
 
 
 def read_parts(settings: PretrainSettings, shards: TokenShards, plans: Path) -> tuple[Parts, Parts | None]:
@@ -95,6 +83,7 @@ def read_parts(settings: PretrainSettings, shards: TokenShards, plans: Path) -> 
     Raises:
         UserError: samples are to be held out of a corpus in which they may come again, and it holds out none itself.
     """
+    plans = plans / f"{settings.max_seq_len}"
     if settings.packing == "sentence-pairs":
         training, held_out = read_pairs(shards, plans, copies(settings))
     else:
@@ -121,7 +110,7 @@ def _layout(settings: PretrainSettings, shards: TokenShards, index: int, plans: 
 
 def read_by_ordinary_tokens(settings: PretrainSettings, shards: TokenShards, plans: Path, parts: Parts) -> np.ndarray:
     """Return `count_by_ordinary_tokens` of a run's samples, counted anew where no plan holds it."""
-    path = plans / BY_ORDINARY
+    path = plans / f"{settings.max_seq_len}" / BY_ORDINARY
     if path.exists():
         return np.array(json.loads(path.read_bytes()), np.int64)
     return count_by_ordinary_tokens(shards, parts, settings.max_seq_len)

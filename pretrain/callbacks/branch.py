@@ -68,9 +68,8 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
             "a branch continues from its parent's step",
             f"set pretrain.steps to more than {step}",
         )
-    pad = TokenShards(tokens).special_ids["pad"]
-    positions = saved["positions"] - ARCHITECTURES[settings.model.type].first_position(pad)
-    if settings.longest > positions:
+    first = ARCHITECTURES[settings.model.type].first_position(TokenShards(tokens).special_ids["pad"])
+    if settings.longest > (positions := saved["positions"] - first):
         raise UserError(
             f"the run has samples of up to {settings.longest} tokens, and {path.name} has {positions} positions",
             "a branch keeps the positions of its parent",
@@ -99,6 +98,6 @@ def _free(before: dict[str, Any], step: int, settings: PretrainSettings) -> list
     objectives = learned(before, step)
     used = {section for objective in objectives for section in objective.sections}
     free = [*FREE, *dict.fromkeys(name for each in OBJECTIVES.values() for name in each.sections if name not in used)]
-    if OBJECTIVES[settings.last_objective].head != objectives[-1].head:
+    if OBJECTIVES[settings.objectives[0]].head != objectives[-1].head:
         free.remove("objective")
     return free

@@ -88,7 +88,7 @@ class TrainingLog:
         self._peak = device_peak(run.engine.device) * run.process.world
         architecture = run.engine.model.architecture
         self._loader = loader = run.loader
-        spans = {phase.first: loader.cut(phase.first).samples.attention_span for phase in settings.every_phase}
+        spans = {phase.first: loader.at(phase.first)[1].samples.attention_span for phase in settings.every_phase}
 
         def flops(step: int) -> float:
             objective, (phase, first, _) = loader.objective(step), settings.phase_at(step)

@@ -110,14 +110,10 @@ def memory(
     settings: PretrainSettings, vocab_size: int, parameters: int, devices: int, arithmetic: Arithmetic, engine: str
 ) -> Memory:
     """Return the bytes that a device holds at the fullest moment of a run; `engine` is "torch" or "deepspeed"."""
-    phases = (phase.settings for phase in settings.every_phase)
-    each = (_of_phase(phase, vocab_size, parameters, devices, arithmetic, engine) for phase in phases)
-    return max(each, key=lambda memory: memory.total)
-
-
-def _of_phase(
-    settings: PretrainSettings, vocab_size: int, parameters: int, devices: int, arithmetic: Arithmetic, engine: str
-) -> Memory:
+    if settings.phases:
+        phases = (phase.settings for phase in settings.every_phase)
+        each = (memory(phase, vocab_size, parameters, devices, arithmetic, engine) for phase in phases)
+        return max(each, key=lambda one: one.total)
     p, stage = float(parameters), settings.zero_stage
     accumulates = settings.global_batch > settings.micro_batch * devices
     states = float(OPTIMIZERS[settings.optimizer.type].state_numbers(settings, parameters))

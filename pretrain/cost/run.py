@@ -98,7 +98,7 @@ def run_cost(
     engine = settings.chosen_engine
     arithmetic = arithmetic_of(settings, device)
     architecture = ARCHITECTURES[model.type]
-    objective = OBJECTIVES[settings.last_objective]
+    objective = OBJECTIVES[settings.objectives[0]]
     count = architecture.parameters(model, vocab_size, settings.longest) + objective.parameters(model)
     per_token = flops_per_token(settings, vocab_size)
     room = USABLE * device.memory

@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Literal
 
 import torch
+from safetensors.torch import load_file
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors, follow_umask, publish_folder
 from pretrain.callbacks.checkpoint import library_disk_errors, load_weights, put_weights
-from pretrain.callbacks.checkpoint_metadata import TOKENIZER_FILES, damaged_files, read_metadata
-from pretrain.export.average import checkpoints_to_average, mean_weights
+from pretrain.callbacks.checkpoint_metadata import (
+    TOKENIZER_FILES,
+    WEIGHTS,
+    complete_checkpoints,
+    damaged_files,
+    read_metadata,
+)
 from pretrain.export.check import check_folder
 from pretrain.export.old_names import add_old_names
 from pretrain.export.onnx import FILE as ONNX_FILE
@@ -27,6 +33,7 @@ from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 from pretrain.export.sentence_embeddings import check_sentence_embeddings, write_embedding_files
 from pretrain.models.encoder import model_class
 from pretrain.models.registry import ARCHITECTURES, usable_positions
+from pretrain.phases import values_at
 from pretrain.settings import PretrainSettings
 
 hub_logging.disable_progress_bar()  # weights go from file to file in a moment
@@ -105,25 +112,21 @@ def load_hf_model(
 def load_checkpoint(checkpoint: Path, average: int | None = None) -> PreTrainedModel:
     """Return the model of a checkpoint, a step-* folder wherever it stands, as transformers has it, in fp32.
 
-    Args:
-        average: number of checkpoints, this one the last, whose mean the weights are; None: its own.
+    With `average` its weights are the mean of so many checkpoints, this one the last (`checkpoints_to_average`).
 
     Raises:
-        UserError: it is not a whole checkpoint, or there are no such checkpoints to average.
-        HunminError: its files are damaged, or those of another one that is averaged.
+        UserError: it is not a whole checkpoint.
+        HunminError: its files are damaged.
     """
     saved = _whole(checkpoint)
     architecture = ARCHITECTURES[saved["config"]["model_type"]]
     (name,) = saved["config"]["architectures"]
     kind = architecture.model_class(next(head for head, known in architecture.classes.items() if known == name))
     model = kind(kind.config_class.from_dict(saved["config"]))
-    if average is None:
-        load_weights(checkpoint, model)
+    if average:
+        put_weights(mean_weights(checkpoints_to_average(checkpoint, average).values()), model, str(checkpoint))
     else:
-        paths = checkpoints_to_average(checkpoint, average).values()
-        for path in paths:
-            _whole(path)
-        put_weights(mean_weights(paths), model, f"the mean of {average} checkpoints up to {checkpoint}")
+        load_weights(checkpoint, model)
     return model.eval()
 
 
@@ -144,6 +147,48 @@ def _whole(checkpoint: Path) -> dict[str, Any]:
             "restore it from a copy, or choose another step-* folder",
         )
     return saved
+
+
+def checkpoints_to_average(last: Path, count: int) -> dict[int, Path]:
+    """Return step → folder of so many whole checkpoints of a run, in order, up to the last of them.
+
+    Raises:
+        UserError: there are fewer, or some are of another shape: another objective, length or RoPE base.
+    """
+    until = _whole(last)["step"]
+    known = {step: path for step, path in complete_checkpoints(last.parent) if step <= until}
+    if len(known) < count:
+        raise UserError(
+            f"{last.parent} has {len(known)} checkpoints up to {last.name}, and {count} are to be averaged",
+            "an average is of the last checkpoints that are there",
+            f"average {len(known)} at most; in a new training raise pretrain.keep_last",
+        )
+    chosen = dict(list(known.items())[-count:])
+    shapes = {step: _shape(_whole(path)) for step, path in chosen.items()}
+    if other := max((step for step, shape in shapes.items() if shape != shapes[until]), default=0):
+        names = sorted(name for name, value in shapes[other].items() if shapes[until].get(name) != value)
+        alike = sum(step > other for step in chosen)
+        raise UserError(
+            f"step {other} has another {', '.join(names)} than {last.name}",
+            "checkpoints that are averaged are of one shape: model, objective and length of the samples",
+            f"average {alike} checkpoints" if alike > 1 else "export the checkpoint without an average",
+        )
+    return chosen
+
+
+def _shape(saved: dict[str, Any]) -> dict[str, Any]:
+    values = values_at(saved["settings"], saved["step"])
+    values = {name: values[name] for name in ("objective", "max_seq_len")}
+    return {**saved["config"], **values, "transformers_version": ""}
+
+
+def mean_weights(checkpoints: Collection[Path]) -> dict[str, torch.Tensor]:
+    """Return the mean of the weights of checkpoints, added up in float64; of equal ones it is their bytes."""
+    sums: dict[str, torch.Tensor] = {}
+    for path in checkpoints:
+        for name, weight in load_file(path / WEIGHTS).items():
+            sums[name] = sums[name] + weight.double() if name in sums else weight.double()
+    return {name: (total / len(checkpoints)).float() for name, total in sums.items()}
 
 
 def export_checkpoint(

@@ -9,18 +9,16 @@ from typing import Any
 from common.errors import HunminError
 from common.files import xxh3_file
 from pretrain.callbacks.checkpoint_metadata import last_checkpoint
-from pretrain.export.average import checkpoints_to_average
-from pretrain.export.checkpoint import export_checkpoint
+from pretrain.export.checkpoint import checkpoints_to_average, export_checkpoint
 
 
 def export_run(training: Path, out: Path, average: int | None = None) -> dict[str, Any]:
     """Write the model folder of finished training and return counts.
 
-    The newest checkpoint is exported anew; its weights must be those that training left, byte for byte. With `average`
-    they are the mean of so many of the last ones.
+    The newest checkpoint is exported anew; its weights must be those that training left, byte for byte, or with
+    `average` are the mean of so many of the last ones.
 
     Raises:
-        UserError: there are no such checkpoints to average.
         HunminError: the last checkpoint is damaged, or the export is not what training left.
     """
     folder = out / ".export"

@@ -22,8 +22,6 @@ from pretrain.settings import PretrainSettings
 
 COMPILED = Path("logs") / "compiled"
 """Folder, in that of a run, of its compiled kernels."""
-GRAPHS = 8
-"""Graphs that torch compiles of a function before it gives up, by default."""
 ARTIFACTS = COMPILED / "artifacts"
 """File that torch's compiler keeps them in."""
 
@@ -55,8 +53,7 @@ def speed_up(
         model.architecture.fuse(model.hf_model)
     if compiled:
         model.compiles = True
-        # each phase has as many graphs as a run without phases
-        dynamo_config.recompile_limit = max(dynamo_config.recompile_limit, GRAPHS * len(settings.every_phase))
+        dynamo_config.recompile_limit = 8 * len(settings.every_phase)  # a phase has graphs of its own; 8 by default
         if settings.model.dropout or settings.model.dropped_attention:
             draw_dropout_as_eager()
         if world == 1 or model.one_shape:

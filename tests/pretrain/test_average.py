@@ -17,7 +17,7 @@ from hunmin.main import run_command
 from hunmin.recipes.recipe import Recipe
 from pretrain.callbacks.checkpoint_metadata import METADATA, WEIGHTS, read_metadata, step_folder, write_metadata
 from pretrain.export import export_checkpoint, is_export_of
-from pretrain.export.average import checkpoints_to_average, mean_weights
+from pretrain.export.checkpoint import checkpoints_to_average, mean_weights
 from pretrain.export.run import export_run
 from tokenizer.save import build_tokenizer, save_tokenizer
 
@@ -134,7 +134,7 @@ LONG = {"steps": 20, "max_seq_len": 64}
         (1, {}, "greater than or equal to 2"),
         (5, {}, r"keep_last=4.*set pretrain.keep_last=5"),
         (5, {"keep_last": 5}, r"4 checkpoints that training saves; lower it"),
-        (3, {"phases": [{"steps": 20}, LONG]}, r"back to step 20, and pretrain.phases"),
+        (3, {"phases": [{"steps": 20}, LONG]}, r"back to step 20, in a phase of another"),
         (2, {"phases": [{"steps": 20}, LONG]}, ""),
         (4, {"phases": [{"steps": 20}, {"steps": 20, "global_batch": 64}]}, ""),
         (4, {}, ""),

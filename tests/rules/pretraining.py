@@ -83,7 +83,7 @@ def _batches(settings: PretrainSettings, tokens: Path, tokenizer: Path, plans: P
         "steps": of_steps,
         "held out": _described(next(iter(loader.validation()))),
         "epochs": loader.epochs,
-        "noted": [loader.objective(step).noted(loader.phase(step), step) for step in (0, 1, STEPS - 1)],
+        "noted": [loader.objective(step).noted(loader.at(step)[0], step) for step in (0, 1, STEPS - 1)],
     }
 
 

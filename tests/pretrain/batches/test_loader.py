@@ -75,7 +75,7 @@ def test_the_corpus_and_the_settings_alone_say_what_is_expected(
         for rank in range(world)
         for _, masked in Loader(run, unknown, tokenizer, tmp_path, rank, world).masked_batches(5)
     }
-    (tmp_path / BY_ORDINARY).unlink()  # counted anew where no plan holds it
+    (tmp_path / "64" / BY_ORDINARY).unlink()  # counted anew where no plan holds it
     expectations.add(Loader(run, unknown, tokenizer, tmp_path, 0, 1).masked_batches(5)[0][1].expected)
     assert len(expectations) == 1
 
@@ -118,7 +118,7 @@ def test_held_out_samples_count_once_whatever_the_number_of_processes(
     ids = whole.validation_ids
     assert 0 < len(ids) <= held_out
     # all at once
-    batch = whole.cut(0).held_out.batch(ids)
+    batch = whole.at(0)[1].held_out.batch(ids)
     masked = mask_batch(
         batch.ids_BS, batch.unmaskable_BS, ids, np.full(len(ids), VALIDATION_EPOCH), whole.table, run.seed, 0.15
     )

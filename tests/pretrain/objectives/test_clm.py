@@ -241,7 +241,7 @@ def test_phases_of_a_run() -> None:
     assert [(phase.settings.objective, phase.first, phase.end) for phase in run.every_phase] == [
         ("clm", 0, 10), ("mlm", 10, 60),
     ]  # fmt: skip
-    assert run.objectives == ("mlm", "clm") and run.last_objective == "mlm"
+    assert run.objectives == ("mlm", "clm")
     assert [run.phase_at(step).settings.objective for step in (0, 9, 10, 59)] == ["clm", "clm", "mlm", "mlm"]
     assert [step for step in range(60) if run.begins_phase(step)] == [10]
     alone = run.model_copy(update={"phases": []})
