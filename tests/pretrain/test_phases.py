@@ -29,7 +29,7 @@ from tokenizer.shards import META, TokenShards
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small_tokens import make_tokens
-from training_runs import MODEL, RUN, finish, start, train
+from training_runs import MODEL, RUN, assert_near, finish, start, train
 
 CPU = torch.device("cpu")
 MODERN: dict[str, Any] = {
@@ -123,6 +123,17 @@ def test_one_phase_is_a_run_without_phases(
     assert (tmp_path / MODEL).read_bytes() == (straight / MODEL).read_bytes()
     assert lines(tmp_path) == lines(straight)
     assert (tmp_path / "counts.json").read_bytes() == (straight / "counts.json").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", [0, 3])
+def test_several_processes_learn_the_same_in_every_phase(
+    stage: int, tmp_path: Path, held_out: Path, tokenizer: Path
+) -> None:
+    still = {**PHASED, "model": {**MODERN, "dropout": 0.0}}
+    train(tmp_path / "one", held_out, tokenizer, **still)
+    train(tmp_path / "two", held_out, tokenizer, 2, **still, zero_stage=stage)
+    assert_near(tmp_path / "two", tmp_path / "one", 1e-4)
 
 
 @pytest.mark.slow
