@@ -15,6 +15,7 @@ from pretrain.objectives import registry as objectives
 from pretrain.objectives.mlm import MaskingSettings
 from pretrain.optim.muon import MuonSettings
 from pretrain.optim.registry import OPTIMIZERS, unread_section
+from pretrain.phases import Phase, phase_faults, phases_of
 
 Wandb = Annotated[
     Literal["auto", "offline", "off"],
@@ -115,18 +116,27 @@ class OptimizerSettings(Settings):
     """Largest gradient norm; 0 clips nothing."""
 
 
-class FirstPhaseSettings(Settings):
-    """Another objective for the first steps of a run."""
+class PhaseSettings(Settings):
+    """A phase of a run. What it leaves out is as in `pretrain`."""
 
-    objective: Literal["mlm", "clm"] = "clm"
-    """What is learned first, as `pretrain.objective`."""
     steps: int = Field(ge=1)
-    """Steps of the phase, fewer than those of the whole run. Schedules and data continue after its end: the learning
-    rate and the masking rate follow the step of the run."""
+    """Steps of the phase. Those of all phases add up to `pretrain.steps`."""
+    objective: Literal["mlm", "mlm+nsp", "clm"] | None = None
+    """What is learned, as `pretrain.objective`."""
+    max_seq_len: int | None = Field(None, ge=8)
+    """Tokens in a sample. A micro-batch has about as many tokens in each phase."""
+    global_batch: int | None = Field(None, ge=1)
+    """Samples in an optimizer step over all processes."""
+    masking_rate: float | None = Field(None, gt=0, lt=1)
+    """Share of the tokens that is predicted, constant. None follows `pretrain.masking` by the step of the run."""
+    learning_rate: float | None = Field(None, gt=0)
+    """Peak learning rate, which the schedule of the whole run scales."""
+    global_theta: float | None = Field(None, gt=0)
+    """RoPE base of ModernBERT's global layers: larger for longer samples."""
 
 
 class BatchWarmupSettings(Settings):
-    """Growth of the global batch at the beginning of a run, in even stairs."""
+    """Growth of the global batch at the beginning of a run, in even stairs. With phases, it is within the first."""
 
     start: int = Field(ge=1)
     """Batch size in samples at the start, and the amount by which it grows each time. It must divide `global_batch`,
@@ -152,8 +162,9 @@ class PretrainSettings(Settings):
     """`mlm`: masked language modelling. `mlm+nsp`: with next-sentence prediction as well (BERT, KLUE-BERT). `clm`: each
     token is predicted from those before it. A run that ends with `clm` is only a first phase, from which a run with
     `mlm` branches: it has no KLUE scores and is not pushed to the hub."""
-    first_phase: FirstPhaseSettings | None = None
-    """Another objective for the first steps. None: one objective from the first step to the last."""
+    phases: list[PhaseSettings] = Field(default_factory=list)
+    """Phases of the run, in order; each states what is different in it. Data, learning rate and masking rate continue
+    from one to the next. An empty list: one phase."""
     masking: MaskingSettings = MaskingSettings()
     """What is masked and how."""
     optimizer: OptimizerSettings = OptimizerSettings()
@@ -254,6 +265,7 @@ class PretrainSettings(Settings):
                 f"model.initialisation={self.model.initialisation} is for a model that begins at random, and init_from "
                 f"({self.init_from}) brings weights; set model.initialisation=original"
             )
+        yield from phase_faults(self) if self.phases else ()
         yield objectives.fault_of(self)
         yield architectures.fault_of(self.model)
         yield unread_section(self.optimizer)
@@ -272,14 +284,17 @@ class PretrainSettings(Settings):
             )
         yield self.batch_fault(self.processes)
 
-    def batch_fault(self, processes: int) -> str:
+    def batch_fault(self, processes: int, name: str = "pretrain.global_batch") -> str:
         """Return why so many processes cannot share every global batch evenly, with a fix; "" when they can."""
-        name, smallest = "pretrain.global_batch", self.smallest_batch
+        if self.phases:  # each takes the largest micro-batch that divides its batch
+            phases = (phase.settings for phase in self.every_phase)
+            return next(filter(None, (s.batch_fault(processes, "pretrain.phases.global_batch") for s in phases)), "")
+        smallest, batch = self.smallest_batch, name
         if self.batch_warmup:
             name = "pretrain.batch_warmup.start"
             if self.global_batch % smallest:
                 return (
-                    f"pretrain.global_batch ({self.global_batch}) must be divisible by {name} ({smallest}), by which "
+                    f"{batch} ({self.global_batch}) must be divisible by {name} ({smallest}), by which "
                     f"it grows; e.g. {name}={_largest_divisor(self.global_batch, 1, smallest)}"
                 )
         if smallest % processes:
@@ -293,41 +308,55 @@ class PretrainSettings(Settings):
 
     def shared_by(self, processes: int) -> PretrainSettings:
         """Return the settings with the largest micro-batch, at most the stated one, with which `batch_fault` is ""."""
+        if self.phases:
+            return self.model_copy(update={"processes": processes})
         size = _largest_divisor(self.smallest_batch, processes, self.micro_batch)
         return self if size == self.micro_batch else self.model_copy(update={"micro_batch": size})
 
     @property
     def smallest_batch(self) -> int:
         """Samples of the first global batch."""
-        return self.batch_warmup.start if self.batch_warmup else self.global_batch
+        stated = self.phases[0].global_batch if self.phases else None
+        return self.batch_warmup.start if self.batch_warmup else stated or self.global_batch
 
     def samples_before(self, step: int) -> int:
         """Return the samples of all global batches before that of `step`: stair k begins at ⌊k · steps / stairs⌋."""
+        if self.phases:
+            return sum(phase.samples_before(step) for phase in self.every_phase)
         if not self.batch_warmup:
             return step * self.global_batch
         start, steps = self.batch_warmup.start, self.batch_warmup.steps
         stairs = self.global_batch // start
         return start * sum(max(0, step - stair * steps // stairs) for stair in range(stairs))
 
-    def objective_at(self, step: int) -> str:
-        """Return the objective of the global batch of a step."""
-        return self.first_phase.objective if self.first_phase and step < self.first_phase.steps else self.objective
+    def positions_before(self, step: int) -> int:
+        """Return the token positions of all global batches before that of `step`: samples × length."""
+        if self.phases:
+            return sum(phase.samples_before(step) * phase.settings.max_seq_len for phase in self.every_phase)
+        return self.samples_before(step) * self.max_seq_len
+
+    @property
+    def every_phase(self) -> tuple[Phase, ...]:
+        """Phases of the run, in order; without `phases` it is one."""
+        return phases_of(self)
+
+    def phase_at(self, step: int) -> Phase:
+        """Return the phase of the global batch of a step."""
+        return next(phase for phase in reversed(self.every_phase) if step >= phase.first)
+
+    def begins_phase(self, step: int) -> bool:
+        """Return whether a step is the first of a phase, but for the first of the run."""
+        return any(phase.first == step for phase in self.every_phase[1:])
 
     @property
     def objectives(self) -> tuple[str, ...]:
         """Objectives of the run, the last one first."""
-        return tuple(dict.fromkeys(name for name, *_ in reversed(self.phases)))
+        return tuple(dict.fromkeys(phase.settings.objective for phase in reversed(self.every_phase)))
 
     @property
-    def phases(self) -> tuple[tuple[str, int, int], ...]:
-        """Objective, first step and end of each phase, in order."""
-        border = self.first_phase.steps if self.first_phase else 0
-        first = ((self.objective_at(0), 0, border),) if border else ()
-        return (*first, (self.objective, border, self.steps))
-
-    def begins_phase(self, step: int) -> bool:
-        """Return whether a step is the first of another objective than the one before it."""
-        return step > 0 and self.objective_at(step) != self.objective_at(step - 1)
+    def longest(self) -> int:
+        """Tokens of the longest samples."""
+        return max(phase.settings.max_seq_len for phase in self.every_phase)
 
     @property
     def chosen_engine(self) -> str:
@@ -339,7 +368,7 @@ class PretrainSettings(Settings):
     @property
     def tokens(self) -> int:
         """Token positions of the whole run: samples × length."""
-        return self.samples_before(self.steps) * self.max_seq_len
+        return self.positions_before(self.steps)
 
 
 def _largest_divisor(global_batch: int, processes: int, at_most: int) -> int:

@@ -96,22 +96,21 @@ def begin(
     # before anything that takes long: a run that cannot continue says so at once
     name, saved, branches = process.on_first("its checkpoint", lambda: _source(settings, tokens, out, metadata, parent))
     source = Path(name) if name else None
-    metadata |= {name: saved.get(name) for name in ("parent", "first_sample")}
+    metadata |= {name: saved.get(name) for name in ("parent", "first_position")}
     hf_model = _hf_model(settings, TokenShards(tokens), tokenizer, source, saved, process)
     plans = out / PLANS.replace("*", metadata["fingerprint"][:12])
     process.on_first("the plan of its samples", lambda: _plan(settings, tokens, plans, out))
     metadata["positions"] = hf_model.config.max_position_embeddings
-    metadata["config"] = hf_model.config.to_diff_dict()
     step = min(int(saved.get("step", 0)), settings.steps - 1)
     model = MaskedRowsModel(hf_model, half_type(settings.dtype))
     speed_up(model, settings, process.device, world=process.world)
-    first_sample = metadata["first_sample"] or 0
+    first_position = metadata["first_position"] or 0
     form = model.input_form(process.device)
-    loader = Loader(settings, tokens, tokenizer, plans, process.rank, process.world, first_sample, form)
+    loader = Loader(settings, tokens, tokenizer, plans, process.rank, process.world, first_position, form)
     inputs: list[dict[str, Any]] = []
-    for _, first, end in reversed(settings.phases):  # the next step's last: its objective stays
+    for phase, first, end in reversed(settings.every_phase):  # the next step's last: the model stays as it is there
         if step < end:
-            model.objective = loader.objective(max(first, step))
+            model.enter(phase)
             inputs = dry_run_inputs(loader, model, process.device, max(first, step))
             dry_run_batch(model, inputs, settings, process.world, process.device)
     state = load_optimizer(source) if source else None

@@ -30,7 +30,7 @@ from pretrain.export.check import check_folder
 from pretrain.kernels.compile import COMPILED, save_compiled
 from pretrain.objectives.objective import Objective, Sums
 from pretrain.objectives.registry import OBJECTIVES
-from pretrain.optim.schedules import rate_factor
+from pretrain.optim.schedules import learning_rate
 from pretrain.parallel.engine import Engine
 from pretrain.parallel.own_steps import OwnSteps
 from pretrain.settings import PretrainSettings
@@ -74,7 +74,7 @@ class Trainer:
         random state.
         """
         engine, totals = self.engine, self._zeros()
-        objective = engine.model.objective = self.loader.objective(step)
+        objective = engine.model.enter(self.settings.phase_at(step).settings)
         if self.settings.begins_phase(step):
             self.guard.restart()
         host = torch.tensor([step, stop_requested], dtype=torch.float64)
@@ -101,7 +101,7 @@ class Trainer:
     def validate(self, step: int) -> Tensor:
         """Return `names` over the held-out samples of all processes, by a step's objective; draws no random number."""
         model, totals = self.engine.model.eval(), self._zeros()
-        model.objective = self.loader.objective(step)
+        model.enter(self.settings.phase_at(step).settings)
         for batch in self.loader.validation(step):
             totals += self._count(model(**model.on_device(batch.inputs, self.engine.device)), batch)
         model.train()
@@ -156,7 +156,7 @@ class TrainingRun(Trainer):
             while self._done < settings.steps and not (stopped and self._saved == self._done):
                 with self._window.waiting():
                     micro_batches = next(batches)
-                lr = settings.optimizer.learning_rate * rate_factor(self._done, settings.steps, settings.optimizer)
+                lr = learning_rate(self._done, settings)
                 step = self.step(self._done, lr, micro_batches, stop_requested())
                 self._window.add(step.totals)
                 self._done += 1
@@ -165,7 +165,7 @@ class TrainingRun(Trainer):
                 due = due or stopped or self._done % settings.checkpoint_every == 0 or last
                 if self._training_log:
                     self._training_log.advance()
-                # a line has one objective
+                # a line is of one phase
                 if self._done % settings.log_every == 0 or last or settings.begins_phase(self._done):
                     self._log(lr)
                 if self._done % settings.validate_every == 0 or last:
@@ -251,8 +251,7 @@ class TrainingRun(Trainer):
                 "lower pretrain.optimizer.learning_rate or lengthen the warm-up, and begin anew in another `out` folder"
             )
         source = step_folder(self._out / "checkpoints", self._saved)
-        s = self.settings
-        half = s.optimizer.learning_rate * rate_factor(self._done - 1, s.steps, s.optimizer) / 2  # of what was too high
+        half = learning_rate(self._done - 1, self.settings) / 2  # of what was too high
         return (
             f"the checkpoint of step {self._saved} is kept; continue from it with a lower rate: hunmin pretrain RECIPE "
             f"pretrain.branch_from={source} pretrain.optimizer.learning_rate={half:.2g}"
@@ -279,7 +278,8 @@ class TrainingRun(Trainer):
             **self._window.state(),
             "code": self._run.process.code,
             "guard": {name: value for name, value in guard.items() if name not in ("last", "gradient_norm")},
-            "samples_seen": self.loader.first_sample + self.settings.samples_before(self._done),
+            "positions_seen": self.loader.first_position + self.settings.positions_before(self._done),
+            "config": self.engine.model.hf_model.config.to_diff_dict(),
         }
         keep_last = self.settings.keep_last
         keep_every = self.settings.keep_every

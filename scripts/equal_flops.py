@@ -29,7 +29,7 @@ from pretrain.callbacks.guard import StepGuard
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.objectives.registry import OBJECTIVES
-from pretrain.optim.schedules import rate_factor
+from pretrain.optim.schedules import learning_rate
 from pretrain.parallel.start_engine import start_engine
 from pretrain.settings import PretrainSettings
 from pretrain.trainer import Trainer
@@ -41,7 +41,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "RoBERTa, Muon": {"optimizer": {"type": "muon"}},
     "ModernBERT, AdamW": {"model": {"type": "modernbert"}},
     "ModernBERT, Muon": {"model": {"type": "modernbert"}, "optimizer": {"type": "muon"}},
-    "RoBERTa, AdamW, first quarter causal": {"first_phase": {"objective": "clm"}},
+    "RoBERTa, AdamW, first quarter causal": {"phases": [{"objective": "clm"}, {}]},
 }
 CAUSAL = 0.25
 """Share of the steps of a causal first phase."""
@@ -56,7 +56,7 @@ def settings_of(variant: str, rate: float, seed: int, flops: float, vocab_size: 
         "optimizer": {"learning_rate": rate, "warmup_steps": 50, **change.get("optimizer", {})},
     }  # fmt: skip
     plain = PretrainSettings.model_validate(tree)
-    share = CAUSAL if "first_phase" in change else 0.0
+    share = CAUSAL if "phases" in change else 0.0
 
     def of_token(name: str) -> float:
         objective = OBJECTIVES[name]
@@ -68,7 +68,9 @@ def settings_of(variant: str, rate: float, seed: int, flops: float, vocab_size: 
     tree["steps"] = round(flops / (a_step * plain.global_batch * plain.max_seq_len))
     tree["optimizer"]["warmup_steps"] = max(1, tree["steps"] // 20)
     if share:
-        tree["first_phase"] = {**change["first_phase"], "steps": round(share * tree["steps"])}
+        first = round(share * tree["steps"])
+        steps = (first, tree["steps"] - first)
+        tree["phases"] = [{**phase, "steps": count} for phase, count in zip(change["phases"], steps, strict=True)]
     return PretrainSettings.model_validate(tree)
 
 
@@ -81,9 +83,7 @@ def train(run: Path, settings: PretrainSettings) -> dict[str, Any]:
         loader = Loader(settings, run / "tokens", run / "tokenizer", Path(plans), 0, 1)
     trainer = Trainer(start_engine(model, settings, cpu), loader, StepGuard(settings, False, cpu))
     for step, batches in enumerate(loader.ahead(0)):
-        trainer.step(
-            step, settings.optimizer.learning_rate * rate_factor(step, settings.steps, settings.optimizer), batches
-        )
+        trainer.step(step, learning_rate(step, settings), batches)
     totals = dict(zip(trainer.names, trainer.validate(settings.steps - 1).tolist(), strict=True))
     figures = loader.objective(settings.steps - 1).figures(totals)
     return {"loss": figures["loss"], "steps": settings.steps, "parameters": model.hf_model.num_parameters()}

@@ -59,6 +59,8 @@ def settings_of(recipe: Path, sample: Path, out: Path, old_names: bool) -> list[
     written = yaml.safe_load(recipe.read_text(encoding="utf-8"))
     if written["pretrain"].get("masking", {}).get("kind") == "static":
         small["pretrain.masking.dupe_factor"] = 2
+    if written["pretrain"].get("phases"):
+        small |= {"pretrain.phases": [], "export.average": None}
     if old_names:
         small["pretrain.length"] = small.pop("pretrain.max_seq_len")
     return [f"{key}={json.dumps(value)}" for key, value in small.items()]

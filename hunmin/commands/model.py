@@ -75,6 +75,10 @@ def export(
             "--int8", help="With --onnx, of a MODEL: add a graph with 8-bit weights, checked against the model."
         ),
     ] = False,
+    average: Annotated[
+        int | None,
+        typer.Option("--average", min=2, metavar="K", help="Export the mean of the last K checkpoints up to this one."),
+    ] = None,
     texts: Annotated[
         str | None,
         typer.Option("--texts", help="With --onnx, of a fine-tuned MODEL: file of texts to compare labels on."),
@@ -102,7 +106,7 @@ def export(
     model-f32.gguf. Of a fine-tuned classifier or tagger they are onnx/model.onnx and onnx/model_int8.onnx.
     """
     source = Path(checkpoint)
-    others = sentence_embeddings or public or language or dry_run or dtype != "fp32"
+    others = sentence_embeddings or public or language or dry_run or average or dtype != "fp32"
     served = (onnx or gguf) and (onnx or not int8)
     if (model := (source / "config.json").is_file()) and served and not (out or push_to_hub or others):
         _export_served(source, onnx, int8, gguf, overwrite, as_json, texts)
@@ -137,13 +141,15 @@ def export(
     if dry_run and run and push_to_hub:
         from hunmin.hub.publish_run import publish_checkpoint
 
-        publish_checkpoint(source, run, push_to_hub, not public, dtype, language, True, sentence_embeddings, onnx)
+        options = (dtype, language, True, sentence_embeddings, onnx)
+        publish_checkpoint(source, run, push_to_hub, not public, *options, average=average)
         return
     from common.destinations import new_folder, refuse_folder
     from pretrain.export import export_checkpoint, is_export_of
 
     there = not target.is_symlink() and target.is_dir() and any(target.iterdir())
-    if there and is_export_of(target, source, dtype, sentence_embeddings, onnx):  # a command stopped at its upload
+    # a command stopped at its upload
+    if there and is_export_of(target, source, dtype, sentence_embeddings, onnx, average):
         say(f"{target} already holds this export")
     else:
         refuse_folder(target)
@@ -152,12 +158,13 @@ def export(
         prepare(push_to_hub, not public)
     if not there:
         with new_folder(target) as folder:
-            export_checkpoint(source, folder, dtype, sentence_embeddings, onnx)
+            export_checkpoint(source, folder, dtype, sentence_embeddings, onnx, average)
     url = None
     if push_to_hub and run:
-        url = publish(target, run, push_to_hub, not public, language, checkpoint=source)
+        url = publish(target, run, push_to_hub, not public, language, checkpoint=source, average=average)
     if as_json:
-        print_json({"checkpoint": str(source), "out": str(target), "dtype": dtype, "url": url}, indent=None)
+        made = {"checkpoint": str(source), "average": average, "out": str(target), "dtype": dtype, "url": url}
+        print_json(made, indent=None)
     else:
         say(f"{target}: written. Load it with AutoModelForMaskedLM.from_pretrained", style="green")
         if fault := no_encoder(source):

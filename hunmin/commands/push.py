@@ -52,7 +52,7 @@ def push(
     from common.stage_folders import of_run_or_itself, run_and_stage
     from hunmin.hub.licenses import check_license
     from hunmin.hub.publish import publish_finetuned, publish_tokenizer, refuse_damaged_model
-    from hunmin.hub.publish_run import checkpoint_in, publish_checkpoint
+    from hunmin.hub.publish_run import average_of, checkpoint_in, publish_checkpoint
     from hunmin.recipes.recipe import load_recipe
     from klue.saved import FACTS
 
@@ -74,7 +74,8 @@ def push(
     if not of_run:
         refuse_damaged_model(folder)
     if of_run:
-        url = publish_checkpoint(*of_run, name, not public, dtype, language, dry_run, license=license)
+        average = average_of(folder, *of_run)
+        url = publish_checkpoint(*of_run, name, not public, dtype, language, dry_run, license=license, average=average)
     elif embeds:
         from hunmin.hub.embeddings import publish_embeddings
 

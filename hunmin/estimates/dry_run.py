@@ -106,7 +106,7 @@ def _seconds_left(recipe: Recipe) -> float | None:
     rows = [row for row in read_figures(path) if row.get("tokens_per_second")]
     if not rows:
         return None
-    left = p.tokens - p.samples_before(rows[-1]["step"]) * p.max_seq_len
+    left = p.tokens - p.positions_before(rows[-1]["step"])
     return float(left / max(1.0, statistics.median(row["tokens_per_second"] for row in rows)))
 
 

@@ -31,6 +31,7 @@ from klue.tables import published_for
 from klue.tasks import SUITE_OF, TASKS
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.optim.registry import OPTIMIZERS
+from pretrain.settings import PretrainSettings
 from tokenizer.compare import shown
 from tokenizer.show import EXAMPLE
 
@@ -123,9 +124,10 @@ def _training(facts: Facts, words: Words) -> dict[str, Any]:
     o = s.optimizer
     m = s.model
     entries = facts.counts["tokenizer"].get("vocab_size", 0)
-    parameters = facts.counts["export"].get("parameters") or ARCHITECTURES[m.type].parameters(m, entries, s.max_seq_len)
+    parameters = facts.counts["export"].get("parameters") or ARCHITECTURES[m.type].parameters(m, entries, s.longest)
     parent = facts.parent
     whole = work + parent.work if parent and parent.work else None
+    rates = _by_phase(s, lambda phase: f"{phase.optimizer.learning_rate:g}", words)
     devices = [f"{a if a == b else f'{a}–{b}'} × {md(device)}" for device, (a, b) in work.devices.items()]
     return {
         "kind": ARCHITECTURES[m.type].label,
@@ -134,22 +136,18 @@ def _training(facts: Facts, words: Words) -> dict[str, Any]:
         "all_tokens": f"{facts.tokens:,}",
         "step": f"{facts.step:,}",
         "steps": f"{s.steps:,}",
+        "averaged": ", ".join(f"{step:,}" for step in facts.averaged),
         "layers": f"{m.layers}",
         "hidden": f"{m.hidden} ({m.heads} × {m.hidden // m.heads})",
-        "length": f"{s.max_seq_len}",
+        "length": f"{s.longest}",
         "entries": f"{entries:,}",
-        "objective": (", then " if words.language == "en" else " → ").join(
-            f"{name.upper()} ({end - first:,}{' steps' if words.language == 'en' else '스텝'})"
-            for name, first, end in s.phases
-        )
-        if s.first_phase
-        else s.objective.upper(),
-        "batch": f"{s.global_batch:,} × {s.max_seq_len}, {words(s.packing)}",
-        "masking_rate": f"{100 * s.masking.rate:g}%",
+        "objective": _by_phase(s, lambda phase: phase.objective.upper(), words),
+        "batch": f"{_by_phase(s, lambda phase: f'{phase.global_batch:,} × {phase.max_seq_len}', words)}, "
+        f"{words(s.packing)}",
+        "masking_rate": _by_phase(s, lambda phase: f"{100 * phase.masking.rate:g}%", words),
         "whole_word": s.masking.whole_word,
         "masking_kind": words(s.masking.kind),
-        "optimizer": f"{OPTIMIZERS[o.type].label}, lr {o.learning_rate:g}, β {o.beta1:g}/{o.beta2:g}, "
-        f"{words(o.schedule)}",
+        "optimizer": f"{OPTIMIZERS[o.type].label}, lr {rates}, β {o.beta1:g}/{o.beta2:g}, {words(o.schedule)}",
         "warmup": f"{o.warmup_steps:,}",
         "hardware": ", ".join([*devices, facts.dtype]),
         "parent": {"name": md(parent.name), "step": f"{parent.step:,}"} if parent else None,
@@ -160,6 +158,15 @@ def _training(facts: Facts, words: Words) -> dict[str, Any]:
         "pii": pii.enabled,
         "pii_names": "NAME" in pii.types,
     }
+
+
+def _by_phase(run: PretrainSettings, shown: Callable[[PretrainSettings], str], words: Words) -> str:
+    """Return a value of a run's settings; where its phases differ, that of each with its steps."""
+    values = [(shown(phase), end - first) for phase, first, end in run.every_phase]
+    if len({value for value, _ in values}) == 1:
+        return values[0][0]
+    then, steps = (", then ", " steps") if words.language == "en" else (" → ", "스텝")
+    return then.join(f"{value} ({count:,}{steps})" for value, count in values)
 
 
 def _amount(work: Work) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -66,14 +67,17 @@ class Facts:
     work: Work
     """Of this training alone."""
     parent: Parent | None = None
+    averaged: Sequence[int] = ()
+    """Steps of the checkpoints whose mean the weights are; none: those of one checkpoint."""
 
 
-def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
+def read_facts(run: Path, checkpoint: dict[str, Any] | None = None, averaged: Sequence[int] | None = None) -> Facts:
     """Return the facts of a run that has at least begun to train.
 
     Args:
         run: run folder.
         checkpoint: metadata of the checkpoint that the facts are of; None: the newest one's.
+        averaged: steps of the checkpoints whose mean the model is; None: as in the run's export.
 
     Raises:
         UserError: it is no run folder, or has no checkpoint yet.
@@ -96,6 +100,9 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         counts[name] = manifest.counts if manifest else {}
         versions |= manifest.versions if manifest else {}
     tokenizer = folders["tokenizer"]
+    at_end = saved["step"] == counts["pretrain"].get("steps")
+    exported = counts["export"].get("averaged", [])
+    averaged = (exported if at_end else []) if averaged is None else list(averaged)
     return Facts(
         recipe=recipe,
         counts=counts,
@@ -103,15 +110,14 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         statistics=load_statistics(folders["corpus"]) if is_there(folders["corpus"] / "statistics.json") else {},
         contamination=contamination(folders["corpus"] / "hits.jsonl"),
         example=show([tokenizer])[-1]["line"] if (tokenizer / "tokenizer.json").is_file() else "",
-        # scores of the end are not those of an earlier checkpoint
-        scores=score_rows(run, recipe.name)
-        if counts["klue"] and saved["step"] == counts["pretrain"].get("steps")
-        else [],
+        # scores of the end are not those of an earlier checkpoint, nor of another mean
+        scores=score_rows(run, recipe.name) if counts["klue"] and at_end and averaged == exported else [],
         step=saved["step"],
         tokens=saved["tokens"],
         dtype=saved["dtype"],
         work=_work(training, saved),
         parent=_parent(saved, run),
+        averaged=averaged,
     )
 
 

@@ -31,10 +31,11 @@ from klue.saved import read_facts as read_job
 from klue.tasks import get_task
 from pretrain.callbacks.checkpoint_metadata import TOKENIZER_FILES, read_metadata
 from pretrain.export import EXPORT_FILES
+from pretrain.export.checkpoint import checkpoints_to_average
 from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 from pretrain.model_folder import open_model
-from pretrain.objectives.registry import last_learned
+from pretrain.phases import learned
 from tokenizer.save import read_tokenizer
 
 MODEL_FILES = (*EXPORT_FILES, *TOKENIZER_FILES, *EMBEDDING_FILES, ONNX_FILE)
@@ -59,7 +60,7 @@ def run_of(checkpoint: Path) -> Path | None:
 def no_encoder(checkpoint: Path) -> str:
     """Return why a checkpoint is no encoder as transformers computes it; "" where it is one."""
     saved = read_metadata(checkpoint)
-    last = last_learned(saved["settings"], int(saved["step"])) if saved else None
+    last = learned(saved["settings"], int(saved["step"]))[-1] if saved else None
     if last is None or last.scored:
         return ""
     return f"{checkpoint} has learned pretrain.objective={last.name} last: its tokens have not seen what follows them"
@@ -92,7 +93,7 @@ def refuse_damaged_model(folder: Path) -> None:
 
 def publish(
     folder: Path, run: Path, repository: str, private: bool = True, language: Language | None = None,
-    dry_run: bool = False, checkpoint: Path | None = None, license: str | None = None,
+    dry_run: bool = False, checkpoint: Path | None = None, license: str | None = None, average: int | None = None,
 ) -> str | None:  # fmt: skip
     """Push an export with its card, which stays in it where it has none, and return the repository's address (None of a
     dry run).
@@ -106,12 +107,14 @@ def publish(
         dry_run: only print what would be pushed, and the card.
         checkpoint: that was exported; None: the last one.
         license: of the model; None: as the recipe says.
+        average: number of checkpoints, the last one `checkpoint`, whose mean was exported; None: no mean.
 
     Raises:
         UserError: a file holds a secret or personal data.
         HunminError: as `read_facts` and `push`.
     """
-    facts = read_facts(run, read_metadata(checkpoint) if checkpoint else None)
+    averaged = [*checkpoints_to_average(checkpoint, average)] if checkpoint and average else []
+    facts = read_facts(run, read_metadata(checkpoint), averaged) if checkpoint else read_facts(run)
     card = write_card(facts, repository, language or facts.recipe.hub.language)
     files: dict[str, str | Path] = {**there(folder, MODEL_FILES), CARD: card, RECIPE: public_recipe(facts.recipe)}
     if facts.scores:

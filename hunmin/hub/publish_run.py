@@ -63,6 +63,13 @@ def checkpoint_in(folder: Path) -> tuple[Path, Path] | None:
     return checkpoint, run
 
 
+def average_of(folder: Path, checkpoint: Path, run: Path) -> int | None:
+    """Return how many checkpoints are averaged for a folder that stands for a checkpoint; None of an unfinished run."""
+    recipe = load_recipe(run / "recipe.yaml")
+    ends = folder != checkpoint and checkpoint.name == f"step-{recipe.pretrain.steps:08d}"
+    return recipe.export.average if ends else None
+
+
 def publish_checkpoint(
     checkpoint: Path,
     run: Path,
@@ -74,6 +81,7 @@ def publish_checkpoint(
     sentence_embeddings: bool = False,
     onnx: bool = False,
     license: str | None = None,
+    average: int | None = None,
 ) -> str | None:
     """Export a checkpoint, push it with its card and the run's scores, and return the repository's address.
 
@@ -85,7 +93,7 @@ def publish_checkpoint(
         dtype: of the weights.
         language: of the card; None takes the recipe's.
         dry_run: print what would be pushed and the card, and return None.
-        sentence_embeddings, onnx: of `export_checkpoint`.
+        sentence_embeddings, onnx, average: of `export_checkpoint`.
         license: of the model; None takes the recipe's.
 
     Raises:
@@ -101,8 +109,8 @@ def publish_checkpoint(
     place = None if dry_run else run / "logs"  # the stage's own folder stays as its manifest says
     with tempfile.TemporaryDirectory(prefix="push-", dir=place) as folder:
         model = Path(folder) / "model"
-        export_checkpoint(checkpoint, model, dtype, sentence_embeddings, onnx)
-        return publish(model, run, repository, private, language, dry_run, checkpoint, license)
+        export_checkpoint(checkpoint, model, dtype, sentence_embeddings, onnx, average)
+        return publish(model, run, repository, private, language, dry_run, checkpoint, license, average)
 
 
 def publish_run(recipe: Recipe, repository: str) -> None:
@@ -113,5 +121,5 @@ def publish_run(recipe: Recipe, repository: str) -> None:
     """
     hub, run = recipe.hub, Path(recipe.out)
     step, checkpoint = last_checkpoint(folder_of(run, "pretrain") / "checkpoints")
-    url = publish_checkpoint(checkpoint, run, repository, hub.private, hub.dtype)
+    url = publish_checkpoint(checkpoint, run, repository, hub.private, hub.dtype, average=recipe.export.average)
     say(f"{url}: step {step:,} pushed", style="green")

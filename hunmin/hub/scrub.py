@@ -39,7 +39,8 @@ def public_recipe(recipe: Recipe) -> str:
     """
     tree: dict[str, Any] = dump_settings(recipe, drop="runtime")
     tree.pop("hub", None)
-    for section, key in NEEDED:
+    averaged = ("checkpoint_every", "keep_last") if recipe.export.average else ()
+    for section, key in (*NEEDED, *(("pretrain", key) for key in averaged)):
         if tree[section] is not None:
             tree[section][key] = getattr(getattr(recipe, section), key)
     tree = bare(tree)

@@ -13,7 +13,7 @@ from hunmin.recipes.recipe import Recipe
 
 NOT_SETTINGS = ("name", "out", "hub", "published")
 """Sections and fields of a recipe on which no figure depends."""
-BUDGET = ("pretrain.steps", "pretrain.global_batch", "pretrain.max_seq_len", "pretrain.batch_rampup")
+BUDGET = tuple(f"pretrain.{name}" for name in ("steps", "global_batch", "max_seq_len", "batch_warmup", "phases"))
 SCORED_ALIKE = tuple(f"klue.{name}" for name in ("baseline_random", "published", "tasks"))
 """Settings of the scores that change none of them."""
 

@@ -128,8 +128,10 @@ def stage_line(name: str, counts: dict[str, Any], validation: dict[str, Any], wo
         case "pretrain" if counts:
             return _training_line(counts, validation, words)
         case "export" if counts:
-            text = "{count:parameter}; logits equal the training model's"
-            return words(text, count=short_number(counts["parameters"]))
+            count, averaged = short_number(counts["parameters"]), len(counts.get("averaged", ()))
+            if averaged:
+                return words("{count:parameter}; the mean of {averaged:checkpoint}", count=count, averaged=averaged)
+            return words("{count:parameter}; logits equal the training model's", count=count)
         case "klue" if counts:
             if counts.get("skipped"):
                 return words(NOT_SCORED)

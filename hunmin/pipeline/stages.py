@@ -29,7 +29,7 @@ from hunmin.pipeline.scores import NOT_SCORED, log_scores
 from hunmin.pipeline.stage import Counts, Stage, section_settings
 from hunmin.recipes.builtin import refuse_without_sample
 from hunmin.recipes.preflight import listed_files, parent_of, unfit_inputs
-from hunmin.recipes.recipe import Recipe, RunSettings
+from hunmin.recipes.recipe import ExportSettings, Recipe, RunSettings
 from klue.own_sentences import own_sentences
 from klue.plan import jobs_of
 from klue.runner import run_klue
@@ -126,7 +126,7 @@ def _check_parent(recipe: Recipe, run: Path) -> None:
 def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
     from pretrain.export.run import export_run
 
-    counts = export_run(folder_of(run, "pretrain"), out)
+    counts = export_run(folder_of(run, "pretrain"), out, recipe.export.average)
     with atomic_write(out / "hunmin-recipe.yaml") as stream:  # as it may be seen: people upload this folder as it is
         stream.write(public_recipe(recipe))
     return counts
@@ -176,7 +176,8 @@ STAGES: tuple[Stage, ...] = (
         extent=steps_done, check=_check_parent,
     ),
     Stage(
-        "export", after=("tokenizer", "pretrain"), settings=lambda recipe: {}, work=_export,
+        "export", after=("tokenizer", "pretrain"), settings=section_settings("export"), work=_export,
+        model=ExportSettings,
         packages=("transformers", "safetensors"),
     ),
     Stage(

@@ -22,7 +22,7 @@ from klue.plan import jobs_of
 from klue.runner import run_klue
 from klue.watched import checkpoint_folder, collect, identity, read_scores, scores_file, write_scores
 from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata
-from pretrain.objectives.registry import last_learned
+from pretrain.phases import learned
 
 FOLDER = "watch"
 
@@ -119,7 +119,7 @@ def checkpoints(run: Path) -> list[tuple[int, Path]]:
     there = complete_checkpoints(training / "checkpoints") if training else []
     described = ((step, path, read_metadata(path)) for step, path in there)
     known = ((step, path, saved.get("settings", {})) for step, path, saved in described if saved)
-    return [(step, path) for step, path, settings in known if last_learned(settings, step).scored]
+    return [(step, path) for step, path, settings in known if learned(settings, step)[-1].scored]
 
 
 def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> bool:

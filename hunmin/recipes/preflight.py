@@ -26,6 +26,7 @@ from klue.examples import split_files
 from klue.tasks import TASKS
 from pretrain.callbacks.checkpoint_metadata import read_metadata
 from pretrain.cost.epochs import EPOCHS, MANY, epochs_of, fitting_steps
+from pretrain.phases import refuse_held_out
 from pretrain.settings import PretrainSettings
 from pretrain.train import JOB
 from tokenizer.fitting import fitting_size, is_too_large
@@ -292,12 +293,13 @@ def refuse_other_model(recipe: Recipe) -> None:
 
 
 def refuse_repeated_validation(recipe: Recipe) -> None:
-    """Refuse samples held out of a corpus that repeats documents and holds out none of them (`pretrain.batches.plans`).
+    """Refuse samples held out of a corpus that holds out no documents, and repeats some or cuts them in several ways.
 
     Raises:
         UserError: the recipe asks for it.
     """
     mixture, pretrain = recipe.corpus.mixture, recipe.pretrain
+    refuse_held_out(pretrain, pretrain.packing == "sentence-pairs" or bool(mixture and mixture.held_out))
     if mixture is None or mixture.held_out or not pretrain.validation_samples or pretrain.packing == "sentence-pairs":
         return
     drawn = mixture.max_epochs > 1 and (

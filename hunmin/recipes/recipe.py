@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from common.control_characters import one_line
 from common.errors import UserError, nearest
@@ -59,6 +59,13 @@ class CommitSettings(Settings):
     recipe.yaml, so that a resumed run reads the same files; change it to move to another commit."""
 
 
+class ExportSettings(Settings):
+    """Which weights a finished run exports."""
+
+    average: int | None = Field(None, ge=2)
+    """Number of last checkpoints whose mean is exported; `pretrain.keep_last` keeps as many. None: the last one."""
+
+
 class RunSettings(Settings):
     """What the recipe of any run holds."""
 
@@ -82,6 +89,8 @@ class Recipe(RunSettings):
     """Text shards to token shards."""
     pretrain: PretrainSettings = PretrainSettings()
     """Token shards to a model."""
+    export: ExportSettings = ExportSettings()
+    """Checkpoints to a model for transformers."""
     klue: KlueSettings | None = None
     """Model to KLUE scores. Without it the stage `klue` is skipped, and the corpus is decontaminated only against
     `corpus.decontaminate.benchmark`. The texts of `klue.own` are kept out as well."""
@@ -92,7 +101,7 @@ class Recipe(RunSettings):
 
     @model_validator(mode="after")
     def _ends_as_an_encoder(self) -> Recipe:
-        last = self.pretrain.objective
+        last = self.pretrain.objectives[0]
         for there, action, fix in (
             (self.klue, "fine-tune", "klue=null"),
             (self.hub.repository, "push to the hub", "hub.repository=null"),
@@ -100,8 +109,24 @@ class Recipe(RunSettings):
             if there and not OBJECTIVES[last].scored:
                 raise ValueError(
                     f"pretrain.objective={last} leaves no encoder to {action}: its tokens have not seen what follows "
-                    f"them; set {fix}, or pretrain.objective=mlm with pretrain.first_phase"
+                    f"them; set {fix}, or end with masks: pretrain.objective=mlm, or a last one of pretrain.phases"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _averages_what_training_leaves(self) -> Recipe:
+        p, count = self.pretrain, self.export.average or 0
+        last = [*range(p.checkpoint_every, p.steps, p.checkpoint_every), p.steps][-count:]
+        shapes = [(s.objective, s.max_seq_len, s.model) for s, *_ in (p.phase_at(step - 1) for step in last)]
+        every = f"lower it, or pretrain.checkpoint_every={p.checkpoint_every}"
+        for wrong, why in (
+            (p.keep_last < count, f"is more than pretrain.keep_last={p.keep_last}; set pretrain.keep_last={count}"),
+            (len(last) < count, f"is more than the {len(last)} checkpoints that training saves; {every}"),
+            (shapes.count(shapes[-1]) < count,
+             f"reaches back to step {last[0]}, in a phase of another objective, length or RoPE base; {every}"),
+        ):  # fmt: skip
+            if wrong:
+                raise ValueError(f"export.average={count} {why}")
         return self
 
     @property
@@ -185,9 +210,12 @@ def _share_length(tree: dict[str, Any]) -> None:
     """Let a new tokenizer state the length of the model; one that is taken over states its own."""
     tokenizer, pretrain = tree["tokenizer"], tree["pretrain"]
     if isinstance(tokenizer, dict) and isinstance(pretrain, dict) and not tokenizer.get("base"):
-        length = pretrain.get("max_seq_len")
-        if isinstance(length, int) and length >= 8:  # what is wrong there is said once, there
-            tokenizer.setdefault("max_seq_len", length)
+        length, phases = pretrain.get("max_seq_len"), pretrain.get("phases")
+        stated = [phase for phase in phases if isinstance(phase, dict)] if isinstance(phases, list) else []
+        lengths = [phase.get("max_seq_len") or length for phase in stated] or [length]
+        right = [each for each in lengths if isinstance(each, int) and each >= 8]
+        if len(right) == len(lengths):  # what is wrong there is said once, there
+            tokenizer.setdefault("max_seq_len", max(right))
 
 
 def read_recipe(path: str | Path) -> tuple[Path, dict[str, Any]]:

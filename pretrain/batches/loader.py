@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import queue
 import threading
+from bisect import bisect_right
 from collections.abc import Generator, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ from pretrain.batches.order import SampleOrder
 from pretrain.batches.plans import copies, plan_samples, read_by_ordinary_tokens, read_parts
 from pretrain.batches.predictions import IGNORE, MaskedBatch
 from pretrain.batches.samples import Batch, SampleSet
-from pretrain.objectives.objective import Corpus, Objective
+from pretrain.objectives.objective import Corpus, Objective, Predict
 from pretrain.objectives.registry import OBJECTIVES
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
@@ -45,12 +47,41 @@ def mask_table(tokenizer: Path, special_ids: dict[str, int]) -> MaskTable:
     return MaskTable(continues, special, special_ids["mask"])
 
 
+class Cut:
+    """The corpus in samples of one length, and their order."""
+
+    def __init__(self, settings: PretrainSettings, shards: TokenShards, plans: Path, table: MaskTable) -> None:
+        parts, held_out = read_parts(settings, shards, plans)
+        self.table = table
+        self.samples = SampleSet(shards, parts, settings.max_seq_len, table.continues_V)
+        self.held_out = self.samples
+        if len(self.samples) < 1:
+            raise HunminError(
+                f"{shards.folder} holds no tokens", "a run needs at least one sample", "give the corpus stage more text"
+            )
+        # texts that come several times, as those of pairs do in every copy, are held out by document
+        count = 0 if held_out is not None else settings.validation_samples
+        self.order = SampleOrder(len(self.samples), count, settings.seed)
+        self.validation_ids = self.order.validation()
+        if held_out is not None:
+            self.held_out = SampleSet(shards, held_out, settings.max_seq_len, table.continues_V)
+            count = min(settings.validation_samples, len(self.held_out))
+            self.validation_ids = np.arange(count) * len(self.held_out) // max(1, count)  # from all shards alike
+        self._count = cache(lambda: read_by_ordinary_tokens(settings, shards, plans, parts))
+
+    def predict(self, settings: PretrainSettings) -> Predict:
+        """Return the predictions of a phase with such samples."""
+        return OBJECTIVES[settings.objective].predict(Corpus(settings, self.table, self.samples, self._count))
+
+
 class Loader:
     """Batches of a run as a function of the step, by the sample plans in `plans` (see `plan_samples`).
 
+    A phase continues where the one before it stood: with samples of another length, at the same share of an epoch.
+
     Args:
-        first_sample: position in the data at step 0 of a branch, which continues after its parent's data; negative
-            where its batches are larger.
+        first_position: place in the data at step 0 of a branch, in positions of samples; the branch continues after its
+            parent's data. It is negative where its batches are larger.
 
     Raises:
         HunminError: the corpus has too few tokens for one sample to train on, or to predict one of them.
@@ -64,48 +95,40 @@ class Loader:
         plans: Path,
         rank: int,
         world: int,
-        first_sample: int = 0,
+        first_position: int = 0,
         form: InputForm = RECTANGLES,
     ) -> None:
         shards = TokenShards(tokens)
         self.settings = settings
         self.rank = rank
         self.world = world
-        self.first_sample = first_sample
+        self.first_position = first_position
         self.form = form
         self.table = mask_table(tokenizer, shards.special_ids)
         self.pairs = settings.packing == "sentence-pairs"
-        length = settings.max_seq_len
-        continues_V = self.table.continues_V
-        parts, held_out = read_parts(settings, shards, plans)
-        self.samples = SampleSet(shards, parts, length, continues_V)
-        self._held_out = SampleSet(shards, held_out, length, continues_V) if held_out is not None else self.samples
-        if len(self.samples) < 1:
-            raise HunminError(
-                f"{tokens} holds no tokens", "a run needs at least one sample", "give the corpus stage more text"
-            )
-        # texts that come several times, as those of pairs do in every copy, are held out by document
-        by_document = held_out is not None
-        self.order = SampleOrder(len(self.samples), 0 if by_document else settings.validation_samples, settings.seed)
-        if by_document:
-            count = min(settings.validation_samples, len(self._held_out))
-            self.validation_ids = np.arange(count) * len(self._held_out) // max(1, count)  # from all shards alike
-        else:
-            self.validation_ids = self.order.validation()
-        corpus = Corpus(
-            settings, self.table, self.samples, lambda: read_by_ordinary_tokens(settings, shards, plans, parts)
-        )
-        self._predict = {name: OBJECTIVES[name].predict(corpus) for name in settings.objectives}
+        cuts: dict[int, Cut] = {}
+        self._parts = []
+        for phase, *_ in settings.every_phase:
+            length = phase.max_seq_len
+            cut = cuts[length] = cuts.get(length) or Cut(phase, shards, plans, self.table)
+            self._parts.append((phase, cut, cut.predict(phase)))
+        self._borders = [phase.first for phase in settings.every_phase[1:]]
+        self.samples, self.order, self.validation_ids = cut.samples, cut.order, cut.validation_ids
 
     @property
     def epochs(self) -> float:
         """Epochs over the corpus at the end of the run, those of the runs that it branches from included."""
-        seen = (self.first_sample + self.settings.samples_before(self.settings.steps)) / self.order.size
+        length = self._parts[-1][0].max_seq_len
+        seen = (self.first_position + self.settings.positions_before(self.settings.steps)) / length / self.order.size
         return seen * copies(self.settings) if self.pairs else seen  # an epoch of the order holds all copies of pairs
+
+    def at(self, step: int) -> tuple[PretrainSettings, Cut, Predict]:
+        """Return the settings of global batch `step`, the samples it is taken from, and what is predicted of them."""
+        return self._parts[bisect_right(self._borders, step)]
 
     def objective(self, step: int) -> Objective:
         """Return the objective of global batch `step`."""
-        return OBJECTIVES[self.settings.objective_at(step)]
+        return OBJECTIVES[self.at(step)[0].objective]
 
     def micro_batches(self, step: int) -> list[MicroBatch]:
         """Return this process's micro-batches of global batch `step`, in order, as the model takes them."""
@@ -117,22 +140,22 @@ class Loader:
 
         The global batch is cut into accumulation × world micro-batches; process r takes number a·world + r.
         """
-        size, begin, end = self.settings.micro_batch, *map(self.settings.samples_before, (step, step + 1))
-        predict = self._predict[self.settings.objective_at(step)]
-        out = []
+        phase, cut, predict = self.at(step)
+        begin = -(-(self.first_position + self.settings.positions_before(step)) // phase.max_seq_len)
+        end = begin + self.settings.samples_before(step + 1) - self.settings.samples_before(step)
+        size, out = phase.micro_batch, []
         for first in range(begin + self.rank * size, end, self.world * size):
-            ids, epochs = self.order.train(self.first_sample + first, size)
-            if self.settings.masking.kind == "static":
-                epochs = epochs % (1 if self.pairs else self.settings.masking.dupe_factor)
-            batch = self.samples.batch(ids)
+            ids, epochs = cut.order.train(first, size)
+            if phase.masking.kind == "static":
+                epochs = epochs % (1 if self.pairs else phase.masking.dupe_factor)
+            batch = cut.samples.batch(ids)
             out.append((batch, predict(batch, ids, epochs, step)))
         return out
 
-    @property
-    def validation_batches(self) -> int:
-        """Return the number of micro-batches of held-out samples, the same for every process."""
-        most = -(-len(self.validation_ids) // self.world)
-        return -(-most // self.settings.micro_batch)
+    def validation_batches(self, step: int = 0) -> int:
+        """Return the number of micro-batches of held-out samples at a step, the same for every process."""
+        phase, cut, _ = self.at(step)
+        return -(-len(cut.validation_ids) // (self.world * phase.micro_batch))
 
     def validation(self, step: int = 0) -> Iterator[MicroBatch]:
         """Yield this process's share of the held-out samples as the model takes them; see `masked_validation`."""
@@ -146,16 +169,16 @@ class Loader:
         All have the size of a micro-batch, so that no other shape has to be compiled. The last ones are filled up with
         samples that add to no sum: nothing is predicted of them, and `counted_B` is False.
         """
-        size = self.settings.micro_batch
-        own = self.validation_ids[self.rank :: self.world]
-        fill = self.validation_batches * size - len(own)
-        ids = np.concatenate([own, np.resize(self.validation_ids, fill)])
-        predict = self._predict[self.settings.objective_at(step)]
+        phase, cut, predict = self.at(step)
+        size = phase.micro_batch
+        own = cut.validation_ids[self.rank :: self.world]
+        fill = self.validation_batches(step) * size - len(own)
+        ids = np.concatenate([own, np.resize(cut.validation_ids, fill)])
         epochs = np.full(size, VALIDATION_EPOCH, np.int64)
         for start in range(0, len(ids), size):
             counted_B = np.arange(start, start + size) < len(own)
             some = ids[start : start + size]
-            batch = self._held_out.batch(some)
+            batch = cut.held_out.batch(some)
             masked = predict(batch, some, epochs, None)
             labels_BM = np.where(counted_B[:, None], masked.labels_BM, IGNORE)
             expected = masked.expected * counted_B.mean()

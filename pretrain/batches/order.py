@@ -51,7 +51,7 @@ class SampleOrder:
         """Return (sample ids, epochs), both int64 of shape (count,), for run positions first … first + count − 1.
 
         Every training sample comes once an epoch; each epoch has its own order. A step begins at
-        `PretrainSettings.samples_before(step)`.
+        the place that `pretrain.batches.loader.Loader` computes.
         """
         positions = np.arange(first, first + count, dtype=np.int64)
         epochs, within = positions // self.size, positions % self.size

@@ -50,7 +50,7 @@ class Pairs:
         return np.asarray(self._plan).reshape(-1, 2), np.arange(0, 2 * len(self) + 1, 2)
 
 
-def plan_pairs(shards: TokenShards, folder: Path, length: int, copies: int, held_out: int, seed: int) -> None:
+def plan_pairs(shards: TokenShards, folder: Path, length: int, copies: int, held_out: float, seed: int) -> None:
     """Write the pairs of a run into `folder`, a function of these arguments; files that are there already stay.
 
     `held_out` is about the number of validation pairs; they are of a tenth of the documents at most. Where the corpus

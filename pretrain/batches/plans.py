@@ -17,6 +17,7 @@ from pretrain.batches.budgets import count_by_ordinary_tokens
 from pretrain.batches.layouts import Groups, Layout, Parts, contiguous, doc_sentences, full_sentences
 from pretrain.batches.packing import packed
 from pretrain.batches.pairs import plan_pairs, read_pairs
+from pretrain.phases import refuse_held_out
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
 
@@ -55,18 +56,23 @@ def plan_samples(settings: PretrainSettings, tokens: Path, plans: Path) -> None:
     One process does this; files that are there already stay.
     """
     shards = TokenShards(tokens)
-    plans.mkdir(parents=True, exist_ok=True)
-    if settings.packing == "sentence-pairs":
-        plan_pairs(shards, plans, settings.max_seq_len, copies(settings), settings.validation_samples, settings.seed)
-    elif settings.packing == "packed":
-        for index in range(len(shards.shards)):
-            if not holds_groups(plans, index):
-                write_groups(plans, index, packed(shards.documents(index), settings.max_seq_len))
-    if not (plans / BY_ORDINARY).exists():
-        shards.check_ids()
-        training, _ = read_parts(settings, shards, plans)
-        with atomic_write(plans / BY_ORDINARY) as stream:
-            json.dump(count_by_ordinary_tokens(shards, training, settings.max_seq_len).tolist(), stream)
+    held_out = settings.packing == "sentence-pairs" or not all(map(shards.copies, range(len(shards.shards))))
+    refuse_held_out(settings, by_document=held_out)
+    for phase, *_ in settings.every_phase:
+        length, folder = phase.max_seq_len, plans / f"{phase.max_seq_len}"
+        folder.mkdir(parents=True, exist_ok=True)
+        if settings.packing == "sentence-pairs":
+            samples = settings.validation_samples * settings.longest / length  # the same documents at all lengths
+            plan_pairs(shards, folder, length, copies(settings), samples, settings.seed)
+        elif settings.packing == "packed":
+            for index in range(len(shards.shards)):
+                if not holds_groups(folder, index):
+                    write_groups(folder, index, packed(shards.documents(index), length))
+        if not (folder / BY_ORDINARY).exists():
+            shards.check_ids()
+            training, _ = read_parts(phase, shards, plans)
+            with atomic_write(folder / BY_ORDINARY) as stream:
+                json.dump(count_by_ordinary_tokens(shards, training, length).tolist(), stream)
 
 
 def read_parts(settings: PretrainSettings, shards: TokenShards, plans: Path) -> tuple[Parts, Parts | None]:
@@ -77,6 +83,7 @@ def read_parts(settings: PretrainSettings, shards: TokenShards, plans: Path) -> 
     Raises:
         UserError: samples are to be held out of a corpus in which they may come again, and it holds out none itself.
     """
+    plans = plans / f"{settings.max_seq_len}"
     if settings.packing == "sentence-pairs":
         training, held_out = read_pairs(shards, plans, copies(settings))
     else:
@@ -103,7 +110,7 @@ def _layout(settings: PretrainSettings, shards: TokenShards, index: int, plans: 
 
 def read_by_ordinary_tokens(settings: PretrainSettings, shards: TokenShards, plans: Path, parts: Parts) -> np.ndarray:
     """Return `count_by_ordinary_tokens` of a run's samples, counted anew where no plan holds it."""
-    path = plans / BY_ORDINARY
+    path = plans / f"{settings.max_seq_len}" / BY_ORDINARY
     if path.exists():
         return np.array(json.loads(path.read_bytes()), np.int64)
     return count_by_ordinary_tokens(shards, parts, settings.max_seq_len)

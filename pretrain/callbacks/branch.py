@@ -9,11 +9,14 @@ from typing import Any
 from common.errors import UserError
 from common.settings import changed_keys
 from pretrain.callbacks.checkpoint_metadata import damaged_files, read_metadata, tokens_fingerprint
-from pretrain.objectives.registry import OBJECTIVES, last_learned
+from pretrain.models.registry import ARCHITECTURES
+from pretrain.objectives.registry import OBJECTIVES
+from pretrain.phases import learned
 from pretrain.settings import PretrainSettings
+from tokenizer.shards import TokenShards
 
 FREE = (
-    *("optimizer", "steps", "global_batch", "batch_warmup", "branch_from", "init_from", "objective", "first_phase"),
+    *("optimizer", "steps", "global_batch", "batch_warmup", "branch_from", "init_from", "objective", "phases"),
     *("dtype", "grad_reduce_dtype"),
 )
 """Settings in which a branch may differ from its parent; all others say what the weights and the data are. Likewise the
@@ -46,7 +49,7 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
         )
     before = saved["settings"]
     step = int(saved["step"])
-    last = last_learned(before, step)
+    last = learned(before, step)[-1]
     free = _free(before, step, settings)
     changes = changed_keys(before, tree, model=PretrainSettings)
     changed = [change for change in changes if not may_differ(change.partition(":")[0], free)]
@@ -65,8 +68,16 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
             "a branch continues from its parent's step",
             f"set pretrain.steps to more than {step}",
         )
+    first = ARCHITECTURES[settings.model.type].first_position(TokenShards(tokens).special_ids["pad"])
+    if settings.longest > (positions := saved["positions"] - first):
+        raise UserError(
+            f"the run has samples of up to {settings.longest} tokens, and {path.name} has {positions} positions",
+            "a branch keeps the positions of its parent",
+            f"give no phase more than pretrain.max_seq_len={positions}, or begin from the parent's exported weights "
+            "(pretrain.init_from)",
+        )
     guard = {name: value for name, value in saved["guard"].items() if name not in RESTARTED}
-    if settings.objective_at(step) != last.name:  # as where a run goes from one phase to the next
+    if settings.phase_at(step).settings.objective != last.name:  # as where a run goes from one phase to the next
         guard.pop("average", None)
     if saved["dtype"] != "fp16":
         guard.pop("scale")  # 1: it had none
@@ -74,7 +85,7 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
     return {
         "step": step,
         "parent": parent,
-        "first_sample": saved["samples_seen"] - settings.samples_before(step),
+        "first_position": saved["positions_seen"] - settings.positions_before(step),
         "positions": saved["positions"],
         "guard": guard,
         "tokens": saved["tokens"],
@@ -84,9 +95,9 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
 
 def _free(before: dict[str, Any], step: int, settings: PretrainSettings) -> list[str]:
     """Return the settings in which a branch may differ from a parent with these settings, after so many steps."""
-    learned = (last_learned(before, 1), last_learned(before, step))
-    used = {section for objective in learned for section in objective.sections}
+    objectives = learned(before, step)
+    used = {section for objective in objectives for section in objective.sections}
     free = [*FREE, *dict.fromkeys(name for each in OBJECTIVES.values() for name in each.sections if name not in used)]
-    if OBJECTIVES[settings.objective].head != learned[-1].head:
+    if OBJECTIVES[settings.objectives[0]].head != objectives[-1].head:
         free.remove("objective")
     return free

@@ -85,13 +85,17 @@ class TrainingLog:
         self._settings = settings
         self._scaled = run.metadata["dtype"] == "fp16"
         vocab_size = run.engine.model.hf_model.config.vocab_size
-        span = run.loader.samples.attention_span
         self._peak = device_peak(run.engine.device) * run.process.world
         architecture = run.engine.model.architecture
-        self._flops = lambda objective, rate: architecture.flops_per_token(
-            settings.model, vocab_size, objective.span(span), rate
-        )
-        self._loader = run.loader
+        self._loader = loader = run.loader
+        spans = {phase.first: loader.at(phase.first)[1].samples.attention_span for phase in settings.every_phase}
+
+        def flops(step: int) -> float:
+            objective, (phase, first, _) = loader.objective(step), settings.phase_at(step)
+            span = objective.span(spans[first])
+            return architecture.flops_per_token(phase.model, vocab_size, span, objective.rate(phase, step))
+
+        self._flops = flops
         if run.parent:
             say(f"branching from {run.parent} at step {run.step} of {settings.steps}")
         elif run.step:
@@ -120,15 +124,14 @@ class TrainingLog:
         """Write a line of the log: the figures of the window that ends with step `done`, and the guard's."""
         settings = self._settings
         objective, named = self._learned(done)
-        rate = objective.rate(settings, done - 1)
-        flops = figures["tokens_per_second"] * self._flops(objective, rate)
+        flops = figures["tokens_per_second"] * self._flops(done - 1)
         row = {
             "step": done,
             **named,
             **figures,
             "lr": lr,
             "batch": settings.samples_before(done) - settings.samples_before(done - 1),
-            **objective.noted(settings, done - 1),
+            **objective.noted(settings.phase_at(done - 1).settings, done - 1),
             "gradient_norm": guard.gradient_norm,
             "tflops": round(flops / 1e12, 4),
             "skipped": guard.faults + guard.overflows,

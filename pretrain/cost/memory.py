@@ -109,7 +109,11 @@ class Memory:
 def memory(
     settings: PretrainSettings, vocab_size: int, parameters: int, devices: int, arithmetic: Arithmetic, engine: str
 ) -> Memory:
-    """Return the bytes that a device holds at the fullest moment of a step; `engine` is "torch" or "deepspeed"."""
+    """Return the bytes that a device holds at the fullest moment of a run; `engine` is "torch" or "deepspeed"."""
+    if settings.phases:
+        phases = (phase.settings for phase in settings.every_phase)
+        each = (memory(phase, vocab_size, parameters, devices, arithmetic, engine) for phase in phases)
+        return max(each, key=lambda one: one.total)
     p, stage = float(parameters), settings.zero_stage
     accumulates = settings.global_batch > settings.micro_batch * devices
     states = float(OPTIMIZERS[settings.optimizer.type].state_numbers(settings, parameters))
@@ -185,8 +189,8 @@ def _head(settings: PretrainSettings, vocab_size: int, arithmetic: Arithmetic) -
 
 
 def rows_of_sample(settings: PretrainSettings) -> int:
-    """Return how many positions of a sample the head computes, whatever the step."""
-    return max(OBJECTIVES[name].rows(settings) for name in settings.objectives)
+    """Return how many positions of a sample the head computes, whatever the step of a phase."""
+    return OBJECTIVES[settings.objective].rows(settings)
 
 
 def largest_micro_batch(
@@ -220,5 +224,6 @@ def largest_micro_batch(
 
 def largest_dividing(settings: PretrainSettings, devices: int, at_most: int) -> int:
     """Return the largest micro-batch that so many devices can share every global batch in, 0 where there is none."""
-    share, remainder = divmod(settings.smallest_batch, devices)
-    return 0 if remainder else max((m for m in range(1, min(share, at_most) + 1) if share % m == 0), default=0)
+    share = settings.smallest_batch // devices
+    uneven = any(phase.settings.smallest_batch % devices for phase in settings.every_phase)
+    return 0 if uneven else max((m for m in range(1, min(share, at_most) + 1) if share % m == 0), default=0)

@@ -12,7 +12,7 @@ from pretrain.cost.communication import HOP_BETWEEN, HOP_INSIDE, REACHED, Cluste
 from pretrain.cost.devices import DEVICES, Device
 from pretrain.cost.memory import Arithmetic, Memory, largest_dividing, largest_micro_batch, memory
 from pretrain.cost.scaling import Row, counts, nodes_of, verdict
-from pretrain.cost.step import Step, flops_per_token, micro_batch_flops, step
+from pretrain.cost.step import Step, flops_per_token, micro_batch_flops, micro_batches, step
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.objectives.registry import OBJECTIVES
 from pretrain.optim.registry import OPTIMIZERS
@@ -98,13 +98,14 @@ def run_cost(
     engine = settings.chosen_engine
     arithmetic = arithmetic_of(settings, device)
     architecture = ARCHITECTURES[model.type]
-    objective = OBJECTIVES[settings.objective]
-    count = architecture.parameters(model, vocab_size, settings.max_seq_len) + objective.parameters(model)
+    objective = OBJECTIVES[settings.objectives[0]]
+    count = architecture.parameters(model, vocab_size, settings.longest) + objective.parameters(model)
     per_token = flops_per_token(settings, vocab_size)
     room = USABLE * device.memory
 
     def memory_with(devices: int, **changes: Any) -> Memory:
-        return memory(settings.model_copy(update=changes), vocab_size, count, devices, arithmetic, engine)
+        shared = settings.model_copy(update={"processes": devices, **changes})
+        return memory(shared, vocab_size, count, devices, arithmetic, engine)
 
     def largest(again: bool) -> dict[str, int]:
         sizes = largest_micro_batch(settings, vocab_size, count, machines.devices, arithmetic, engine, room, again)
@@ -120,7 +121,7 @@ def run_cost(
         row_machines = replace(machines, devices=devices, nodes=nodes)
         row_hours, efficiency = None, 0.0
         if size:
-            row_settings = settings.model_copy(update={"micro_batch": size})
+            row_settings = settings.model_copy(update={"micro_batch": size, "processes": devices})
             row_step, row_hours = _hours(row_settings, vocab_size, count, row_machines)
             efficiency = row_step.compute / row_step.seconds
         cost = _money(row_hours, row_machines)
@@ -242,7 +243,7 @@ def rate_of(settings: PretrainSettings, machines: Machines) -> tuple[float, str]
 
 
 def _micro_batches(settings: PretrainSettings, devices: int) -> float:
-    return settings.samples_before(settings.steps) / settings.steps / (settings.micro_batch * devices)
+    return micro_batches(settings) / settings.steps / devices
 
 
 def _money(hours: float | None, machines: Machines) -> float | None:
@@ -256,8 +257,7 @@ def _hours(settings: PretrainSettings, vocab_size: int, count: int, machines: Ma
         micro_batch_flops(settings, vocab_size) / rate_of(settings, machines)[0],
         _micro_batches(settings, machines.devices),
         count,
-        (vocab_size + ARCHITECTURES[settings.model.type].learned_positions * settings.max_seq_len)
-        * settings.model.hidden,
+        (vocab_size + ARCHITECTURES[settings.model.type].learned_positions * settings.longest) * settings.model.hidden,
         settings.zero_stage,
         settings.chosen_engine,
         settings.gradient_checkpointing,

@@ -58,24 +58,29 @@ class Step:
 
 
 def flops_per_token(settings: PretrainSettings, vocab_size: int, head: bool = True) -> float:
-    """Return forward + backward FLOPs a token, on average over the run: a phase weighs as many samples as it takes."""
+    """Return forward + backward FLOPs a token, on average over the run: a phase weighs as many tokens as it takes."""
     architecture, total = ARCHITECTURES[settings.model.type], 0.0
-    before = settings.samples_before
-    for name, first, end in settings.phases:
-        objective = OBJECTIVES[name]
-        share = objective.predicted_share(settings, first, end) if head else 0.0
-        span = objective.span(settings.max_seq_len)
+    before = settings.positions_before
+    for phase, first, end in settings.every_phase:
+        objective = OBJECTIVES[phase.objective]
+        share = objective.predicted_share(phase, first, end) if head else 0.0
+        span = objective.span(phase.max_seq_len)
         weight = (before(end) - before(first)) / before(settings.steps)
-        total += weight * architecture.flops_per_token(settings.model, vocab_size, span, share)
+        total += weight * architecture.flops_per_token(phase.model, vocab_size, span, share)
     return total
 
 
 def micro_batch_flops(settings: PretrainSettings, vocab_size: int) -> float:
-    """Return the FLOPs that a device computes for one micro-batch, those of layers computed again too."""
+    """Return the FLOPs that a device computes for a mean micro-batch, those of layers computed again too."""
     per_token = flops_per_token(settings, vocab_size)
     if settings.gradient_checkpointing:
         per_token += flops_per_token(settings, vocab_size, head=False) / 3
-    return per_token * settings.micro_batch * settings.max_seq_len
+    return per_token * settings.tokens / micro_batches(settings)
+
+
+def micro_batches(settings: PretrainSettings) -> float:
+    """Return the micro-batches of all steps and devices."""
+    return sum(phase.samples_before(phase.end) / phase.settings.micro_batch for phase in settings.every_phase)
 
 
 def step(

@@ -5,19 +5,26 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from secrets import token_hex
-from typing import Literal
+from typing import Any, Literal
 
 import torch
+from safetensors.torch import load_file
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors, follow_umask, publish_folder
 from pretrain.callbacks.checkpoint import library_disk_errors, load_weights, put_weights
-from pretrain.callbacks.checkpoint_metadata import TOKENIZER_FILES, damaged_files, read_metadata
+from pretrain.callbacks.checkpoint_metadata import (
+    TOKENIZER_FILES,
+    WEIGHTS,
+    complete_checkpoints,
+    damaged_files,
+    read_metadata,
+)
 from pretrain.export.check import check_folder
 from pretrain.export.old_names import add_old_names
 from pretrain.export.onnx import FILE as ONNX_FILE
@@ -26,6 +33,7 @@ from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 from pretrain.export.sentence_embeddings import check_sentence_embeddings, write_embedding_files
 from pretrain.models.encoder import model_class
 from pretrain.models.registry import ARCHITECTURES, usable_positions
+from pretrain.phases import values_at
 from pretrain.settings import PretrainSettings
 
 hub_logging.disable_progress_bar()  # weights go from file to file in a moment
@@ -101,13 +109,29 @@ def load_hf_model(
     return model
 
 
-def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
+def load_checkpoint(checkpoint: Path, average: int | None = None) -> PreTrainedModel:
     """Return the model of a checkpoint, a step-* folder wherever it stands, as transformers has it, in fp32.
+
+    With `average` its weights are the mean of so many checkpoints, this one the last (`checkpoints_to_average`).
 
     Raises:
         UserError: it is not a whole checkpoint.
         HunminError: its files are damaged.
     """
+    saved = _whole(checkpoint)
+    architecture = ARCHITECTURES[saved["config"]["model_type"]]
+    (name,) = saved["config"]["architectures"]
+    kind = architecture.model_class(next(head for head, known in architecture.classes.items() if known == name))
+    model = kind(kind.config_class.from_dict(saved["config"]))
+    if average:
+        put_weights(mean_weights(checkpoints_to_average(checkpoint, average).values()), model, str(checkpoint))
+    else:
+        load_weights(checkpoint, model)
+    return model.eval()
+
+
+def _whole(checkpoint: Path) -> dict[str, Any]:
+    """Return the metadata of a checkpoint all of whose bytes are those that were written."""
     saved = read_metadata(checkpoint)
     if saved is None:
         whole = sorted(path.name for path in checkpoint.parent.glob("step-*") if read_metadata(path) is not None)
@@ -122,26 +146,64 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
             "the files of a checkpoint are those that its complete.json describes",
             "restore it from a copy, or choose another step-* folder",
         )
-    architecture = ARCHITECTURES[saved["config"]["model_type"]]
-    (name,) = saved["config"]["architectures"]
-    kind = architecture.model_class(next(head for head, known in architecture.classes.items() if known == name))
-    model = kind(kind.config_class.from_dict(saved["config"]))
-    load_weights(checkpoint, model)
-    return model.eval()
+    return saved
+
+
+def checkpoints_to_average(last: Path, count: int) -> dict[int, Path]:
+    """Return step → folder of so many whole checkpoints of a run, in order, up to the last of them.
+
+    Raises:
+        UserError: there are fewer, or some are of another shape: another objective, length or RoPE base.
+    """
+    until = _whole(last)["step"]
+    known = {step: path for step, path in complete_checkpoints(last.parent) if step <= until}
+    if len(known) < count:
+        raise UserError(
+            f"{last.parent} has {len(known)} checkpoints up to {last.name}, and {count} are to be averaged",
+            "an average is of the last checkpoints that are there",
+            f"average {len(known)} at most; in a new training raise pretrain.keep_last",
+        )
+    chosen = dict(list(known.items())[-count:])
+    shapes = {step: _shape(_whole(path)) for step, path in chosen.items()}
+    if other := max((step for step, shape in shapes.items() if shape != shapes[until]), default=0):
+        names = sorted(name for name, value in shapes[other].items() if shapes[until].get(name) != value)
+        alike = sum(step > other for step in chosen)
+        raise UserError(
+            f"step {other} has another {', '.join(names)} than {last.name}",
+            "checkpoints that are averaged are of one shape: model, objective and length of the samples",
+            f"average {alike} checkpoints" if alike > 1 else "export the checkpoint without an average",
+        )
+    return chosen
+
+
+def _shape(saved: dict[str, Any]) -> dict[str, Any]:
+    values = values_at(saved["settings"], saved["step"])
+    values = {name: values[name] for name in ("objective", "max_seq_len")}
+    return {**saved["config"], **values, "transformers_version": ""}
+
+
+def mean_weights(checkpoints: Collection[Path]) -> dict[str, torch.Tensor]:
+    """Return the mean of the weights of checkpoints, added up in float64; of equal ones it is their bytes."""
+    sums: dict[str, torch.Tensor] = {}
+    for path in checkpoints:
+        for name, weight in load_file(path / WEIGHTS).items():
+            sums[name] = sums[name] + weight.double() if name in sums else weight.double()
+    return {name: (total / len(checkpoints)).float() for name, total in sums.items()}
 
 
 def export_checkpoint(
-    checkpoint: Path, out: Path, dtype: Dtype = "fp32", sentence_embeddings: bool = False, onnx: bool = False
-) -> PreTrainedModel:
+    checkpoint: Path, out: Path, dtype: Dtype = "fp32", sentence_embeddings: bool = False, onnx: bool = False,
+    average: int | None = None,
+) -> PreTrainedModel:  # fmt: skip
     """Write a checkpoint as a folder that transformers loads, checked before it has its name; return the model in it.
 
     Raises:
-        UserError: it is not a whole checkpoint, `dtype` cannot hold its weights, or the graph cannot be made.
+        UserError: as `load_checkpoint`, `dtype` cannot hold its weights, or the graph cannot be made.
         HunminError: what was written is not what it should be.
     """
     if onnx:
         refuse_onnx(dtype)
-    model = load_checkpoint(checkpoint).to(DTYPES[dtype])
+    model = load_checkpoint(checkpoint, average).to(DTYPES[dtype])
 
     def finish(folder: Path) -> None:
         check_folder(folder, model)
@@ -157,8 +219,9 @@ def export_checkpoint(
 
 
 def is_export_of(
-    folder: Path, checkpoint: Path, dtype: Dtype = "fp32", sentence_embeddings: bool = False, onnx: bool = False
-) -> bool:
+    folder: Path, checkpoint: Path, dtype: Dtype = "fp32", sentence_embeddings: bool = False, onnx: bool = False,
+    average: int | None = None,
+) -> bool:  # fmt: skip
     """Return whether a folder is what `export_checkpoint` makes of a checkpoint; a card does not count.
 
     Raises:
@@ -169,7 +232,7 @@ def is_export_of(
     present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
     if present - {"README.md", *LIBRARY_FILES} != expected:
         return False
-    model = load_checkpoint(checkpoint).to(DTYPES[dtype])
+    model = load_checkpoint(checkpoint, average).to(DTYPES[dtype])
     try:
         check_folder(folder, model)
         if sentence_embeddings:

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._dynamo import config as dynamo_config
 from torch._functorch import config as functorch_config
 from torch._inductor import config as inductor_config
 from transformers import PreTrainedModel
@@ -43,7 +44,7 @@ def speed_up(
     compiled = is_compiled(settings, device)
     width = config.hidden_size // config.num_attention_heads
     model.one_shape = device.type == "tpu"
-    model.unpadded = model.architecture.unpadded and unpadded(device, model.half, width, settings.max_seq_len, compiled)
+    model.unpadded = model.architecture.unpadded and unpadded(device, model.half, width, settings.longest, compiled)
     if model.unpadded:
         attend_unpadded(model.hf_model)
     if fuse is None:
@@ -52,6 +53,7 @@ def speed_up(
         model.architecture.fuse(model.hf_model)
     if compiled:
         model.compiles = True
+        dynamo_config.recompile_limit = 8 * len(settings.every_phase)  # a phase has graphs of its own; 8 by default
         if settings.model.dropout or settings.model.dropped_attention:
             draw_dropout_as_eager()
         if world == 1 or model.one_shape:

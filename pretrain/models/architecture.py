@@ -125,6 +125,13 @@ class Architecture(ABC):
         """Write a larger number of positions into the configuration of a published model."""
         config.max_position_embeddings = positions
 
+    def with_rope_base(self, model: ModelSettings, base: float) -> ModelSettings | None:
+        """Return a model's settings with another base of rotary positions; None where there is none to set."""
+        return None
+
+    def set_rope_base(self, hf_model: PreTrainedModel, model: ModelSettings) -> None:  # noqa: B027 - most have none
+        """Have a model compute its rotary positions, and say so in its configuration, by the settings of a phase."""
+
     def published_head(self, config: PreTrainedConfig, unexpected: Collection[str]) -> PreTrainedConfig | None:
         """Return the configuration by which transformers reads a published head, `unexpected` to it; None: none."""
         return None

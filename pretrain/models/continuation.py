@@ -76,7 +76,7 @@ def load_model(
         learned = architecture.position_table(model) is not None
         model = _lengthen(model, config.max_position_embeddings)
         how = "they are repeated" if learned else "the others are computed, as those are"
-        tell(f"{named} has {positions} positions, the run {settings.max_seq_len}: {how}")
+        tell(f"{named} has {positions} positions, the run {settings.longest}: {how}")
     return model
 
 

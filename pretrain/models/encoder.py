@@ -28,7 +28,7 @@ DYNAMIC = {"ids_BS": 1, "position_ids_BS": 1, "segments_BS": 1, "cu_seqlens_K": 
 
 def head_of(settings: PretrainSettings) -> str:
     """Return the head of a run's model: that of its last objective."""
-    return OBJECTIVES[settings.objective].head
+    return OBJECTIVES[settings.objectives[0]].head
 
 
 def model_class(settings: PretrainSettings) -> type[PreTrainedModel]:
@@ -39,7 +39,7 @@ def model_class(settings: PretrainSettings) -> type[PreTrainedModel]:
 def build_config(settings: PretrainSettings, vocab_size: int, special_ids: Mapping[str, int]) -> PreTrainedConfig:
     """Return the transformers configuration of a run; see `Architecture.config`."""
     model = settings.model
-    positions = settings.max_seq_len
+    positions = settings.longest
     return ARCHITECTURES[model.type].config(model, positions, head_of(settings), vocab_size, special_ids)
 
 
@@ -86,6 +86,12 @@ class MaskedRowsModel(nn.Module):
         self.objective = objective or next(candidate for candidate in OBJECTIVES.values() if candidate.head == head)
         self._first = first_position(hf_model.config)
         self._longest = usable_positions(hf_model.config)
+
+    def enter(self, phase: PretrainSettings) -> Objective:
+        """Have the model compute as the settings of a phase say, and return what is learned in it."""
+        self.objective = OBJECTIVES[phase.objective]
+        self.architecture.set_rope_base(self.hf_model, phase.model)
+        return self.objective
 
     def forward(self, ids_BS: Tensor, *more: Tensor, **named: Tensor) -> Sums:
         """Return the sums of a batch in the model's numeric type; arguments are those of `sums`.

@@ -118,6 +118,18 @@ class ModernBert(Architecture):
         """Return masks by which padding sees padding: local layers would leave rows of it that see nothing."""
         return self.masks(hf_model, real_BS[:, :, None] == real_BS[:, None, :])
 
+    def with_rope_base(self, model: ModelSettings, base: float) -> ModelSettings:
+        return model.model_copy(update={"modernbert": _own(model).model_copy(update={"global_theta": base})})
+
+    def set_rope_base(self, hf_model: PreTrainedModel, model: ModelSettings) -> None:
+        """Write into the buffer of the model's own rotary embedding, which a compiled graph reads as well."""
+        rotary, rope = hf_model.base_model.rotary_emb, hf_model.config.rope_parameters
+        if rope[WIDE]["rope_theta"] == (base := _own(model).global_theta):
+            return
+        rope[WIDE]["rope_theta"] = base
+        frequencies, _ = rotary.compute_default_rope_parameters(hf_model.config, None, WIDE)
+        getattr(rotary, f"{WIDE}_inv_freq").copy_(frequencies)
+
     def feed_forward(self, hidden: int) -> int:
         """Return 1.5 × hidden, up to the next multiple of 16."""
         return -(-3 * hidden // 32) * 16

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import sqrt
 
-from pretrain.settings import OptimizerSettings
+from pretrain.settings import OptimizerSettings, PretrainSettings
+
+
+def learning_rate(step: int, settings: PretrainSettings) -> float:
+    """Return the learning rate of a step of a run: the peak of its phase, by the schedule of the whole run."""
+    peak = settings.phase_at(step).settings.optimizer.learning_rate
+    return peak * rate_factor(step, settings.steps, settings.optimizer)
 
 
 def rate_factor(step: int, steps: int, settings: OptimizerSettings) -> float:

@@ -49,11 +49,12 @@ def deepspeed_config(settings: PretrainSettings, world: int, parameters: int) ->
         zero["overlap_comm"] = True  # at stages 1 and 2 by default gradients would be sent and waited for in turn
     if settings.zero_stage in (1, 2):
         zero["compute_grad_norm"] = False  # it is computed once, before DeepSpeed's step
+    phase = settings.every_phase[0].settings
     return {
-        # the largest batch: where a step ends, the trainer says
-        "train_batch_size": settings.global_batch,
-        "train_micro_batch_size_per_gpu": settings.micro_batch,
-        "gradient_accumulation_steps": settings.global_batch // (settings.micro_batch * world),
+        # the largest batch of the first phase: where a step ends, the trainer says
+        "train_batch_size": phase.global_batch,
+        "train_micro_batch_size_per_gpu": phase.micro_batch,
+        "gradient_accumulation_steps": phase.global_batch // (phase.micro_batch * world),
         "gradient_clipping": 0.0,
         "communication_data_type": settings.grad_reduce_dtype,
         "zero_optimization": zero,

@@ -25,7 +25,8 @@ from tests.runs import copy_run
 RECIPES: dict[type[RunSettings], dict[str, Any]] = {
     Recipe: {
         "name": "tiny", "out": "run", "klue": {"data": "klue"}, "embed": {"data": [{"path": "pairs.jsonl"}]},
-        "corpus": {"inputs": [{"path": "a.jsonl"}], "workers": 1}, "pretrain": {"first_phase": {"steps": 10}},
+        "corpus": {"inputs": [{"path": "a.jsonl"}], "workers": 1},
+        "pretrain": {"phases": [{"steps": 1_000_000}]},
     },
     InstructRecipe: {
         "name": "tiny", "out": "run", "instruct": {"data": "data"}, "tune": {"base": "base"}, "leaderboard": {},

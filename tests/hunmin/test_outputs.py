@@ -88,7 +88,7 @@ ROWS: dict[tuple[str, str], Row] = {
     ("embed rerank teach", "--out"): Row("embed rerank teach e.yaml --out {}", "m", "folder"),
 }  # fmt: skip
 NOT_OUTPUTS = """
-    --accept --account --address --all --backend --base --baseline-random --batch-size --benchmark --breakdown
+    --accept --account --address --all --average --backend --base --baseline-random --batch-size --benchmark --breakdown
     --chat-template
     --cores --corpus --cpu --data --device --devices --dropped --dry-run --dtype --env-file --every --executor --format
     --from --gold --grace-period --hosts --hub --image --in --instruct --interval --json --keep-head --klue --label

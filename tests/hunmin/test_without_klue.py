@@ -67,10 +67,13 @@ def test_a_causal_run_has_neither_scores_nor_an_encoder_to_publish(
     path, causal = small_recipe(tmp_path, **more), "pretrain.objective=clm"
     with pytest.raises(UserError, match=said) as raised:
         load_recipe(path, [causal])
-    assert "leaves no encoder" in str(raised.value) and "pretrain.first_phase" in str(raised.value)
+    assert "leaves no encoder" in str(raised.value) and "pretrain.phases" in str(raised.value)
     assert load_recipe(path, [causal, said]).pretrain.objective == "clm"
-    phase = "pretrain.first_phase={objective: clm, steps: 9}"
-    assert load_recipe(path, [phase]).pretrain.objectives == ("mlm", "clm")
+    phases = "pretrain.phases=[{{objective: {}, steps: 9}}, {{objective: {}, steps: 11}}]"
+    two = load_recipe(path, ["pretrain.steps=20", "pretrain.optimizer.warmup_steps=2", phases.format("clm", "mlm")])
+    assert two.pretrain.objectives == ("mlm", "clm")
+    with pytest.raises(UserError, match="leaves no encoder"):
+        load_recipe(path, ["pretrain.steps=20", "pretrain.optimizer.warmup_steps=2", phases.format("mlm", "clm")])
 
 
 def test_plans_warn_beforehand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

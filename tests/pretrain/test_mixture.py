@@ -57,7 +57,7 @@ def test_an_epoch_goes_through_each_shard_as_often_as_it_says(kind, mixed, token
         assert counts[2] / counts[1] == pytest.approx(3 * stored[2] / stored[1], rel=0.05)
     else:
         assert (counts[1], counts[2]) == (stored[1], 3 * stored[2])
-    held_out = words(loader, loader._held_out, loader.validation_ids)
+    held_out = words(loader, loader.at(0)[1].held_out, loader.validation_ids)
     assert set(held_out) == {0} and len(loader.validation_ids) == 20
 
 
@@ -67,7 +67,7 @@ def test_copies_of_a_sample_have_masks_of_their_own(mixed, tokenizer, tmp_path):
     of_shard_1 = sum(5 + 1 in loader.samples.batch(np.array([sample])).ids_BS for sample in range(len(loader.samples)))
     ids = of_shard_1 + np.array([0, (len(loader.samples) - of_shard_1) // 3])
     batch = loader.samples.batch(ids)
-    masked = loader._predict["mlm"](batch, ids, np.zeros(2, np.int64), 0)
+    masked = loader.at(0)[2](batch, ids, np.zeros(2, np.int64), 0)
     assert (batch.ids_BS[0] == batch.ids_BS[1]).all() and (masked.ids_BS[0] != masked.ids_BS[1]).any()
 
 

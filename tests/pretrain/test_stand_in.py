@@ -64,7 +64,7 @@ def test_between_lines_of_the_log_the_host_reads_nothing(
     assert result.totals.device == totals.device == META
     assert result.totals.shape == totals.shape == (len(trainer.names),)
     assert sum(name in HOST_READS for name in spy.names) == 0
-    forwards = 4 + trainer.loader.validation_batches
+    forwards = 4 + trainer.loader.validation_batches()
     kernel = "aten._flash_attention_forward.default"
     dense = [name for name in spy.names if "scaled_dot_product" in name or "aten._softmax." in name]
     if samples == "contiguous":

@@ -16,8 +16,8 @@ from pretrain.settings import OptimizerSettings, PretrainSettings
 from tokenizer.shards import token_dtype, write_meta, write_shard
 
 CODE = (
-    *("pretrain/batches", "pretrain/models", "pretrain/objectives", "pretrain/optim", "pretrain/settings.py"),
-    *("pretrain/trainer.py", "tokenizer/shards.py"),
+    *("pretrain/batches", "pretrain/models", "pretrain/objectives", "pretrain/optim", "pretrain/phases.py"),
+    *("pretrain/settings.py", "pretrain/trainer.py", "tokenizer/shards.py"),
 )
 INPUT = ("tests/rules/pretraining.py",)
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
@@ -28,7 +28,11 @@ RUNS: dict[str, dict[str, Any]] = {
     "mlm, doc-sentences": {"packing": "doc-sentences", "masking": {"whole_word": False}},
     "mlm, contiguous": {"packing": "contiguous", "masking": {"max_word_tokens": 2, "mask_share": 0.5}},
     "mlm, packed": {"packing": "packed", "batch_warmup": {"start": 8, "steps": 2}, "masking": {"kind": "static"}},
-    "mlm after clm": {"first_phase": {"objective": "clm", "steps": 1}},
+    "mlm after clm": {"phases": [{"objective": "clm", "steps": 1}, {"steps": STEPS - 1}]},
+    "longer samples of a mixture": {
+        "packing": "packed",
+        "phases": [{"steps": 1}, {"steps": STEPS - 1, "max_seq_len": 40, "global_batch": 8, "masking_rate": 0.3}],
+    },
     "mlm+nsp": {
         "objective": "mlm+nsp", "packing": "sentence-pairs", "model": PAIRS,
         "masking": {"kind": "static", "dupe_factor": 2},
@@ -79,7 +83,7 @@ def _batches(settings: PretrainSettings, tokens: Path, tokenizer: Path, plans: P
         "steps": of_steps,
         "held out": _described(next(iter(loader.validation()))),
         "epochs": loader.epochs,
-        "noted": [loader.objective(step).noted(settings, step) for step in (0, 1, STEPS - 1)],
+        "noted": [loader.objective(step).noted(loader.at(step)[0], step) for step in (0, 1, STEPS - 1)],
     }
 
 

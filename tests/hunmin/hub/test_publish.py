@@ -94,6 +94,39 @@ def test_a_push_that_failed_is_repeated_by_the_same_command(
         assert "it is not empty" in " ".join(capsys.readouterr().err.split())
 
 
+def test_a_mean_is_exported_pushed_and_named(
+    hub: Hub, scored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a checkpoint by the command, with no scores, which are of another model; of a run as its recipe says."""
+    weights = [load_file(checkpoint(scored, step) / "weights.safetensors") for step in (10, 20)]
+    mean = {name: ((weight.double() + weights[1][name].double()) / 2).float() for name, weight in weights[0].items()}
+
+    def exported(folder: Path) -> None:
+        model = load_file(folder / "model.safetensors")
+        assert model.keys() == mean.keys() and all(torch.equal(model[name], mean[name]) for name in mean)
+
+    command = ["export", str(checkpoint(scored, 20)), "--out", str(tmp_path / "m"), "--push-to-hub", "me/mini"]
+    assert run_command([*command, "--average", "2"]) == 0
+    exported(tmp_path / "m")
+    card = hub.repositories["me/mini"].files["README.md"].decode()
+    assert "| weights | mean of the checkpoints of steps 10, 20 |" in card and "has not been scored" in card
+    monkeypatch.setenv("HUNMIN_TEST_PII_KEY", "a-key-for-invented-data")
+    recipe = tmp_path / "recipe.yaml"
+    tree = yaml.safe_load((scored / "recipe.yaml").read_text("utf-8"))
+    recipe.write_text(yaml.safe_dump({**tree, "out": str(scored), "export": {"average": 2}}), "utf-8")
+    forget(scored, "export")
+    assert run_command(["run", str(recipe), "--until", "export"]) == 0
+    exported(scored / "export")
+    counts = json.loads((scored / "export" / "manifest.json").read_bytes())
+    assert counts["counts"]["averaged"] == [10, 20] and counts["settings"] == {"average": 2}
+    assert run_command(["push", str(scored), "me/whole", "--language", "ko"]) == 0
+    pushed = hub.repositories["me/whole"].files
+    assert pushed["model.safetensors"] == (scored / "export" / "model.safetensors").read_bytes()
+    assert "| 가중치 | 10, 20스텝 체크포인트의 평균 |" in pushed["README.md"].decode()
+    assert run_command(["push", str(checkpoint(scored, 20)), "me/last"]) == 0
+    assert "| weights |" not in hub.repositories["me/last"].files["README.md"].decode()
+
+
 def test_an_export_can_be_uploaded_as_it_is(run: Path) -> None:
     """By `hf upload RUN/export`: its recipe is the public one; the run's own folder keeps the whole."""
     text = (run / "export" / "hunmin-recipe.yaml").read_text("utf-8")

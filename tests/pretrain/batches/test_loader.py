@@ -75,7 +75,7 @@ def test_the_corpus_and_the_settings_alone_say_what_is_expected(
         for rank in range(world)
         for _, masked in Loader(run, unknown, tokenizer, tmp_path, rank, world).masked_batches(5)
     }
-    (tmp_path / BY_ORDINARY).unlink()  # counted anew where no plan holds it
+    (tmp_path / "64" / BY_ORDINARY).unlink()  # counted anew where no plan holds it
     expectations.add(Loader(run, unknown, tokenizer, tmp_path, 0, 1).masked_batches(5)[0][1].expected)
     assert len(expectations) == 1
 
@@ -118,7 +118,7 @@ def test_held_out_samples_count_once_whatever_the_number_of_processes(
     ids = whole.validation_ids
     assert 0 < len(ids) <= held_out
     # all at once
-    batch = whole._held_out.batch(ids)
+    batch = whole.at(0)[1].held_out.batch(ids)
     masked = mask_batch(
         batch.ids_BS, batch.unmaskable_BS, ids, np.full(len(ids), VALIDATION_EPOCH), whole.table, run.seed, 0.15
     )
@@ -134,7 +134,7 @@ def test_held_out_samples_count_once_whatever_the_number_of_processes(
             loader = Loader(run, unknown, tokenizer, tmp_path, rank, world)
             batches = list(loader.masked_validation())
             most = len(range(0, len(ids), world))  # of the first process
-            assert len(batches) == loader.validation_batches == len(range(0, most, size))
+            assert len(batches) == loader.validation_batches() == len(range(0, most, size))
             for part, hidden in batches:
                 assert part.ids_BS.shape == hidden.ids_BS.shape == (size, 64)
                 assert hidden.labels_BM.shape == (size, masked.labels_BM.shape[1])
@@ -157,21 +157,21 @@ def test_held_out_samples_count_once_whatever_the_number_of_processes(
 
 def test_without_held_out_samples_there_is_no_validation(tokens: Path, tokenizer: Path) -> None:
     loader = Loader(settings_of("contiguous"), tokens, tokenizer, Path("none"), 1, 2)
-    assert loader.validation_batches == 0 and not list(loader.masked_validation())
+    assert loader.validation_batches() == 0 and not list(loader.masked_validation())
 
 
-@pytest.mark.parametrize(("batch", "first_sample"), [(4, 120), (16, 0), (32, -160)])
+@pytest.mark.parametrize(("batch", "first_position"), [(4, 120 * 64), (16, 0), (32, -160 * 64)])
 def test_a_branch_goes_on_behind_what_its_parent_has_seen(
-    batch: int, first_sample: int, tokens: Path, tokenizer: Path
+    batch: int, first_position: int, tokens: Path, tokenizer: Path
 ) -> None:
     """The parent took 10 steps of 16, and the branch goes on at step 10 with batches of its own."""
     parent = Loader(settings_of("contiguous", global_batch=16), tokens, tokenizer, Path("none"), 0, 1)
     run = settings_of("contiguous", global_batch=batch, micro_batch=batch)
-    loader = Loader(run, tokens, tokenizer, Path("none"), 0, 1, first_sample=first_sample)
+    loader = Loader(run, tokens, tokenizer, Path("none"), 0, 1, first_position=first_position)
     parent_batch = parent.samples.batch(parent.order.train(160, batch)[0])
     [(branch_batch, _)] = loader.masked_batches(10)
     assert np.array_equal(branch_batch.ids_BS, parent_batch.ids_BS)
-    assert loader.epochs == (first_sample + run.samples_before(run.steps)) / loader.order.size
+    assert loader.epochs == (first_position / 64 + run.samples_before(run.steps)) / loader.order.size
     loader.masked_batches(0)  # which a rehearsal takes, wherever the branch begins
 
 

@@ -57,7 +57,7 @@ def test_a_decay_begun_from_a_stable_phase_is_that_of_the_run_that_had_it_in_its
     parent = counts.pop("parent")
     assert counts == whole and parent["step"] == 40 and parent["checkpoint"].endswith("step-00000040")
     mark = read_metadata(complete_checkpoints(tmp_path / "run" / "checkpoints")[-1][1]) or {}
-    assert mark["parent"] == parent and mark["samples_seen"] == 80 * 16
+    assert mark["parent"] == parent and mark["positions_seen"] == 80 * 16 * 16
 
 
 @pytest.mark.slow
@@ -88,10 +88,10 @@ def test_another_batch_another_stage_and_more_processes_go_on_where_the_data_sto
     code, errors = branch(tmp_path / "run", tokens, tokenizer, parent, 2, **changes)
     assert code == 0, errors
     mark = read_metadata(complete_checkpoints(tmp_path / "run" / "checkpoints")[-1][1]) or {}
-    assert mark["samples_seen"] == 30 * 16 + 10 * 32
+    assert mark["positions_seen"] == (30 * 16 + 10 * 32) * 16
     settings = PretrainSettings(**{**RUN, **changes})
     plan_samples(settings, tokens, tmp_path / "plans")
-    loader = Loader(settings, tokens, tokenizer, tmp_path / "plans", 0, 1, first_sample=mark["first_sample"])
+    loader = Loader(settings, tokens, tokenizer, tmp_path / "plans", 0, 1, first_position=mark["first_position"])
     old = Loader(PretrainSettings(**RUN), tokens, tokenizer, tmp_path / "plans", 0, 1)
     taken = [ids.tolist() for batch, _ in loader.masked_batches(30) for ids in batch.ids_BS]
     expected = [ids.tolist() for step in (30, 31) for batch, _ in old.masked_batches(step) for ids in batch.ids_BS]

@@ -18,7 +18,7 @@ def test_no_share_above_the_whole_is_told(rate: float, share: float | None) -> N
     objective = OBJECTIVES["mlm"]
     journal: Any = TrainingLog.__new__(TrainingLog)
     journal._settings, journal._scaled, journal._peak = PretrainSettings(), False, 1e9
-    journal._flops = lambda objective, rate: 1e6
+    journal._flops = lambda step: 1e6
     journal._loader = SimpleNamespace(objective=lambda step: objective)
     journal._log = SimpleNamespace(log=rows.append)
     journal._bar = SimpleNamespace(advance=lambda steps, note="": notes.append(note))

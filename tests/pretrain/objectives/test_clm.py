@@ -213,21 +213,19 @@ def test_a_corpus_without_a_next_token_is_refused() -> None:
         CLM.predict(Corpus(PretrainSettings(), None, samples, lambda: np.zeros(1)))  # type: ignore[arg-type]
 
 
-PHASE = {"objective": "clm", "steps": 10}
+PHASES = [{"objective": "clm", "steps": 10}, {"steps": 50}]
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"objective": "clm", "packing": "sentence-pairs"}, "set another packing"),
-        ({"objective": "clm", "first_phase": PHASE}, "leave first_phase out"),
-        ({"first_phase": {**PHASE, "steps": 60}}, r"must be less than steps \(60\)"),
         (
             {
                 "objective": "mlm+nsp",
                 "packing": "sentence-pairs",
                 "model": {"type": "bert"},
-                "first_phase": {"objective": "mlm", "steps": 10},
+                "phases": [{"objective": "mlm", "steps": 10}, {"steps": 50}],
             },
             "another head",
         ),
@@ -239,12 +237,15 @@ def test_what_does_not_go_together_is_refused(changes: dict[str, Any], said: str
 
 
 def test_phases_of_a_run() -> None:
-    run = PretrainSettings(steps=60, optimizer={"warmup_steps": 5}, first_phase=PHASE)  # type: ignore[arg-type]
-    assert run.phases == (("clm", 0, 10), ("mlm", 10, 60)) and run.objectives == ("mlm", "clm")
-    assert [run.objective_at(step) for step in (0, 9, 10, 59)] == ["clm", "clm", "mlm", "mlm"]
+    run = PretrainSettings(steps=60, optimizer={"warmup_steps": 5}, phases=PHASES)  # type: ignore[arg-type]
+    assert [(phase.settings.objective, phase.first, phase.end) for phase in run.every_phase] == [
+        ("clm", 0, 10), ("mlm", 10, 60),
+    ]  # fmt: skip
+    assert run.objectives == ("mlm", "clm")
+    assert [run.phase_at(step).settings.objective for step in (0, 9, 10, 59)] == ["clm", "clm", "mlm", "mlm"]
     assert [step for step in range(60) if run.begins_phase(step)] == [10]
-    alone = run.model_copy(update={"first_phase": None})
-    assert alone.phases == (("mlm", 0, 60),) and not any(alone.begins_phase(step) for step in range(60))
+    alone = run.model_copy(update={"phases": []})
+    assert alone.every_phase == ((alone, 0, 60),) and not any(alone.begins_phase(step) for step in range(60))
 
 
 def test_a_plan_weighs_both_phases_by_their_samples() -> None:
@@ -252,7 +253,7 @@ def test_a_plan_weighs_both_phases_by_their_samples() -> None:
     settings: dict[str, Any] = {
         "model": {"layers": 2, "hidden": 32, "heads": 2}, "max_seq_len": 16, "steps": 60, "global_batch": 16,
         "micro_batch": 4, "batch_warmup": {"start": 8, "steps": 20}, "masking": {"rate": 0.3, "rate_end": 0.182},
-        "optimizer": {"warmup_steps": 5}, "first_phase": {"objective": "clm", "steps": 20},
+        "optimizer": {"warmup_steps": 5}, "phases": [{"objective": "clm", "steps": 20}, {"steps": 40}],
     }  # fmt: skip
     run = PretrainSettings(**settings)
     rates = [0.3 - 0.118 * step / 59 for step in range(20, 60)]
@@ -261,13 +262,13 @@ def test_a_plan_weighs_both_phases_by_their_samples() -> None:
     truth = (240 * causal + 640 * masked) / 880
     assert flops_per_token(run, 100) == pytest.approx(truth)
     assert micro_batch_flops(run, 100) == pytest.approx(truth * 4 * 16)
-    alone = PretrainSettings(**{**settings, "first_phase": None})
+    alone = PretrainSettings(**{**settings, "phases": []})
     assert flops_per_token(alone, 100) == pytest.approx(flops(run.model, 100, 16, (0.3 + 0.182) / 2))
-    assert rows_of_sample(run) == 15 and rows_of_sample(alone) == 4
+    assert [rows_of_sample(phase.settings) for phase in run.every_phase] == [15, 4] and rows_of_sample(alone) == 4
 
 
 BORDER = 30
-PHASED = {"packing": "packed", "first_phase": {"objective": "clm", "steps": BORDER}}
+PHASED = {"packing": "packed", "phases": [{"objective": "clm", "steps": BORDER}, {"steps": 60 - BORDER}]}
 
 
 @pytest.fixture(scope="module")
@@ -282,7 +283,7 @@ def state_of(out: Path, step: int) -> dict[str, Any]:
     folder = step_folder(out / "checkpoints", step)
     saved = read_metadata(folder) or {}
     files = {name: (folder / name).read_bytes() for name in (WEIGHTS, OPTIMIZER)}
-    return {**files, **{name: saved[name] for name in ("guard", "tokens", "tokens_logged", "window", "samples_seen")}}
+    return {**files, **{name: saved[name] for name in ("guard", "tokens", "tokens_logged", "window", "positions_seen")}}
 
 
 def lines(out: Path, after: int) -> list[dict[str, Any]]:

@@ -10,7 +10,8 @@ import torch
 from pretrain.callbacks.guard import StepGuard
 from pretrain.objectives.mlm import MaskingSettings
 from pretrain.objectives.objective import Corpus
-from pretrain.objectives.registry import OBJECTIVES, last_learned
+from pretrain.objectives.registry import OBJECTIVES
+from pretrain.phases import learned
 from pretrain.settings import PretrainSettings
 
 NSP, MLM, CLM = (OBJECTIVES[name] for name in ("mlm+nsp", "mlm", "clm"))
@@ -64,13 +65,14 @@ def test_samples_are_counted_once_and_only_where_they_are_asked_for() -> None:
     ("settings", "names"),
     [
         ({}, ["mlm", "mlm", "mlm"]),
-        ({"objective": "clm", "first_phase": None}, ["clm", "clm", "clm"]),
-        ({"objective": "mlm", "first_phase": {"objective": "clm", "steps": 30}}, ["clm", "clm", "mlm"]),
+        ({"objective": "clm", "phases": []}, ["clm", "clm", "clm"]),
+        ({"objective": "mlm", "phases": [{"objective": "clm", "steps": 30}, {"steps": 30}]}, ["clm", "clm", "mlm"]),
     ],
 )
 def test_what_a_checkpoint_learned_last(settings: dict[str, Any], names: list[str]) -> None:
-    assert [last_learned(settings, step).name for step in (1, 30, 31)] == names
-    assert last_learned({}, 1).name == PretrainSettings().objective
+    assert [learned(settings, step)[-1].name for step in (1, 30, 31)] == names
+    assert [objective.name for objective in learned(settings, 60)] == list(dict.fromkeys(names))
+    assert [objective.name for objective in learned({}, 1)] == [PretrainSettings().objective]
 
 
 def test_the_guard_forgets_the_losses_of_another_objective() -> None:
