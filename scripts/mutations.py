@@ -35,6 +35,8 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("data/deduplicate/near.py", "SHINGLE = 5", "SHINGLE = 4"),
     ("data/deduplicate/decide.py", '(paragraphs["characters"] >= shortest)', '(paragraphs["characters"] >= 0)'),
     ("data/decontaminate/bm25.py", "= -(-round(threshold * PARTS) *", "= (round(threshold * PARTS) *"),
+    ("data/decontaminate/containment.py", "_facts(terms - missing, d, missing)", "_facts(terms, d, missing)"),
+    ("data/decontaminate/containment.py", "if not passed[lightest]:", "if passed[lightest]:"),
     ("data/decontaminate/normalise.py", "folded = character.casefold()", "folded = character"),
     ("data/mixture/shares.py", "** settings.alpha", "** 1.0"),
     ("data/pii/checks.py", "-total % 10", "total % 10"),
