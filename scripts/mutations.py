@@ -47,7 +47,7 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("tokenizer/trie.py", "covered = characters <= longest", "covered = True"),
     ("tokenizer/trie.py", "used = before + 1", "used = used + 1"),
     ("tokenizer/wordpiece.py", "if 2 * len(alphabet) + len(taken) > size:", "if len(alphabet) + len(taken) > size:"),
-    ("tokenizer/wordpiece.py", "+ (continuing or place > 0) for", "+ continuing for"),
+    ("tokenizer/wordpiece.py", "text[1:].translate(forms[1])", "text[1:].translate(forms[0])"),
     ("tokenizer/sampling.py", "left -= taken", "left -= 0"),
     ("tokenizer/sampling.py", "self._draw(key) >= 1 - self.held_out", "self._draw(key) < self.held_out"),
     ("tokenizer/shards.py", "if vocab_size <= UINT16_VOCABULARY", "if vocab_size < UINT16_VOCABULARY"),
