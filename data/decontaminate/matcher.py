@@ -58,7 +58,7 @@ def search_exact(index, hashes):  # type: ignore[no-untyped-def]
     return best
 
 
-BATCH = 8192
+BATCH = 16384
 """Sentences folded at a time: few enough that their letters stay in the cache, so many that each index does, too."""
 
 
