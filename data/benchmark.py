@@ -123,12 +123,14 @@ def _read_file(name: str, contexts: set[str]) -> list[BenchmarkSentence]:
             rows, _ = parquet_rows(io.BytesIO(content))
             records: Iterable[tuple[str, Any]] = ((f"row {number}", row) for number, row in enumerate(rows, 1))
         else:
-            text = decoded(content.removeprefix(BOM_UTF8))
-            if text.lstrip().startswith("##"):
-                return list(_tsv_sentences(text))
-            if layout := layout_of(text):
-                return list(_table_sentences(text, layout, stem(name), contexts))
-            records = _json_records(text)
+            content = content.removeprefix(BOM_UTF8)
+            if not content.startswith((b"{", b"[")):
+                text = decoded(content)
+                if text.lstrip().startswith("##"):
+                    return list(_tsv_sentences(text))
+                if layout := layout_of(text):
+                    return list(_table_sentences(text, layout, stem(name), contexts))
+            records = _json_records(content)
         sentences: list[BenchmarkSentence] = []
         label = stem(name)
         for number, (place, record) in enumerate(records):
@@ -141,14 +143,14 @@ def _read_file(name: str, contexts: set[str]) -> list[BenchmarkSentence]:
         raise UserError(f"{name} is not recognised as benchmark data: {error}", LAYOUTS, FIX) from None
 
 
-def _json_records(text: str) -> Iterator[tuple[str, Any]]:
+def _json_records(content: bytes) -> Iterator[tuple[str, Any]]:
     """Yield (place, record) of a JSON array, a SQuAD-style object or JSON Lines; nothing for an auxiliary object."""
     try:
-        loaded = load_json(text.encode(), place=True)
+        loaded = load_json(content, place=True)
     except UnreadableError:
-        if not text.lstrip().startswith("{"):
+        if not content.lstrip().startswith(b"{"):
             raise
-        yield from _json_lines(text)
+        yield from _json_lines(content)
         return
     if isinstance(loaded, list):
         for number, record in enumerate(loaded, 1):
@@ -160,11 +162,11 @@ def _json_records(text: str) -> Iterator[tuple[str, Any]]:
         yield "record 1", loaded
 
 
-def _json_lines(text: str) -> Iterator[tuple[str, Any]]:
-    for number, line in enumerate(text.split("\n"), 1):
+def _json_lines(content: bytes) -> Iterator[tuple[str, Any]]:
+    for number, line in enumerate(content.split(b"\n"), 1):
         if line.strip():
             try:
-                yield f"line {number}", load_json(line.encode())
+                yield f"line {number}", load_json(line)
             except UnreadableError as error:
                 raise UnreadableError(f"line {number}: {error}") from None
 

@@ -219,7 +219,8 @@ def _unit_work(
     decontaminator = None
     if benchmark:
         threads = settings.workers or available_cores()
-        decontaminator = Decontaminator.build(benchmark, threads=threads)
+        with _uncollected():
+            decontaminator = Decontaminator.build(benchmark, threads=threads)
     types = tuple(settings.pii.types)
     return UnitWork(folder, settings.clean, decontaminator, key, types, settings.deduplicate, filters)
 
@@ -242,7 +243,7 @@ def _benchmark(
             treated = [text for text, _ in Pseudonymizer(key, settings.pii.types).apply_many(treated)]
     changed = {before: after for before, after in zip(texts, treated, strict=True) if after != before}
     return [
-        *(entry._replace(listed=changed.get(entry.text)) for entry in benchmark),
+        *(entry._replace(listed=changed[entry.text]) if entry.text in changed else entry for entry in benchmark),
         *(entry._replace(text=changed[entry.text]) for entry in benchmark if entry.text in changed),
     ]
 

@@ -8,10 +8,14 @@ MB are 10^6 bytes of UTF-8 of the documents' text as read: JSON syntax is read b
 processor seconds of this process (median of --repeat runs after one warm run, so compilation is not counted), on every
 k-th document of all corpora, --part-megabytes of them. A part gets what the part before it leaves.
 
+Bars are ratios to a plain read of the same file (its lines as text, no JSON), which is timed before each run: a busy
+machine slows both.
+
 The whole way is `build_corpus` with its defaults from one plain JSON Lines file to shards, in a
 fresh process: reading, indexing the benchmark, cleaning, pseudonyms, splitting, decontamination with all rules, exact
 duplicates, Parquet, statistics. "A core" divides by its processor seconds; two workers are compared by wall time
-with one, in rounds of one run each. Memory is the largest high-water mark (VmHWM) of a worker process.
+with one, in rounds of one run each, and their gain with that of two processes that only read the file. Memory is the
+largest high-water mark (VmHWM) of a worker process.
 Exit code 1 when a bar is not reached.
 """
 
@@ -21,6 +25,7 @@ import os
 import statistics
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -33,6 +38,7 @@ import pyarrow as pa
 from timing import (
     Measured,
     Row,
+    beside,
     cpu_seconds,
     finish,
     hardware,
@@ -63,13 +69,16 @@ KEY = "a key for measuring only"
 SMALL, ENOUGH = 50, 200
 """Megabytes at which a worker's memory is measured as well, and from which the bars of the whole way hold: below,
 indexing the benchmark takes a large share of the time."""
+WHOLE = 0.012
+READS = 5
+"""The least speed of the whole way by that of a plain read; reads of a file in which processes are compared."""
 RULES: dict[str, tuple[dict[str, Any], float | None]] = {
-    "words": ({"rules": ("words",), "threshold": 0.8}, 400_000),
+    "words": ({"rules": ("words",), "threshold": 0.8}, 0.15),
     "exact, embedded, words": ({"rules": ("exact", "embedded", "words")}, None),
-    "words, bigrams": ({"rules": ("words", "bigrams"), "threshold": 0.8, "bigram_threshold": 0.8}, 100_000),
+    "words, bigrams": ({"rules": ("words", "bigrams"), "threshold": 0.8, "bigram_threshold": 0.8}, 0.07),
     "all rules": ({}, None),
 }
-"""Name → criteria that differ from the defaults, and the least sentences a second."""
+"""Name → criteria that differ from the defaults, and the least speed by that of a plain read."""
 
 
 class Document(NamedTuple):
@@ -110,6 +119,16 @@ def batches(texts: list[str]) -> list[list[str]]:
     ]
 
 
+def read_plainly(path: Path, times: int = 1) -> float:
+    """Read the lines of a file so many times, as text, and return the seconds by the clock."""
+    began = time.perf_counter()
+    for _ in range(times):
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            for _line in lines:
+                pass
+    return time.perf_counter() - began
+
+
 class Parts:
     """The parts of the stage, each over what the part before it leaves of the sampled documents."""
 
@@ -129,7 +148,7 @@ class Parts:
         self.sentences = [sentence for sentence, keep in zip(self.flat, keeps, strict=True) if keep]
 
     def works(self, part: str) -> dict[str, tuple[Callable[[], object], float | None]]:
-        """Return the works of a part by name, each with the least MB/s."""
+        """Return the works of a part by name, each with the least speed by that of a plain read."""
         [file] = list_files([str(self.raw)])
         size = int(CorpusSettings.model_fields["unit_mb"].default * 1e6)
         blocks = list(read_blocks(file, size))
@@ -147,8 +166,8 @@ class Parts:
                 "cleaning": (lambda: [clean(text, self.rules, {}) for text in self.texts], None),
                 "sentence rules": (lambda: keep_sentences(self.flat, self.rules, {}), None),
             },
-            "pii": {"personal data": (lambda: [replacer.apply_many(batch) for batch in made], 80)},
-            "splitting": {"sentence splitting": (lambda: [split_sentences(text) for text in self.cleaned], 10)},
+            "pii": {"personal data": (lambda: [replacer.apply_many(batch) for batch in made], 0.2)},
+            "splitting": {"sentence splitting": (lambda: [split_sentences(text) for text in self.cleaned], 0.05)},
             "duplicates": {
                 "exact duplicates: keys": (lambda: keys_of(self.cleaned), None),
                 "near duplicates: signatures": (lambda: signatures(self.cleaned), None),
@@ -161,13 +180,12 @@ class Parts:
         }
         return parts[part]
 
-    def rates(self, part: str) -> list[Row]:
-        """Return the MB/s of a part's works over all of the text, each after a warm run."""
-        rows = []
-        for name, (work, bar) in self.works(part).items():
-            work()
-            rows.append(Row(name, self.megabytes / median_seconds(work, self.repeat), "MB/s", bar))
-        return rows
+    def rate(self, name: str, work: Callable[[], object], bar: float | None, note: str = "") -> list[Row]:
+        """Return the MB/s of a work over all of the text, after a warm run; with a bar that beside a plain read."""
+        work()
+        seconds, ratio = beside(partial(read_plainly, self.raw), work, self.repeat)
+        rows = [Row(name, self.megabytes / seconds, "MB/s", note=note)]
+        return [*rows, Row(f"{name}, to a plain read", ratio, "x", bar)] if bar else rows
 
     def decontaminate(self) -> list[Row]:
         """Return the benchmark sentences found, by rule set, and the rates of searching for them."""
@@ -176,7 +194,6 @@ class Parts:
         loaded = cpu_seconds()
         whole = Decontaminator.build(benchmark)
         built = cpu_seconds()
-        size = sum(len(sentence.encode()) for sentence in self.sentences) / 1e6
         distinct = len({sentence.text for sentence in benchmark})
         rows = [
             Row("benchmark sentences", distinct, "distinct", 20_000, note=f"of {len(benchmark):,}"),
@@ -185,10 +202,7 @@ class Parts:
         ]
         for name, (changes, bar) in RULES.items():
             matcher = Decontaminator.build(benchmark, Criteria(**changes))
-            matcher.match(self.sentences[:5000])
-            seconds = median_seconds(partial(matcher.match, self.sentences), self.repeat)
-            note = f"{size / seconds:.1f} MB/s; {changes or 'default criteria'}"
-            rows.append(Row(f"decontamination: {name}", len(self.sentences) / seconds, "sentences/s", bar, note=note))
+            rows += self.rate(f"decontamination: {name}", partial(matcher.match, self.sentences), bar, str(changes))
         hits = Counter(hit.rule for hit in whole.match(self.sentences) if hit)
         note = ", ".join(f"{rule} {count}" for rule, count in hits.most_common())
         return [*rows, Row("sentences found", 100 * hits.total() / len(self.sentences), "%", note=note)]
@@ -209,21 +223,33 @@ def whole_way(documents: list[Document], benchmark: Path, folder: Path, megabyte
         file.write_bytes(b"".join(document.line for document in chosen))
         sizes.append(sum(document.size for document in chosen) / 1e6)
     (large, small), (size, little) = files, sizes
-    rounds = [(run(large, 1), run(large, 2)) for _ in range(repeat)]
-    ones, twos = zip(*rounds, strict=True)
-    times = [alone.wall / both.wall for alone, both in rounds]
+
+    def limit() -> float:
+        """Return how much more two processes read than one, of this machine now."""
+        alone, both = (max(in_fresh_processes(count, read_plainly, large, READS)) for count in (1, 2))
+        return 2 * alone / both
+
+    read: list[float] = []
+    rounds = []
+    for _ in range(repeat):
+        read.append(median_seconds(partial(read_plainly, large), 1))
+        rounds.append((run(large, 1), run(large, 2), limit()))
+    ones, twos, limits = zip(*rounds, strict=True)
+    times = [alone.wall / both.wall / most for alone, both, most in rounds]
+    ratio = statistics.median(seconds / alone.cpu for seconds, alone in zip(read, ones, strict=True))
     on_small = run(small, 2)
     one_worker, two_workers, cpu = (
         statistics.median(values)
         for values in ([run.wall for run in ones], [run.wall for run in twos], [run.cpu for run in ones])
     )
-    speed, gain = (5, 1.8) if size >= ENOUGH else (None, None)
-    note = f"{' '.join(f'{ratio:.2f}' for ratio in times)}; {os.cpu_count()} cores in the machine"
+    speed, gain = (WHOLE, 0.9) if size >= ENOUGH else (None, None)
+    note = f"{' '.join(f'{share:.2f}' for share in times)}; the machine's {' '.join(f'{most:.2f}' for most in limits)}"
     different = len({run.hash for run in (*ones, *twos)}) - 1
     return [
-        Row("whole way, one worker", size / cpu, "MB/s a core", speed, note=f"{size:.0f} MB, {one_worker:.1f} s wall"),
+        Row("whole way, one worker", size / cpu, "MB/s a core", note=f"{size:.0f} MB, {one_worker:.1f} s wall"),
+        Row("whole way, one worker, to a plain read", ratio, "x", speed),
         Row("whole way, two workers", size / two_workers, "MB/s", note=f"{two_workers:.1f} s wall"),
-        Row("two workers beside one, in a round", statistics.median(times), "x", gain, note=note),
+        Row("two workers to one, of the machine's gain", statistics.median(times), "x", gain, note=note),
         Row(f"memory of a worker at {little:.0f} MB", on_small.worker_peak / 1e9, "GB", 1.5, most=True),
         Row(f"memory of a worker at {size:.0f} MB", max(run.worker_peak for run in twos) / 1e9, "GB", 1.5, most=True),
         Row("memory of the whole process, one worker", max(run.own_peak for run in ones) / 1e9, "GB"),
@@ -260,7 +286,9 @@ def main() -> int:
             if name == "whole":
                 measured_rows = whole_way(documents, options.benchmark, Path(folder), options.megabytes, options.repeat)
             else:
-                measured_rows = parts.decontaminate() if name == "decontaminate" else parts.rates(name)
+                works = parts.works(name) if name != "decontaminate" else {}
+                measured_rows = [row for work, facts in works.items() for row in parts.rate(work, *facts)]
+                measured_rows = measured_rows or parts.decontaminate()
             rows += print_rows(name, measured_rows)
     return finish(rows, options.json)
 

@@ -16,20 +16,18 @@ Exit code 1 when this tree takes more than 1.1 times what the other does.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from timing import Row, finish, hardware, parser_of, print_rows
+from timing import ROOT, Row, finish, hardware, in_turn, parser_of, print_rows, printed_by
 
-ROOT = Path(__file__).resolve().parents[1]
 MOST = 1.1
 CALLS = {
     "stat": ("stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink"),
@@ -66,15 +64,10 @@ def write_inputs(folder: Path, units: int) -> None:
         (folder / f"{number:06d}.jsonl").write_text(json.dumps({"text": text}, ensure_ascii=False), encoding="utf-8")
 
 
-def build(tree: Path, settings: dict[str, Any], out: Path, strace: list[str] | None = None) -> tuple[float, str]:
+def build(tree: Path, settings: dict[str, Any], out: Path, before: Sequence[str] = ()) -> tuple[float, str]:
     """Build a corpus by a tree's code, and return the seconds and a hash of the files; the folder is removed."""
-    command = [*(strace or []), sys.executable, "-c", PROGRAM, json.dumps(settings), str(out)]
-    environment = {**os.environ, "PYTHONPATH": str(tree)}
-    done = subprocess.run(command, env=environment, cwd=tree, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"the build of {tree} failed:\n{done.stderr[-2000:]}")
+    seconds, digest = printed_by(tree, PROGRAM, json.dumps(settings), str(out), before=before)
     shutil.rmtree(out)
-    seconds, digest = json.loads(done.stdout.splitlines()[-1])
     return seconds, digest
 
 
@@ -101,7 +94,6 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    trees = {"this": ROOT, "other": options.other.resolve()}
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         inputs, out = Path(folder) / "in", Path(folder) / "corpus"
@@ -114,15 +106,9 @@ def main() -> int:
             "workers": options.workers,
         }
         print(f"{hardware()}; {options.units:,} units, workers: {options.workers}, rounds: {options.rounds}")
-        seconds: dict[str, list[float]] = {name: [] for name in trees}
-        hashes = set()
-        for number in range(options.rounds):
-            for name in sorted(trees, reverse=number % 2 == 1):
-                taken, digest = build(trees[name], settings, out)
-                seconds[name].append(taken)
-                hashes.add(digest)
-                print(f"  round {number + 1}, {name}: {taken:.2f} s", flush=True)
-        this, other = (statistics.median(seconds[name]) for name in ("this", "other"))
+        ours, theirs = in_turn(options.other, lambda tree: build(tree, settings, out), options.rounds)
+        this, other = (statistics.median(seconds for seconds, _ in runs) for runs in (ours, theirs))
+        hashes = {digest for _, digest in (*ours, *theirs)}
         rows += print_rows("seconds", [
             Row("this tree", this, "s", note=f"{options.units / this:,.0f} units/s"),
             Row("the other", other, "s"),
@@ -132,6 +118,7 @@ def main() -> int:
         if not shutil.which("strace"):
             print("\nno strace: metadata calls are not counted")
             return finish(rows, options.json)
+        trees = {"this": ROOT, "other": options.other.resolve()}
         counts = {name: count_calls(tree, settings, out) for name, tree in trees.items()}
         this_calls, other_calls = (sum(counts[name].values()) for name in ("this", "other"))
         rows += print_rows("metadata calls", [

@@ -1,4 +1,4 @@
-"""What the benchmarks share: medians, peak memory, the machine, tables of figures and their bars."""
+"""What the benchmarks share: medians, peak memory, the machine, another checkout, tables of figures and their bars."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import platform
 import re
 import resource
 import statistics
+import subprocess
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,6 +25,7 @@ from common.manifest import describe_outputs
 from common.settings import settings_hash
 
 R = TypeVar("R")
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
@@ -90,10 +93,46 @@ def median_seconds(work: Callable[[], object], repeat: int) -> float:
     return statistics.median(times)
 
 
+def beside(yardstick: Callable[[], object], work: Callable[[], object], repeat: int) -> tuple[float, float]:
+    """Return the median processor seconds of `work`, and the median share of them that `yardstick` takes.
+
+    Each run follows one of the yardstick: what slows the machine slows both.
+    """
+    rounds = [(median_seconds(yardstick, 1), median_seconds(work, 1)) for _ in range(repeat)]
+    return statistics.median(taken for _, taken in rounds), statistics.median(short / taken for short, taken in rounds)
+
+
 def in_fresh_processes(count: int, work: Callable[..., R], *arguments: object) -> list[R]:
     """Return what `work` returns in each of so many processes of its own, all of them at work at once."""
     with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
         return [done.result() for done in [pool.submit(work, *arguments) for _ in range(count)]]
+
+
+def printed_by(tree: Path, program: str, *arguments: str, before: Sequence[str] = ()) -> Any:
+    """Return what a program prints as JSON in its last line, run by a tree's code and this Python.
+
+    Args:
+        before: a command that runs the command (strace).
+
+    Raises:
+        SystemExit: the program fails.
+    """
+    command = [*before, sys.executable, "-c", program, *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    done = subprocess.run(command, env=environment, cwd=tree, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"a program failed in {tree}:\n{done.stderr[-2000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def in_turn(other: Path, run: Callable[[Path], R], rounds: int) -> tuple[list[R], list[R]]:
+    """Return what `run` returns for this tree and for another, as often as there are rounds, each first in turn."""
+    done: tuple[list[R], list[R]] = [], []
+    for number in range(rounds):
+        for place in (0, 1) if number % 2 == 0 else (1, 0):
+            done[place].append(run((ROOT, other.resolve())[place]))
+            print(f"  round {number + 1}, {('this', 'other')[place]}: {done[place][-1]}", flush=True)
+    return done
 
 
 class Measured(NamedTuple):

@@ -31,7 +31,7 @@ class Counts:
             group = pq.ParquetFile(file).read_row_group(number, use_threads=False)
             for key, count in zip(*(column.to_pylist() for column in group.columns), strict=True):
                 total[key] = total.get(key, 0) + count
-        return dict(sorted(total.items()))
+        return {key: total[key] for key in sorted(total)}
 
 
 def write_counts(stream: IO[bytes], counts: Mapping[str, int], partitions: int, facts: Mapping[str, Any]) -> None:

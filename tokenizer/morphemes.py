@@ -7,12 +7,14 @@ contractions apart (한 = 하 + ㄴ); of its morphemes only the places where the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
 from common.errors import UserError
 from tokenizer.pipeline import CONTINUATION
+from tokenizer.words import by_count
 
 SURFACES = "-Owakati"
 """Output format of mecab-ko: the surfaces, each followed by a blank."""
@@ -93,15 +95,6 @@ def morpheme_spans(text: str) -> list[Span]:
     return spans
 
 
-def mark(parts: Iterable[str]) -> list[str]:
-    """Return the parts of one word with the continuation prefix on all but the first.
-
-    >>> mark(["분야", "의"])
-    ['분야', '##의']
-    """
-    return [part if index == 0 else CONTINUATION + part for index, part in enumerate(parts)]
-
-
 CUTTERS: dict[str, Callable[[str], list[str]]] = {
     "morpheme": morphemes,
     "kiwi": kiwi_morphemes,
@@ -111,9 +104,14 @@ CUTTERS: dict[str, Callable[[str], list[str]]] = {
 
 
 def count_pieces(words: Mapping[str, int], cut: Callable[[str], list[str]]) -> dict[str, int]:
-    """Return how often each marked piece occurs, given words and their counts; each word is cut once."""
+    """Return how often each piece occurs, those that continue a word with ##, given words and their counts."""
     counts: dict[str, int] = {}
-    for word, count in words.items():
-        for piece in mark(cut(word)) if len(word) > 1 else [word]:
-            counts[piece] = counts.get(piece, 0) + count
+    for count, some in by_count(words).items():
+        pieces: list[str] = []
+        for word in some:
+            first, *others = cut(word) if len(word) > 1 else [word]
+            pieces.append(first)
+            pieces += [CONTINUATION + part for part in others]
+        for piece, occurrences in Counter(pieces).items():
+            counts[piece] = counts.get(piece, 0) + count * occurrences
     return counts

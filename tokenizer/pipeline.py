@@ -15,10 +15,14 @@ CONTINUATION = "##"
 """Prefix of a piece that continues a word. No word holds it: "#" is punctuation, so it always stands alone."""
 MAX_WORD_CHARACTERS = 100
 """A word with more characters is one [UNK] (BERT's rule)."""
+MOST_EXPANDED = 3
+"""Characters that NFC makes of one, at most."""
 
 _SPACES = "\t\n\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _SPACE_RUN = re.compile(f"[{_SPACES}]+")
-_SIMPLE_WORD = re.compile("[가-힣]+|[A-Za-z]+|[0-9]+")
+_PLAIN = re.compile("[가-힣!-~]+")
+"""Hangul syllables and printable ASCII, which the normalizer leaves as they are."""
+_PLAIN_WORD = re.compile("[가-힣A-Za-z0-9]+|[!-~]")
 
 
 def normalizer() -> normalizers.Normalizer:
@@ -41,7 +45,7 @@ def split_eojeols(text: str) -> list[str]:
     >>> split_eojeols("인공지능  분야의")
     ['인공지능', '분야의']
     """
-    if text.isprintable():
+    if text.removesuffix("\n").isprintable():
         return text.split()
     return [eojeol for eojeol in _SPACE_RUN.split(text) if eojeol]
 
@@ -57,8 +61,8 @@ def split_words(eojeol: str) -> list[str]:
     >>> split_words("(연구자이다.")
     ['(', '연구자이다', '.']
     """
-    if _SIMPLE_WORD.fullmatch(eojeol):
-        return [eojeol]
+    if _PLAIN.fullmatch(eojeol):
+        return _PLAIN_WORD.findall(eojeol)
     normalize, pre_tokenize = _stages()
     return [word for word, _ in pre_tokenize.pre_tokenize_str(normalize.normalize_str(eojeol))]
 
@@ -74,7 +78,10 @@ def keeps_plain_words(normalizer: dict[str, Any] | None) -> bool:
 
 def split_known_words(eojeol: str) -> list[str]:
     """Return the words of `split_words` but those that are too long to be anything but one [UNK]."""
-    return [word for word in split_words(eojeol) if len(word) <= MAX_WORD_CHARACTERS]
+    words = split_words(eojeol)
+    if len(eojeol) * MOST_EXPANDED <= MAX_WORD_CHARACTERS:
+        return words
+    return [word for word in words if len(word) <= MAX_WORD_CHARACTERS]
 
 
 def split_spaces(eojeol: str) -> list[str]:

@@ -9,7 +9,8 @@ the symbols are its whole alphabet, in a fixed order, ties break alike on every 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import xxhash
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
@@ -89,13 +90,15 @@ def learn_entries(
     return forms + [_from_symbols(token, alphabet) for token in merges]
 
 
-def _to_symbols(piece: str, numbers: Mapping[str, int]) -> str | None:
-    """Return a piece as symbols (even: first form, odd: continuing form), or None if a character is not covered."""
-    continuing = piece.startswith(CONTINUATION)
+def _to_symbols(piece: str, forms: Sequence[Mapping[int, str]]) -> str | None:
+    """Return a piece as symbols, or None if a character is not covered.
+
+    Args:
+        forms: character → symbol of its first form, and of its continuing form; "" where it is not covered.
+    """
     text = piece.removeprefix(CONTINUATION)
-    indices = [numbers.get(character) for character in text]
-    codes = [SYMBOLS_FROM + 2 * n + (continuing or place > 0) for place, n in enumerate(indices) if n is not None]
-    return "".join(map(chr, codes)) if len(codes) == len(text) else None
+    symbols = text[:1].translate(forms[len(text) < len(piece)]) + text[1:].translate(forms[1])
+    return symbols if len(symbols) == len(text) else None
 
 
 def _from_symbols(token: str, alphabet: list[str]) -> str:
@@ -109,17 +112,23 @@ def _feed(pieces: Iterable[Mapping[str, int]], alphabet: list[str], seed: int) -
     Pieces of one character are left out: they hold no pair. Above `FEED_LIMIT` counts are scaled, and rounded up or
     down by a seeded draw a piece, so that rare pieces keep their weight as a group.
     """
-    numbers = {character: index for index, character in enumerate(alphabet)}
+    forms = [
+        defaultdict(str, {ord(character): chr(SYMBOLS_FROM + 2 * n + form) for n, character in enumerate(alphabet)})
+        for form in (0, 1)
+    ]
     total = sum(count for part in pieces for piece, count in part.items() if _holds_pair(piece))
     scale = min(1.0, FEED_LIMIT / total) if total else 1.0
     line: list[str] = []
     for part in pieces:
         for piece, count in sorted(part.items()):
-            symbols = _to_symbols(piece, numbers) if _holds_pair(piece) else None
+            symbols = _to_symbols(piece, forms) if _holds_pair(piece) else None
             if symbols is None:
                 continue
-            draw = xxhash.xxh3_64_intdigest(piece.encode(), seed=seed & (2**64 - 1)) / 2.0**64
-            repeats = count if scale == 1.0 else int(count * scale + draw)
+            repeats = count
+            if scale < 1:
+                repeats = int(
+                    count * scale + xxhash.xxh3_64_intdigest(piece.encode(), seed=seed & (2**64 - 1)) / 2.0**64
+                )
             for start in range(0, repeats, 1000):
                 line.append((symbols + " ") * min(1000, repeats - start))
             if len(line) >= 200:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -262,10 +262,18 @@ class WordsWork:
         mark.write(json.dumps([parts, tally]).encode())
 
 
-def count_characters(words: dict[str, int]) -> Counter[str]:
+def by_count(words: Mapping[str, int]) -> dict[int, list[str]]:
+    """Return count → the words that occur so often: most occur once, and those are counted together."""
+    groups: dict[int, list[str]] = {}
+    for word, count in words.items():
+        groups.setdefault(count, []).append(word)
+    return groups
+
+
+def count_characters(words: Mapping[str, int]) -> Counter[str]:
     """Return how often each character occurs, given words and their counts."""
     characters: Counter[str] = Counter()
-    for word, count in words.items():
-        for character in word:
-            characters[character] += count
+    for count, some in by_count(words).items():
+        for character, occurrences in Counter("".join(some)).items():
+            characters[character] += count * occurrences
     return characters

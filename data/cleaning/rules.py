@@ -107,12 +107,17 @@ def clean_sentences(sentences: list[str], settings: CleanSettings) -> list[str]:
     what it finds in one of them. So sentences that change nothing when they stand together, change nothing alone.
     """
     rules = settings.model_copy(update={"news": False})
-    cleaned: list[str] = []
-    for start in range(0, len(sentences), CLEANED_TOGETHER):
-        some = sentences[start : start + CLEANED_TOGETHER]
-        text = "\n".join(some)
-        cleaned += some if clean(text, rules, {}) == text else [clean(sentence, rules, {}) for sentence in some]
-    return cleaned
+    starts = range(0, len(sentences), CLEANED_TOGETHER)
+    return [clear for start in starts for clear in _together(sentences[start : start + CLEANED_TOGETHER], rules)]
+
+
+def _together(sentences: list[str], rules: CleanSettings) -> list[str]:
+    text = "\n".join(sentences)
+    cleaned = clean(text, rules, {})
+    if cleaned == text or len(sentences) == 1:
+        return sentences if cleaned == text else [cleaned]
+    middle = len(sentences) // 2
+    return _together(sentences[:middle], rules) + _together(sentences[middle:], rules)
 
 
 def _count(name: str, before: str, after: str, counts: Counts) -> str:

@@ -4,8 +4,10 @@ Exact, and without looking at most of the postings:
 
 1. A benchmark sentence is filed only under its rarest terms, until the weight of the rest is below what it needs:
    whatever reaches τ shares one of these.
-2. A posting carries a 128-bit signature of the sentence's terms and the greatest number of its (lightest) terms that
-   may be missing; more signature bits than that missing from the query's signature rules it out.
+2. The posting of a term is for corpus sentences without the rarer ones, which have postings of their own. It carries a
+   128-bit signature of the other terms and the greatest number of them (the lightest) that may then be missing; more
+   signature bits than that missing from the query's signature rules it out. Commoner terms, whose postings are many,
+   so leave the least room.
 3. What is left is verified by the exact integer sum, heaviest terms first, ended as soon as too much is missing.
 4. A long corpus sentence may hold a benchmark sentence's words by chance, far apart. So the share must be reached
    inside a window of `spread` times the benchmark sentence's own number of terms; the score is the best window's.
@@ -24,12 +26,19 @@ from numba import njit
 from numpy.typing import NDArray
 
 from data.decontaminate.bm25 import PARTS, bm25_weights, needed_weight
-from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot
+from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot, find_slots, sift
 from data.decontaminate.terms import Terms
 
 ONE = np.uint64(1)
-MASK_63 = np.uint64(63)
+HALF = 64
+"""Places in each half of a signature."""
+FEWEST = np.uint64(48)
+SENTENCE = np.uint64(16)
+MISSING = np.uint64(0xFFFF)
 LOW_HALF = np.uint64(0xFFFFFFFF)
+"""Bits of a posting's facts."""
+SEEN = 1024
+"""Benchmark sentences that are remembered as verified, so few that they stay in the nearest cache."""
 
 
 class ContainmentIndex(NamedTuple):
@@ -39,7 +48,7 @@ class ContainmentIndex(NamedTuple):
     first_posting_K: NDArray[np.int64]
     """K + 1 offsets into the postings."""
     posting_P3: NDArray[np.uint64]
-    """Low and high half of the signature; then the sentence's number · 2^32 + how many of its terms may be missing."""
+    """Low and high half of the signature, then the facts (see `_facts`); the postings of a term by ascending facts."""
     first_entry_D: NDArray[np.int64]
     """D + 1 offsets into the entries."""
     hash_E: NDArray[np.uint64]
@@ -75,18 +84,13 @@ def build_containment_index(
     total_D = np.where(np.diff(first_entry_D) > 0, total_D, 0).astype(np.int64)
     need_D = needed_weight(total_D, threshold)
     chosen_D = eligible_D & (np.diff(first_entry_D) >= floor)
-    filed_E, may_miss_D, low_D, high_D = _prefix(
-        first_entry_D, hash_E, weight_E, frequency_E, total_D, need_D, chosen_D
-    )
-    filed = np.flatnonzero(filed_E)
-    filed = filed[np.lexsort((sentence_E[filed], hash_E[filed]))]
-    keys, first = np.unique(hash_E[filed], return_index=True)
-    owner = sentence_E[filed]
-    tail = (owner.astype(np.uint64) << np.uint64(32)) | may_miss_D[owner].astype(np.uint64)
+    entry_P, posting_P3 = _prefix(first_entry_D, hash_E, weight_E, frequency_E, total_D - need_D, chosen_D)
+    order = np.lexsort((posting_P3[:, 2], hash_E[entry_P]))
+    keys, first = np.unique(hash_E[entry_P[order]], return_index=True)
     return ContainmentIndex(
         build_hash_table(keys),
-        np.append(first, len(filed)).astype(np.int64),
-        np.stack([low_D[owner], high_D[owner], tail], axis=1),
+        np.append(first, len(order)).astype(np.int64),
+        posting_P3[order],
         first_entry_D,
         hash_E,
         weight_E.astype(np.int32),
@@ -110,11 +114,11 @@ def _weigh(
     lengths = np.diff(terms.first_term_N)
     documents = len(lengths)
     sentence, term, counts = _distinct_terms(terms.hash_T, terms.first_term_N)
-    _, number, frequencies = np.unique(term, return_inverse=True, return_counts=True)
-    frequency = frequencies[number]
+    keys, frequencies = np.unique(term, return_counts=True)
+    frequency = frequencies[find_slots(build_hash_table(keys), term)]
     mean = float(lengths.mean()) if documents else 1.0
     weight = bm25_weights(counts, frequency, lengths[sentence], documents, mean)
-    order = np.lexsort((-weight, sentence))
+    order = _heaviest_first(np.searchsorted(sentence, np.arange(documents + 1)), weight)
     return sentence, term[order], weight[order], frequency[order]
 
 
@@ -139,37 +143,88 @@ def _distinct_terms(hashes, first_term):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _prefix(first_entry, hashes, weights, frequencies, totals, needs, chosen):  # type: ignore[no-untyped-def]
-    """Return which entries are filed, and for each sentence how many terms may be missing, and its signature."""
-    documents = len(totals)
-    filed = np.zeros(len(hashes), np.bool_)
-    may_miss = np.zeros(documents, np.int32)
-    low = np.zeros(documents, np.uint64)
-    high = np.zeros(documents, np.uint64)
-    for d in range(documents):
+def _heaviest_first(first_entry, weights):  # type: ignore[no-untyped-def]
+    """Return the entries by sentence, then by descending weight, then in their order."""
+    order = np.empty(len(weights), np.int64)
+    for d in range(len(first_entry) - 1):
+        start, end = first_entry[d], first_entry[d + 1]
+        order[start:end] = start + np.argsort(-weights[start:end], kind="mergesort")
+    return order
+
+
+@njit(cache=True, nogil=True)
+def _prefix(first_entry, hashes, weights, frequencies, spare, chosen):  # type: ignore[no-untyped-def]
+    """Return (entry, posting) of the terms that are filed, by sentence, the rarest term first.
+
+    Args:
+        spare: weight of each sentence that may be missing.
+    """
+    entry_P = np.empty(len(hashes), np.int64)
+    posting_P3 = np.empty((len(hashes), 3), np.uint64)
+    passed = np.zeros(len(hashes), np.bool_)
+    at_place = np.empty(2 * HALF, np.int64)
+    postings = 0
+    for d in range(len(spare)):
         if not chosen[d]:
             continue
         start, end = first_entry[d], first_entry[d + 1]
-        allowed = totals[d] - needs[d]
-        missing = 0
-        for entry in range(end - 1, start - 1, -1):
-            missing += weights[entry]
-            if missing > allowed:
-                break
-            may_miss[d] += 1
-        left = totals[d]
-        for entry in start + np.argsort(frequencies[start:end], kind="mergesort"):
-            filed[entry] = True
-            left -= weights[entry]
-            if left < needs[d]:
-                break
+        at_place[:] = 0
         for entry in range(start, end):
-            place = hashes[entry] >> np.uint64(57)
-            if place < np.uint64(64):
-                low[d] |= ONE << place
-            else:
-                high[d] |= ONE << (place & MASK_63)
-    return filed, may_miss, low, high
+            at_place[_place(hashes[entry])] += 1
+        left = spare[d]
+        lightest = end
+        missing = light = 0  # of the lightest terms, which `left` allows to be missing
+        while lightest > start and light + weights[lightest - 1] <= left:
+            lightest -= 1
+            light += weights[lightest]
+            missing += 1
+        terms = end - start
+        for entry in start + np.argsort(frequencies[start:end], kind="mergesort"):
+            entry_P[postings] = entry
+            posting_P3[postings, 0] = _half(at_place, 0)
+            posting_P3[postings, 1] = _half(at_place, HALF)
+            posting_P3[postings, 2] = _facts(terms - missing, d, missing)
+            postings += 1
+            terms -= 1
+            left -= weights[entry]
+            if left < 0:
+                break
+            at_place[_place(hashes[entry])] -= 1
+            passed[entry] = True
+            if entry >= lightest:
+                light -= weights[entry]
+                missing -= 1
+            while light > left:
+                if not passed[lightest]:
+                    light -= weights[lightest]
+                    missing -= 1
+                lightest += 1
+    return entry_P[:postings], posting_P3[:postings]
+
+
+@njit(cache=True, nogil=True)
+def _facts(fewest, sentence, missing):  # type: ignore[no-untyped-def]
+    """Return in one word: how many terms a corpus sentence has at least, the sentence, how many may be missing."""
+    # more than the places of a signature are never seen to be missing
+    return (
+        np.uint64(min(fewest, 0xFFFF)) << FEWEST | np.uint64(sentence) << SENTENCE | np.uint64(min(missing, 2 * HALF))
+    )
+
+
+@njit(cache=True, inline="always")
+def _place(term):  # type: ignore[no-untyped-def]
+    """Return the place of a term in a signature: 0 to 127."""
+    return np.int64(term >> np.uint64(57))
+
+
+@njit(cache=True, nogil=True)
+def _half(at_place, first):  # type: ignore[no-untyped-def]
+    """Return the half of a signature that begins with a place, given how many terms are at each."""
+    bits = np.uint64(0)
+    for place in range(HALF):
+        if at_place[first + place]:
+            bits |= ONE << np.uint64(place)
+    return bits
 
 
 @njit(cache=True, inline="always")
@@ -187,7 +242,6 @@ def search_containment(index, hashes, first_term):  # type: ignore[no-untyped-de
     sentences = len(first_term) - 1
     best_N = np.full(sentences, -1, np.int32)
     score_N = np.zeros(sentences, np.float64)
-    seen_D = np.zeros(len(index.total_D), np.int32)
     longest = max(1, index.window_D.max()) if len(index.window_D) else 1
     sentence_Q, start_Q, end_Q = _pieces(first_term, longest)
     if sentences == 0:
@@ -197,31 +251,38 @@ def search_containment(index, hashes, first_term):  # type: ignore[no-untyped-de
         size *= 2
     member = np.empty(size, np.uint64)
     member_of = np.zeros(size, np.int32)
+    likely = np.empty(size, np.uint64)
+    seen = np.empty(SEEN, np.int64)
+    seen_at = np.zeros(SEEN, np.int64)
     for q in range(len(sentence_Q)):
         n = sentence_Q[q]
         start = start_Q[q]
         end = end_Q[q]
         stamp = q + 1
-        low = high = np.uint64(0)
+        low = high = ~np.uint64(0)  # places without a term
         for t in range(start, end):
-            place = hashes[t] >> np.uint64(57)
-            if place < np.uint64(64):
-                low |= ONE << place
+            place = _place(hashes[t])
+            if place < HALF:
+                low &= ~(ONE << np.uint64(place))
             else:
-                high |= ONE << (place & MASK_63)
+                high &= ~(ONE << np.uint64(place - HALF))
         gathered = False
-        for t in range(start, end):
-            slot = find_slot(index.terms, hashes[t])
+        for key in likely[: sift(index.terms, hashes[start:end], likely)]:
+            slot = find_slot(index.terms, key)
             if slot < 0:
                 continue
             for p in range(index.first_posting_K[slot], index.first_posting_K[slot + 1]):
-                lacking = _count_bits(index.posting_P3[p, 0] & ~low) + _count_bits(index.posting_P3[p, 1] & ~high)
-                if lacking > np.int64(index.posting_P3[p, 2] & LOW_HALF):
+                facts = index.posting_P3[p, 2]
+                if np.int64(facts >> FEWEST) > end - start:
+                    break
+                may_miss = np.int64(facts & MISSING)
+                lacking = _count_bits(index.posting_P3[p, 0] & low)
+                if lacking > may_miss or lacking + _count_bits(index.posting_P3[p, 1] & high) > may_miss:
                     continue
-                d = np.int64(index.posting_P3[p, 2] >> np.uint64(32))
-                if seen_D[d] == stamp:
+                d = np.int64(facts >> SENTENCE & LOW_HALF)
+                if seen[d % SEEN] == d and seen_at[d % SEEN] == stamp:
                     continue
-                seen_D[d] = stamp
+                seen[d % SEEN], seen_at[d % SEEN] = d, stamp
                 if not gathered:
                     gathered = True
                     _gather(hashes, start, end, member, member_of, stamp)

@@ -23,9 +23,11 @@ from numpy.typing import NDArray
 
 from data.decontaminate.bm25 import PARTS
 from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot
-from data.decontaminate.terms import FIRST_SYLLABLE, FoldedText, hash_run
+from data.decontaminate.terms import FIRST_SYLLABLE, MULTIPLIER, SHIFT_32, FoldedText
 
 SEED, STRIDE = 8, 12
+SHIFT_16 = np.uint64(16)
+SHIFT_48 = np.uint64(48)
 
 
 class FragmentIndex(NamedTuple):
@@ -80,9 +82,26 @@ def _seeds(letters, first_letter):  # type: ignore[no-untyped-def]
     for s in range(len(first_letter) - 1):
         for place in range(first_letter[s], first_letter[s + 1] - SEED, STRIDE):
             places[count] = place
-            hashes[count] = hash_run(letters, place, place + SEED)
+            head, tail = _next_seed(letters, place, np.uint64(0), np.uint64(0), True)
+            hashes[count] = _hash_seed(head, tail)
             count += 1
     return places[:count], hashes[:count]
+
+
+@njit(cache=True, inline="always")
+def _next_seed(letters, place, head, tail, anew):  # type: ignore[no-untyped-def]
+    """Return the two halves of the seed at a place, four letters each, given those of the place before or `anew`."""
+    for letter in range(place if anew else place + 3, place + 4):
+        head = head >> SHIFT_16 | np.uint64(letters[letter]) << SHIFT_48
+        tail = tail >> SHIFT_16 | np.uint64(letters[letter + 4]) << SHIFT_48
+    return head, tail
+
+
+@njit(cache=True, inline="always")
+def _hash_seed(head, tail):  # type: ignore[no-untyped-def]
+    """Return a hash of a seed's halves, quick rather than good: seeds are compared letter by letter."""
+    value = (head * MULTIPLIER ^ tail) * MULTIPLIER
+    return value ^ value >> SHIFT_32
 
 
 @njit(cache=True)
@@ -103,8 +122,10 @@ def search_fragments(index, letters, first_letter):  # type: ignore[no-untyped-d
         else:
             first, last = start, end - SEED + 1
         longest = need - 1
+        head = tail = np.uint64(0)
         for q in range(first, last):
-            slot = find_slot(index.seeds, hash_run(letters, q, q + SEED))
+            head, tail = _next_seed(letters, q, head, tail, q == first)
+            slot = find_slot(index.seeds, _hash_seed(head, tail))
             if slot < 0:
                 continue
             for p in range(index.first_place_K[slot], index.first_place_K[slot + 1]):

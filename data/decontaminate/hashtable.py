@@ -42,13 +42,38 @@ def build_hash_table(keys: NDArray[np.uint64]) -> HashTable:
 
 
 @njit(cache=True, inline="always")
+def _may_hold(table, key):  # type: ignore[no-untyped-def]
+    """Return 0 where the filter rules the key out, else 1."""
+    place = key & table.filter_mask
+    return table.filter_bits[place >> np.uint64(6)] >> (place & np.uint64(63)) & np.uint64(1)
+
+
+@njit(cache=True, inline="always")
 def find_slot(table, key):  # type: ignore[no-untyped-def]
     """Return the slot of `key`, or -1."""
-    place = key & table.filter_mask
-    if (table.filter_bits[place >> np.uint64(6)] >> (place & np.uint64(63))) & np.uint64(1) == np.uint64(0):
+    if not _may_hold(table, key):
         return -1
     top = np.int64(key >> table.bucket_shift)
     for rank in range(table.bucket[top], table.bucket[top + 1]):
         if table.key_K[rank] == key:
             return rank
     return -1
+
+
+@njit(cache=True)
+def sift(table, keys, likely):  # type: ignore[no-untyped-def]
+    """Enter into `likely` the keys that the filter lets through, without a branch, and return how many."""
+    count = np.int64(0)
+    for key in keys:
+        likely[count] = key
+        count += np.int64(_may_hold(table, key))
+    return count
+
+
+@njit(cache=True, nogil=True)
+def find_slots(table, keys):  # type: ignore[no-untyped-def]
+    """Return the slot of each key, or -1."""
+    slots = np.empty(len(keys), np.int64)
+    for i in range(len(keys)):
+        slots[i] = find_slot(table, keys[i])
+    return slots

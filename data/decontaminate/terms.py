@@ -1,4 +1,4 @@
-"""Sentences as arrays: a UTF-8 buffer folded to letters, and the 64-bit hashes of its words and bigrams.
+"""Sentences as arrays: a UTF-16 buffer folded to letters, and the 64-bit hashes of its words and bigrams.
 
 A batch of sentences is one buffer, a line each; nothing here makes a Python object for a sentence. Everything below
 the first two functions is compiled (numba, cached on disk). Legend: N sentences, L letters, W words, T terms.
@@ -49,7 +49,7 @@ class Terms(NamedTuple):
 
 
 def fold_sentences(sentences: list[str]) -> FoldedText:
-    """Return the sentences (below 2 GB together) folded to letters, with the bounds of sentences and words."""
+    """Return the sentences (below 2^31 characters in all) folded to letters, with the bounds of sentences and words."""
     if not sentences:
         return FoldedText(np.empty(0, np.uint16), np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32))
     joined = "\n".join(sentences)
@@ -61,7 +61,7 @@ def fold_sentences(sentences: list[str]) -> FoldedText:
         normalised = [nfc(line) for line in lines]
         joined = "\n".join(normalised)
     # a lone surrogate becomes "?", which is left out like the surrogate itself
-    buffer = np.frombuffer((joined + "\n").encode("utf-8", "replace"), np.uint8)
+    buffer = np.frombuffer((joined + "\n").encode("utf-16-le", "replace"), np.dtype("<u2"))
     return FoldedText(*fold_buffer(buffer, len(sentences), fold_table()))
 
 
@@ -102,38 +102,25 @@ def hash_sentences(text: FoldedText) -> NDArray[np.uint64]:
 
 @njit(cache=True, nogil=True)
 def fold_buffer(buffer, sentences, table):  # type: ignore[no-untyped-def]
-    """Return the fields of a FoldedText for a UTF-8 buffer of `sentences` lines, each ended by a newline."""
+    """Return the fields of a FoldedText for a UTF-16 buffer of `sentences` lines, each ended by a newline."""
     letters = np.empty(len(buffer), np.uint16)
-    word_start = np.empty(len(buffer) // 2 + 2, np.int32)  # a word takes two bytes, its blank among them
+    word_start = np.empty(len(buffer) // 2 + 2, np.int32)  # a word takes two places, its blank among them
     first_letter = np.zeros(sentences + 1, np.int32)
     first_word = np.zeros(sentences + 1, np.int32)
-    position = count = words = sentence = 0
+    count = words = sentence = 0
     inside = False
-    while position < len(buffer):
-        byte = np.int64(buffer[position])
-        if byte < 0x80:
-            position += 1
-            if byte == NEWLINE:
-                sentence += 1
-                first_letter[sentence] = count
-                first_word[sentence] = words
-                inside = False
-                continue
-            letter = int(table[byte])
-        elif byte < 0xE0:
-            code = ((byte & 0x1F) << 6) | (np.int64(buffer[position + 1]) & 0x3F)
-            position += 2
-            letter = int(table[code])
-        elif byte < 0xF0:
-            middle = np.int64(buffer[position + 1]) & 0x3F
-            code = ((byte & 0x0F) << 12) | (middle << 6) | (np.int64(buffer[position + 2]) & 0x3F)
-            position += 3
-            letter = int(code) if 0xAC00 <= code <= 0xD7A3 else int(table[code])
-        else:
-            middle = ((np.int64(buffer[position + 1]) & 0x3F) << 6) | (np.int64(buffer[position + 2]) & 0x3F)
-            code = ((byte & 0x07) << 18) | (middle << 6) | (np.int64(buffer[position + 3]) & 0x3F)
-            position += 4
-            letter = STAND_IN + int(code) % STAND_INS if FIRST_HAN_BEYOND <= code <= LAST_HAN_BEYOND else 0
+    for position in range(len(buffer)):
+        unit = np.int64(buffer[position])
+        if unit == NEWLINE:
+            sentence += 1
+            first_letter[sentence] = count
+            first_word[sentence] = words
+            inside = False
+            continue
+        letter = unit if 0xAC00 <= unit <= 0xD7A3 else np.int64(table[unit])
+        if 0xDC00 <= unit <= 0xDFFF:  # the second half of a character beyond the table
+            code = 0x10000 + ((np.int64(buffer[position - 1]) & 0x3FF) << 10) + (unit & 0x3FF)
+            letter = np.int64(STAND_IN + code % STAND_INS if FIRST_HAN_BEYOND <= code <= LAST_HAN_BEYOND else 0)
         if letter > 1:
             if not inside:
                 word_start[words] = count

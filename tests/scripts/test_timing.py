@@ -62,6 +62,27 @@ def test_a_sample_is_spread_evenly_and_the_same_again(load_script):
     assert bench.sample(items, sizes, 100) == items
 
 
+def test_a_work_is_measured_beside_a_yardstick(timing, monkeypatch):
+    """A machine that is three times as slow in one round changes the seconds, and not the ratio."""
+    clock = iter([0, 1, 1, 5, 0, 3, 3, 15, 0, 1, 1, 5])
+    monkeypatch.setattr(timing.time, "process_time", lambda: next(clock))
+    assert timing.beside(int, int, 3) == (4, 0.25)
+
+
+def test_trees_are_run_in_turn(timing, tmp_path, capsys):
+    assert timing.in_turn(tmp_path, lambda tree: tree.name, 3) == ([timing.ROOT.name] * 3, [tmp_path.name] * 3)
+    order = [line.split()[2].rstrip(":") for line in capsys.readouterr().out.splitlines()]
+    assert order == ["this", "other", "other", "this", "this", "other"]
+
+
+def test_a_program_that_fails_in_a_tree_ends_the_benchmark(timing, tmp_path):
+    (tmp_path / "there.py").write_text("VALUE = 7")
+    program = "import there, sys; print('noise'); print([there.VALUE, int(sys.argv[1])])"
+    assert timing.printed_by(tmp_path, program, "5") == [7, 5]
+    with pytest.raises(SystemExit, match="is not there"):
+        timing.printed_by(tmp_path, "raise ValueError('it is not there')")
+
+
 def test_a_fresh_process_is_another_one(timing):
     assert timing.in_fresh_processes(1, divmod, 17, 5) == [(3, 2)]
     assert os.getpid() not in timing.in_fresh_processes(1, os.getpid)

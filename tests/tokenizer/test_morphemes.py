@@ -10,13 +10,45 @@ from hypothesis import strategies as st
 
 import tokenizer.morphemes as morphemes_module
 from common.errors import UserError
-from tokenizer.morphemes import count_pieces, kiwi_morphemes, mark, morpheme_spans, morphemes
+from tokenizer.morphemes import count_pieces, kiwi_morphemes, morpheme_spans, morphemes
+from tokenizer.pipeline import split_eojeols, split_known_words
 
 
 @settings(max_examples=300)
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1, max_size=20))
 def test_surfaces_give_back_any_word(word: str) -> None:
     assert "".join(morphemes(word)) == word
+
+
+def surfaces_of_nodes(word: str) -> list[str]:
+    """Return the surfaces of a word's morphemes, read from mecab-ko's objects, of which it makes one a morpheme."""
+    node = morphemes_module._tagger("").parseToNode(word)
+    surfaces = []
+    while node:
+        surfaces.append(node.surface)
+        node = node.next
+    return [surface for surface in surfaces if surface]  # the first and the last stand for the ends
+
+
+MIXED = "가나다은는을를이했갔습니다ㄱㅏ\u1112\u1161\u11ab漢字あア€😀👨\u200d👩a1.#,\0\v\u3000\ufeff"
+ODD = ["아버지가방에들어가신다", "\u1112\u1161\u11ab\u1100\u1173\u11af은", "했습니다" * 25, "ㅋ" * 100, "\0가"]
+
+
+@settings(max_examples=500)
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+        | st.text(st.sampled_from(MIXED), max_size=120)
+        | st.sampled_from(ODD),
+        max_size=8,
+    ).map(" ".join)
+)
+def test_pieces_are_those_of_the_analyser_s_own_objects(text: str) -> None:
+    """Surfaces are read from a line of output; for the words of any text they are those of the objects."""
+    words = {word: 1 for eojeol in split_eojeols(text) for word in split_known_words(eojeol)}
+    for word in words:
+        assert morphemes(word) == surfaces_of_nodes(word)
+    assert count_pieces(words, morphemes) == count_pieces(words, surfaces_of_nodes)
 
 
 def test_a_word_that_the_analyser_changes_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,8 +103,7 @@ def test_contractions_stay_whole_and_josa_come_off() -> None:
     assert morphemes("인공지능에서") == ["인공지능", "에서"]
 
 
-def test_marks_and_counts() -> None:
-    assert mark(["연구자", "이", "다"]) == ["연구자", "##이", "##다"]
+def test_pieces_that_continue_a_word_are_marked() -> None:
     assert count_pieces({"연구자이다": 3, "학교이다": 2, ".": 4}, morphemes) == {
         "연구자": 3, "##이": 5, "##다": 5, "학교": 2, ".": 4,
     }  # fmt: skip
