@@ -58,8 +58,9 @@ def pin_names(tree: dict[str, Any], path: Path, fetch: bool) -> None:
         part_tree = _section(sections, section)
         if key in part_tree:
             part_tree[key] = _data(part_tree[key], commits, fetch)
-    own = _section(tree, "klue").get("own")
-    for at, row in enumerate(own if isinstance(own, list) else []):
+    stated = _section(tree, "klue").get("own")
+    own = stated if isinstance(stated, list) else []
+    for at, row in enumerate(own):
         if isinstance(row, dict):
             own[at] = with_hub_files(row, partial(find if fetch else find_here, part="dataset", commits=commits))
     _pin_inputs(tree, earlier, commits)
