@@ -48,7 +48,7 @@ def pieces_of(text: str, tokenizer: Any) -> Pieces | None:
     normalizer = tokenizer.backend_tokenizer.normalizer
     if normalizer and _bare(normalizer.normalize_str(text)) != _bare(text):
         return None
-    encoded = tokenizer(text, return_offsets_mapping=True, return_special_tokens_mask=True)
+    encoded = tokenizer(text, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False)
     ids, spans = encoded["input_ids"], encoded["offset_mapping"]
     words = words_of(text, spans, encoded["special_tokens_mask"])
     unknown = {span for token, span, word in zip(ids, spans, words, strict=True)
