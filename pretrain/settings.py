@@ -15,7 +15,7 @@ from pretrain.objectives import registry as objectives
 from pretrain.objectives.mlm import MaskingSettings
 from pretrain.optim.muon import MuonSettings
 from pretrain.optim.registry import OPTIMIZERS, unread_section
-from pretrain.phases import Phase, phase_faults, phases_of
+from pretrain.phase import Phase, phase_faults, phases_of
 
 Wandb = Annotated[
     Literal["auto", "offline", "off"],

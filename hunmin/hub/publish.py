@@ -35,7 +35,7 @@ from pretrain.export.checkpoint import checkpoints_to_average
 from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 from pretrain.model_folder import open_model
-from pretrain.phases import learned
+from pretrain.phase import learned
 from tokenizer.save import read_tokenizer
 
 MODEL_FILES = (*EXPORT_FILES, *TOKENIZER_FILES, *EMBEDDING_FILES, ONNX_FILE)

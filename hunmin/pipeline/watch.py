@@ -22,7 +22,7 @@ from klue.plan import jobs_of
 from klue.runner import run_klue
 from klue.watched import checkpoint_folder, collect, identity, read_scores, scores_file, write_scores
 from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata
-from pretrain.phases import learned
+from pretrain.phase import learned
 
 FOLDER = "watch"
 

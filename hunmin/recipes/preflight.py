@@ -26,7 +26,7 @@ from klue.examples import split_files
 from klue.tasks import TASKS
 from pretrain.callbacks.checkpoint_metadata import read_metadata
 from pretrain.cost.epochs import EPOCHS, MANY, epochs_of, fitting_steps
-from pretrain.phases import refuse_held_out
+from pretrain.phase import refuse_held_out
 from pretrain.settings import PretrainSettings
 from pretrain.train import JOB
 from tokenizer.fitting import fitting_size, is_too_large

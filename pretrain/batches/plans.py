@@ -17,7 +17,7 @@ from pretrain.batches.budgets import count_by_ordinary_tokens
 from pretrain.batches.layouts import Groups, Layout, Parts, contiguous, doc_sentences, full_sentences
 from pretrain.batches.packing import packed
 from pretrain.batches.pairs import plan_pairs, read_pairs
-from pretrain.phases import refuse_held_out
+from pretrain.phase import refuse_held_out
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
 

@@ -11,7 +11,7 @@ from common.settings import changed_keys
 from pretrain.callbacks.checkpoint_metadata import damaged_files, read_metadata, tokens_fingerprint
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.objectives.registry import OBJECTIVES
-from pretrain.phases import learned
+from pretrain.phase import learned
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
 

@@ -33,7 +33,7 @@ from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 from pretrain.export.sentence_embeddings import check_sentence_embeddings, write_embedding_files
 from pretrain.models.encoder import model_class
 from pretrain.models.registry import ARCHITECTURES, usable_positions
-from pretrain.phases import values_at
+from pretrain.phase import values_at
 from pretrain.settings import PretrainSettings
 
 hub_logging.disable_progress_bar()  # weights go from file to file in a moment

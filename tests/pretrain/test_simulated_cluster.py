@@ -222,7 +222,8 @@ def test_what_a_process_opens_at_the_start_does_not_grow(tokens: Path, tokenizer
     values: dict[str, Any] = {}
     out = tmp_path / "out"
     engine = start(0, 1, values, tokens, tokenizer, out).engine
-    metadata = {**start(0, 1, values, tokens, tokenizer, out).metadata, "guard": None}
+    config = engine.model.hf_model.config.to_diff_dict()  # as the trainer states it in each checkpoint
+    metadata = {**start(0, 1, values, tokens, tokenizer, out).metadata, "guard": None, "config": config}
     for weight in engine.model.hf_model.parameters():
         weight.grad = torch.zeros_like(weight)
     engine.apply(0.0, torch.ones(()), torch.zeros(()))

@@ -16,7 +16,7 @@ from pretrain.settings import OptimizerSettings, PretrainSettings
 from tokenizer.shards import token_dtype, write_meta, write_shard
 
 CODE = (
-    *("pretrain/batches", "pretrain/models", "pretrain/objectives", "pretrain/optim", "pretrain/phases.py"),
+    *("pretrain/batches", "pretrain/models", "pretrain/objectives", "pretrain/optim", "pretrain/phase.py"),
     *("pretrain/settings.py", "pretrain/trainer.py", "tokenizer/shards.py"),
 )
 INPUT = ("tests/rules/pretraining.py",)

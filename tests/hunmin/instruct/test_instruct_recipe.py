@@ -98,10 +98,10 @@ def test_encoders_keep_their_stages_and_their_manifests_settings() -> None:
     assert [(stage.name, stage.folder, stage.model and stage.model.__name__) for stage in STAGES] == [
         ("corpus", "corpus", "CorpusSettings"), ("tokenizer", "tokenizer", "TokenizerSettings"),
         ("encode", "tokens", "EncodeSettings"), ("pretrain", "pretrain", "PretrainSettings"),
-        ("export", "export", None), ("klue", "klue", "KlueSettings"), ("report", "report", None),
+        ("export", "export", "ExportSettings"), ("klue", "klue", "KlueSettings"), ("report", "report", None),
     ]  # fmt: skip
     assert [*Recipe.model_fields] == [
-        "name", "out", "seed", "corpus", "tokenizer", "encode", "pretrain", "klue", "embed", "hub",
+        "name", "out", "seed", "corpus", "tokenizer", "encode", "pretrain", "export", "klue", "embed", "hub",
     ]  # fmt: skip
 
 

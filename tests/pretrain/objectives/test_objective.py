@@ -11,7 +11,7 @@ from pretrain.callbacks.guard import StepGuard
 from pretrain.objectives.mlm import MaskingSettings
 from pretrain.objectives.objective import Corpus
 from pretrain.objectives.registry import OBJECTIVES
-from pretrain.phases import learned
+from pretrain.phase import learned
 from pretrain.settings import PretrainSettings
 
 NSP, MLM, CLM = (OBJECTIVES[name] for name in ("mlm+nsp", "mlm", "clm"))
