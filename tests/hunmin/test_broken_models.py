@@ -167,10 +167,10 @@ FIRST = {row.kind: number for number, row in reversed([*enumerate(ROWS)])}
 
 def case(number: int, index: int, name: str) -> Any:
     """Return a command with a fault. Of each command a third of the faults, and of each fault one command a kind of
-    folder, are tested every time; all others are slow."""
+    folder, are tested every time; all others are drills."""
     often = FIRST[ROWS[number].kind] == number or (number + index) % 3 == 0
     words = "-".join(word for word in ROWS[number].words if word.isalpha())
-    return pytest.param(ROWS[number], name, id=f"{words}-{number}-{name}", marks=() if often else pytest.mark.slow)
+    return pytest.param(ROWS[number], name, id=f"{words}-{number}-{name}", marks=() if often else pytest.mark.drill)
 
 
 CASES = [
