@@ -172,7 +172,7 @@ def test_scores_of_random_weights_are_no_models(jobs: Path, capsys: pytest.Captu
         run_command(["push", str(job_folder(jobs.parent, "ynat", "random") / "model"), "me/random", "--dry-run"]) == 0
     )
     said = capsys.readouterr().out
-    assert "model-index" not in said and "from random initialisation" in said
+    assert "model-index" not in said and "| weights from | random initialisation |" in said
 
 
 def test_a_model_of_another_suite(jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
