@@ -27,6 +27,7 @@ from klue.tasks.klue.ner import Ner
 from klue.tasks.own import OwnFiles
 from klue.tasks.own_files import form_of
 from klue.tasks.own_row import FORMS_OF, RECORDS
+from pretrain.parallel.accelerator import named_device
 
 
 def predict_file(
@@ -54,6 +55,7 @@ def predict_file(
         UserError: the folder holds no model of the task, a line lacks what the task reads, or the task has no
             probabilities of labels; or `out` may not be written.
     """
+    where = named_device(device)
     file = OutputFile(out, b'"prediction":', overwrite, [source])
     if not (name and canonical(name)):  # a task of the user's own is known by what its model says
         stored = read_facts(folder)["job"]["task"]
@@ -81,7 +83,6 @@ def predict_file(
     features = make_features(task, examples, tokenizer, facts, job.training.max_seq_len)
     if note := cut_note({"": features}, job.training.max_seq_len):
         say(f"{source}: {note}", style="yellow")
-    where = torch.device(device)
     outputs = predict(model.to(where), features, task, job, where)
     predictions = task.decode(outputs, features, tokenizer)
     with file.open(as_given=True) as stream:

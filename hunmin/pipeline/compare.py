@@ -36,6 +36,7 @@ from pretrain.compare.speed_up import Measured, SpeedUp, speed_ups
 from pretrain.model_folder import LOCAL, open_model, quiet
 from pretrain.models.encoder import MaskedRowsModel
 from pretrain.models.registry import ARCHITECTURES, usable_positions
+from pretrain.parallel.accelerator import named_device
 from tokenizer.words import decode_line, formatted_texts, is_formatted
 
 BYTES = (20, 400)
@@ -75,11 +76,12 @@ def compare(
         text: file with text that no run was trained on.
         count: sentences at most.
         tasks: of `klue.probes.TASKS`, with their files in `data`.
-        device: of torch.
+        device: as `named_device` takes it.
 
     Raises:
         UserError: a run is not finished, none of the sentences serves all of them, or runs of one name differ.
     """
+    place = named_device(device)
     facts = [read_facts(run) for run in runs]
     _refuse_mixed(runs, facts)
     opened = [open_model(find(run, "model"), AutoModelForMaskedLM, fits=_refuse_unserved) for run in runs]
@@ -98,7 +100,7 @@ def compare(
     for run, of_run, model, cut in zip(runs, facts, opened, pieces, strict=True):
         say(f"compare: {run}")
         with quiet():
-            loaded = AutoModelForMaskedLM.from_pretrained(model.folder, dtype="float32", **LOCAL).to(device)
+            loaded = AutoModelForMaskedLM.from_pretrained(model.folder, dtype="float32", **LOCAL).to(place)
         used: list[Pieces] = [part for number in fit if (part := cut[number])]
         bits_N = sentence_bits(MaskedRowsModel(loaded), model.tokenizer, used)
         encoder = loaded.base_model

@@ -17,6 +17,7 @@ from common.names import find
 from pretrain.decoders.load import load_model, open_decoder, refuse_longer
 from pretrain.decoders.prompts import encode, prompt_of, read_tokenizer
 from pretrain.kernels.precision import half_type
+from pretrain.parallel.accelerator import named_device
 
 
 def answer(
@@ -36,7 +37,7 @@ def answer(
     tokenizer = read_tokenizer(folder)
     longest = max((len(encode(tokenizer, prompt_of(tokenizer, message))) for message in messages), default=0)
     refuse_longer(folder, config, longest + max_new_tokens, "the longest prompt with its answer")
-    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    place = named_device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     decoder = load_model(folder, half_type("auto") if place.type == "cuda" else None)
     tokenizer.padding_side, tokenizer.pad_token = "left", tokenizer.pad_token or tokenizer.eos_token
     ends = decoder.generation_config.eos_token_id

@@ -28,6 +28,20 @@ def accelerator() -> str:
     return "tpu" if device is not None and device.type == "tpu" else "cpu"
 
 
+def named_device(name: str) -> torch.device:
+    """Return the device that a user names. Raises UserError where torch knows none of that name, or it is not here."""
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device).item()  # on "meta" nothing is computed
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise UserError(
+            f"device {name}: {str(error).splitlines()[0][:200]}",
+            "a device is cpu, or a GPU of this machine (cuda, cuda:1 …)",
+            "name another; hunmin doctor says what is here",
+        ) from None
+    return device
+
+
 def device_of(info: WorldInfo, environment: Mapping[str, str] = os.environ) -> torch.device:
     """Return the device of a process.
 

@@ -3,6 +3,7 @@
 import pytest
 
 from common.errors import UserError
+from pretrain.parallel.accelerator import named_device
 from pretrain.parallel.world import first_host, world_info
 
 MEET = {"MASTER_ADDR": "n0", "MASTER_PORT": "29500"}
@@ -294,3 +295,10 @@ def test_what_is_no_list_of_machines_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="Slurm writes them as"):
         first_host(text)
     assert world_info({**TASK_6, "SLURM_STEP_NODELIST": text, "MASTER_ADDR": "n0"}).address == "n0"
+
+
+@pytest.mark.parametrize("name", ["foo", "cuda:999", "meta", "", "cpu:x"])
+def test_a_device_that_is_not_here_is_one_message(name: str) -> None:
+    with pytest.raises(UserError, match=f"device {name}: "):
+        named_device(name)
+    assert named_device("cpu").type == "cpu"
