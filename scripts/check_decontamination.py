@@ -42,8 +42,8 @@ from common.compressed import decompression_errors
 from common.files import open_bytes
 from data.benchmark import BenchmarkSentence, load_benchmark
 from data.decontaminate import Criteria, Decontaminator, Hit
-from data.decontaminate.matcher import distinct_sentences
 from data.decontaminate.normalise import exact_key
+from data.decontaminate.sources import distinct_sentences, fold_benchmark
 from data.readers import stem
 from data.splitting import split_sentences
 
@@ -122,7 +122,7 @@ def check_oracle(benchmark: list[BenchmarkSentence], options: argparse.Namespace
     drawn = set(random.Random(options.seed).sample(records, min(options.records, len(records))))
     benchmark = [sentence for sentence in benchmark if (sentence.task, sentence.guid) in drawn]
     real = [sentence for _, sentence in read_sentences(options.corpus, options.sentences, options.seed)]
-    texts = [source.text for source in distinct_sentences(benchmark)[0]]
+    texts = [source.text for source in distinct_records(benchmark)]
     random.Random(options.seed).shuffle(texts)
     altered = [c for kind in ALTERATIONS for c in alter_all(kind, texts, real, options.altered, options.seed)]
     print(f"{len(real):,} real sentences, {len(altered):,} altered copies, {len(benchmark):,} benchmark sentences")
@@ -139,9 +139,15 @@ def check_oracle(benchmark: list[BenchmarkSentence], options: argparse.Namespace
     return int(wrong > 0)
 
 
+def distinct_records(benchmark: list[BenchmarkSentence]) -> list[BenchmarkSentence]:
+    """Return the first record of each distinct sentence."""
+    folded = fold_benchmark(benchmark)
+    return [folded.sentences[n] for n in distinct_sentences(folded).first_D]
+
+
 def check_planted(benchmark: list[BenchmarkSentence], options: argparse.Namespace) -> int:
     """Print recall by kind and false alarms by file, and return 1 where one is beyond its bound."""
-    sources, _ = distinct_sentences(benchmark)
+    sources = distinct_records(benchmark)
     random.Random(options.seed).shuffle(sources)
     real = read_sentences(options.corpus, options.sentences, options.seed)
     around = [sentence for _, sentence in real[:20_000] if len(sentence) >= 10]
@@ -174,8 +180,7 @@ def check_planted(benchmark: list[BenchmarkSentence], options: argparse.Namespac
 
 def check_sources(benchmark: list[BenchmarkSentence], options: argparse.Namespace) -> int:
     """Print hits by file, and by benchmark over the files that are no benchmark's own or its parent; return 0."""
-    sentences, _ = distinct_sentences(benchmark)
-    sizes = Counter(sentence.task for sentence in sentences)
+    sizes = Counter(sentence.task for sentence in distinct_records(benchmark))
     decontaminator = Decontaminator.build(benchmark)
     print(f"{'source':24}{'sentences':>10}{'exact':>9}{'near':>8}{'short':>8}  benchmark of its own, or most found")
     left: dict[str, Counter[str]] = {}

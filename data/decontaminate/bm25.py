@@ -13,6 +13,7 @@ between two ways of adding up.
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 K1, B = 1.2, 0.75
@@ -21,19 +22,21 @@ PARTS = 1_000_000
 """A threshold is taken as so many millionths."""
 
 
-def bm25_weights(
-    counts: NDArray[np.int64], frequencies: NDArray[np.int64], lengths: NDArray[np.int64], documents: int, mean: float
-) -> NDArray[np.int64]:
+def inverse_frequency(frequencies: NDArray[np.int64], documents: int) -> NDArray[np.float64]:
+    """Return idf of terms by the number of sentences that hold each, of so many sentences in all."""
+    return np.log(1.0 + (documents - frequencies + 0.5) / (frequencies + 0.5))
+
+
+@njit(cache=True, nogil=True)
+def bm25_weights(counts, idf, lengths, mean):  # type: ignore[no-untyped-def]
     """Return the scaled integer weight, at least 1, of each posting.
 
     Args:
         counts: occurrences tf of the term in its sentence.
-        frequencies: sentences df that hold the term.
+        idf: `inverse_frequency` of the term.
         lengths: terms |d| in the posting's sentence, with repetitions.
-        documents: sentences N.
-        mean: mean of |d| over the N sentences.
+        mean: mean of |d| over the sentences.
     """
-    idf = np.log(1.0 + (documents - frequencies + 0.5) / (frequencies + 0.5))
     saturation = counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths / mean))
     return np.maximum(np.rint(idf * saturation * SCALE), 1).astype(np.int64)
 

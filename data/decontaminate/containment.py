@@ -25,8 +25,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from data.decontaminate.bm25 import PARTS, bm25_weights, needed_weight
-from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot, find_slots, sift
+from data.decontaminate.bm25 import PARTS, needed_weight
+from data.decontaminate.entries import RANK, RANK_BITS, sort_values, weigh_terms
+from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot, sift
 from data.decontaminate.terms import Terms
 
 ONE = np.uint64(1)
@@ -77,20 +78,18 @@ def build_containment_index(
         threshold: τ, above 0, at most 1.
         spread: length of a window by that of the benchmark sentence, at least 1.
     """
-    sentence_E, hash_E, weight_E, frequency_E = _weigh(terms)
-    documents = len(terms.first_term_N) - 1
-    first_entry_D = np.searchsorted(sentence_E, np.arange(documents + 1)).astype(np.int64)
-    total_D = np.add.reduceat(np.append(weight_E, 0), first_entry_D[:-1]) if documents else np.empty(0, np.int64)
-    total_D = np.where(np.diff(first_entry_D) > 0, total_D, 0).astype(np.int64)
+    keys, frequency_K, first_entry_D, rank_E, weight_E = weigh_terms(terms)
+    total_D = np.diff(np.append(0, np.cumsum(weight_E))[first_entry_D])
     need_D = needed_weight(total_D, threshold)
     chosen_D = eligible_D & (np.diff(first_entry_D) >= floor)
-    entry_P, posting_P3 = _prefix(first_entry_D, hash_E, weight_E, frequency_E, total_D - need_D, chosen_D)
-    order = np.lexsort((posting_P3[:, 2], hash_E[entry_P]))
-    keys, first = np.unique(hash_E[entry_P[order]], return_index=True)
+    hash_E = keys[rank_E]
+    rank_P, posting_P3 = _prefix(first_entry_D, rank_E, hash_E, weight_E, frequency_K, total_D - need_D, chosen_D)
+    postings_K = np.bincount(rank_P, minlength=len(keys))
+    filed_K = postings_K > 0
     return ContainmentIndex(
-        build_hash_table(keys),
-        np.append(first, len(order)).astype(np.int64),
-        posting_P3[order],
+        build_hash_table(keys[filed_K]),
+        np.append(0, np.cumsum(postings_K[filed_K])),
+        posting_P3[_order(rank_P, posting_P3[:, 2])],
         first_entry_D,
         hash_E,
         weight_E.astype(np.int32),
@@ -102,75 +101,46 @@ def build_containment_index(
     )
 
 
+def _order(rank_P: NDArray[np.int64], facts_P: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the postings, which are by sentence, by rank, then by facts: a radix sort."""
+    order = np.arange(len(rank_P))
+    for digit_P in (facts_P >> FEWEST, rank_P & 0xFFFF, rank_P >> 16):
+        order = order[np.argsort(digit_P[order].astype(np.uint16), kind="stable")]
+    return order
+
+
 def window_lengths(lengths: NDArray[np.int32], spread: float) -> NDArray[np.int32]:
     """Return `spread` (a decimal) times each length, rounded up."""
     return (-(-lengths.astype(np.int64) * round(spread * 1000) // 1000)).astype(np.int32)
 
 
-def _weigh(
-    terms: Terms,
-) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return (sentence, hash, weight, frequency) of every entry, by sentence, then heaviest first, then by hash."""
-    lengths = np.diff(terms.first_term_N)
-    documents = len(lengths)
-    sentence, term, counts = _distinct_terms(terms.hash_T, terms.first_term_N)
-    keys, frequencies = np.unique(term, return_counts=True)
-    frequency = frequencies[find_slots(build_hash_table(keys), term)]
-    mean = float(lengths.mean()) if documents else 1.0
-    weight = bm25_weights(counts, frequency, lengths[sentence], documents, mean)
-    order = _heaviest_first(np.searchsorted(sentence, np.arange(documents + 1)), weight)
-    return sentence, term[order], weight[order], frequency[order]
-
-
 @njit(cache=True, nogil=True)
-def _distinct_terms(hashes, first_term):  # type: ignore[no-untyped-def]
-    """Return (sentence, hash, occurrences) of every distinct term of each sentence, by sentence, then by hash."""
-    sentence = np.empty(len(hashes), np.int64)
-    term = np.empty(len(hashes), np.uint64)
-    counts = np.empty(len(hashes), np.int64)
-    distinct = 0
-    for d in range(len(first_term) - 1):
-        mine = np.sort(hashes[first_term[d] : first_term[d + 1]])
-        for i in range(len(mine)):
-            if i > 0 and mine[i] == mine[i - 1]:
-                counts[distinct - 1] += 1
-                continue
-            sentence[distinct] = d
-            term[distinct] = mine[i]
-            counts[distinct] = 1
-            distinct += 1
-    return sentence[:distinct], term[:distinct], counts[:distinct]
-
-
-@njit(cache=True, nogil=True)
-def _heaviest_first(first_entry, weights):  # type: ignore[no-untyped-def]
-    """Return the entries by sentence, then by descending weight, then in their order."""
-    order = np.empty(len(weights), np.int64)
-    for d in range(len(first_entry) - 1):
-        start, end = first_entry[d], first_entry[d + 1]
-        order[start:end] = start + np.argsort(-weights[start:end], kind="mergesort")
-    return order
-
-
-@njit(cache=True, nogil=True)
-def _prefix(first_entry, hashes, weights, frequencies, spare, chosen):  # type: ignore[no-untyped-def]
-    """Return (entry, posting) of the terms that are filed, by sentence, the rarest term first.
+def _prefix(first_entry, ranks, hashes, weights, frequencies, spare, chosen):  # type: ignore[no-untyped-def]
+    """Return (rank of the hash, posting) of the terms that are filed, by sentence, the rarest term first.
 
     Args:
+        frequencies: sentences that hold the hash of a rank.
         spare: weight of each sentence that may be missing.
     """
-    entry_P = np.empty(len(hashes), np.int64)
+    rank_P = np.empty(len(hashes), np.int64)
     posting_P3 = np.empty((len(hashes), 3), np.uint64)
     passed = np.zeros(len(hashes), np.bool_)
     at_place = np.empty(2 * HALF, np.int64)
+    halves = np.empty(2, np.uint64)
     postings = 0
     for d in range(len(spare)):
         if not chosen[d]:
             continue
         start, end = first_entry[d], first_entry[d + 1]
         at_place[:] = 0
+        halves[:] = 0
+        rarest = np.empty(end - start, np.int64)
         for entry in range(start, end):
-            at_place[_place(hashes[entry])] += 1
+            place = _place(hashes[entry])
+            at_place[place] += 1
+            halves[place // HALF] |= ONE << np.uint64(place % HALF)
+            rarest[entry - start] = frequencies[ranks[entry]] << RANK_BITS | (entry - start)
+        sort_values(rarest)
         left = spare[d]
         lightest = end
         missing = light = 0  # of the lightest terms, which `left` allows to be missing
@@ -179,17 +149,21 @@ def _prefix(first_entry, hashes, weights, frequencies, spare, chosen):  # type: 
             light += weights[lightest]
             missing += 1
         terms = end - start
-        for entry in start + np.argsort(frequencies[start:end], kind="mergesort"):
-            entry_P[postings] = entry
-            posting_P3[postings, 0] = _half(at_place, 0)
-            posting_P3[postings, 1] = _half(at_place, HALF)
+        for packed in rarest:
+            entry = start + (packed & RANK)
+            rank_P[postings] = ranks[entry]
+            posting_P3[postings, 0] = halves[0]
+            posting_P3[postings, 1] = halves[1]
             posting_P3[postings, 2] = _facts(terms - missing, d, missing)
             postings += 1
             terms -= 1
             left -= weights[entry]
             if left < 0:
                 break
-            at_place[_place(hashes[entry])] -= 1
+            place = _place(hashes[entry])
+            at_place[place] -= 1
+            if at_place[place] == 0:
+                halves[place // HALF] ^= ONE << np.uint64(place % HALF)
             passed[entry] = True
             if entry >= lightest:
                 light -= weights[entry]
@@ -199,7 +173,7 @@ def _prefix(first_entry, hashes, weights, frequencies, spare, chosen):  # type: 
                     light -= weights[lightest]
                     missing -= 1
                 lightest += 1
-    return entry_P[:postings], posting_P3[:postings]
+    return rank_P[:postings], posting_P3[:postings]
 
 
 @njit(cache=True, nogil=True)
@@ -215,16 +189,6 @@ def _facts(fewest, sentence, missing):  # type: ignore[no-untyped-def]
 def _place(term):  # type: ignore[no-untyped-def]
     """Return the place of a term in a signature: 0 to 127."""
     return np.int64(term >> np.uint64(57))
-
-
-@njit(cache=True, nogil=True)
-def _half(at_place, first):  # type: ignore[no-untyped-def]
-    """Return the half of a signature that begins with a place, given how many terms are at each."""
-    bits = np.uint64(0)
-    for place in range(HALF):
-        if at_place[first + place]:
-            bits |= ONE << np.uint64(place)
-    return bits
 
 
 @njit(cache=True, inline="always")

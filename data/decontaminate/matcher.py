@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import groupby
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,19 +15,18 @@ from numpy.typing import NDArray
 
 from data.benchmark import BenchmarkSentence
 from data.decontaminate.containment import build_containment_index, search_containment
-from data.decontaminate.criteria import RULES, Criteria, Rule, Scope
+from data.decontaminate.criteria import RULES, Criteria, Rule
 from data.decontaminate.embedded import MIN_WORDS, build_embedded_index, search_embedded
 from data.decontaminate.fragments import build_fragment_index, search_fragments
 from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot
+from data.decontaminate.sources import Sources, distinct_sentences, fold_benchmark, fragment_sources
 from data.decontaminate.terms import (
     FoldedText,
     count_syllables,
     fold_sentences,
     hash_bigrams,
-    hash_lines,
     hash_sentences,
     hash_words,
-    take_sentences,
 )
 
 
@@ -62,8 +59,8 @@ BATCH = 16384
 """Sentences folded at a time: few enough that their letters stay in the cache, so many that each index does, too."""
 
 
-Names = list[tuple[str, str, str]]
-"""Task and guid of each text of an index, and the text as lists show it."""
+Record = tuple[str, str, str]
+"""Task and guid of a benchmark sentence, and the sentence as lists show it."""
 
 
 class Hit(NamedTuple):
@@ -79,91 +76,58 @@ class Hit(NamedTuple):
     """Benchmark text as lists show it: the sentence, for a fragment the whole passage."""
 
 
-def distinct_sentences(benchmark: list[BenchmarkSentence]) -> tuple[list[BenchmarkSentence], FoldedText]:
-    """Return the benchmark's distinct sentences (same words: same sentence) and their letters.
-
-    They come by task, guid and place; each has the name of its first record, and is of a passage when all its records
-    are. Sentences without a letter are left out.
-    """
-    ordered = sorted(benchmark, key=itemgetter(0, 1))
-    text = fold_sentences([sentence.text for sentence in ordered])
-    lines = hash_lines(text)
-    passage = np.array([sentence.passage for sentence in ordered], bool)
-    chosen = np.zeros(len(ordered), bool)
-    chosen[np.unique(lines, return_index=True)[1]] = True
-    chosen &= np.diff(text.first_letter_N) > 0
-    single = chosen & passage & np.isin(lines, lines[~passage])
-    unique = [ordered[n]._replace(passage=False) if single[n] else ordered[n] for n in np.flatnonzero(chosen).tolist()]
-    return unique, take_sentences(text, chosen)
-
-
-def fragment_sources(benchmark: list[BenchmarkSentence], scope: Scope) -> tuple[list[BenchmarkSentence], FoldedText]:
-    """Return the texts a corpus sentence may be a piece of: passages joined again; for scope "all" sentences too."""
-    sources = []
-    for (task, guid, passage), run in groupby(benchmark, key=itemgetter(0, 1, 3)):
-        if passage:
-            texts, listed = zip(*((sentence.text, sentence.listed or sentence.text) for sentence in run), strict=True)
-            sources.append(BenchmarkSentence(task, guid, " ".join(texts), True, " ".join(listed)))
-        elif scope == "all":
-            sources += run
-    return distinct_sentences(sources)
-
-
-def _names(sentences: list[BenchmarkSentence]) -> Names:
-    return [(sentence.task, sentence.guid, sentence.listed or sentence.text) for sentence in sentences]
-
-
 class Decontaminator:
-    """Finds benchmark sentences among corpus sentences; holds arrays and names, so it pickles and forks cheaply."""
+    """Finds benchmark sentences among corpus sentences; holds arrays and records, so it pickles and forks cheaply."""
 
-    def __init__(self, indices: dict[Rule, tuple[Names, Any]]) -> None:
-        self._indices = indices
+    def __init__(self, records: list[Record], indices: dict[Rule, tuple[Sources, Any]]) -> None:
+        self._records = records
+        self._indices = {rule: (sources.first_D, sources.end_D, index) for rule, (sources, index) in indices.items()}
 
     @classmethod
     def build(
         cls, benchmark: list[BenchmarkSentence], criteria: Criteria = Criteria(), threads: int = 1
     ) -> Decontaminator:
         """Return a decontaminator for sentences, those of a passage in a row, by the rules of the criteria alone."""
-        sources, text = distinct_sentences(benchmark)
-        passage = np.array([source.passage for source in sources], bool)
+        folded = fold_benchmark(benchmark)
+        sources = distinct_sentences(folded)
+        text, passage = sources.text, sources.passage_D
         phrase = np.diff(text.first_word_N) >= MIN_WORDS
-        every = np.ones(len(sources), bool)
+        every = np.ones(len(phrase), bool)
         shortest = criteria.embedded_min_characters
         of_passage = criteria.exact_min_passage_characters
         spread = criteria.spread
         short = count_syllables(text) < criteria.short_syllables
-        names = _names(sources)
 
-        def build_fragments() -> tuple[Names, Any]:
-            pieces, letters = fragment_sources(benchmark, criteria.fragment_scope)
+        def build_fragments() -> tuple[Sources, Any]:
+            pieces = fragment_sources(folded, criteria.fragment_scope)
             floors = criteria.fragment_min_characters, criteria.fragment_min_syllables
-            index = build_fragment_index(letters, criteria.fragment_threshold, *floors)
-            return _names(pieces), index
+            return pieces, build_fragment_index(pieces.text, criteria.fragment_threshold, *floors)
 
-        builders: dict[Rule, Callable[[], tuple[Names, Any]]] = {  # the longest first
+        builders: dict[Rule, Callable[[], tuple[Sources, Any]]] = {  # the longest first
             "bigrams": lambda: (
-                names,
+                sources,
                 build_containment_index(
                     hash_bigrams(text), phrase, short, criteria.bigram_threshold, criteria.min_bigrams, spread
                 ),
             ),
             "fragment": build_fragments,
             "words": lambda: (
-                names,
+                sources,
                 build_containment_index(hash_words(text), every, short, criteria.threshold, criteria.min_words, spread),
             ),
             "embedded": lambda: (
-                names,
+                sources,
                 build_embedded_index(text, np.where(passage, max(of_passage, shortest), shortest)),
             ),
             "exact": lambda: (
-                names,
+                sources,
                 build_exact_index(text, np.where(passage, of_passage, criteria.exact_min_characters)),
             ),
         }
         with ThreadPoolExecutor(threads) as pool:
             built = {rule: pool.submit(build) for rule, build in builders.items() if rule in criteria.rules}
-        return cls({rule: built[rule].result() for rule in RULES if rule in built})
+        records = [(task, guid, listed or text) for task, guid, text, _, listed in folded.sentences]
+        return cls(records, {rule: built[rule].result() for rule in RULES if rule in built})
 
     def match(self, sentences: list[str]) -> list[Hit | None]:
         """Return the best hit of each sentence, or None.
@@ -187,11 +151,12 @@ class Decontaminator:
             "fragment": lambda index: search_fragments(index, text.letters_L, text.first_letter_N),
         }
         hits: list[Hit | None] = [None] * len(sentences)
-        for rule, (names, index) in self._indices.items():
+        for rule, (first, end, index) in self._indices.items():
             best, score = searches[rule](index)
             for n in np.flatnonzero(best >= 0):
-                task, guid, listed = names[best[n]]
-                hit = Hit(task, guid, 1.0 if score is None else float(score[n]), rule, listed)
+                records = self._records[first[best[n]] : end[best[n]]]
+                listed = " ".join(record[2] for record in records)
+                hit = Hit(*records[0][:2], 1.0 if score is None else float(score[n]), rule, listed)
                 hits[n] = better(hits[n], hit)
         return hits
 

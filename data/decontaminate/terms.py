@@ -17,6 +17,8 @@ from data.decontaminate.normalise import FIRST_HAN_BEYOND, LAST_HAN_BEYOND, STAN
 from data.nfc import nfc
 
 NEWLINE = 10
+CHECKED_TOGETHER = 64
+"""Sentences that are looked at together for their normal form: enough to make checks cheap."""
 FIRST_SYLLABLE = 0x3400
 """Han characters and Hangul syllables begin here; kana and single letters of Hangul stand before."""
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -52,14 +54,16 @@ def fold_sentences(sentences: list[str]) -> FoldedText:
     """Return the sentences (below 2^31 characters in all) folded to letters, with the bounds of sentences and words."""
     if not sentences:
         return FoldedText(np.empty(0, np.uint16), np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32))
-    joined = "\n".join(sentences)
+    blocks = ["\n".join(sentences[n : n + CHECKED_TOGETHER]) for n in range(0, len(sentences), CHECKED_TOGETHER)]
+    joined = "\n".join(blocks)
     if joined.count("\n") != len(sentences) - 1:
-        joined = "\n".join([sentence.replace("\n", " ") for sentence in sentences])
+        return fold_sentences([sentence.replace("\n", " ") for sentence in sentences])
     if not unicodedata.is_normalized("NFC", joined):
-        # line by line: a check is several times cheaper than a normalisation, and few lines need one
-        lines = joined.split("\n")
-        normalised = [nfc(line) for line in lines]
-        joined = "\n".join(normalised)
+        # few sentences need it, and a check is several times cheaper than a normalisation
+        joined = "\n".join(
+            block if unicodedata.is_normalized("NFC", block) else "\n".join(map(nfc, block.split("\n")))
+            for block in blocks
+        )
     # a lone surrogate becomes "?", which is left out like the surrogate itself
     buffer = np.frombuffer((joined + "\n").encode("utf-16-le", "replace"), np.dtype("<u2"))
     return FoldedText(*fold_buffer(buffer, len(sentences), fold_table()))
@@ -81,8 +85,8 @@ def take_sentences(text: FoldedText, chosen_N: NDArray[np.bool_]) -> FoldedText:
 
 def count_syllables(text: FoldedText) -> NDArray[np.int64]:
     """Return how long each sentence is in syllables: three letters of another script (Latin, digits, ㅋ) make one."""
-    thirds_L = np.where(text.letters_L >= FIRST_SYLLABLE, 3, 1)
-    return np.diff(np.append(0, np.cumsum(thirds_L))[text.first_letter_N]) // 3
+    syllables = np.append(0, np.cumsum(text.letters_L >= FIRST_SYLLABLE, dtype=np.int32))[text.first_letter_N]
+    return np.diff(2 * syllables + text.first_letter_N) // 3
 
 
 def hash_words(text: FoldedText) -> Terms:

@@ -11,7 +11,7 @@ from math import ceil
 import numpy as np
 
 from data.benchmark import BenchmarkSentence
-from data.decontaminate.bm25 import bm25_weights
+from data.decontaminate.bm25 import bm25_weights, inverse_frequency
 from data.decontaminate.criteria import Criteria, Rule
 from data.decontaminate.matcher import Hit, better
 from data.decontaminate.normalise import folded_words
@@ -98,9 +98,8 @@ def weigh_sentences(sentences: list[list[str]]) -> list[dict[str, int]]:
         counts = Counter(sentence)
         weights = bm25_weights(
             np.array(list(counts.values()), np.int64),
-            np.array([frequency[term] for term in counts], np.int64),
+            inverse_frequency(np.array([frequency[term] for term in counts], np.int64), len(sentences)),
             np.full(len(counts), len(sentence), np.int64),
-            len(sentences),
             mean,
         )
         weighed.append(dict(zip(counts, weights.tolist(), strict=True)))

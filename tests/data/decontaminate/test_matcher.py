@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from data.benchmark import BenchmarkSentence, load_benchmark
 from data.decontaminate import Criteria, Decontaminator, Hit
 from data.decontaminate.criteria import Scope
-from data.decontaminate.matcher import BATCH, distinct_sentences, fragment_sources
+from data.decontaminate.matcher import BATCH
+from data.decontaminate.sources import Sources, distinct_sentences, fold_benchmark, fragment_sources
 from data.decontaminate.terms import count_syllables, fold_sentences
 from tests.data.decontaminate.oracle import Oracle
 
@@ -222,13 +223,17 @@ def test_sources_are_distinct_and_passages_are_joined() -> None:
         BenchmarkSentence("a", "9", "그 다음", True),
         BenchmarkSentence("a", "9", "..."),
     ]
-    distinct, _ = distinct_sentences(benchmark)
-    assert [(s.task, s.guid, s.text, s.passage) for s in distinct] == [
-        ("a", "9", "같은 글", False),
-        ("a", "9", "그 다음", True),
-    ]
-    assert [s.text for s in fragment_sources(benchmark, "passages")[0]] == ["같은 글 그 다음"]
-    assert [s.text for s in fragment_sources(benchmark, "all")[0]] == ["같은 글 그 다음", "같은 글!"]
+    folded = fold_benchmark(benchmark)
+
+    def texts(sources: Sources) -> list[str]:
+        bounds = zip(sources.first_D, sources.end_D, strict=True)
+        return [" ".join(sentence.text for sentence in folded.sentences[a:b]) for a, b in bounds]
+
+    distinct = distinct_sentences(folded)
+    assert [folded.sentences[n][:2] for n in distinct.first_D] == [("a", "9")] * 2
+    assert texts(distinct) == ["같은 글", "그 다음"] and distinct.passage_D.tolist() == [False, True]
+    assert texts(fragment_sources(folded, "passages")) == ["같은 글 그 다음"]
+    assert texts(fragment_sources(folded, "all")) == ["같은 글 그 다음", "같은 글!"]
 
 
 @pytest.mark.parametrize(
