@@ -44,8 +44,13 @@ def file_fact(path: Path, name: str, read: Callable[[Path], str]) -> str:
     return value
 
 
+def cache_folder() -> Path:
+    """Return this user's folder of what can be made again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "hunmin")
+
+
 def _place() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "hunmin", "files.json")
+    return cache_folder() / "files.json"
 
 
 def _stored() -> dict[str, dict[str, object]]:

@@ -33,7 +33,7 @@ from common.slurm_array import ArrayElement, ShareDone
 from data.assemble import PLAN, WORK, assemble
 from data.benchmark import BenchmarkSentence, load_benchmark
 from data.cleaning import clean_sentences, require_old_hangul
-from data.decontaminate import NOT_DECONTAMINATED, Decontaminator
+from data.decontaminate import NOT_DECONTAMINATED, stored_decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.deduplicate.limits import memory_here, refuse_beyond
 from data.executors import Executor, open_executor
@@ -204,7 +204,7 @@ def _unit_work(
     settings: CorpusSettings, key: bytes | None, units: Path, kept_out: Iterable[BenchmarkSentence]
 ) -> UnitWork:
     """Return the function of a unit; its folder of parts is named after all settings that parts depend on."""
-    benchmark = _benchmark(settings, key, kept_out)
+    benchmark = _benchmark(settings, kept_out)
     filters = build_filters(settings.filters)
     identity = {
         "rules": part_rules(),
@@ -218,29 +218,35 @@ def _unit_work(
     folder.mkdir(exist_ok=True)
     decontaminator = None
     if benchmark:
+        facts = {name: identity[name] for name in ("rules", "unicode", "key", "benchmark")}
+        facts |= {"clean": dump_settings(settings.clean), "pii": dump_settings(settings.pii)}
         threads = settings.workers or available_cores()
         with _uncollected():
-            decontaminator = Decontaminator.build(benchmark, threads=threads)
+            decontaminator = stored_decontaminator(facts, lambda: _with_treated(benchmark, settings, key), threads)
     types = tuple(settings.pii.types)
     return UnitWork(folder, settings.clean, decontaminator, key, types, settings.deduplicate, filters)
 
 
-def _benchmark(
-    settings: CorpusSettings, key: bytes | None, kept_out: Iterable[BenchmarkSentence]
-) -> list[BenchmarkSentence]:
-    """Return the benchmark's sentences as they are, and as cleaning and pseudonymisation leave them."""
+def _benchmark(settings: CorpusSettings, kept_out: Iterable[BenchmarkSentence]) -> list[BenchmarkSentence]:
+    """Return the benchmark's sentences."""
     if not settings.decontaminate.enabled:
         return []
     with _uncollected():
         benchmark = [*load_benchmark(settings.decontaminate.benchmarks), *kept_out]
-        if not benchmark:
-            say(f"warning: {NOT_DECONTAMINATED}", style="yellow")
-            return []
-        say("indexing the benchmark")
-        texts = list(dict.fromkeys(sentence.text for sentence in benchmark))
-        treated = clean_sentences(texts, settings.clean)
-        if key is not None:
-            treated = [text for text, _ in Pseudonymizer(key, settings.pii.types).apply_many(treated)]
+    if not benchmark:
+        say(f"warning: {NOT_DECONTAMINATED}", style="yellow")
+    return benchmark
+
+
+def _with_treated(
+    benchmark: list[BenchmarkSentence], settings: CorpusSettings, key: bytes | None
+) -> list[BenchmarkSentence]:
+    """Return the benchmark's sentences as they are, and as cleaning and pseudonymisation leave them."""
+    say("indexing the benchmark")
+    texts = list(dict.fromkeys(sentence.text for sentence in benchmark))
+    treated = clean_sentences(texts, settings.clean)
+    if key is not None:
+        treated = [text for text, _ in Pseudonymizer(key, settings.pii.types).apply_many(treated)]
     changed = {before: after for before, after in zip(texts, treated, strict=True) if after != before}
     return [
         *(entry._replace(listed=changed[entry.text]) if entry.text in changed else entry for entry in benchmark),

@@ -61,6 +61,8 @@ BATCH = 16384
 
 Record = tuple[str, str, str]
 """Task and guid of a benchmark sentence, and the sentence as lists show it."""
+Index = tuple[NDArray[np.int64], NDArray[np.int64], Any]
+"""The first record of each text and the one after its last; and the index of the texts."""
 
 
 class Hit(NamedTuple):
@@ -79,9 +81,9 @@ class Hit(NamedTuple):
 class Decontaminator:
     """Finds benchmark sentences among corpus sentences; holds arrays and records, so it pickles and forks cheaply."""
 
-    def __init__(self, records: list[Record], indices: dict[Rule, tuple[Sources, Any]]) -> None:
-        self._records = records
-        self._indices = {rule: (sources.first_D, sources.end_D, index) for rule, (sources, index) in indices.items()}
+    def __init__(self, records: list[Record], indices: dict[Rule, Index]) -> None:
+        self.records = records
+        self.indices = indices
 
     @classmethod
     def build(
@@ -127,7 +129,8 @@ class Decontaminator:
         with ThreadPoolExecutor(threads) as pool:
             built = {rule: pool.submit(build) for rule, build in builders.items() if rule in criteria.rules}
         records = [(task, guid, listed or text) for task, guid, text, _, listed in folded.sentences]
-        return cls(records, {rule: built[rule].result() for rule in RULES if rule in built})
+        indices = {rule: built[rule].result() for rule in RULES if rule in built}
+        return cls(records, {rule: (texts.first_D, texts.end_D, index) for rule, (texts, index) in indices.items()})
 
     def match(self, sentences: list[str]) -> list[Hit | None]:
         """Return the best hit of each sentence, or None.
@@ -151,10 +154,10 @@ class Decontaminator:
             "fragment": lambda index: search_fragments(index, text.letters_L, text.first_letter_N),
         }
         hits: list[Hit | None] = [None] * len(sentences)
-        for rule, (first, end, index) in self._indices.items():
+        for rule, (first, end, index) in self.indices.items():
             best, score = searches[rule](index)
             for n in np.flatnonzero(best >= 0):
-                records = self._records[first[best[n]] : end[best[n]]]
+                records = self.records[first[best[n]] : end[best[n]]]
                 listed = " ".join(record[2] for record in records)
                 hit = Hit(*records[0][:2], 1.0 if score is None else float(score[n]), rule, listed)
                 hits[n] = better(hits[n], hit)

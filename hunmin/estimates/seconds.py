@@ -21,7 +21,8 @@ TEXT_RATES = {"corpus": RATES["unit"], "tokenizer": 1.5e6, "encode": 47e6}
 of an AMD EPYC (`docs/performance.md`); of the vocabulary's training assumed, and low."""
 INDEX_RATE = 6e6
 """Bytes of benchmark files a second that are read and indexed to be looked for, by one core whatever the corpus: the 72
-MB of KLUE in 12 seconds on an Intel Xeon, 2026-11-29."""
+MB of KLUE in 9.7 to 12.4 seconds on an Intel Xeon under other load, by `scripts/bench_beside.py`, 2026-11-30. With the
+index in the cache it takes half of that or less."""
 TEXT_START_SECONDS = 5.0
 START_SECONDS = 20.0
 SHORT_SECONDS = 10.0

@@ -6,12 +6,16 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from common.code import code_hash
+from common.rules import RULES
+from data.benchmark import BenchmarkSentence
 from data.corpus import CorpusSettings, _unit_work
+from data.decontaminate import Decontaminator
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -134,3 +138,49 @@ def test_parts_do_not_depend_on_where_the_benchmark_lies(tmp_path: Path) -> None
         folders.append(_unit_work(CorpusSettings.model_validate(tree), None, work, ()).folder.name)
         row["text"] = "시험에 나오는 문장은 이것이다."
     assert folders[:2] == folders[2:] and folders[0] != folders[1]
+
+
+def test_the_index_of_a_benchmark_is_built_anew_when_what_it_is_of_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    builds: list[int] = []
+    build = Decontaminator.build
+
+    def counted(benchmark: list[BenchmarkSentence], *arguments: object, **options: object) -> Decontaminator:
+        builds.append(len(benchmark))
+        return build(benchmark, *arguments, **options)
+
+    monkeypatch.setattr("data.decontaminate.stored.Decontaminator.build", counted)
+    sentence = "시험에 나오는 문장은 이것이고, 전화는 010-1234-5678 번이다."
+
+    def is_built(
+        key: bytes | None = None, own: str = "", row: dict[str, str] | None = None, place: str = "a", **more: object
+    ) -> bool:
+        (tmp_path / place).mkdir(exist_ok=True)
+        rows = [{"text": sentence, "guid": "1", **(row or {})}]
+        (tmp_path / place / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        tree = {"inputs": ["a"], "decontaminate": {"benchmark": str(tmp_path / place)}, **more}
+        (work := tmp_path / "work").mkdir(exist_ok=True)
+        kept_out = [BenchmarkSentence("own", "1", own)] if own else []
+        before = len(builds)
+        function = _unit_work(CorpusSettings.model_validate(tree), key, work, kept_out)
+        assert function.decontaminator is not None
+        hit, miss = function.decontaminator.match([rows[0]["text"], "아무 데에도 없는 문장이다."])
+        assert hit and hit.task == rows[0].get("task", "b") and miss is None
+        assert (hit.text == rows[0]["text"]) is (key is None), "a list shows no personal data"
+        return len(builds) > before
+
+    changes: list[dict[str, Any]] = [
+        *({}, {"key": b"a" * 32}, {"key": b"b" * 32}, {"own": "나만 아는 문장이 여기에 있다."}),
+        *({"row": {"guid": "2"}}, {"row": {"task": "t"}}, {"row": {"text": sentence + " 끝."}}),
+        *({"clean": {"hashtags": False}}, {"pii": {"types": ["EMAIL", "TEL"]}}),
+    ]
+    for change in changes:
+        assert is_built(**change), change
+        assert not is_built(**change, shard_mb=7, workers=1, place="elsewhere"), change
+    for version in (1, 2):
+        monkeypatch.setattr("data.decontaminate.stored.code_hash", lambda path, version=version: str(version))
+        assert is_built() and not is_built()
+    monkeypatch.setitem(RULES["corpus"], 99, "another rule")
+    assert is_built() and not is_built()

@@ -5,6 +5,7 @@ import pickle
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from data.decontaminate import Criteria, Decontaminator, Hit
 from data.decontaminate.criteria import Scope
 from data.decontaminate.matcher import BATCH
 from data.decontaminate.sources import Sources, distinct_sentences, fold_benchmark, fragment_sources
+from data.decontaminate.stored import from_arrays, to_arrays
 from data.decontaminate.terms import count_syllables, fold_sentences
 from tests.data.decontaminate.oracle import Oracle
 
@@ -104,7 +106,14 @@ def test_decisions_equal_the_oracle_on_anything(
         exact_min_passage_characters=3,
     )
     queries += [s.text for s in benchmark]
-    assert Decontaminator.build(benchmark, chosen).match(queries) == Oracle(benchmark, chosen).match(queries)
+    built = Decontaminator.build(benchmark, chosen)
+    assert built.match(queries) == Oracle(benchmark, chosen).match(queries)
+    stored = from_arrays(to_arrays(built))
+    assert stored.records == built.records and list(stored.indices) == list(built.indices)
+    for name, array in to_arrays(built).items():
+        again = to_arrays(stored)[name]
+        assert again.dtype == array.dtype and np.array_equal(again, array)
+    assert stored.match(queries) == built.match(queries)
 
 
 @pytest.mark.skipif(not (SHARED / "klue").is_dir(), reason="real text is not at hand")
