@@ -137,8 +137,8 @@ def test_documents_that_share_an_id_are_told_of(tmp_path, capsys):
 
 
 def test_ids_that_repeat_from_file_to_file_are_told_of(tmp_path, capsys):
-    """As of files that each count from 1; of many ids a sample is counted."""
-    for files, ids, warnings in ((20, 400, 1), (3, 20_000, 1), (1, 20_000, 0)):
+    """As of files that each count from 1; of many ids a sample is counted. Half of them repeat, and 99 are too few."""
+    for files, ids, warnings in ((20, 400, 1), (3, 20_000, 1), (1, 20_000, 0), (2, 50, 1), (3, 33, 0)):
         rows = [(f"{n}", "news", "글") for n in range(ids)]
         parts = [write_part(tmp_path / f"{ids}-{number}.parquet", rows) for number in range(files)]
         mix(parts, [np.ones(ids, bool)] * files, MixtureSettings(held_out=0))
