@@ -43,6 +43,14 @@ def settings(*inputs: object, **changes: Any) -> CorpusSettings:
     return parse_settings(CorpusSettings, {**tree, **changes}, "test")
 
 
+def write_files(folder: Path, files: dict[str, bytes | list[str]]) -> Path:
+    """Write files, their bytes or a document a line, into a new folder, and return it."""
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_bytes(content if isinstance(content, bytes) else "\n".join(content).encode())
+    return folder
+
+
 def build(chosen: CorpusSettings, out: Path) -> dict:
     out.mkdir(exist_ok=True)
     return build_corpus(chosen, out)
