@@ -305,9 +305,9 @@ def test_the_same_content_twice_is_two_sets_of_documents(tmp_path, monkeypatch):
     for name in ("x/a.txt", "y/a.txt", "y/b.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("첫 문장이 있다.\n둘째 문장이 있다.\n", encoding="utf-8")
-    chosen = settings(tmp_path / "x", tmp_path / "y", deduplicate={"documents": False}, workers=2)
-    assert len(stop_before_the_shards(chosen, tmp_path / "out", monkeypatch)) == 3
-    build(chosen, tmp_path / "out")
+    inputs, changes = (tmp_path / "x", tmp_path / "y"), {"deduplicate": {"documents": False}}
+    assert len(stop_before_the_shards(settings(*inputs, **changes, workers=2), tmp_path / "out", monkeypatch)) == 3
+    build(settings(*inputs, **changes), tmp_path / "out")
     assert [row["id"] for row in rows(tmp_path / "out")] == ["x/a-1", "x/a-2", "y/a-1", "y/a-2", "b-1", "b-2"]
 
 
