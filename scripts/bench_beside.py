@@ -32,7 +32,7 @@ from bench_corpus import read_documents, sample
 from timing import ROOT, Row, finish, hardware, in_turn, parser_of, print_rows, printed_by
 
 from common.globs import expand
-from data.splitting import split_sentences
+from data.splitting.scan import split_sentences
 
 LEAST = 0.9
 VOCABULARY = """

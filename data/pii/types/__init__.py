@@ -1,5 +1,6 @@
-"""The types of personal data, in the order in which they claim text: the first that takes a character keeps it."""
+"""The types of personal data, each with its pattern."""
 
+from data.pii.type_names import PII_TYPES
 from data.pii.types.accounts import EMAIL, MENTION
 from data.pii.types.address import ADDRESS
 from data.pii.types.base import PiiType
@@ -11,29 +12,12 @@ from data.pii.types.nicknames import NICKNAME
 from data.pii.types.telephone import TEL
 from data.pii.types.vehicle import VEHICLE_PLATE
 
-TYPES: tuple[PiiType, ...] = (
-    URL,
-    EMAIL,
-    MAC,
-    IP,
-    CARD,
-    RRN,
-    FRN,
-    DRIVER_LICENSE,
-    BRN,
-    TEL,
-    BANK_ACCOUNT,
-    PASSPORT,
-    HEALTH_INSURANCE,
-    VEHICLE_PLATE,
-    MENTION,
-    ADDRESS,
+_ALL = (
+    *(URL, EMAIL, MAC, IP, CARD, RRN, FRN, DRIVER_LICENSE, BRN, TEL, BANK_ACCOUNT, PASSPORT, HEALTH_INSURANCE),
+    *(VEHICLE_PLATE, MENTION, ADDRESS, NAME, NICKNAME),
 )
-"""The types replaced by default."""
-ON_REQUEST: tuple[PiiType, ...] = (NAME, NICKNAME)
-"""Types replaced only where the settings name them."""
-BY_NAME: dict[str, PiiType] = {kind.name: kind for kind in (*TYPES, *ON_REQUEST)}
-PII_TYPES: tuple[str, ...] = tuple(kind.name for kind in TYPES)
-"""Names of the types replaced by default, in the order in which they claim text."""
+BY_NAME: dict[str, PiiType] = {kind.name: kind for kind in _ALL}
+TYPES: tuple[PiiType, ...] = tuple(BY_NAME[name] for name in PII_TYPES)
+"""The types replaced by default, in the order in which they claim text."""
 
-__all__ = ["BY_NAME", "ON_REQUEST", "PII_TYPES", "TYPES", "PiiType"]
+__all__ = ["BY_NAME", "TYPES", "PiiType"]

@@ -4,7 +4,8 @@ import pytest
 
 from common.errors import UserError
 from common.settings import parse_settings
-from data.pii import PII_TYPES, PiiSettings, key_fingerprint, resolve_key
+from data.pii.settings import PiiSettings, key_fingerprint, resolve_key
+from data.pii.type_names import PII_TYPES
 
 LONG = "0123456789abcdef"
 

@@ -16,9 +16,12 @@ from common.bounded import UnreadableError, load_json
 from common.compressed import decompression_errors
 from common.errors import UserError
 from common.files import open_bytes
-from data.readers import DamagedInputError, Reject, list_files, parse_block, read_blocks
+from data.readers.damage import DamagedInputError
+from data.readers.formats import parse_block, read_blocks
 from data.readers.html import html_to_text
 from data.readers.markdown import markdown_to_text
+from data.readers.paths import list_files
+from data.readers.records import Reject
 
 from .reading import COMPRESS, read, texts
 
