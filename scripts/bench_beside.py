@@ -72,7 +72,7 @@ import json, sys, time
 from pathlib import Path
 import xxhash
 from data.benchmark import load_benchmark
-from data.decontaminate import Decontaminator
+from data.decontaminate.matcher import Decontaminator
 if __name__ == "__main__":
     file, benchmark, _ = sys.argv[1:]
     sentences = json.loads(Path(file).read_bytes())

@@ -150,7 +150,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from data.deduplicate import groups, near_copies
-from data.executors import LocalPool
+from data.executors.local import LocalPool
 from tests.data.deduplicate.test_near_copies import by_tasks
 groups.GROUP_PARTS, near_copies.PARTITION, near_copies.CLUSTERS = 2, 50, 9
 folder = Path(sys.argv[1])
