@@ -10,7 +10,7 @@ import pytest
 
 from common.settings import parse_settings
 from data.corpus import build_corpus
-from data.deduplicate import keys_of
+from data.deduplicate.exact import keys_of
 from data.settings import CorpusSettings
 from data.shards import read_shards, write_table
 from data.units.work import PART_SCHEMA

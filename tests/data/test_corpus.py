@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from common.errors import DiskFullError, HunminError, UserError
 from common.files import atomic_write
 from common.manifest import describe_outputs
-from data.executors import WorkFailed
+from data.executors.failures import WorkFailed
 from data.settings import CorpusSettings
 from data.statistics.report import check_counts
 from data.units import work as units

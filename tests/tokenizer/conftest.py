@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from data.shards import COPIES, shard_name, write_shard, write_shard_manifest
-from data.statistics import shard_statistics
+from data.statistics.counts import shard_statistics
 from tokenizer.settings import TokenizerSettings
 from tokenizer.train import train_tokenizer
 

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.benchmark import BenchmarkSentence, load_benchmark
-from data.decontaminate import Criteria, Decontaminator, Hit
-from data.decontaminate.criteria import Scope
-from data.decontaminate.matcher import BATCH, distinct_sentences, fragment_sources
+from data.decontaminate.criteria import Criteria, Scope
+from data.decontaminate.matcher import BATCH, Decontaminator, Hit, distinct_sentences, fragment_sources
 from data.decontaminate.terms import count_syllables, fold_sentences
 from tests.data.decontaminate.oracle import Oracle
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from data.deduplicate.decide import KINDS, decide
 from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import Sides
-from data.executors import LocalPool
+from data.executors.local import LocalPool
 
 from ..building import write_part as write_texts
 from .invented import document, edited

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from common.errors import UserError
 from common.manifest import describe_outputs
 from data.assemble import assemble
-from data.deduplicate import DeduplicateSettings
-from data.executors import LocalPool
-from data.mixture import HELD_OUT, OUT, MixtureSettings, mix
-from data.mixture.shares import cap_threshold, copies, draws
+from data.deduplicate.settings import DeduplicateSettings
+from data.executors.local import LocalPool
+from data.mixture.settings import MixtureSettings
+from data.mixture.shares import HELD_OUT, OUT, cap_threshold, copies, draws, mix
 from data.shards import read_shard, read_shard_manifest, shard_paths
 from data.statistics.table import format_mixture
 

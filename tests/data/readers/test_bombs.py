@@ -17,9 +17,12 @@ from common.bounded import UnreadableError, load_json
 from common.compressed import decompression_errors
 from common.errors import UserError
 from common.files import open_bytes
-from data.readers import DamagedInputError, Reject, list_files, parse_block, read_blocks
+from data.readers.damage import DamagedInputError
+from data.readers.formats import parse_block, read_blocks
 from data.readers.html import html_to_text
 from data.readers.markdown import markdown_to_text
+from data.readers.paths import list_files
+from data.readers.records import Reject
 
 from .reading import COMPRESS, read, texts
 
@@ -37,7 +40,8 @@ def zstd_bomb(blocks: int) -> bytes:
 def peak_of(program: str, *arguments: str) -> float:
     """Return the most memory, in GB, that a program takes beyond what its imports do."""
     code = (
-        "import resource, sys; from data.readers import *; from common.files import open_bytes\n"
+        "import resource, sys; from common.files import open_bytes\n"
+        "from data.readers.formats import parse_block, read_blocks; from data.readers.paths import list_files\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         f"import pyarrow.parquet; before = peak()\n{program}\nprint((peak() - before) / 1e6)"
     )

@@ -3,7 +3,10 @@
 import pytest
 
 from common.errors import UserError
-from data.readers import InputFile, SourceSettings, UnfitInputError, resolve_format
+from data.readers.damage import UnfitInputError
+from data.readers.records import InputFile
+from data.readers.settings import SourceSettings
+from data.readers.sniff import resolve_format
 
 
 def sniffed(name: str, head: bytes | str, **fields) -> str:

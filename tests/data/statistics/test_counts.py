@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.shards import SCHEMA, write_shard
-from data.statistics import count_documents, histograms, merge, shard_statistics, text_size, total
+from data.statistics.counts import count_documents, histograms, merge, shard_statistics, text_size, total
 
 DOCUMENTS = st.lists(
     st.tuples(st.sampled_from(["a", "b"]), st.lists(st.text("가 b\t\U0001f600", max_size=20), min_size=1, max_size=4)),

@@ -11,7 +11,8 @@ from common.errors import UserError
 from common.manifest import describe_outputs
 from common.slurm_array import ArrayElement, ShareDone
 from data.corpus import build_corpus, build_units
-from data.readers import Sought, damage, ranges
+from data.readers import damage, ranges
+from data.readers.ranges import Sought
 from data.readers.records import InputFile
 from data.readers.volume import FileVersion
 from data.settings import CorpusSettings

@@ -8,7 +8,9 @@ import pytest
 
 from common.errors import UserError
 from common.manifest import describe_outputs
-from data.readers import SourceSettings, list_files, read_blocks
+from data.readers.formats import read_blocks
+from data.readers.paths import list_files
+from data.readers.settings import SourceSettings
 from data.units import whole
 from data.units.whole import read_whole
 
