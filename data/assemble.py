@@ -12,10 +12,11 @@ import xxhash
 from common.errors import UserError
 from common.files import read_bytes, write_text
 from common.progress import ProgressBar
-from data.deduplicate import DeduplicateSettings
 from data.deduplicate.decide import decide
-from data.executors import Executor
-from data.mixture import OUT, MixtureSettings, mix
+from data.deduplicate.settings import DeduplicateSettings
+from data.executors.protocol import Executor
+from data.mixture.settings import MixtureSettings
+from data.mixture.shares import OUT, mix
 from data.shards import (
     COPIES,
     SCHEMA,
@@ -29,7 +30,7 @@ from data.shards import (
     write_shard,
     write_shard_manifest,
 )
-from data.statistics import Counters, merge, shard_statistics, sort_counters, total
+from data.statistics.counts import Counters, merge, shard_statistics, sort_counters, total
 
 WORK, PLAN = ".work", "plan"
 """Folder of what an unfinished corpus alone needs, and its file that names the folder of the parts, and what of them

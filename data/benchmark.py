@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 from common.bounded import UnreadableError, decoded, load_json
 from common.compressed import decompression_errors
 from common.errors import UserError
-from common.files import open_bytes
+from common.files import open_bytes, stem
 from common.globs import expand
 from common.parquet import parquet_rows
 from data.benchmark_tables import Layout, layout_of, table_rows
-from data.readers import first_bytes, refuse_content, stem
-from data.splitting import split_sentences
+from data.readers.containers import first_bytes, refuse_content
+from data.splitting.scan import split_sentences
 
 LAYOUTS = (
     "a benchmark file is KLUE's own JSON or TSV, its hub Parquet, a table of KoBEST or of KoELECTRA's table, "

@@ -14,12 +14,12 @@ import pyarrow as pa
 from common.bounded import MOST_LEVELS, TOO_DEEP, UnreadableError, load_json
 from common.errors import HunminError
 from data.benchmark import load_benchmark
-from data.decontaminate import Decontaminator
+from data.decontaminate.matcher import Decontaminator
 from data.lines import LINE_BYTES, line_batches
 from data.nfc import pseudonymize
-from data.pii import Pseudonymizer
-from data.splitting import split_sentences
-from data.statistics import Counters, count_documents, histograms, merge, text_size, total
+from data.pii.apply import Pseudonymizer
+from data.splitting.scan import split_sentences
+from data.statistics.counts import Counters, count_documents, histograms, merge, text_size, total
 
 BATCH_BYTES = 1 << 20
 """Lines handled at once."""

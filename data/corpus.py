@@ -32,25 +32,25 @@ from common.settings import dump_settings, settings_hash
 from common.slurm_array import ArrayElement, ShareDone
 from data.assemble import PLAN, WORK, assemble
 from data.benchmark import BenchmarkSentence, load_benchmark
-from data.cleaning import clean_sentences, require_old_hangul
-from data.decontaminate import NOT_DECONTAMINATED, stored_decontaminator
-from data.deduplicate import DeduplicateSettings
+from data.cleaning.old_hangul import require_old_hangul
+from data.cleaning.rules import clean_sentences
+from data.decontaminate.settings import NOT_DECONTAMINATED
+from data.decontaminate.stored import stored_decontaminator
 from data.deduplicate.limits import memory_here, refuse_beyond
-from data.executors import Executor, open_executor
-from data.filters import build_filters
+from data.deduplicate.settings import DeduplicateSettings
+from data.executors.choice import open_executor
+from data.executors.protocol import Executor
+from data.filters.chain import build_filters
 from data.nfc import nfc
-from data.pii import (
-    Pseudonymizer,
-    key_fingerprint,
-    refuse_personal_labels,
-    refuse_personal_names,
-    resolve_key,
-)
-from data.readers import InputFile, list_files
+from data.pii.apply import Pseudonymizer
+from data.pii.names import refuse_personal_labels, refuse_personal_names
+from data.pii.settings import key_fingerprint, resolve_key
+from data.readers.paths import list_files
+from data.readers.records import InputFile
 from data.rules import part_rules
 from data.settings import CorpusSettings
 from data.shards import SCHEMA
-from data.statistics import Counters, merge, total
+from data.statistics.counts import Counters, merge, total
 from data.statistics.report import STATISTICS, Inputs, check_counts, whereabouts, write_reports
 from data.units.catalog import Catalog, do_units
 from data.units.fields import check_fields

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from data.pii import Pseudonymizer, Replacement
+    from data.pii.apply import Pseudonymizer, Replacement
 
 MOST_MARKS = 30
 """Combining marks kept in a row, as in Unicode's stream-safe text (UAX #15, section 13): no script needs as many, and

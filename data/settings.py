@@ -5,14 +5,14 @@ from __future__ import annotations
 from pydantic import Field, field_validator
 
 from common.settings import Settings, place, runtime
-from data.cleaning import CleanSettings
-from data.decontaminate import DecontaminateSettings
-from data.deduplicate import DeduplicateSettings
-from data.executors import ExecutorName
-from data.filters import FilterSettings
-from data.mixture import MixtureSettings
-from data.pii import PiiSettings
-from data.readers import SourceSettings
+from data.cleaning.settings import CleanSettings
+from data.decontaminate.settings import DecontaminateSettings
+from data.deduplicate.settings import DeduplicateSettings
+from data.executors.choice import ExecutorName
+from data.filters.settings import FilterSettings
+from data.mixture.settings import MixtureSettings
+from data.pii.settings import PiiSettings
+from data.readers.settings import SourceSettings
 
 
 class CorpusSettings(Settings):

@@ -6,11 +6,13 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable
+from functools import cache
 from types import TracebackType
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 from typer.models import CommandInfo, TyperInfo
 
 from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERMINATED, HunminError
@@ -133,6 +135,12 @@ for known in registered:
     known.rich_help_panel = panel_of[str(known.name)]
 
 
+@cache
+def program() -> Any:
+    """Return the tree of all commands, which `app()` builds anew at each call: a tenth of a second."""
+    return get_command(app)
+
+
 def main() -> None:
     """Run the command line and exit: 0 done, 1 failed, 2 used wrongly, 130 interrupted, 143 terminated."""
     use_utf8_names()
@@ -148,7 +156,7 @@ def run_command(arguments: list[str]) -> int:
     remember(arguments)
     try:
         with disk_errors("the output"):
-            code = app(arguments, standalone_mode=False)
+            code = program()(arguments, standalone_mode=False)
         # a command that ends with typer.Exit(code) comes back here as that code
         return code if isinstance(code, int) else 0
     except HunminError as error:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from data.benchmark import BenchmarkSentence
-from data.splitting import split_sentences
+from data.splitting.scan import split_sentences
 from klue.examples import read_examples
 from klue.tasks import get_task
 from klue.tasks.own import OwnTask

@@ -18,7 +18,7 @@ from common.lock import is_locked, locked
 from common.message import Message
 from common.progress import ProgressBar, duration, say
 from common.slurm_array import ArrayElement, ShareDone
-from data.executors import LocalPool
+from data.executors.local import LocalPool
 from klue.collapse import share_in_words
 from klue.devices import find_devices
 from klue.examples import Splits, load_splits

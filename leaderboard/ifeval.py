@@ -15,7 +15,7 @@ from unicodedata import normalize
 
 from common.errors import nearest
 from data.nfc import nfc
-from data.splitting import split_sentences
+from data.splitting.scan import split_sentences
 
 Arguments = dict[str, Any]
 BELOW, AT_LEAST = ("미만", "less than"), ("이상", "at least")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from data.benchmark import BenchmarkSentence
-from data.splitting import split_sentences
+from data.splitting.scan import split_sentences
 from leaderboard.rows import find_rows, read_rows
 from leaderboard.suites import SUITES, TASKS
 

@@ -34,7 +34,7 @@ from bench_corpus import read_documents, sample
 from timing import ROOT, Row, finish, hardware, in_turn, parser_of, print_rows, printed_by
 
 from common.globs import expand
-from data.splitting import split_sentences
+from data.splitting.scan import split_sentences
 
 LEAST = 0.9
 VOCABULARY = """
@@ -74,7 +74,7 @@ import json, sys, time
 from pathlib import Path
 import xxhash
 from data.benchmark import load_benchmark
-from data.decontaminate import Decontaminator
+from data.decontaminate.matcher import Decontaminator
 if __name__ == "__main__":
     file, benchmark, _ = sys.argv[1:]
     sentences = json.loads(Path(file).read_bytes())

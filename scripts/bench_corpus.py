@@ -53,16 +53,20 @@ from common.compressed import decompression_errors
 from common.files import open_bytes
 from common.globs import expand
 from data.benchmark import load_benchmark
-from data.cleaning import CleanSettings, clean, keep_sentences
+from data.cleaning.rules import clean, keep_sentences
+from data.cleaning.settings import CleanSettings
 from data.corpus import CorpusSettings, build_corpus
-from data.decontaminate import Criteria, DecontaminateSettings, Decontaminator
-from data.deduplicate import keys_of
+from data.decontaminate.criteria import Criteria
+from data.decontaminate.matcher import Decontaminator
+from data.decontaminate.settings import DecontaminateSettings
+from data.deduplicate.exact import keys_of
 from data.deduplicate.near import signatures
-from data.pii import Pseudonymizer
-from data.readers import list_files, parse_block, read_blocks
+from data.pii.apply import Pseudonymizer
+from data.readers.formats import parse_block, read_blocks
+from data.readers.paths import list_files
 from data.shards import SCHEMA, write_shard
-from data.splitting import split_sentences
-from data.statistics import shard_statistics, text_size
+from data.splitting.scan import split_sentences
+from data.statistics.counts import shard_statistics, text_size
 from data.units.work import BATCH_CHARACTERS
 
 KEY = "a key for measuring only"

@@ -39,13 +39,13 @@ import orjson
 from timing import hardware, parser_of
 
 from common.compressed import decompression_errors
-from common.files import open_bytes
+from common.files import open_bytes, stem
 from data.benchmark import BenchmarkSentence, load_benchmark
-from data.decontaminate import Criteria, Decontaminator, Hit
+from data.decontaminate.criteria import Criteria
+from data.decontaminate.matcher import Decontaminator, Hit
 from data.decontaminate.normalise import exact_key
 from data.decontaminate.sources import distinct_sentences, fold_benchmark
-from data.readers import stem
-from data.splitting import split_sentences
+from data.splitting.scan import split_sentences
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.data.decontaminate.oracle import Oracle

@@ -34,11 +34,14 @@ from pathlib import Path
 import orjson
 from timing import hardware, parser_of
 
+from common.files import stem
 from data.benchmark import BenchmarkSentence, load_benchmark
-from data.decontaminate import Decontaminator, Hit
+from data.decontaminate.matcher import Decontaminator, Hit
 from data.decontaminate.normalise import exact_key
-from data.readers import SourceSettings, list_files, read_documents, stem
-from data.splitting import split_sentences
+from data.readers.formats import read_documents
+from data.readers.paths import list_files
+from data.readers.settings import SourceSettings
+from data.splitting.scan import split_sentences
 
 QUOTAS = {"exact": 60, "short": 40, "near": 130, "fragment": 70}
 """short: exact matches of fewer than SHORT letters."""

@@ -40,7 +40,8 @@ from score_pii import by_span, shown
 from timing import parser_of
 
 from common.files import atomic_write
-from data.pii import PII_TYPES, Span, find_many
+from data.pii.detect import Span, find_many
+from data.pii.type_names import PII_TYPES
 
 FLOOR, DEVIATIONS = 0.99, 1.96
 FORMS = [*NUMBERS, *HOST_FORMS, *ADDRESSES]

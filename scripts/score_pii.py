@@ -29,8 +29,9 @@ from typing import Any, NamedTuple
 from timing import parser_of
 
 from common.files import open_bytes
-from data.pii import PII_TYPES, Span, find_many
+from data.pii.detect import Span, find_many
 from data.pii.listing import AROUND
+from data.pii.type_names import PII_TYPES
 
 FLOOR = 0.98
 ROOT = Path(__file__).parents[1]

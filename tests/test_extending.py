@@ -13,13 +13,16 @@ import re2
 import torch
 
 from common.errors import HunminError
-from data.pii import PII_TYPES, Span
-from data.pii.detect import scan
+from data.pii.detect import Span, scan
 from data.pii.surrogate import surrogate
+from data.pii.type_names import PII_TYPES
 from data.pii.types import BY_NAME
-from data.readers import READERS, Document, Reject, SourceSettings, list_files, parse_block, read_blocks
 from data.readers.blocks import LINES
+from data.readers.formats import READERS, parse_block, read_blocks
+from data.readers.paths import list_files
+from data.readers.records import Document, Reject
 from data.readers.registry import Reader, _at
+from data.readers.settings import SourceSettings
 from klue.examples import load_splits
 from klue.tasks.base import Features
 from klue.tasks.rows import build_task, load_rows

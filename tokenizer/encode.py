@@ -20,7 +20,7 @@ from common.errors import HunminError, UserError
 from common.files import atomic_write, remove_leftovers
 from common.process import available_cores
 from common.progress import ProgressBar
-from data.executors import open_executor
+from data.executors.choice import open_executor
 from data.shards import COPIES, copies_of, read_shard, row_groups, shard_paths
 from tokenizer.coverage import check_tokenizer
 from tokenizer.encoder import Batch, Encoder

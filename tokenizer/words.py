@@ -17,7 +17,9 @@ from common.files import HUB, is_remote, open_bytes, suffix_of
 from common.globs import expand
 from common.once import once_file
 from data.nfc import nfc
-from data.readers import Reject, Skipped, list_files, parse_block, read_blocks
+from data.readers.formats import parse_block, read_blocks
+from data.readers.paths import list_files
+from data.readers.records import Reject, Skipped
 from data.readers.registry import BY_SUFFIX
 from data.shards import SHARDS, copies_of, read_shard, read_shard_manifest, row_groups, shard_paths
 from data.units.fields import check_fields

@@ -20,7 +20,7 @@ from data.deduplicate.near_copies import find_near_copies
 from data.deduplicate.report import write_report
 from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import PARAGRAPHS, SENTENCES, load_side
-from data.executors import Executor
+from data.executors.protocol import Executor
 from data.shards import read_columns
 
 KINDS = ("documents", "near", "paragraphs", "sentences", "emptied")

@@ -23,7 +23,7 @@ from data.deduplicate.exact import KEY, repeated
 from data.deduplicate.groups import Group, Range, firsts_of, groups_of, work_folder
 from data.deduplicate.near import PERMUTATIONS
 from data.deduplicate.tables import FileOfTask, numbered, read_slice, write_table_of
-from data.executors import Executor
+from data.executors.protocol import Executor
 from data.shards import read_numbers
 
 SLICES = 1024

@@ -27,7 +27,7 @@ from data.deduplicate.groups import Group, Range, firsts_of, groups_of, work_fol
 from data.deduplicate.near import PERMUTATIONS, band_keys, choose_bands
 from data.deduplicate.sides import SIGNATURES, load_side
 from data.deduplicate.tables import FileOfTask, numbered, read_slice, write_table_of
-from data.executors import Executor
+from data.executors.protocol import Executor
 
 PARTITION = 1 << 22
 """About as many band keys are compared by one task: 4.2 million, some 0.4 GB at work."""

@@ -18,7 +18,7 @@ from data.deduplicate.copies import Copies
 from data.deduplicate.groups import Group, firsts_of, groups_of, ids_of, work_folder
 from data.deduplicate.near import PERMUTATIONS
 from data.deduplicate.tables import FileOfTask, numbered
-from data.executors import Executor
+from data.executors.protocol import Executor
 
 
 def write_report(

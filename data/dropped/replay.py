@@ -16,19 +16,23 @@ import numpy as np
 
 from common.errors import UserError
 from common.progress import say
-from data.cleaning import CleanSettings, clean, cleaning_steps, keep_sentences
+from data.cleaning.rules import clean, cleaning_steps, keep_sentences
+from data.cleaning.settings import CleanSettings
 from data.corpus import corpus_files
-from data.deduplicate import DeduplicateSettings
 from data.deduplicate.near import signatures
+from data.deduplicate.settings import DeduplicateSettings
 from data.dropped.lists import Row
 from data.dropped.marked import marked
-from data.filters import build_filters
+from data.filters.chain import build_filters
 from data.nfc import pseudonymize
-from data.pii import PiiSettings, Pseudonymizer, key_fingerprint, resolve_key
-from data.readers import DamagedInputError, Document, InputFile, read_documents
+from data.pii.apply import Pseudonymizer
+from data.pii.settings import PiiSettings, key_fingerprint, resolve_key
+from data.readers.damage import DamagedInputError
+from data.readers.formats import read_documents
+from data.readers.records import Document, InputFile
 from data.settings import CorpusSettings
-from data.splitting import split_sentences
-from data.statistics import Counters
+from data.splitting.scan import split_sentences
+from data.statistics.counts import Counters
 from data.units.work import NO_SENTENCE, UnitState, UnitWork
 
 BLOCK_BYTES = 8_000_000

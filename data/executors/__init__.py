@@ -5,21 +5,3 @@ and the tasks are picklable and a task's work depends on nothing else, so where 
 When a unit fails, the rest continues, and failures are reported by name at the end (`failures`). An element of a Slurm
 array is a local pool that has a part of the units (`data.units.catalog`).
 """
-
-from data.executors.choice import ExecutorName, open_executor
-from data.executors.failures import Failure, Failures, Task, WorkFailed, failure_of, raise_failures
-from data.executors.local import LocalPool
-from data.executors.protocol import Executor
-
-__all__ = [
-    "Executor",
-    "ExecutorName",
-    "Failure",
-    "Failures",
-    "LocalPool",
-    "Task",
-    "WorkFailed",
-    "failure_of",
-    "open_executor",
-    "raise_failures",
-]

@@ -9,7 +9,7 @@ from pydantic import Field
 from common.settings import Settings
 from data.filters.batch import Batch
 from data.filters.measure import Measure, share
-from data.splitting import split_sentences
+from data.splitting.scan import split_sentences
 
 MIN_WORD_CHARS, MAX_WORD_CHARS = 1.5, 15
 """Mean number of characters per word (eojeol) within which a document is kept; Korean prose has 2.5 to 5. Text below it

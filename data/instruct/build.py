@@ -19,8 +19,8 @@ from common.globs import expand
 from common.process import available_cores
 from common.progress import ProgressBar, say
 from data.benchmark import BenchmarkSentence
-from data.decontaminate import Criteria, Decontaminator, Hit
-from data.decontaminate.matcher import better
+from data.decontaminate.criteria import Criteria
+from data.decontaminate.matcher import Decontaminator, Hit, better
 from data.decontaminate.normalise import text_key
 from data.executors.local import LocalPool
 from data.instruct.files import PASSED_OVER, files_of, records_of
@@ -29,7 +29,7 @@ from data.instruct.rows import Row, row_of, write_rows
 from data.instruct.settings import InstructSettings
 from data.instruct.spec import Layout, is_open, use_of
 from data.nfc import nfc
-from data.splitting import split_sentences
+from data.splitting.scan import split_sentences
 
 TRAIN = "train.jsonl"
 HELD_OUT = "held_out.jsonl"

@@ -17,8 +17,8 @@ from common.compressed import COMPRESSED, decompression_errors
 from common.errors import UserError, nearest
 from common.files import open_bytes, stored
 from data.instruct.spec import Layout, Use
-from data.readers import first_bytes, refuse_content
-from data.splitting import split_sentences
+from data.readers.containers import first_bytes, refuse_content
+from data.splitting.scan import split_sentences
 
 Entry = tuple[int, Any]
 """Line (or number) and record; a string in place of the record is the reason why there is none."""

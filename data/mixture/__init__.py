@@ -3,8 +3,3 @@
 A document is written once. Shards hold documents of one number of copies each; their manifests say which (`copies`),
 token shards repeat it, and pretraining goes through a shard so many times in an epoch. `copies: 0` is held out.
 """
-
-from data.mixture.settings import MixtureSettings, SourceShare
-from data.mixture.shares import HELD_OUT, OUT, Mixed, mix
-
-__all__ = ["HELD_OUT", "OUT", "Mixed", "MixtureSettings", "SourceShare", "mix"]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from data.pii.detect import find_values
 from data.pii.surrogate import surrogate
-from data.pii.types import ON_REQUEST, PII_TYPES
+from data.pii.type_names import ON_REQUEST, PII_TYPES
 from data.pii.types.base import Found
 from data.pii.written import written_like
 
@@ -35,7 +35,7 @@ class Pseudonymizer:
     def __init__(self, key: bytes, types: Iterable[str] = PII_TYPES) -> None:
         self._key = key
         self._types = frozenset(types)
-        self._on_request = any(kind.name in self._types for kind in ON_REQUEST)
+        self._on_request = not set(ON_REQUEST).isdisjoint(self._types)
 
     def apply(self, text: str) -> tuple[str, list[Replacement]]:
         """Return the text with its personal data replaced, and the replacements in order."""

@@ -18,7 +18,8 @@ from data.pii.fold import View, fold, is_folded_sign
 from data.pii.gate import WORDED, Gate, Parts, Window, gate
 from data.pii.line_wrapped import BREAK_TAG, line_wrapped, may_continue
 from data.pii.obfuscated import FINDERS, FOLD
-from data.pii.types import BY_NAME, PII_TYPES
+from data.pii.type_names import PII_TYPES
+from data.pii.types import BY_NAME
 from data.pii.types.base import Found, accepted
 
 _AROUND = 64

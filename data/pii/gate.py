@@ -14,7 +14,8 @@ from data.pii.beside_label import LABEL_FINDERS
 from data.pii.bytewise import Bytewise, code_points
 from data.pii.line_wrapped import LINE_WRAPPED_GATE
 from data.pii.obfuscated import FOLD, OBFUSCATED_GATES
-from data.pii.types import BY_NAME, ON_REQUEST, TYPES
+from data.pii.type_names import ON_REQUEST, PII_TYPES
+from data.pii.types import BY_NAME
 
 DFA_BYTES = 256 << 20
 """Memory RE2 may use for the states of one automaton (some 40 MB in 330 MB of mixed text). When it is full, RE2 throws
@@ -137,7 +138,7 @@ class Gate:
     """All gates as automata: of those that digits open, and of those that words and signs open."""
 
     def __init__(self, on_request: bool = False) -> None:
-        kinds = {kind.name: kind.gate for kind in (TYPES + ON_REQUEST if on_request else TYPES)}
+        kinds = {name: BY_NAME[name].gate for name in (PII_TYPES + ON_REQUEST if on_request else PII_TYPES)}
         gates = kinds | OBFUSCATED_GATES
         self.types = tuple(kinds)
         self._order = {name: place for place, name in enumerate(gates)}

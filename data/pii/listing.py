@@ -10,7 +10,8 @@ from typing import Any
 
 from data.nfc import nfc
 from data.pii.detect import find_many
-from data.readers import InputFile, read_documents
+from data.readers.formats import read_documents
+from data.readers.records import InputFile
 
 AROUND = 24
 """Characters of text shown on each side of a value."""

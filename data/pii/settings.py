@@ -14,7 +14,7 @@ from pydantic import Field, field_validator
 from common.errors import UserError, nearest
 from common.progress import say
 from common.settings import Settings, runtime, secret
-from data.pii.types import BY_NAME, PII_TYPES
+from data.pii.type_names import ON_REQUEST, PII_TYPES
 
 MAKE_KEY = "[ -s ~/.hunmin-pii-key ] || (umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key)"
 """Makes a key where there is none: another one gives other pseudonyms, so the one that is there stays."""
@@ -73,10 +73,11 @@ class PiiSettings(Settings):
     @field_validator("types")
     @classmethod
     def _known(cls, value: list[str]) -> list[str]:
+        known = (*PII_TYPES, *ON_REQUEST)
         for name in value:
-            if name not in BY_NAME:
-                close = nearest(name, list(BY_NAME))
-                raise ValueError(f"'{name}' is no PII type{close}; types: {', '.join(BY_NAME)}")
+            if name not in known:
+                close = nearest(name, list(known))
+                raise ValueError(f"'{name}' is no PII type{close}; types: {', '.join(known)}")
         if len(set(value)) != len(value):
             raise ValueError("a type stands twice")
         return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from data.splitting import split_sentences
+from data.splitting.scan import split_sentences
 
 HOLE = "\ufdd0"
 """Stands in a text for what could not be told; no character of any text (a noncharacter of Unicode)."""

@@ -17,10 +17,11 @@ from common.secrets import masked_urls
 from common.settings import settings_hash
 from data.assemble import Assembly
 from data.nfc import nfc
-from data.pii import key_fingerprint
-from data.readers import InputFile, SourceSettings
+from data.pii.settings import key_fingerprint
+from data.readers.records import InputFile
+from data.readers.settings import SourceSettings
 from data.shards import COPIES, SHARDS, read_shard_manifest, shard_paths
-from data.statistics import Counters, histograms, merge, sort_counters, total
+from data.statistics.counts import Counters, histograms, merge, sort_counters, total
 
 CARD = "README.md"
 _TRAIN, _HELD_OUT = "train", "validation"

@@ -20,8 +20,12 @@ from common.progress import ProgressBar
 from common.secrets import masked_urls
 from common.settings import settings_hash
 from common.slurm_array import ArrayElement
-from data.executors import Executor, Failures, failure_of, raise_failures
-from data.readers import Block, DamagedInputError, Format, InputFile, UnfitInputError, is_referred, read_blocks, sought
+from data.executors.failures import Failures, failure_of, raise_failures
+from data.executors.protocol import Executor
+from data.readers.damage import DamagedInputError, UnfitInputError
+from data.readers.formats import is_referred, read_blocks, sought
+from data.readers.records import Block, InputFile
+from data.readers.settings import Format
 from data.readers.volume import FileVersion, TextSize, file_bytes, file_version
 from data.units.quarantine import Quarantine, TooManyDamagedError
 from data.units.ranged import Ranged, look_at

@@ -7,21 +7,13 @@ from collections.abc import Sequence
 from itertools import islice
 
 from common.errors import HunminError, UserError, raise_together
-from common.files import is_remote, suffix_of
-from data.readers import (
-    HUB,
-    ContainerError,
-    DamagedInputError,
-    InputFile,
-    StandInError,
-    UnfitInputError,
-    first_bytes,
-    read_blocks,
-    refuse_content,
-    refuse_dangling,
-)
+from common.files import HUB, is_remote, suffix_of
+from data.readers.containers import ContainerError, StandInError, first_bytes, refuse_content, refuse_dangling
+from data.readers.damage import DamagedInputError, UnfitInputError
+from data.readers.formats import read_blocks
 from data.readers.markup import MissingParserError, require_parser
 from data.readers.proposal import proposed, yaml_entry
+from data.readers.records import InputFile
 
 SAMPLED_FILES, SAMPLED_BYTES = 20, 1 << 16
 """Files of an input that are looked into until one fits, and how much of each."""

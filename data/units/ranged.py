@@ -12,8 +12,11 @@ from common.once import once_file
 from common.progress import ProgressBar
 from common.settings import settings_hash
 from common.slurm_array import ArrayElement
-from data.executors import Executor
-from data.readers import Block, Format, InputFile, Lines, Sought, look_through, range_blocks, sought
+from data.executors.protocol import Executor
+from data.readers.formats import sought
+from data.readers.ranges import Lines, Sought, look_through, range_blocks
+from data.readers.records import Block, InputFile
+from data.readers.settings import Format
 from data.readers.volume import FileVersion, file_version
 
 LOOK_BYTES = 256_000_000

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 
 from common.errors import HunminError
 from common.files import is_remote, suffix_of
-from data.readers import Document, InputFile, is_referred, parse_block, read_blocks, read_documents, sought
+from data.readers.formats import is_referred, parse_block, read_blocks, read_documents, sought
+from data.readers.records import Document, InputFile
 from data.readers.volume import TextSize, file_bytes
 
 Way = Literal["ranges", "parts", "beginning"]

@@ -5,13 +5,13 @@ It runs one document through a unit, which loads compiled code and what librarie
 
 from pathlib import Path
 
-from data.cleaning import CleanSettings
-from data.decontaminate import Decontaminator
-from data.deduplicate import DeduplicateSettings
-from data.filters import FilterSettings, build_filters
-from data.filters.settings import BARE_KINDS
-from data.pii import PII_TYPES
-from data.readers import Document
+from data.cleaning.settings import CleanSettings
+from data.decontaminate.matcher import Decontaminator
+from data.deduplicate.settings import DeduplicateSettings
+from data.filters.chain import build_filters
+from data.filters.settings import BARE_KINDS, FilterSettings
+from data.pii.type_names import PII_TYPES
+from data.readers.records import Document
 from data.units.work import UnitState, UnitWork
 
 _nothing = Decontaminator.build([])

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from data.executors import Failure, failure_of
-from data.readers import DamagedInputError, InputFile, read_blocks
+from data.executors.failures import Failure, failure_of
+from data.readers.damage import DamagedInputError
+from data.readers.formats import read_blocks
+from data.readers.records import InputFile
 from data.units.work import UnitDone, UnitTask, UnitWork, part_path, unit_key
 
 

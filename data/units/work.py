@@ -23,28 +23,23 @@ import xxhash
 from common.errors import UserError
 from common.files import atomic_write
 from common.secrets import masked_urls
-from data.cleaning import CleanSettings, clean, keep_sentences
-from data.decontaminate import Decontaminator
-from data.deduplicate import DeduplicateSettings, keys_of
+from data.cleaning.rules import clean, keep_sentences
+from data.cleaning.settings import CleanSettings
+from data.decontaminate.matcher import Decontaminator
+from data.deduplicate.exact import keys_of
+from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import Sides
-from data.filters import NO_FILTERS, FilterChain
+from data.filters.chain import NO_FILTERS, FilterChain
 from data.nfc import nfc, pseudonymize
-from data.pii import Pseudonymizer
-from data.readers import (
-    Block,
-    DamagedInputError,
-    Document,
-    Format,
-    InputFile,
-    Item,
-    Reject,
-    Skipped,
-    parse_block,
-)
+from data.pii.apply import Pseudonymizer
+from data.readers.damage import DamagedInputError
+from data.readers.formats import parse_block
 from data.readers.markup import holds_wiki_markup
+from data.readers.records import Block, Document, InputFile, Item, Reject, Skipped
+from data.readers.settings import Format
 from data.shards import SCHEMA, write_table
-from data.splitting import split_sentences
-from data.statistics import Counters, merge, text_size
+from data.splitting.scan import split_sentences
+from data.statistics.counts import Counters, merge, text_size
 from data.units.survey import documents_of
 
 MOST_SOURCES = 10_000

@@ -161,7 +161,8 @@ SHOWN = 300
 
 
 def _list_dropped(folder: str, most: int, text: bool, as_json: bool) -> None:
-    from data.dropped import listed_examples, with_texts
+    from data.dropped.lists import listed_examples
+    from data.dropped.replay import with_texts
     from data.statistics.table import load_statistics
     from hunmin.recipes.recipe import load_recipe
 
@@ -237,7 +238,7 @@ def pseudonymize(
 ) -> None:
     """Pseudonymise 16 types of personal data: reads {"text"}, writes it with "spans"."""
     from data.commands import pseudonymize_stream
-    from data.pii import PiiSettings, resolve_key
+    from data.pii.settings import PiiSettings, resolve_key
 
     if files or listed is not None:
         _list_personal_data(files or [], listed, (source, out), as_json)
@@ -250,7 +251,7 @@ def pseudonymize(
 
 def _list_personal_data(paths: list[str], most: int | None, streams: tuple[str, str], as_json: bool) -> None:
     from data.pii.listing import personal_data
-    from data.readers import list_files
+    from data.readers.paths import list_files
     from data.units.fields import check_fields
     from hunmin.recipes.new import new_inputs
 

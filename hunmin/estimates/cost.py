@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.files import is_remote
+from common.files import HUB, is_remote
 from common.process import available_cores
 from common.stage_folders import folder_of
-from data.readers import HUB, list_files
+from data.readers.paths import list_files
 from hunmin.estimates.seconds import TEXT_RATES, klue_seconds, stage_seconds
 from hunmin.pipeline.stages import STAGES, stage_named
 from hunmin.recipes.preflight import (

@@ -15,7 +15,7 @@ from common.process import available_cores
 from common.progress import console, duration, short_number
 from common.stage_folders import folder_of, work_folder_of
 from data.corpus import corpus_files
-from data.readers import list_files
+from data.readers.paths import list_files
 from data.units.fields import check_fields
 from hunmin.estimates.cost import cost_plan, text_bytes
 from hunmin.estimates.seconds import stage_seconds

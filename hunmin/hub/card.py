@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from common.errors import UserError
 from common.files import HUB, human_size, is_remote, stem
 from common.progress import short_number
-from data.readers import list_files
+from data.readers.paths import list_files
 from hunmin.hub.facts import Facts
 from hunmin.hub.licenses import license_fields
 from hunmin.hub.scrub import base_model, last_name, public_recipe

@@ -91,7 +91,7 @@ def _refuse_logins(name: str, text: str) -> None:
 
 def _refuse_personal(name: str, text: str) -> None:
     """Refuse a text that holds personal data; a vocabulary is looked at entry by entry, results row by row."""
-    from data.pii import find_many
+    from data.pii.detect import find_many
 
     parts = text.split("\n") if name.endswith((".txt", ".jsonl")) else [text]
     for number, (part, spans) in enumerate(zip(parts, find_many(parts), strict=True)):

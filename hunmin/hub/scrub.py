@@ -9,11 +9,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 import yaml
 
+from common.files import HUB
 from common.names import pinned_name
 from common.nulls import without_nulls
 from common.secrets import masked_setting
 from common.settings import dump_settings
-from data.readers import HUB
 from hunmin.recipes.recipe import Recipe
 
 PLACES = (

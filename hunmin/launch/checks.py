@@ -11,11 +11,10 @@ from pathlib import Path
 
 from common.control_characters import CONTROL, escaped
 from common.errors import UserError, nearest
-from common.files import is_remote
+from common.files import HUB, is_remote
 from common.progress import say
 from common.secrets import masked_words
-from data.pii import PiiSettings
-from data.readers import HUB
+from data.pii.settings import PiiSettings
 from hunmin.launch.cluster import Cluster, Job
 from hunmin.pipeline.run import refuse_redoing_unasked
 from hunmin.pipeline.stages import stages_of

@@ -26,7 +26,7 @@ from common.settings import dump_settings
 from common.stage_folders import folder_of
 from data.nfc import composed
 from data.shards import read_columns, shard_paths
-from data.splitting import split_sentences
+from data.splitting.scan import split_sentences
 from hunmin.hub.facts import Facts, read_facts
 from hunmin.hub.work import Work
 from hunmin.page.differences import settings_that_count

@@ -15,7 +15,7 @@ from common.progress import say
 from common.settings import dump_settings
 from common.stage_folders import MADE, folder_of, links_of
 from data.corpus import build_corpus
-from data.pii import key_fingerprint, resolve_key
+from data.pii.settings import key_fingerprint, resolve_key
 from data.rules import LIBRARIES
 from data.settings import CorpusSettings
 from data.units.fields import check_fields

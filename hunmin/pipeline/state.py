@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from common.facts import UNKNOWN, Differences, Facts, rules_since
-from common.files import atomic_write, is_remote, read_bytes, sha256_file
+from common.files import HUB, atomic_write, is_remote, read_bytes, sha256_file
 from common.manifest import read_manifest, refuse_damaged
 from common.once import Work, read_mark
 from common.rules import rules_number
 from common.secrets import masked_urls
 from common.settings import settings_hash
 from common.stage_folders import MADE, folder_of, work_folder_of
-from data.readers import HUB
 from data.readers.volume import file_version
 from hunmin.pipeline.inputs import Input
 from hunmin.pipeline.stage import Stage

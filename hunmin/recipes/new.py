@@ -15,8 +15,10 @@ from common.compressed import decompression_errors
 from common.destinations import OutputFile
 from common.errors import UserError
 from common.files import HUB, human_size, is_remote, open_bytes, suffix_of
-from data.readers import InputFile, SourceSettings, list_files
+from data.readers.paths import list_files
 from data.readers.proposal import columns_of, proposed, text_columns, yaml_entry
+from data.readers.records import InputFile
+from data.readers.settings import SourceSettings
 from hunmin.recipes.builtin import Size
 from hunmin.recipes.recipe import load_recipe
 from klue.tasks.own_files import SUFFIXES, form_of, read_rows

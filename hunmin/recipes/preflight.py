@@ -17,7 +17,8 @@ from common.names import find_here, with_prefix
 from common.settings import Settings, apply_overrides, dump_settings
 from common.stage_folders import MADE, folder_of, folders_of, links_of
 from data.corpus import CorpusSettings, corpus_files
-from data.readers import InputFile, list_files
+from data.readers.paths import list_files
+from data.readers.records import InputFile
 from data.units.fields import check_fields, entry_of, unfit_files
 from data.units.quarantine import Quarantine
 from hunmin.recipes.pins import MISSING, refuse_unknown_names

@@ -23,7 +23,7 @@ from common.settings import (
     runtime,
     under,
 )
-from data.decontaminate import NOT_DECONTAMINATED
+from data.decontaminate.settings import NOT_DECONTAMINATED
 from data.settings import CorpusSettings
 from embed.settings import EmbedSettings
 from hunmin.hub.settings import HubSettings

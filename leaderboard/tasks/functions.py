@@ -20,16 +20,20 @@ def dataset(rows: str = "", data: str = "", **options: Any) -> dict[str, Dataset
     return {"test": Dataset.from_list(test), "fewshot": Dataset.from_list(shots)}
 
 
-def macro_f1(items: Sequence[tuple[int, int]], average: str = "macro") -> float:
-    """Return the macro F1 over the labels that occur in (gold, prediction)."""
-    from sklearn.metrics import f1_score
-
-    return float(f1_score(*zip(*items, strict=True), average=average, zero_division=0))
+def macro_f1(items: Sequence[tuple[int, int]]) -> float:
+    """Return the macro F1 over the labels that occur in (gold, prediction): the mean of 2 hits / (gold + predicted)."""
+    labels, coded = np.unique(np.array(list(items)), return_inverse=True)
+    gold, answers = coded.reshape(-1, 2).T
+    counts = (np.bincount(side, minlength=len(labels)) for side in (gold[gold == answers], gold, answers))
+    hits, of_gold, of_answers = counts
+    return float(np.mean(2 * hits / (of_gold + of_answers)))
 
 
 def f1_of_yes(items: Sequence[tuple[int, int]]) -> float:
-    """Return the F1 of label 1; lm-eval's own command would draw 100,000 samples of what it calls f1."""
-    return macro_f1(items, "binary")
+    """Return the F1 of label 1, 0 where it does not occur; lm-eval's own command would draw 100,000 samples of what it
+    calls f1."""
+    gold, answers = np.array(list(items)).T == 1
+    return 2 * float(np.sum(gold & answers)) / max(float(np.sum(gold) + np.sum(answers)), 1.0)
 
 
 def social(doc: dict[str, Any], results: Any) -> dict[str, float]:

@@ -8,6 +8,7 @@ from common.errors import HunminError
 from common.manifest import (
     MANIFEST,
     Manifest,
+    added_files,
     damaged_outputs,
     describe_outputs,
     made_by,
@@ -36,6 +37,24 @@ def test_round_trip_and_same_bytes(tmp_path: Path) -> None:
     assert list(first.outputs) == ["a.txt", "b/data.bin"]
     assert read_manifest(tmp_path / "one") == first and first.fingerprint == second.fingerprint
     assert read_manifest(tmp_path) is None
+
+
+def test_files_that_somebody_added_are_told_from_marks_and_logs(tmp_path: Path) -> None:
+    manifest = fill(tmp_path)
+    before = ["checkpoints/x", "logs/times.txt", ".mark"]
+    for name in (".work.json", ".lock", ".made-by", "b/.lock", "logs/a.log", "logs/metrics.jsonl"):  # Hunmin's own
+        (tmp_path / name).write_text("{}")
+    assert {*added_files(tmp_path, manifest)} == {*before}
+    for name in ("logs/z.log", "a.log", "b/.work.json", "notes.txt", ".hidden"):
+        (tmp_path / name).write_text("{}")
+    assert {*added_files(tmp_path, manifest)} == {
+        *before,
+        "logs/z.log",
+        "a.log",
+        "b/.work.json",
+        "notes.txt",
+        ".hidden",
+    }
 
 
 @pytest.mark.parametrize(

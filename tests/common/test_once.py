@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.errors import HunminError
-from common.facts import UNKNOWN, Facts
+from common.facts import ORDER, UNKNOWN, Facts, differences
 from common.manifest import WORK_MARK, read_manifest
 from common.once import Work, once_file
 from common.rules import RULES
@@ -144,6 +144,30 @@ def test_of_several_that_fit_the_current_one_is_taken(bench: Bench) -> None:
     assert bench.work.once(facts, bench.make(1), current=first) == first
     (first / "sum").unlink()
     assert bench.work.once(facts, bench.make(1), current=first) == second
+    (first / "sum").write_text("3")
+    (first / WORK_MARK).write_text("{}")  # of a command that was killed as it ended, long ago
+    os.utime(first / WORK_MARK, (1, 1))
+    os.utime(first / "manifest.json")
+    assert bench.go(1) == first
+
+
+def test_of_several_unfinished_ones_the_newest_is_continued_or_the_one_at_work(bench: Bench) -> None:
+    bench.stop(1)
+    [first] = bench.work.root.iterdir()
+    second = shutil.copytree(first, first.with_name("sum-0123456789"))
+    facts = Facts({"x": 1}, {"a": "1"}, 0)
+    for newest, other in ((first, second), (second, first)):
+        os.utime(newest / WORK_MARK, (2, 2))
+        os.utime(other / WORK_MARK, (1, 1))
+        assert bench.work.unfinished(facts) == newest and bench.work.unfinished(facts, at_work=other) == other
+    assert bench.go(1) == second and bench.did == ["piece-2"]
+
+
+def test_the_order_of_files_counts_where_they_are_the_same_files() -> None:
+    before, same, more = (Facts({}, inputs, 0) for inputs in ({"a": "1", ORDER: "x"}, {"a": "1", ORDER: "y"},
+                                                              {"a": "1", "b": "2", ORDER: "y"}))  # fmt: skip
+    assert differences(before, same, "sum").inputs == (ORDER,)
+    assert differences(before, more, "sum").inputs == ("b (new)",)
 
 
 def test_no_kill_loses_what_was_finished(bench: Bench, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from common.errors import HunminError, UserError
 from common.progress import say
-from common.secrets import masked, masked_tree, masked_urls, masked_words
+from common.secrets import MASK, masked, masked_tree, masked_urls, masked_words, remember
 from common.settings import Settings, dump_settings, load_yaml
 
 
@@ -62,6 +62,13 @@ def test_a_url_that_is_signed_anew_stays_the_same_name() -> None:
 def test_of_a_command_all_that_follows_is_the_secret() -> None:
     words = ["hunmin", "run", "corpus.pii.key=two words", "corpus.inputs=[http://a:b@h/x]", "seed=7"]
     assert masked_words(words) == ["hunmin", "run", "corpus.pii.key=***", "corpus.inputs=[http://***@h/x]", "seed=7"]
+
+
+def test_two_hundred_values_of_eight_characters_or_more_are_known() -> None:
+    remember("seven77", "corpus.pii.key")
+    remember(["corpus.pii.key=eight888", *(f"corpus.pii.key=invented-{number}" for number in range(300))])
+    assert masked("so seven77 it is, not eight888") == f"so seven77 it is, not {MASK}"
+    assert [n for n in range(100, 300) if masked(f"invented-{n}.") == f"{MASK}."] == [*range(100, 199)]
 
 
 def test_errors_and_lines_on_the_terminal_hold_none(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from common.settings import parse_settings
 from data.corpus import build_corpus
-from data.deduplicate import keys_of
+from data.deduplicate.exact import keys_of
 from data.settings import CorpusSettings
 from data.shards import read_shards, write_table
 from data.units.work import PART_SCHEMA
@@ -41,6 +41,14 @@ def settings(*inputs: object, **changes: Any) -> CorpusSettings:
         "shard_mb": 0.05,
     }
     return parse_settings(CorpusSettings, {**tree, **changes}, "test")
+
+
+def write_files(folder: Path, files: dict[str, bytes | list[str]]) -> Path:
+    """Write files, their bytes or a document a line, into a new folder, and return it."""
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_bytes(content if isinstance(content, bytes) else "\n".join(content).encode())
+    return folder
 
 
 def build(chosen: CorpusSettings, out: Path) -> dict:

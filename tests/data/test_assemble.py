@@ -11,8 +11,8 @@ from common.files import sha256_file
 from common.manifest import describe_outputs
 from data.assemble import assemble
 from data.cleaning.settings import CleanSettings
-from data.deduplicate import DeduplicateSettings
-from data.executors import LocalPool
+from data.deduplicate.settings import DeduplicateSettings
+from data.executors.local import LocalPool
 from data.shards import read_shard, read_shard_manifest, read_shards, shard_paths
 
 from .building import OFF, build, rows, write_part

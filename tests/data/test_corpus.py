@@ -16,22 +16,19 @@ from pydantic import ValidationError
 from common.errors import DiskFullError, HunminError, UserError
 from common.files import atomic_write
 from common.manifest import describe_outputs
-from data.executors import WorkFailed
+from data.executors.failures import WorkFailed
 from data.settings import CorpusSettings
+from data.statistics.report import check_counts
 from data.units import work as units
 
-from .building import KEY, build, parts, prose, rows, settings, stop_before_the_shards, texts
+from .building import KEY, build, parts, prose, rows, settings, stop_before_the_shards, texts, write_files
 
 
 @pytest.fixture
 def corpora(tmp_path: Path) -> Path:
-    folder = tmp_path / "in"
-    folder.mkdir()
     lines = [json.dumps({"id": f"a{n}", "text": text, "licence": "CC0"}) for n, text in enumerate(prose(400, 1))]
-    (folder / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
     text = "\n".join([*prose(300, 2), *prose(50, 2), "연락처는 010-1234-5678 입니다. 곧 뵙겠습니다."]).encode()
-    (folder / "b.txt.zst").write_bytes(zstandard.ZstdCompressor().compress(text))
-    return folder
+    return write_files(tmp_path / "in", {"a.jsonl": lines, "b.txt.zst": zstandard.ZstdCompressor().compress(text)})
 
 
 def test_documents_come_out_in_input_order_clean_and_distinct(corpora, tmp_path):
@@ -136,6 +133,13 @@ def test_rejects_are_set_aside_without_text(corpora, tmp_path):
         {"source": "a", "file": "a.jsonl", "line": 402, "reason": "not JSON"},
         {"source": "a", "file": "a.jsonl", "line": 403, "reason": "not UTF-8"},
     ]
+
+
+def test_rejects_may_have_just_their_share_of_the_lines():
+    counts = {"read": {"a": {"documents": 6}, "b": {"documents": 3}}, "rejects": {"not JSON": 1}}
+    check_counts(counts, 0.1, Path("rejects.jsonl"))
+    with pytest.raises(HunminError, match="1 of 10 lines hold no document"):
+        check_counts(counts, 0.099, Path("rejects.jsonl"))
 
 
 def test_too_many_rejects_fail_the_run_with_counts_and_path(corpora, tmp_path):
@@ -301,9 +305,9 @@ def test_the_same_content_twice_is_two_sets_of_documents(tmp_path, monkeypatch):
     for name in ("x/a.txt", "y/a.txt", "y/b.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("첫 문장이 있다.\n둘째 문장이 있다.\n", encoding="utf-8")
-    chosen = settings(tmp_path / "x", tmp_path / "y", deduplicate={"documents": False}, workers=2)
-    assert len(stop_before_the_shards(chosen, tmp_path / "out", monkeypatch)) == 3
-    build(chosen, tmp_path / "out")
+    inputs, changes = (tmp_path / "x", tmp_path / "y"), {"deduplicate": {"documents": False}}
+    assert len(stop_before_the_shards(settings(*inputs, **changes, workers=2), tmp_path / "out", monkeypatch)) == 3
+    build(settings(*inputs, **changes), tmp_path / "out")
     assert [row["id"] for row in rows(tmp_path / "out")] == ["x/a-1", "x/a-2", "y/a-1", "y/a-2", "b-1", "b-2"]
 
 

@@ -17,7 +17,7 @@ from common.manifest import describe_outputs
 from data.settings import CorpusSettings
 from data.units.quarantine import Quarantine
 
-from .building import OFF, build, listed, stop_before_the_shards, texts
+from .building import OFF, build, listed, stop_before_the_shards, texts, write_files
 from .building import settings as settings_of
 from .readers.reading import COMPRESS
 
@@ -41,11 +41,7 @@ def settings(*inputs: object, **changes: Any) -> CorpusSettings:
 @pytest.fixture
 def inputs(tmp_path: Path) -> Path:
     """Two whole files, between whose names a damaged one goes."""
-    folder = tmp_path / "in"
-    folder.mkdir()
-    for name in ("a.txt", "z.txt"):
-        (folder / name).write_text(f"온전한 파일 {name[0]}의 글이다.\n", encoding="utf-8")
-    return folder
+    return write_files(tmp_path / "in", {f"{name}.txt": [f"온전한 파일 {name}의 글이다.", ""] for name in "az"})
 
 
 @pytest.mark.parametrize("suffix", [*COMPRESS][1:])

@@ -11,11 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data import nfc as nfc_module
-from data.cleaning import CleanSettings, clean, keep_sentences
-from data.deduplicate import keys_of
+from data.cleaning.rules import clean, keep_sentences
+from data.cleaning.settings import CleanSettings
+from data.deduplicate.exact import keys_of
 from data.deduplicate.near import signatures
 from data.nfc import MOST_MARKS, nfc, nfc_places
-from data.readers import Block, Document, InputFile, Reject, SourceSettings, list_files, parse_block, read_blocks
+from data.readers.formats import parse_block, read_blocks
+from data.readers.paths import list_files
+from data.readers.records import Block, Document, InputFile, Reject
+from data.readers.settings import SourceSettings
 
 SECONDS = 12.0
 """Of the processor. The slowest, a mobile prefix a line that is put together with the next lines, takes three

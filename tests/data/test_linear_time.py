@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from data.cleaning import CleanSettings, clean, keep_sentences
-from data.deduplicate import keys_of
-from data.pii import find_many, find_spans
-from data.pii.detect import scan
-from data.readers import Block, InputFile, SourceSettings, parse_block
-from data.splitting import split_sentences
+from data.cleaning.rules import clean, keep_sentences
+from data.cleaning.settings import CleanSettings
+from data.deduplicate.exact import keys_of
+from data.pii.detect import find_many, find_spans, scan
+from data.readers.formats import parse_block
+from data.readers.records import Block, InputFile
+from data.readers.settings import SourceSettings
+from data.splitting.scan import split_sentences
 
 pytestmark = pytest.mark.slow
 TEXT = [

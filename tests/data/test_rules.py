@@ -15,7 +15,7 @@ from common.code import code_hash
 from common.rules import RULES
 from data.benchmark import BenchmarkSentence
 from data.corpus import CorpusSettings, _unit_work
-from data.decontaminate import Decontaminator
+from data.decontaminate.matcher import Decontaminator
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """

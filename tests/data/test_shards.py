@@ -18,6 +18,7 @@ from common.errors import DiskFullError, HunminError, UserError
 from data.shards import (
     SCHEMA,
     SHARDS,
+    copies_of,
     drop_sentences,
     read_shard,
     read_shard_manifest,
@@ -139,6 +140,13 @@ def test_the_manifest_says_what_the_shard_is(tmp_path):
     (shard.parent / "shard-00000.json").write_text("{")
     with pytest.raises(HunminError, match="a manifest lies beside each shard"):
         read_shard_manifest(shard)
+
+
+@pytest.mark.parametrize(("facts", "copies"), [({}, 1), ({"copies": 0}, 0), ({"copies": 1}, 1), ({"copies": 3}, 3)])
+def test_a_shard_comes_as_often_as_its_manifest_says_else_once(facts, copies, tmp_path):
+    write_shard(tmp_path / "a.parquet", [])
+    write_shard_manifest(tmp_path / "a.parquet", facts)
+    assert copies_of(tmp_path / "a.parquet") == copies
 
 
 def test_missing_and_damaged(tmp_path):

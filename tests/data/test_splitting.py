@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.splitting import split_sentences
 from data.splitting.endings import FINAL, LEANS
+from data.splitting.scan import split_sentences
 
 SHARED = Path(os.environ.get("HUNMIN_SHARED_DATA") or Path(__file__).parents[3] / "shared" / "data")
 CASES = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from tiny_encoders import distilled, pairs, scored, write_encoder, write_job, wr
 
 from common.settings import parse_settings
 from embed.settings import EmbedSettings
+from tests.in_process import restored, tuned
 
 SHARED = Path(os.environ.get("HUNMIN_SHARED_DATA") or Path(__file__).parents[3] / "shared" / "data")
 Run = Callable[..., Path]
@@ -51,21 +51,12 @@ def shared() -> list[str]:
 
 @pytest.fixture(autouse=True)
 def _handlers() -> Iterator[None]:
-    """Undo what a run sets in this process."""
-    import torch
-
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    environment, threads = dict(os.environ), torch.get_num_threads()
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
-    os.environ.clear()
-    os.environ.update(environment)
-    torch.set_num_threads(threads)
+    with restored():
+        yield
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+def run() -> Run:
     """Return a function that tunes in this process, stopped after a step where one is named."""
     pytest.importorskip("sentence_transformers")
 
@@ -74,22 +65,9 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         **changes: Any,
     ) -> Path:  # fmt: skip
         from embed.train import tune_embeddings
-        from pretrain.callbacks.hf_trainer import Follow
-
-        end_of_step = Follow.on_step_end
-
-        def stopping(self: Any, args: Any, state: Any, control: Any, **given: Any) -> None:
-            self.stop.asked = state.global_step == stop_at
-            end_of_step(self, args, state, control, **given)
 
         job = json.loads(write_job(out, base, data, **changes).read_text())
-        with monkeypatch.context() as patch:
-            patch.setattr(Follow, "on_step_end", stopping)
-            counts = tune_embeddings(
-                parse_settings(EmbedSettings, job["settings"], "test"), base, out, "tiny", reranker
-            )
-        assert (counts is None) == (out / "logs" / "stopped").exists() == (stop_at is not None)
-        (out / "logs" / "stopped").unlink(missing_ok=True)
-        return out
+        settings = parse_settings(EmbedSettings, job["settings"], "test")
+        return tuned(lambda: tune_embeddings(settings, base, out, "tiny", reranker), out, stop_at)
 
     return start

@@ -22,37 +22,11 @@ from embed.settings import EmbedSettings
 from pretrain.callbacks.metrics import read_metrics
 
 PLACES = [
-    "서울",
-    "부산",
-    "대구",
-    "인천",
-    "광주",
-    "대전",
-    "울산",
-    "세종",
-    "제주",
-    "강릉",
-    "경주",
-    "전주",
-    "여수",
-    "춘천",
-]
+    "서울", "부산", "대구", "인천", "광주", "대전", "울산", "세종", "제주", "강릉", "경주", "전주", "여수", "춘천",
+]  # fmt: skip
 THINGS = [
-    "사과",
-    "포도",
-    "감자",
-    "수박",
-    "참외",
-    "딸기",
-    "마늘",
-    "양파",
-    "호박",
-    "당근",
-    "배추",
-    "오이",
-    "상추",
-    "고추",
-]
+    "사과", "포도", "감자", "수박", "참외", "딸기", "마늘", "양파", "호박", "당근", "배추", "오이", "상추", "고추",
+]  # fmt: skip
 RUN: dict[str, Any] = {
     "max_seq_len": 16, "batch": 8, "steps": 9, "learning_rate": 1e-3, "checkpoint_every": 3, "log_every": 1,
     "wandb": "off", "threads": 1,

@@ -163,6 +163,8 @@ def test_imports_and_completion_load_nothing_heavy() -> None:
         "from hunmin import completion as c; import hunmin.main",
         "[f('') for f in (c.recipes, c.stages, c.launchers, c.tasks, c.devices)]",
         "print([m for m in ('torch', 'transformers', 'numpy', 'pyarrow', 'pydantic', 'lm_eval') if m in sys.modules])",
+        "import hunmin.recipes.recipe",
+        "print([m for m in ('torch', 'data.pii.types', 'data.decontaminate.matcher', 'wandb') if m in sys.modules])",
     )
     command = [sys.executable, "-c", "\n".join(lines)]
-    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split() == ["[]"] * 2
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split() == ["[]"] * 3

@@ -11,7 +11,9 @@ import pytest
 import yaml
 
 from common.errors import UserError
-from data.readers import SourceSettings, list_files, read_documents
+from data.readers.formats import read_documents
+from data.readers.paths import list_files
+from data.readers.settings import SourceSettings
 from hunmin.main import run_command
 from hunmin.recipes.recipe import load_recipe, recipe_of
 from tokenizer.wordpiece import train_vocabulary

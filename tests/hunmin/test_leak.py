@@ -11,7 +11,8 @@ import yaml
 
 from common.errors import HunminError, UserError
 from data import corpus
-from data.pii import PII_TYPES, find_many
+from data.pii.detect import find_many
+from data.pii.type_names import PII_TYPES
 from hunmin.main import run_command
 from hunmin.recipes.recipe import load_recipe
 from tests.data.pii.examples import COMMON

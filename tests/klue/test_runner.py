@@ -8,7 +8,7 @@ import torch
 
 from common.errors import HunminError, UserError
 from common.slurm_array import ArrayElement, ShareDone
-from data.executors import LocalPool
+from data.executors.local import LocalPool
 from hunmin.main import run_command
 from klue import runner
 from klue.runner import plan_stage, run_klue

@@ -1,4 +1,4 @@
-"""EQ-Bench and A-SVA, worked out by hand."""
+"""EQ-Bench and A-SVA, worked out by hand; F1 beside scikit-learn's."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import f1_score
 
 from common.errors import UserError
 from leaderboard.suites import load_rows
-from leaderboard.tasks.functions import by_instruction, by_prompt_and_instruction, eqbench, eqbench_score, social
+from leaderboard.tasks.functions import (
+    by_instruction,
+    by_prompt_and_instruction,
+    eqbench,
+    eqbench_score,
+    f1_of_yes,
+    macro_f1,
+    social,
+)
 from tests.leaderboard.invented import nine_rows, write
 
 NAMES = ["기쁨", "분노", "매우 슬픔", "놀람"]
@@ -86,3 +95,11 @@ def test_means_of_ifeval() -> None:
     items = [[True, True], [True, False, False]]
     assert by_instruction(items) == pytest.approx(3 / 5)
     assert by_prompt_and_instruction(items) == pytest.approx((1 / 2 + 3 / 5) / 2)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60))
+def test_f1_is_scikit_learns(items: list[tuple[int, int]]) -> None:
+    gold, predicted = zip(*items, strict=True)
+    assert macro_f1(items) == pytest.approx(f1_score(gold, predicted, average="macro", zero_division=0), abs=1e-12)
+    yes = f1_score(gold, predicted, labels=[1], average="macro", zero_division=0)
+    assert f1_of_yes(items) == pytest.approx(yes, abs=1e-12)

@@ -188,6 +188,14 @@ def test_processes_share_each_phase_in_micro_batches_of_about_as_many_tokens(wor
     assert micro_batches(run) == sum(10 * batch / size for batch, size in zip((16, 16, 12), sizes, strict=True))
 
 
+def test_a_batch_grows_in_the_first_phase_alone() -> None:
+    """Stairs of 4 samples, at steps 0, 6 / 4, 12 / 4 and 18 / 4, rounded down; the growth may take all of the phase."""
+    phases, grows = [{"steps": 6}, {"steps": 3}], {"start": 4, "steps": 6}
+    run = run_of(steps=9, phases=phases, batch_warmup=grows, optimizer={"warmup_steps": 1})
+    sizes = [run.samples_before(step + 1) - run.samples_before(step) for step in range(9)]
+    assert sizes == [4, 8, 8, 12, 16, 16, 16, 16, 16]
+
+
 def test_a_held_out_sample_is_of_no_phase(tokens: Path, held_out: Path, tmp_path: Path) -> None:
     run = run_of(steps=12, optimizer={"warmup_steps": 1}, phases=[{"steps": 6}, {"steps": 6, "max_seq_len": 40}])
     with pytest.raises(UserError, match=r"(?s)16 and 40 tokens.*held_out"):

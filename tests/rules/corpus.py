@@ -17,8 +17,9 @@ import orjson
 from pydantic import BaseModel
 
 from common.settings import parse_settings
-from data.cleaning import CleanSettings, require_old_hangul
 from data.cleaning.news import RULES as NEWS_RULES
+from data.cleaning.old_hangul import require_old_hangul
+from data.cleaning.settings import CleanSettings
 from data.corpus import build_corpus
 from data.decontaminate.criteria import RULES as SEARCHES
 from data.deduplicate.decide import KINDS as DUPLICATES

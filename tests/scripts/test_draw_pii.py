@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from data.pii import PII_TYPES, Span
+from data.pii.detect import Span
+from data.pii.type_names import PII_TYPES
 
 DIGITS = str.maketrans("공일이삼사오육칠팔구O", "01234567890")
 LENGTHS = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from data.shards import shard_name, write_shard, write_shard_manifest
-from data.statistics import shard_statistics
+from data.shards import COPIES, shard_name, write_shard, write_shard_manifest
+from data.statistics.counts import shard_statistics
 from tokenizer.settings import TokenizerSettings
 from tokenizer.train import train_tokenizer
 
@@ -40,8 +41,8 @@ def baseline_folder(text_file: Path, tmp_path_factory: pytest.TempPathFactory) -
     return out
 
 
-def write_corpus(folder: Path, shards: list[list[list[str]]]) -> Path:
-    """Write a corpus folder: shards of documents of sentences, the sources "a" and "b" in turn."""
+def write_corpus(folder: Path, shards: list[list[list[str]]], copies: Sequence[int] = ()) -> Path:
+    """Write a corpus folder: shards of documents of sentences, the sources "a" and "b" in turn, in so many copies."""
     (folder / "shards").mkdir(parents=True)
     for number, documents in enumerate(shards):
         table = pa.table(
@@ -54,7 +55,8 @@ def write_corpus(folder: Path, shards: list[list[list[str]]]) -> Path:
         )
         path = folder / "shards" / shard_name(number)
         write_shard(path, [table.slice(start, 40) for start in range(0, len(table), 40)])
-        write_shard_manifest(path, {**shard_statistics(path)})
+        mixed = {COPIES: copies[number]} if copies else {}
+        write_shard_manifest(path, {**mixed, **shard_statistics(path)})
     return folder
 
 

@@ -18,7 +18,7 @@ from tokenizer.counting import count_corpus
 from tokenizer.save import load_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS, TokenizerSettings
 from tokenizer.train import train_tokenizer
-from tokenizer.wordpiece import train_vocabulary
+from tokenizer.wordpiece import learn_entries, train_vocabulary
 
 SMALL = TokenizerSettings(vocab_size=240, min_character_count=2, workers=1)
 FILES = ("README.md", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
@@ -93,6 +93,12 @@ def test_merges_come_in_order_of_frequency() -> None:
     assert entries == ["가", "나", "##가", "##나", "##가나", "나가", "가나"]
     rest = train_vocabulary(pieces, ["가", "나"], 7, 2, seed=0, taken=["나", "나가"])
     assert rest == ["가", "##가", "##나", "##가나", "가나"]
+
+
+@pytest.mark.parametrize("least", [1, 1000, 1001])
+def test_a_pair_is_merged_that_occurs_as_often_as_is_asked(least: int) -> None:
+    pieces = [{"가나": least, "다라": least - 1}]
+    assert learn_entries(pieces, [*"가나다라"], 20, least, seed=0)[8:] == ["가나"]
 
 
 def test_corpus_too_small_says_which_size_it_reaches(text_file: Path, tmp_path: Path) -> None:
@@ -190,13 +196,18 @@ def test_what_was_counted_of_another_text_is_not_used(text_file: Path, tmp_path:
 def test_what_was_counted_waits_for_its_settings_to_come_back(
     text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = SMALL.model_copy(update={"seed": 9, "sample_mb": 0.01})
-    before = count_corpus(SMALL, text_file, tmp_path)
-    second = count_corpus(other, text_file, tmp_path)
-    assert before.facts["sampled_bytes"] > second.facts["sampled_bytes"] > 0
+    changes: list[dict[str, Any]] = [
+        {}, {"seed": 9}, {"sample_mb": 0.01}, {"user_tokens": ("학교",)}, {"pretokenizer": "none"},
+        {"pretokenizer": "none", "model": "unigram"},
+    ]  # fmt: skip
+    every = [SMALL.model_copy(update=change) for change in changes]
+    counts = [count_corpus(settings, text_file, tmp_path) for settings in every]
+    assert counts[0].facts["sampled_bytes"] > counts[2].facts["sampled_bytes"] > 0
+    assert len({counted.held_out[0].parent for counted in counts}) == len(changes)
     monkeypatch.setattr(words_module, "count_words", None)  # nothing is counted, and nothing cut again
     monkeypatch.setattr(counting_module, "count_pieces", None)
-    for settings, counted in ((SMALL, before), (other, second)):
+    every.append(SMALL.model_copy(update={"vocab_size": 200, "min_character_count": 9, "unused": 3}))
+    for settings, counted in zip(every, [*counts, counts[0]], strict=True):
         again = count_corpus(settings, text_file, tmp_path)
         assert (again.facts, again.characters, again.corpus) == (counted.facts, counted.characters, counted.corpus)
         assert list(again.pieces) == list(counted.pieces) and again.held_out == counted.held_out

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import tokenizer.words as words_module
 from common.errors import UserError
 from tests.data.readers.reading import write_rows
+from tests.tokenizer.conftest import write_corpus
 from tokenizer.counts import Counts
 from tokenizer.pipeline import normalizer, pre_tokenizer, split_eojeols, split_known_words, split_words
 from tokenizer.sampling import Sample
@@ -139,6 +140,19 @@ def test_corpus_folder_sizes_and_words(corpus_folder: Path) -> None:
         for shares in ({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 0.0})
     )
     assert 0 < sum(only_a.values()) < sum(both.values())
+
+
+def test_a_shard_is_learnt_from_once_in_any_copies_and_never_where_it_is_held_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("data.shards.ROW_GROUP_BYTES", 1)  # a document a row group, and a row group a piece
+    monkeypatch.setattr(words_module, "GROUPS_PIECE", 1)
+    shards = [[["봄비"], ["봄"]], [["여름"], ["여름 비"]], [["가을 해"]]]
+    pieces = corpus_pieces(write_corpus(tmp_path / "c", shards, copies=(0, 3, 1)))
+    every = Sample({"a": 1.0, "b": 1.0}, 0, 0)
+    words = total(part for piece in pieces for part in count_words(piece, every, split_words, (), Seen()))
+    assert len(pieces) == 3 and words == {"여름": 2, "비": 1, "가을": 1, "해": 1}
+    assert total(map(source_sizes, pieces)) == {"a": len("여름가을 해".encode()), "b": len("여름 비".encode())}
 
 
 def test_characters_are_weighed_by_words() -> None:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from data.cleaning import CleanSettings, clean
 from data.cleaning.news import RULES, remove_news
+from data.cleaning.rules import clean
+from data.cleaning.settings import CleanSettings
 
 from ..cases import sections
 

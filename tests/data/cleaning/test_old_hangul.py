@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from common.errors import UserError
-from data.cleaning import CleanSettings, clean, require_old_hangul
+from data.cleaning.old_hangul import require_old_hangul
+from data.cleaning.rules import clean
+from data.cleaning.settings import CleanSettings
 
 from ..building import build, settings
 

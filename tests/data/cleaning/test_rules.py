@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.cleaning import CleanSettings, clean, clean_sentences, cleaning_steps, keep_sentences
+from data.cleaning.rules import clean, clean_sentences, cleaning_steps, keep_sentences
+from data.cleaning.settings import CleanSettings
 
 from ..cases import sections
 

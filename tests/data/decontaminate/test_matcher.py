@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.benchmark import BenchmarkSentence, load_benchmark
-from data.decontaminate import Criteria, Decontaminator, Hit
-from data.decontaminate.criteria import Scope
-from data.decontaminate.matcher import BATCH
+from data.decontaminate.criteria import Criteria, Scope
+from data.decontaminate.matcher import BATCH, Decontaminator, Hit
 from data.decontaminate.sources import Sources, distinct_sentences, fold_benchmark, fragment_sources
 from data.decontaminate.stored import from_arrays, to_arrays
 from data.decontaminate.terms import count_syllables, fold_sentences

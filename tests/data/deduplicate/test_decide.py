@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from data.deduplicate.decide import KINDS, decide
 from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import Sides
-from data.executors import LocalPool
+from data.executors.local import LocalPool
 
 from ..building import write_part as write_texts
 from .invented import document, edited
@@ -80,6 +80,15 @@ def test_documents_then_paragraphs_then_sentences(tmp_path):
     }
     assert counts == {"documents": 1, "near": 0, "paragraphs": 2, "sentences": 1, "emptied": 1}
     assert report == [{"id": "b", "kept": "a", "rule": "documents", "similarity": 1.0}]
+
+
+@pytest.mark.parametrize("kind", ["paragraphs", "sentences"])
+def test_what_is_as_long_as_the_bound_goes_and_what_is_shorter_stays(kind, tmp_path):
+    """The bound of either kind is four characters."""
+    documents = {name: [["석자임"], ["넉자이다"], ["다섯자이다"], [f"{name} 문서의 문장이다."]] for name in "ab"}
+    chosen = DeduplicateSettings.model_validate({kind: True, "min_sentence_chars": 4})
+    left, counts, _ = decided(tmp_path, documents, chosen, [1])
+    assert left["b"] == ["석자임", "b 문서의 문장이다."] and len(left["a"]) == counts[kind] + 2 == 4
 
 
 def test_a_copy_of_a_near_copy_is_reported_with_the_one_that_stays(tmp_path):

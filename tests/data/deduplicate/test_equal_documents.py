@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from data.deduplicate import equal_documents, groups
 from data.deduplicate.equal_documents import find_equal_documents
 from data.deduplicate.report import write_report
-from data.executors import LocalPool
+from data.executors.local import LocalPool
 
 from ..building import write_part
 

@@ -21,7 +21,8 @@ from data.deduplicate.near import PERMUTATIONS, choose_bands, signatures
 from data.deduplicate.near_copies import find_near_copies
 from data.deduplicate.report import write_report
 from data.deduplicate.sides import SIGNATURES
-from data.executors import LocalPool, open_executor
+from data.executors.choice import open_executor
+from data.executors.local import LocalPool
 
 from ..building import write_part
 from .in_memory import Corpus
@@ -149,7 +150,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from data.deduplicate import groups, near_copies
-from data.executors import LocalPool
+from data.executors.local import LocalPool
 from tests.data.deduplicate.test_near_copies import by_tasks
 groups.GROUP_PARTS, near_copies.PARTITION, near_copies.CLUSTERS = 2, 50, 9
 folder = Path(sys.argv[1])

@@ -1,8 +1,9 @@
 """What the tests of filters share: documents around texts, and the scores of a filter by measure."""
 
-from data.filters import FilterSettings, build_filters
 from data.filters.batch import Batch
-from data.readers import Document
+from data.filters.chain import build_filters
+from data.filters.settings import FilterSettings
+from data.readers.records import Document
 
 
 def documents_of(texts: list[str], licences: list[str] | None = None) -> list[Document]:

@@ -7,7 +7,8 @@ import pytest
 
 from common.errors import UserError
 from common.settings import dump_settings, parse_settings
-from data.filters import FilterSettings, build_filters
+from data.filters.chain import build_filters
+from data.filters.settings import FilterSettings
 from data.settings import CorpusSettings
 
 from .filtering import documents_of

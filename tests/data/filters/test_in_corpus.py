@@ -10,7 +10,7 @@ from common.manifest import describe_outputs
 from data.shards import SCHEMA, read_shards
 from data.statistics.table import format_statistics, load_statistics
 
-from ..building import build, prose, rows, settings, stop_before_the_shards
+from ..building import build, prose, rows, settings, stop_before_the_shards, write_files
 
 FILTERS = [{"licence": {"deny": ["*NC*"]}}, {"length": {"min_chars": 20}}, {"language": {}}]
 PERSON = "hong.gildong@naver.com"
@@ -18,15 +18,12 @@ PERSON = "hong.gildong@naver.com"
 
 @pytest.fixture
 def corpora(tmp_path: Path) -> Path:
-    folder = tmp_path / "in"
-    folder.mkdir()
     lines = [{"id": f"a{n}", "text": text, "licence": "CC0"} for n, text in enumerate(prose(300, 1))]
     lines[7] |= {"text": "짧은 글이다."}
     lines[8] |= {"text": "This line is English, but for 한글 here.\n" * 3, "id": PERSON}
     lines[9] |= {"licence": "CC-BY-NC-4.0"}
-    (folder / "a.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    (folder / "b.txt").write_text("\n".join([*prose(100, 2), "ab cd ef gh 가나 ij kl mn"]), encoding="utf-8")
-    return folder
+    more = [*prose(100, 2), "ab cd ef gh 가나 ij kl mn"]
+    return write_files(tmp_path / "in", {"a.jsonl": [json.dumps(line) for line in lines], "b.txt": more})
 
 
 def chosen(folder: Path, **changes):

@@ -42,6 +42,7 @@ def test_hangul_among_letters_and_lines_of_code():
         "Korea (대한민국)",
         "제1조(목적) 이 법은 다음과 같다",
         "[사진] 하늘",
+        "abcdefghi=j",  # one sign in eleven
     ],
 )
 def test_prose_is_no_code(line):
@@ -49,7 +50,8 @@ def test_prose_is_no_code(line):
 
 
 @pytest.mark.parametrize(
-    "line", ["#include <stdio.h>", "return x;", "}", "$ pip install -U x && y", "| a | b | c |", "x[0] = f(y)"]
+    "line",
+    ["#include <stdio.h>", "return x;", "}", "$ pip install -U x && y", "| a | b | c |", "x[0] = f(y)", "abcdefgh=i"],
 )
 def test_code_is_code(line):
     assert scores({"language": {}}, [line])["code_lines"] == [1]

@@ -9,18 +9,15 @@ from common.manifest import describe_outputs
 from data.shards import read_shard, read_shard_manifest, shard_paths
 from data.statistics.table import format_statistics, load_statistics
 
-from ..building import build, parts, prose, settings, stop_before_the_shards
+from ..building import build, parts, prose, settings, stop_before_the_shards, write_files
 
 MIXTURE = {"alpha": 0.5, "held_out": 0.1, "sources": {"small": {"epochs": 2}}, "seed": 3}
 
 
 @pytest.fixture
 def corpora(tmp_path: Path) -> Path:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    for seed, (name, count) in enumerate({"large": 400, "middle": 100, "small": 40}.items()):
-        (folder / f"{name}.txt").write_text("\n".join(prose(count, seed)), encoding="utf-8")
-    return folder
+    sizes = {"large": 400, "middle": 100, "small": 40}
+    return write_files(tmp_path / "in", {f"{name}.txt": prose(sizes[name], seed) for seed, name in enumerate(sizes)})
 
 
 def test_the_same_bytes_and_counts_from_any_workers_units_and_after_a_stop(corpora, tmp_path, monkeypatch):
@@ -73,7 +70,7 @@ def test_a_document_held_out_stays_so_when_another_source_comes(corpora, tmp_pat
 
 
 def test_a_source_can_be_left_out_whole(corpora, tmp_path):
-    build(settings(corpora, mixture={"sources": {"small": {"epochs": 0}}}), tmp_path / "out")
+    build(settings(corpora, mixture={"held_out": 0.1, "sources": {"small": {"epochs": 0}}}), tmp_path / "out")
     statistics = json.loads((tmp_path / "out/statistics.json").read_text())
     assert "small" not in {name for name, counts in statistics["sources"].items() if counts["kept"]}
     assert statistics["mixture"]["small"]["left_out"] == statistics["mixture"]["small"]["before"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from common.errors import UserError
 from common.settings import parse_settings
-from data.mixture import MixtureSettings, SourceShare
+from data.mixture.settings import MixtureSettings, SourceShare
 from data.mixture.shares import rates_of
 
 SIZES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 10**12), min_size=1)

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from common.errors import UserError
 from common.manifest import describe_outputs
 from data.assemble import assemble
-from data.deduplicate import DeduplicateSettings
-from data.executors import LocalPool
-from data.mixture import HELD_OUT, OUT, MixtureSettings, mix
-from data.mixture.shares import cap_threshold, copies, draws
+from data.deduplicate.settings import DeduplicateSettings
+from data.executors.local import LocalPool
+from data.mixture.settings import MixtureSettings
+from data.mixture.shares import HELD_OUT, OUT, cap_threshold, copies, draws, mix
 from data.shards import read_shard, read_shard_manifest, shard_paths
 from data.statistics.table import format_mixture
 
@@ -136,14 +136,15 @@ def test_documents_that_share_an_id_are_told_of(tmp_path, capsys):
         mix([part], keep, MixtureSettings(held_out=0, sources={"same": {"max_mb": 0.02}}))
 
 
-def test_ids_that_repeat_from_file_to_file_are_told_of(tmp_path, capsys):
-    """As of files that each count from 1; of many ids a sample is counted."""
-    for files, ids, warnings in ((20, 400, 1), (3, 20_000, 1), (1, 20_000, 0)):
+def test_ids_that_repeat_from_file_to_file_are_told_of(tmp_path, capsys, monkeypatch):
+    """As of files that each count from 1; of many ids a sample is counted. Half of them repeat, and 99 are too few."""
+    monkeypatch.setattr("data.mixture.shares.MOST_IDS", 1000)
+    for files, ids, warnings in ((20, 400, 1), (3, 2000, 1), (1, 2000, 0), (2, 50, 1), (3, 33, 0)):
         rows = [(f"{n}", "news", "글") for n in range(ids)]
         parts = [write_part(tmp_path / f"{ids}-{number}.parquet", rows) for number in range(files)]
         mix(parts, [np.ones(ids, bool)] * files, MixtureSettings(held_out=0))
         assert capsys.readouterr().err.count("source 'news' share an id") == warnings
-    rows = [("0" if n % 6 else f"{n}", "news", "글") for n in range(90_000)]  # one id that most have
+    rows = [("0" if n % 6 else f"{n}", "news", "글") for n in range(9000)]  # one id that most have
     mix([write_part(tmp_path / "skewed.parquet", rows)], [np.ones(len(rows), bool)], MixtureSettings(held_out=0))
     assert "source 'news' share an id" in capsys.readouterr().err
 

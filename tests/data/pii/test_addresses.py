@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.pii import Pseudonymizer, find_spans
+from data.pii.apply import Pseudonymizer
+from data.pii.detect import find_spans
 from data.pii.surrogate import normalise, surrogate
 
 KEY = b"test key for addresses"

@@ -5,7 +5,8 @@ import pickle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.pii import Pseudonymizer, find_spans
+from data.pii.apply import Pseudonymizer
+from data.pii.detect import find_spans
 from data.pii.surrogate import normalise
 
 from .examples import COMMON, NOTHING

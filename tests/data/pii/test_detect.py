@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.pii import PII_TYPES, Span, find_many, find_spans
-from data.pii.detect import find_values, scan
+from data.pii.detect import Span, find_many, find_spans, find_values, scan
+from data.pii.type_names import PII_TYPES
 
 from .examples import CASES, COMMON, NOTHING, VALUES
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from data.pii import detect, find_spans, gate, line_wrapped, runs
-from data.pii.detect import scan
+from data.pii import detect, gate, line_wrapped, runs
+from data.pii.detect import find_spans, scan
 from data.pii.fold import fold
 from data.pii.obfuscated import FINDERS, FOLD
 from data.pii.types import BY_NAME

@@ -6,7 +6,7 @@ import pytest
 
 from common.errors import UserError
 from data.corpus import corpus_files
-from data.pii import refuse_personal_names
+from data.pii.names import refuse_personal_names
 from data.settings import CorpusSettings
 
 PERSONAL = ("hong@example.com", "chat_hong@example.com", "010-1234-5678", "카카오톡_01012345678", "900101-1234567")

@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from data.pii import PII_TYPES, find_many, find_spans
+from data.pii.detect import find_many, find_spans
+from data.pii.type_names import PII_TYPES
 
 from ..cases import sections
 from .examples import Case, parse

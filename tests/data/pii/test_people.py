@@ -2,7 +2,10 @@
 
 import pytest
 
-from data.pii import PII_TYPES, PiiSettings, Pseudonymizer, find_spans
+from data.pii.apply import Pseudonymizer
+from data.pii.detect import find_spans
+from data.pii.settings import PiiSettings
+from data.pii.type_names import PII_TYPES
 
 FOUND = {
     "성명: 홍길동": "홍길동",

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from data.pii import PII_TYPES, Span, find_many
+from data.pii.detect import Span, find_many
+from data.pii.type_names import PII_TYPES
 
 ROOT = Path(__file__).parents[3]
 TRUTH = Path(__file__).with_name("obfuscated_forms.jsonl")

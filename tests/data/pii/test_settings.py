@@ -4,7 +4,9 @@ import pytest
 
 from common.errors import UserError
 from common.settings import parse_settings
-from data.pii import PII_TYPES, PiiSettings, key_fingerprint, resolve_key
+from data.pii.settings import PiiSettings, key_fingerprint, resolve_key
+from data.pii.type_names import ON_REQUEST, PII_TYPES
+from data.pii.types import BY_NAME
 
 LONG = "0123456789abcdef"
 
@@ -13,6 +15,10 @@ def test_defaults() -> None:
     settings = PiiSettings()
     assert settings.enabled and settings.types == list(PII_TYPES) and settings.key is None
     assert len(PII_TYPES) == 16
+
+
+def test_each_name_has_its_patterns() -> None:
+    assert sorted(BY_NAME) == sorted((*PII_TYPES, *ON_REQUEST))
 
 
 def test_unknown_type_names_the_nearest() -> None:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.pii import Pseudonymizer, checks
+from data.pii import checks
+from data.pii.apply import Pseudonymizer
 from data.pii.places import INVENTED_NAMES as STEMS
 from data.pii.surrogate import normalise, surrogate
 

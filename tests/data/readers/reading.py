@@ -16,7 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from data.readers import Document, Item, Reject, Skipped, SourceSettings, list_files, parse_block, read_blocks
+from data.readers.formats import parse_block, read_blocks
+from data.readers.paths import list_files
+from data.readers.records import Document, Item, Reject, Skipped
+from data.readers.settings import SourceSettings
 
 from ..cases import sections
 

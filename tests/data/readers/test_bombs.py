@@ -1,5 +1,6 @@
 """Small files that stand for a great deal: bounded in memory, refused by name, and what is only long is read."""
 
+import random
 import struct
 import subprocess
 import sys
@@ -16,11 +17,16 @@ from common.bounded import UnreadableError, load_json
 from common.compressed import decompression_errors
 from common.errors import UserError
 from common.files import open_bytes
-from data.readers import DamagedInputError, Reject, list_files, parse_block, read_blocks
+from data.readers.damage import DamagedInputError
+from data.readers.formats import parse_block, read_blocks
 from data.readers.html import html_to_text
 from data.readers.markdown import markdown_to_text
+from data.readers.paths import list_files
+from data.readers.records import Reject
 
 from .reading import COMPRESS, read, texts
+
+LONG = random.Random(0).randbytes(50_000).hex()
 
 
 def zstd_bomb(blocks: int) -> bytes:
@@ -34,7 +40,8 @@ def zstd_bomb(blocks: int) -> bytes:
 def peak_of(program: str, *arguments: str) -> float:
     """Return the most memory, in GB, that a program takes beyond what its imports do."""
     code = (
-        "import resource, sys; from data.readers import *; from common.files import open_bytes\n"
+        "import resource, sys; from common.files import open_bytes\n"
+        "from data.readers.formats import parse_block, read_blocks; from data.readers.paths import list_files\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         f"import pyarrow.parquet; before = peak()\n{program}\nprint((peak() - before) / 1e6)"
     )
@@ -63,6 +70,14 @@ def test_what_expands_too_far_is_refused_by_name(tmp_path: Path, suffix: str, mo
     assert str(path) in str(caught.value)
     with pytest.raises(DamagedInputError, match="expands to more than 250 times its size"):
         read(path)
+
+
+@pytest.mark.parametrize("suffix", [*COMPRESS][1:])
+def test_what_is_only_long_is_read_whole(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hexadecimal digits take half of their size in any format."""
+    monkeypatch.setattr(compressed, "FREE_BYTES", 1000)
+    (tmp_path / f"a.txt{suffix}").write_bytes(COMPRESS[suffix](LONG.encode()))
+    assert open_bytes(tmp_path / f"a.txt{suffix}").read() == LONG.encode()
 
 
 def test_lines_before_a_bomb_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,6 +141,12 @@ def test_a_group_of_rows_that_says_it_expands_too_far_is_refused(
     pq.write_table(table, tmp_path / "a.parquet", compression="zstd", use_dictionary=False)
     with pytest.raises(DamagedInputError, match="expands to more than 250 times"):
         read(tmp_path / "a.parquet")
+
+
+def test_a_group_of_rows_that_is_only_long_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("data.readers.parquet.FREE_BYTES", 1000)
+    pq.write_table(pa.table({"text": [LONG]}), tmp_path / "a.parquet", compression="zstd", use_dictionary=False)
+    assert texts(read(tmp_path / "a.parquet")) == [LONG]
 
 
 @pytest.mark.parametrize("piece", [b"[],", b"{},", b"0,"])

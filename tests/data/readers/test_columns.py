@@ -6,7 +6,8 @@ import pytest
 
 from common.errors import UserError
 from common.settings import parse_settings
-from data.readers import SourceSettings, UnfitInputError
+from data.readers.damage import UnfitInputError
+from data.readers.settings import SourceSettings
 
 from .reading import read, rejects, skipped, texts, write_rows
 

@@ -15,7 +15,10 @@ from common.errors import UserError
 from data.benchmark import load_benchmark
 from data.instruct.files import records_of
 from data.instruct.spec import Layout
-from data.readers import ContainerError, DamagedInputError, StandInError, list_files, read_blocks
+from data.readers.containers import ContainerError, StandInError
+from data.readers.damage import DamagedInputError
+from data.readers.formats import read_blocks
+from data.readers.paths import list_files
 from data.units.fields import check_fields
 
 from .reading import read, texts

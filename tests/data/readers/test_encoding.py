@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.readers import DamagedInputError, encoding
+from data.readers import encoding
+from data.readers.damage import DamagedInputError
 from data.readers.encoding import UNDECODABLE, TextStream, detect, read_full, utf8_lines
 
 from .reading import read, read_in_pieces, rejects, texts

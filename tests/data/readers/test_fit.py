@@ -7,7 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from data.readers import UnfitInputError, list_files, sought
+from data.readers.damage import UnfitInputError
+from data.readers.formats import sought
+from data.readers.paths import list_files
 
 from .reading import COMPRESS, read, rejects, texts
 

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from data.readers import list_files, read_documents
+from data.readers.formats import read_documents
+from data.readers.paths import list_files
 
 BESIDE = (
     "_SUCCESS",

@@ -8,7 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from data.readers import Document, SourceSettings, is_referred, list_files, parse_block, read_blocks
+from data.readers.formats import is_referred, parse_block, read_blocks
+from data.readers.paths import list_files
+from data.readers.records import Document
+from data.readers.settings import SourceSettings
 
 from .reading import COMPRESS, read
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from common.errors import UserError
-from data.readers import Document
 from data.readers.hub import split_name
+from data.readers.records import Document
 
 from .reading import read, texts
 

@@ -8,8 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from common.errors import UserError
-from data.readers import SourceSettings, UnfitInputError
+from data.readers.damage import UnfitInputError
 from data.readers.markup import holds_wiki_markup, require_parser
+from data.readers.settings import SourceSettings
 from data.units.fields import check_fields
 
 from .reading import read, skipped, texts, write_rows
@@ -99,7 +100,7 @@ def test_markup_goes_with_no_format_that_reads_its_own(format):
 
 
 def test_without_the_parser_there_is_one_clear_error_before_anything_runs(tmp_path, monkeypatch):
-    from data.readers import list_files
+    from data.readers.paths import list_files
 
     monkeypatch.setattr("data.readers.markup.find_spec", lambda name: None)
     path = write_rows(tmp_path / "a.jsonl", titled([WIKI]))

@@ -8,7 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from common.errors import UserError
-from data.readers import Document, SourceSettings, list_files, parse_block, read_blocks
+from data.readers.formats import parse_block, read_blocks
+from data.readers.paths import list_files
+from data.readers.records import Document
+from data.readers.settings import SourceSettings
 
 from .reading import read, rejects, skipped, texts
 

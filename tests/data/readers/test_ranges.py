@@ -10,7 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.errors import HunminError
-from data.readers import SourceSettings, list_files, look_through, parse_block, range_blocks, records, sought
+from data.readers import records
+from data.readers.formats import parse_block, sought
+from data.readers.paths import list_files
+from data.readers.ranges import look_through, range_blocks
+from data.readers.settings import SourceSettings
 
 from .reading import read
 

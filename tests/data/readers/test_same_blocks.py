@@ -12,7 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from common.errors import UserError
-from data.readers import READERS, InputFile, SourceSettings, read_blocks
+from data.readers.formats import READERS, read_blocks
+from data.readers.records import InputFile
+from data.readers.settings import SourceSettings
 
 from .reading import ids, read, read_in_pieces, rejects, texts
 from .test_warc import record

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from data.readers import Document, Reject, Skipped
+from data.readers.records import Document, Reject, Skipped
 
 from .reading import read
 from .test_warc import record

@@ -3,7 +3,10 @@
 import pytest
 
 from common.errors import UserError
-from data.readers import InputFile, SourceSettings, UnfitInputError, resolve_format
+from data.readers.damage import UnfitInputError
+from data.readers.records import InputFile
+from data.readers.settings import SourceSettings
+from data.readers.sniff import resolve_format
 
 
 def sniffed(name: str, head: bytes | str, **fields) -> str:
@@ -26,7 +29,10 @@ def sniffed(name: str, head: bytes | str, **fields) -> str:
         ('{\n "text": "가",\n "meta": {"document": []}\n}', "json"),
         ('<mediawiki xmlns="x">', "mediawiki"),
         ("<!DOCTYPE html>\n<html>", "html"),
-        ("id\tdocument\tlabel\n" + "1\t글\t0\n" * 5, "tsv"),
+        ("id\tdocument\tlabel\n" + "1\t글\t0\n" * 4, "tsv"),
+        ("id\tdocument\tlabel\n" + "1\t글\t0\n" * 3, "text"),  # four lines
+        ("id\tdocument\n" + "1\t글\n" * 7 + "글\n" * 2, "tsv"),  # eight of ten
+        ("id\tdocument\n" + "1\t글\n" * 6 + "글\n" * 3, "text"),
         ("id\ttext\n1\t글\n", "tsv"),
         ("탭이\t있는 글\n그러나\t표가\t아니다\n", "text"),
         ("1\t2\n3\t4\n5\t6\n7\t8\n9\t10\n11\t12\n", "text"),

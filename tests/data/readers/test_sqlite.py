@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from common.errors import UserError
-from data.readers import Document
+from data.readers.records import Document
 
 from .reading import read, rejects, skipped, texts
 

@@ -15,7 +15,7 @@ from fsspec.exceptions import FSTimeoutError
 from fsspec.implementations.memory import MemoryFileSystem
 
 from common.errors import HunminError
-from data.readers import DamagedInputError
+from data.readers.damage import DamagedInputError
 from data.readers.transport import ReadFailedError, Transport
 from data.readers.volume import content_hash, file_version, fingerprint
 

@@ -10,7 +10,9 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from data.readers import SourceSettings, list_files, read_blocks, sought
+from data.readers.formats import read_blocks, sought
+from data.readers.paths import list_files
+from data.readers.settings import SourceSettings
 
 from .reading import COMPRESS, ids, read, read_in_pieces, rejects, skipped, texts
 

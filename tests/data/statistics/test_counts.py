@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.shards import SCHEMA, write_shard
-from data.statistics import count_documents, histograms, merge, shard_statistics, text_size, total
+from data.statistics.counts import count_documents, histograms, merge, shard_statistics, text_size, total
 
 DOCUMENTS = st.lists(
     st.tuples(st.sampled_from(["a", "b"]), st.lists(st.text("가 b\t\U0001f600", max_size=20), min_size=1, max_size=4)),
@@ -64,6 +64,8 @@ def test_long_documents_share_the_last_bin():
     assert [(bin["from"], bin["to"], bin["count"]) for bin in bins if bin["count"]] == [
         (50, 100, 4), (150, 200, 700), (450, 500, 280), (500, None, 16),
     ]  # fmt: skip
+    # twelve bins of one character hold up to 11, and of two up to 23
+    assert [len(documents_of([longest] * 9)) for longest in (11, 12, 23, 24)] == [12, 7, 12, 5]
     assert documents_of([2_000_000] * 3)[-1] == {"from": 1_000_000, "to": None, "count": 3}
     assert histograms({})["documents"] == [{"from": 0, "to": None, "count": 0}]
 

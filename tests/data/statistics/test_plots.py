@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from data.statistics import histograms
+from data.statistics.counts import histograms
 from data.statistics.plots import TOP, _bars, draw_statistics, romanise, statistics_files
 
 SIZE = {"documents": 2, "sentences": 3, "words": 4, "characters": 500, "bytes": 1_000_000}

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from common.errors import HunminError, UserError
-from data.statistics import histograms
+from data.statistics.counts import histograms
 from data.statistics.table import MOST_SOURCES, format_sources, format_statistics, load_statistics
 
 COUNTS = {"documents": 2, "sentences": 3, "words": 4, "characters": 500, "bytes": 1_000_000}

@@ -11,7 +11,8 @@ from common.errors import UserError
 from common.manifest import describe_outputs
 from common.slurm_array import ArrayElement, ShareDone
 from data.corpus import build_corpus, build_units
-from data.readers import Sought, damage, ranges
+from data.readers import damage, ranges
+from data.readers.ranges import Sought
 from data.readers.records import InputFile
 from data.readers.volume import FileVersion
 from data.settings import CorpusSettings
@@ -20,18 +21,16 @@ from data.units.catalog import Catalog
 from data.units.quarantine import Quarantine
 from data.units.ranged import LookTask, LookThrough
 
-from ..building import OFF, parts, rows, stop_before_the_shards
+from ..building import OFF, parts, rows, stop_before_the_shards, write_files
 from ..building import settings as settings_of
 
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> Path:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    for name, lines in (("a.txt", 4_000), ("b.txt", 150), ("c.txt", 150), ("d.txt", 150)):
-        text = "\n".join(f"{n}번 문장이 {name[0]} 문서에 있다. 다음 문장도 있다." for n in range(lines))
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder
+    sizes = {"a": 4_000, "b": 150, "c": 150, "d": 150}
+    line = "{}번 문장이 {} 문서에 있다. 다음 문장도 있다."
+    files = {f"{name}.txt": [line.format(n, name) for n in range(count)] for name, count in sizes.items()}
+    return write_files(tmp_path / "in", files)
 
 
 @pytest.fixture(autouse=True)

@@ -14,17 +14,13 @@ from data.corpus import build_corpus, build_units
 from data.settings import CorpusSettings
 from data.units.work import UnitWork
 
-from ..building import OFF, prose
+from ..building import OFF, prose, write_files
 from ..building import settings as settings_of
 
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> Path:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    for number in range(3):
-        (folder / f"{number}.txt").write_text("\n".join(prose(150, number)), encoding="utf-8")
-    return folder
+    return write_files(tmp_path / "in", {f"{number}.txt": prose(150, number) for number in range(3)})
 
 
 def settings(inputs: Path, shortest: int = 1, **changes: object) -> CorpusSettings:

@@ -6,7 +6,7 @@ import pytest
 
 from common.manifest import describe_outputs
 
-from ..building import OFF, listed, settings
+from ..building import OFF, listed, settings, write_files
 from ..building import build as build_of
 
 
@@ -17,12 +17,9 @@ def build(folder: Path, out: Path, workers: int = 1) -> list[dict[str, str]]:
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> Path:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    (folder / "a.txt").write_text(
-        "".join(f"{n}번 문장이 여기에 있다. 또 있다.\n" for n in range(30_000)), encoding="utf-8"
+    return write_files(
+        tmp_path / "in", {"a.txt": [*(f"{n}번 문장이 여기에 있다. 또 있다." for n in range(30_000)), ""]}
     )
-    return folder
 
 
 @pytest.mark.slow

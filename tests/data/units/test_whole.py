@@ -8,11 +8,13 @@ import pytest
 
 from common.errors import UserError
 from common.manifest import describe_outputs
-from data.readers import SourceSettings, list_files, read_blocks
+from data.readers.formats import read_blocks
+from data.readers.paths import list_files
+from data.readers.settings import SourceSettings
 from data.units import whole
 from data.units.whole import read_whole
 
-from ..building import OFF, listed, settings
+from ..building import OFF, listed, settings, write_files
 from ..building import build as build_of
 
 
@@ -22,13 +24,11 @@ def text(name: str, lines: int) -> bytes:
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> Path:
-    folder = tmp_path / "in"
-    folder.mkdir()
+    files = {"a.txt": text("a", 9000)}
     for number in range(6):
-        (folder / f"g{number}.txt.gz").write_bytes(gzip.compress(text(f"g{number}", 3000 + number)))
-        (folder / f"x{number}.txt.xz").write_bytes(lzma.compress(text(f"x{number}", 2000 + number), preset=0))
-    (folder / "a.txt").write_bytes(text("a", 9000))
-    return folder
+        files[f"g{number}.txt.gz"] = gzip.compress(text(f"g{number}", 3000 + number))
+        files[f"x{number}.txt.xz"] = lzma.compress(text(f"x{number}", 2000 + number), preset=0)
+    return write_files(tmp_path / "in", files)
 
 
 def build(folder: Path, out: Path, workers: int) -> None:

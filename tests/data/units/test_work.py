@@ -7,9 +7,10 @@ import orjson
 import pyarrow.parquet as pq
 import pytest
 
-from data.cleaning import CleanSettings
-from data.deduplicate import DeduplicateSettings
-from data.readers import Block, InputFile, SourceSettings
+from data.cleaning.settings import CleanSettings
+from data.deduplicate.settings import DeduplicateSettings
+from data.readers.records import Block, InputFile
+from data.readers.settings import SourceSettings
 from data.units.work import PART_SCHEMA, UnitDone, UnitTask, UnitWork, part_path
 
 

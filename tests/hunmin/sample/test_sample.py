@@ -11,7 +11,10 @@ import pytest
 from mini import write_small_sample
 
 from common.manifest import Manifest, describe_outputs, package_versions, write_manifest
-from data.readers import Document, SourceSettings, list_files, parse_block, read_blocks
+from data.readers.formats import parse_block, read_blocks
+from data.readers.paths import list_files
+from data.readers.records import Document
+from data.readers.settings import SourceSettings
 from hunmin.main import run_command
 from hunmin.sample import make_sample, write_sample
 from klue.examples import load_splits

@@ -9,9 +9,18 @@ from typing import Any
 import pytest
 from safetensors.torch import load_file
 
+from common.errors import UserError
+from common.settings import dump_settings
 from pretrain.batches.loader import Loader
 from pretrain.batches.plans import plan_samples
-from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata, step_folder
+from pretrain.callbacks.branch import read_parent
+from pretrain.callbacks.checkpoint_metadata import (
+    complete_checkpoints,
+    read_metadata,
+    step_folder,
+    tokens_fingerprint,
+    write_metadata,
+)
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.settings import PretrainSettings
 
@@ -32,6 +41,33 @@ def stable(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: Pa
     out = tmp_path_factory.mktemp("stable")
     train(out, tokens, tokenizer, optimizer=STABLE, steps=80)
     return out
+
+
+@pytest.mark.parametrize(("batch", "seen"), [(16, 480), (32, 480), (8, 480), (16, 700), (32, 700)])
+def test_a_branch_begins_with_the_sample_behind_its_parents_last(
+    batch: int, seen: int, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    """The parent has taken 30 batches of 16 samples; one that is a branch itself has seen more."""
+    before, now = (PretrainSettings(**{**RUN, "global_batch": size}) for size in (16, batch))
+    path = step_folder(tmp_path, 30)
+    path.mkdir()
+    guard = {"average": 3.5, "scale": 1.0, "clean_steps": 30, "overflows": 1, "faults": 2, "skipped": [4, 9]}
+    write_metadata(path, {
+        "step": 30, "files": {}, "settings": dump_settings(before), "tokens_fingerprint": tokens_fingerprint(tokens),
+        "fingerprint": "", "dtype": "fp32", "positions": 18, "positions_seen": seen * 16, "guard": guard,
+        "tokens": seen * 15, "tokens_logged": 0,
+    })  # fmt: skip
+    saved = read_parent(path, dump_settings(now), now, tokens)
+    assert saved["step"] == 30 and saved["guard"] == {"average": 3.5, "clean_steps": 30}
+    assert saved["tokens"] == saved["tokens_logged"] == seen * 15
+    plan_samples(now, tokens, tmp_path / "plans")
+    loader = Loader(now, tokens, tokenizer, tmp_path / "plans", 0, 1, first_position=saved["first_position"])
+    taken = [ids.tolist() for step in (30, 31) for rows, _ in loader.masked_batches(step) for ids in rows.ids_BS]
+    next_ids, _ = loader.order.train(seen, 2 * batch)
+    assert taken == loader.samples.batch(next_ids).ids_BS.tolist()
+    with pytest.raises(UserError, match="has 30 steps, the run is to end after 30"):
+        ending = now.model_copy(update={"steps": 30})
+        read_parent(path, dump_settings(ending), ending, tokens)
 
 
 def branch(

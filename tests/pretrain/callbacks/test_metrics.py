@@ -55,6 +55,16 @@ def test_a_wandb_that_dies_ends_nothing(
     assert len(calls) == 1 and capsys.readouterr().err.count("wandb failed (ConnectionResetError)") == 1
 
 
+@pytest.mark.parametrize("resumed", range(4))
+def test_a_resumed_log_has_the_rows_up_to_its_step(resumed: int, tmp_path: Path) -> None:
+    log = MetricsLog(tmp_path, 0, asked(), {})
+    for step in (1, 2, 3):
+        log.log({"step": step})
+    log.close()
+    MetricsLog(tmp_path, resumed, asked(), {}).close()
+    assert [row["step"] for row in read_metrics(tmp_path / "metrics.jsonl")] == [*range(1, resumed + 1)]
+
+
 def test_a_full_disk_is_named(tmp_path: Path) -> None:
     log = MetricsLog(tmp_path, 0, asked(), {})
 

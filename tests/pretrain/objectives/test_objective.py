@@ -11,7 +11,7 @@ from pretrain.callbacks.guard import StepGuard
 from pretrain.objectives.mlm import MaskingSettings
 from pretrain.objectives.objective import Corpus
 from pretrain.objectives.registry import OBJECTIVES
-from pretrain.phase import learned
+from pretrain.phase import learned, values_at
 from pretrain.settings import PretrainSettings
 
 NSP, MLM, CLM = (OBJECTIVES[name] for name in ("mlm+nsp", "mlm", "clm"))
@@ -73,6 +73,14 @@ def test_what_a_checkpoint_learned_last(settings: dict[str, Any], names: list[st
     assert [learned(settings, step)[-1].name for step in (1, 30, 31)] == names
     assert [objective.name for objective in learned(settings, 60)] == list(dict.fromkeys(names))
     assert [objective.name for objective in learned({}, 1)] == [PretrainSettings().objective]
+
+
+def test_a_step_has_the_settings_of_its_phase() -> None:
+    phases = [{"steps": 30, "objective": "clm", "max_seq_len": None}, {"steps": 20, "max_seq_len": 256}]
+    run = {"objective": "mlm", "max_seq_len": 128, "phases": phases}
+    taken = [(values_at(run, step)["objective"], values_at(run, step)["max_seq_len"]) for step in (1, 30, 31, 50)]
+    assert taken == [("clm", 128), ("clm", 128), ("mlm", 256), ("mlm", 256)]
+    assert values_at({"objective": "clm"}, 7) == {"objective": "clm"}
 
 
 def test_the_guard_forgets_the_losses_of_another_objective() -> None:
