@@ -77,7 +77,7 @@ def _tokenizer_faults(tokenizer: dict[str, Any]) -> Iterator[str]:
 
 def _model_faults(model: Any) -> Iterator[str]:
     config = model[0].auto_model.config
-    kinds = [type(one).__name__ for one in model]
+    kinds = [type(module).__name__ for module in model]
     if config.model_type not in ARCHITECTURES:
         yield f"its type is {config.model_type}"
     if kinds[1:] not in (["Pooling"], ["Pooling", "Normalize"]) or model[1].pooling_mode not in ("mean", "cls"):
@@ -87,7 +87,7 @@ def _model_faults(model: Any) -> Iterator[str]:
         yield f"its activation is {activation}"
     if modern and (biases := [name for name in ("norm_bias", "attention_bias", "mlp_bias") if getattr(config, name)]):
         yield f"it has {', '.join(biases)}"
-    if modern and {one["rope_type"] for one in config.rope_parameters.values()} != {"default"}:
+    if modern and {rope["rope_type"] for rope in config.rope_parameters.values()} != {"default"}:
         yield "its rotary positions are scaled"
 
 
@@ -110,7 +110,7 @@ def _write(path: Path, model: Any, tokenizer: dict[str, Any], positions: int) ->
     writer.add_causal_attention(False)
     writer.add_pooling_type(gguf.PoolingType[model[1].pooling_mode.upper()])
     if modern:
-        near = [one == "sliding_attention" for one in config.layer_types]
+        near = [kind == "sliding_attention" for kind in config.layer_types]
         writer.add_sliding_window(config.local_attention)
         writer.add_sliding_window_pattern(near)
         writer.add_rope_freq_base(config.rope_parameters["full_attention"]["rope_theta"])

@@ -91,7 +91,7 @@ def score_models(
     if base:
         read_model_folder(base)
     multi_vector = is_multi_vector(opened)
-    single = [one for one in tasks if one in SCORED and one not in RETRIEVAL]
+    single = [name for name in tasks if name in SCORED and name not in RETRIEVAL]
     for option, value in (("--truncate", truncate), ("--backend", backend), ("--task", ", ".join(single))):
         if multi_vector and value:
             refuse_multi_vector(opened, model, f"{option} {value}")
@@ -99,13 +99,13 @@ def score_models(
         raise UserError(f"--truncate {truncate} is more than the {width} entries of a vector", fix="lower it")
     files, absent = _chosen(tasks or (RETRIEVAL if multi_vector else SCORED), bool(tasks), folders, hub, large)
     facts = read_facts(model)
-    learned = {name for one in facts.get("trained_on", []) for name in (one["set"], *one.get("origins", ()))}
-    trained = {one for one, task in SCORED.items() if task.set and task.set in learned}
+    learned = {name for entry in facts.get("trained_on", []) for name in (entry["set"], *entry.get("origins", ()))}
+    trained = {name for name, task in SCORED.items() if task.set and task.set in learned}
     table: dict[str, Any] = {"tasks": {}, "rows": [], "absent": absent}
     with locked(out):
         if (out / TABLE).exists():
             read_table(out)  # one that was edited stays
-        loaded = {one: local_task(one, folders) if paths else hub_task(one) for one, paths in files.items()}
+        loaded = {name: local_task(name, folders) if paths else hub_task(name) for name, paths in files.items()}
         for task_name, task in loaded.items():
             table["tasks"][task_name] = {"metric": task.metadata.main_score, "differs": differences(task)}
         for row in _models(model, base, name or shown_name(model), trained, truncate, backend, widths):
@@ -113,7 +113,7 @@ def score_models(
             table["rows"].append(entry | {"revision": row.revision} | _score(row, loaded, files, out))
         table["heading"] = heading(loaded)
         texts = [table["heading"], *(row["model"] for row in table["rows"])]
-        texts += [line for one in table["tasks"].values() for line in one["differs"]]
+        texts += [line for task in table["tasks"].values() for line in task["differs"]]
         table["messages"] = {text: as_tree(text) for text in texts if isinstance(text, Message)}
         with atomic_write(out / TABLE, "wb") as stream:
             stream.write(encoded(table))
@@ -291,7 +291,7 @@ def as_markdown(table: dict[str, Any], language: str | None = None) -> str:
 
     names, benchmark = list(table["tasks"]), published()
     rows = list(table["rows"])
-    other_data = {name for name, one in table["tasks"].items() if any("train" not in told for told in one["differs"])}
+    other_data = {name for name, task in table["tasks"].items() if any("train" not in line for line in task["differs"])}
     for model, published_row in benchmark["models"].items():
         scores = dict(zip(benchmark["tasks"], published_row["scores"], strict=True))
         scores = {name: score for name, score in scores.items() if name not in other_data}
@@ -301,7 +301,8 @@ def as_markdown(table: dict[str, Any], language: str | None = None) -> str:
     lines += [f"| {say['model']} | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
     for row in rows:
         seen, scores = row["trained_on"], row["scores"]
-        cells = ["" if scores.get(one) is None else f"{scores[one]:.2f}{'*' * (one in (seen or ()))}" for one in names]
+        stars = dict.fromkeys(seen or (), "*")
+        cells = ["" if scores.get(name) is None else f"{scores[name]:.2f}{stars.get(name, '')}" for name in names]
         lines.append(f"| {said(row['model'])}{' (?)' * (seen is None)} | {' | '.join(cells)} |")
     if index := [[said(cells[0]), *cells[1:]] for cells in index_rows(table)]:
         lines += ["", say["index"], "", f"| {' | '.join(say['index_columns'])} |", "|---" * len(index[0]) + "|"]

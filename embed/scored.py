@@ -257,9 +257,9 @@ def _own_retrieval(files: dict[str, Path], prefix: str, split: str) -> Retrieval
         ranked = {row["query-id"]: row["corpus-ids"] for _, row in read_lines(listed, ("query-id", "corpus-ids"))}
     for file, documents_by_query in ((path, relevant), (listed, ranked or {})):
         for query, documents in documents_by_query.items():
-            absent = [one for one in documents if one not in corpus]
+            absent = [key for key in documents if key not in corpus]
             if query not in queries or absent:
                 what = f"document '{absent[0]}' of query '{query}'" if absent else f"query '{query}'"
                 rule = f"{prefix}corpus.jsonl and {prefix}queries.jsonl hold all that is named"
                 raise UserError(f"{file}: {what} is absent", rule, "add it, or take the line out")
-    return Retrieval({one: queries[one] for one in relevant}, corpus, dict(relevant), ranked)
+    return Retrieval({key: queries[key] for key in relevant}, corpus, dict(relevant), ranked)

@@ -219,7 +219,7 @@ class EmbedSettings(Settings):
     @property
     def prompts(self) -> PromptSettings:
         """Return the prompts of the sets with queries, which have the same ones."""
-        return next((one.prompts for one in self.data if one.prompts != PromptSettings()), PromptSettings())
+        return next((data.prompts for data in self.data if data.prompts != PromptSettings()), PromptSettings())
 
 
 TABLE = "table.json"

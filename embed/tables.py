@@ -18,7 +18,7 @@ def read_table(scores: Path) -> dict[str, Any]:
     """Return the table that `embed.score.score_models` left in a folder; DamagedError where it is damaged or edited."""
 
     def check(table: dict[str, Any]) -> None:
-        named = {task: main_bounds(told["metric"]) for task, told in table["tasks"].items()}
+        named = {task: main_bounds(facts["metric"]) for task, facts in table["tasks"].items()}
         for row in table["rows"]:
             check_numbers(row["scores"], named.__getitem__)
             check_numbers(row.get("index", {}))

@@ -82,11 +82,11 @@ def check_own(row: OwnTask) -> None:
     """Take an own task's row into the register. Raises UserError where another of that name is there already."""
     current = TASKS.get(row.name)
     if isinstance(current, OwnFiles) and (current.row.kind, [*current.labels]) != (row.kind, row.labels):
-        one, other = (
+        first, second = (
             f"{r.kind}, {', '.join(labels)}" for r, labels in ((current.row, current.labels), (row, row.labels))
         )
         raise UserError(
-            f"own task {row.name} is two tasks: one of {one:.200}; one of {other:.200}",
+            f"own task {row.name} is two tasks: one of {first:.200}; one of {second:.200}",
             "results that are shown together have the same kind and labels",
             "give one of the two another name, and score again",
         )

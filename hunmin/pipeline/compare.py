@@ -116,11 +116,11 @@ def held_out_sentences(path: str, count: int, runs: Sequence[Path]) -> list[str]
     texts = formatted_texts(path) if is_formatted(path) else _lines(path)
     pieces = (piece.strip() for text in texts if text for piece in split_sentences(composed(text)))
     distinct = list(dict.fromkeys(piece for piece in pieces if BYTES[0] <= len(piece.encode()) <= BYTES[1]))
-    wanted = pa.array(distinct, pa.string())
+    sentences = pa.array(distinct, pa.string())
     known = np.zeros(len(distinct), bool)
     for shard in (shard for run in runs for shard in shard_paths(folder_of(run, "corpus"))):
         there = read_columns(shard, ["sentences"]).column("sentences").combine_chunks().flatten()
-        known |= pc.is_in(wanted, value_set=there).to_numpy(zero_copy_only=False)
+        known |= pc.is_in(sentences, value_set=there).to_numpy(zero_copy_only=False)
     if known.any():
         say(f"compare: {int(known.sum()):,} sentences of {path} are in a run's corpus and left out", style="yellow")
     free = [piece for piece, is_known in zip(distinct, known, strict=True) if not is_known]

@@ -53,8 +53,8 @@ class OwnFiles(Task):
         if not labelled:
             return records
         whole = [record for record in records if not any(is_empty(record, name) for name in self.required)]
-        kept = {record["guid"] for record in whole}
-        self.set_aside[str(path)] = [record["guid"] for record in records if record["guid"] not in kept]
+        whole_guids = {record["guid"] for record in whole}
+        self.set_aside[str(path)] = [record["guid"] for record in records if record["guid"] not in whole_guids]
         if records and not whole:
             raise ValueError(f"none of its {len(records):,} records has {' and '.join(self.required)}")
         return whole

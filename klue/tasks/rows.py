@@ -123,8 +123,8 @@ class RowRegression(RowTask, Regression):
 
 class RowChoice(RowClassification, Choice):
     def pairs(self, example: Example) -> list[tuple[str, str]]:
-        given = " ".join(example.texts[: -self.choices])
-        return [(given, choice) for choice in example.texts[-self.choices :]]
+        context = " ".join(example.texts[: -self.choices])
+        return [(context, choice) for choice in example.texts[-self.choices :]]
 
 
 KINDS: dict[str, type[RowTask]] = {

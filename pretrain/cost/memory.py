@@ -113,7 +113,7 @@ def memory(
     if settings.phases:
         phases = (phase.settings for phase in settings.every_phase)
         each = (memory(phase, vocab_size, parameters, devices, arithmetic, engine) for phase in phases)
-        return max(each, key=lambda one: one.total)
+        return max(each, key=lambda memory: memory.total)
     p, stage = float(parameters), settings.zero_stage
     accumulates = settings.global_batch > settings.micro_batch * devices
     states = float(OPTIMIZERS[settings.optimizer.type].state_numbers(settings, parameters))

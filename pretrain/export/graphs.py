@@ -111,7 +111,7 @@ def open_graph(graph: Path, threads: int = 0) -> Callable[..., Tensor]:
     except Exception as error:  # of a class for each fault
         reason = str(error).splitlines()[0]
         raise UserError(f"{graph} is no graph that onnxruntime loads: {reason}", fix="export it again") from None
-    names = [one.name for one in session.get_inputs()]
+    names = [entry.name for entry in session.get_inputs()]
 
     def forward(**inputs: Tensor) -> Tensor:
         filled = {"token_type_ids": torch.zeros_like(inputs["input_ids"]), **inputs}
