@@ -94,8 +94,8 @@ def rows(model: Any, tokenizer: Any, texts: Sequence[tuple[str, list[str]]]) -> 
         spans, special = encoded.pop("offset_mapping").tolist(), encoded.pop("special_tokens_mask").tolist()
         hidden = model(**encoded.to(model.device), output_hidden_states=True).hidden_states[1:]
         mean_BSH = torch.stack(hidden).mean(0).float().cpu().numpy()
-        for layers_SH, (text, labels), at, marks in zip(mean_BSH, batch, spans, special, strict=True):
-            for vector, label in _vectors(layers_SH, np.array(words_of(text, at, marks)), text, labels):
+        for layers_SH, (text, own_labels), at, marks in zip(mean_BSH, batch, spans, special, strict=True):
+            for vector, label in _vectors(layers_SH, np.array(words_of(text, at, marks)), text, own_labels):
                 vectors.append(vector)
                 labels.append(label)
     return np.stack(vectors), labels
