@@ -6,6 +6,7 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -46,11 +47,17 @@ def measured_rate(device: torch.device | None = None) -> float:
 
     The median would be what other users of the machine leave of it, and longer products on a CPU are interrupted each
     time. Threads that others' work has put on one core wait for each other at every product: where all together do less
-    than half of what each does alone, the peak is that of one, times their number.
+    than half of what each does alone, the peak is that of one, times their number. A process measures once: it takes
+    one to three seconds.
     """
+    return _measured_rate(device, torch.get_num_threads())
+
+
+@cache
+def _measured_rate(device: torch.device | None, threads: int) -> float:
     if device is not None and device.type == "cuda":
         return _fastest_product(torch.randn(8192, 8192, device=device, dtype=torch.bfloat16), 15)
-    a, threads = torch.randn(384, 384), torch.get_num_threads()
+    a = torch.randn(384, 384)
     together = _fastest_product(a, 400)
     torch.set_num_threads(1)
     try:
