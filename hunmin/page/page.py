@@ -93,8 +93,10 @@ def _assets() -> dict[str, Markup]:
     return {name: Markup(text) for name, text in (("script", script), ("style", style), ("policy", policy))}
 
 
-def _written(template: str, words: Words, **values: Any) -> str:
-    """Return a template with its values; everything is escaped that is no markup already."""
+@lru_cache
+def _templates(language: Language) -> Environment:
+    """Return the templates of a language, compiled once; everything is escaped that is no markup already."""
+    words = Words(language)
     templates = Environment(
         loader=FileSystemLoader(HERE / "templates"), undefined=StrictUndefined, autoescape=True, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True,
@@ -107,8 +109,8 @@ def _written(template: str, words: Words, **values: Any) -> str:
         "whole": lambda item: sum(item[1].values()),
         "summed": lambda name, all: tables.count(sum(counts.get(name, 0) for _, counts in all)),
     }  # fmt: skip
-    templates.globals |= {"_": words, **_assets(), "generator": Markup(UNSEALED), "language": words.language}
-    return templates.get_template(template).render(values)
+    templates.globals |= {"_": words, **_assets(), "generator": Markup(UNSEALED), "language": language}
+    return templates
 
 
 def _words(facts: Facts, language: Language | None) -> Words:
@@ -130,9 +132,8 @@ def render(facts: Facts, refresh: float | None = None, language: Language | None
     shown = [(section, view) for section, view in views if view is not None]
     state = facts.state.replace(" ", "-")
     headline = verdict.headline(facts, words)
-    return _written(
-        "page.html.jinja", words, facts=facts, sections=shown, headline=headline, state=state, refresh=refresh
-    )
+    template = _templates(words.language).get_template("page.html.jinja")
+    return template.render(facts=facts, sections=shown, headline=headline, state=state, refresh=refresh)
 
 
 def write_page(
@@ -186,7 +187,7 @@ def write_comparison(
     facts = [read_facts(run, time.time()) for run in runs]
     words = _words(facts[0], language)
     view = compare.view(facts, _places(runs), words)
-    _write(to, _written("compare.html.jinja", words, refresh=None, **view))
+    _write(to, _templates(words.language).get_template("compare.html.jinja").render(refresh=None, **view))
     return facts
 
 
