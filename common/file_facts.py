@@ -45,8 +45,11 @@ def file_fact(path: Path, name: str, read: Callable[[Path], str]) -> str:
 
 
 def cache_folder() -> Path:
-    """Return this user's folder of what can be made again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "hunmin")
+    """Return this user's folder of what can be made again; one that cannot be where no absolute path is known."""
+    places = [Path(os.environ.get("XDG_CACHE_HOME", ""))]
+    with suppress(RuntimeError):  # a user without a home
+        places.append(Path.home() / ".cache")
+    return next(filter(Path.is_absolute, (*places, Path(os.devnull)))) / "hunmin"
 
 
 def _place() -> Path:

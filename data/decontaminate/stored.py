@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
 
 from common.array_cache import Arrays, load_arrays, store_arrays
-from common.code import code_hash
+from common.code import source_hash
 from common.settings import settings_hash
 from data.benchmark import BenchmarkSentence
 from data.decontaminate.containment import ContainmentIndex
@@ -38,7 +37,7 @@ def stored_decontaminator(
         facts: all that the benchmark's sentences depend on, like JSON.
         benchmark: makes them.
     """
-    key = settings_hash([facts, code_hash(Path(__file__).parent)])
+    key = settings_hash([facts, source_hash()])
     arrays = load_arrays(key)
     if arrays is not None:
         return from_arrays(arrays)

@@ -180,7 +180,7 @@ def test_the_index_of_a_benchmark_is_built_anew_when_what_it_is_of_changes(
         assert is_built(**change), change
         assert not is_built(**change, shard_mb=7, workers=1, place="elsewhere"), change
     for version in (1, 2):
-        monkeypatch.setattr("data.decontaminate.stored.code_hash", lambda path, version=version: str(version))
+        monkeypatch.setattr("data.decontaminate.stored.source_hash", lambda version=version: str(version))
         assert is_built() and not is_built()
     monkeypatch.setitem(RULES["corpus"], 99, "another rule")
     assert is_built() and not is_built()
