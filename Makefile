@@ -2,7 +2,7 @@
 # make quickstart-instruct   instructions to a tuned decoder's scores on another embedded sample
 # make quickstart-embed   raw text to tuned sentence embeddings' scores on the embedded sample
 # make test         the fast tests: every room, one whole run in little (10 minutes on two cores); ROOM=data/pii: of one room
-# make test-slow    the slow ones (25 minutes); make mutations: which test catches which fault (hours)
+# make test-slow    the slow ones (20 minutes); make mutations: which test catches which fault (hours)
 # make test-oldest  training's tests with the oldest torch and transformers that setup.cfg takes, in .venv-oldest (6 GB)
 # make rules        writes tests/rules.lock, after a number in common/rules.py was raised or code changed and no output
 # make lint         style and types
