@@ -13,8 +13,7 @@ MOST_YAML_VALUES = 100_000
 """Values in a YAML text, each alias counted as all that it stands for; the longest recipes have some hundred."""
 
 
-class RepeatedKey(yaml.MarkedYAMLError):
-    """A mapping has a key twice, of which YAML would keep the last without a word."""
+_NAMED = re.compile(r"""(alias|anchor|tag|handle) (['"]).*\2""", re.DOTALL)  # undefined alias 'x', the tag "!it's"
 
 
 class _Loader(yaml.SafeLoader):
@@ -58,19 +57,16 @@ def yaml_fault(error: yaml.YAMLError) -> str:
     """Return what is wrong with a YAML text, and where, without what stands there: it may be a secret."""
     if not isinstance(error, yaml.MarkedYAMLError):
         return str(error)
-    problem = str(error.problem)
-    if not isinstance(error, RepeatedKey):
-        problem = re.sub(r"'(?!<)[^']{3,}'", f"'{MASK}'", problem)  # an alias, a tag
-    context = f", {error.context}" if error.context else ""
+    fault = ", ".join(_NAMED.sub(rf"\1 '{MASK}'", part) for part in (error.problem, error.context) if part)
     mark = error.problem_mark
-    return f"{problem}{context} (line {mark.line + 1}, column {mark.column + 1})" if mark else problem + context
+    return f"{fault} (line {mark.line + 1}, column {mark.column + 1})" if mark else fault
 
 
 def _values_in(node: Any, known: dict[int, int]) -> int:
     """Return how many values a node of YAML stands for; `known` gets those of the nodes in it.
 
     Raises:
-        RepeatedKey: a mapping has a key twice.
+        yaml.MarkedYAMLError: a mapping has a key twice, of which YAML would keep the last without a word.
     """
     if id(node) not in known:
         seen = set()
@@ -78,7 +74,8 @@ def _values_in(node: Any, known: dict[int, int]) -> int:
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
                 if (key.tag, key.value) in seen:
                     name = f"'{key.value}'" if re.fullmatch(r"[A-Za-z_]\w{0,30}", key.value) else "of this line"
-                    raise RepeatedKey(problem=f"the key {name} is given twice", problem_mark=key.start_mark)
+                    fault = f"the key {name} is given twice"
+                    raise yaml.MarkedYAMLError(problem=fault, problem_mark=key.start_mark)
                 seen.add((key.tag, key.value))
         known[id(node)] = 1  # of one that holds itself, too
         items = [] if isinstance(node.value, str) else node.value

@@ -29,7 +29,7 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("common/manifest.py", 'return xxh3_file(path) == facts["xxh3"]', "return path.is_file()"),
     ("common/settings.py", 'extra="forbid"', 'extra="ignore"'),
     ("common/settings.py", "isinstance(extra, dict) and extra.get(drop)", "False"),
-    ("common/safe_yaml.py", """problem = re.sub(r"'(?!<)[^']{3,}'", f"'{MASK}'", problem)""", "pass"),
+    ("common/safe_yaml.py", """_NAMED.sub(rf"\\1 '{MASK}'", part)""", "part"),
     ("data/deduplicate/exact.py", "places[firsts[np.cumsum(~again)[again] - 1]]", "places[again]"),
     ("data/deduplicate/exact.py", "keep[dropped] = False", "keep[dropped[1:]] = False"),
     ("data/deduplicate/near.py", "SHINGLE = 5", "SHINGLE = 4"),

@@ -99,6 +99,27 @@ def test_a_recipe_that_is_no_yaml_is_shown_without_its_key(tmp_path) -> None:
     assert "invented-key-1" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("*KEY", "found undefined alias '***' (line 1, column 4)"),
+        ("[&KEY 1, &KEY 2]", "second occurrence, found duplicate anchor '***'; first occurrence (line 1, column 19)"),
+        ("!KEY 1", "could not determine a constructor for the tag '***' (line 1, column 4)"),
+        ("!it's-KEY 1", "could not determine a constructor for the tag '***' (line 1, column 4)"),
+        ("!KEY!KEY 1", "found undefined tag handle '***', while parsing a node (line 1, column 4)"),
+        ("[1, KEY", "expected ',' or ']', but got '<stream end>', while parsing a flow sequence (line 2, column 1)"),
+        ("1\nname: KEY\nname: KEY", "the key 'name' is given twice (line 3, column 1)"),
+    ],
+)
+def test_what_is_wrong_with_a_yaml_is_said_without_its_values(value: str, said: str, tmp_path) -> None:
+    path = tmp_path / "r.yaml"
+    path.write_text(f"a: {value}\n".replace("KEY", "invented1"))
+    with pytest.raises(UserError) as caught:
+        load_yaml(path)
+    assert said in str(caught.value)
+    assert "invented1" not in str(caught.value)
+
+
 @pytest.mark.parametrize("piece", ["a", "A_", "a.b-", "?a", "&a=", "://a:b", "key=", "bearer ", "x-amz-", "pii "])
 def test_masking_takes_no_longer_than_reading(piece: str) -> None:
     began = time.process_time()
