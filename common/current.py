@@ -12,13 +12,21 @@ from common.errors import UserError
 from common.files import atomic_write, sha256_file
 from common.manifest import MANIFEST, WORK_MARK, made_by
 from common.progress import say
-from common.stage_folders import AT_WORK, COUNTS, CURRENT, MADE, MANIFESTS, links_of, read_current
+from common.stage_folders import (
+    CURRENT,
+    CURRENT_FOLDERS,
+    MADE,
+    MANIFEST_HASHES,
+    UNFINISHED,
+    links_of,
+    read_current,
+)
 
 
 def begin_work(run: Path, stage: str, folder: Path) -> None:
     """Note the folder of `MADE` in which a stage works from now on, and link STAGE.partial to it."""
     tree = read_current(run)
-    tree[AT_WORK][stage] = folder.name
+    tree[UNFINISHED][stage] = folder.name
     write_current(run, tree)
     _link(links_of(run, stage)[1], folder)
 
@@ -27,10 +35,10 @@ def make_current(run: Path, stage: str, folder: Path) -> None:
     """Make a finished folder of `MADE` the current one of a stage, which is no longer at work, and link its name to
     it."""
     tree = read_current(run)
-    tree[COUNTS][stage] = folder.name
-    tree[AT_WORK].pop(stage, None)
-    if folder.name not in tree[MANIFESTS]:  # else one that was edited since would pass for the stage's
-        tree[MANIFESTS][folder.name] = sha256_file(folder / MANIFEST)
+    tree[CURRENT_FOLDERS][stage] = folder.name
+    tree[UNFINISHED].pop(stage, None)
+    if folder.name not in tree[MANIFEST_HASHES]:  # else one that was edited since would pass for the stage's
+        tree[MANIFEST_HASHES][folder.name] = sha256_file(folder / MANIFEST)
     write_current(run, tree)
     (folder / WORK_MARK).unlink(missing_ok=True)  # of a command that was killed as it ended
     whole, at_work = links_of(run, stage)

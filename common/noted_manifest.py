@@ -8,7 +8,7 @@ from pathlib import Path
 from common.errors import DamagedError, HunminError
 from common.files import sha256_file
 from common.manifest import MANIFEST, WORK_MARK, Manifest, read_manifest
-from common.stage_folders import MADE, MANIFESTS, read_current
+from common.stage_folders import MADE, MANIFEST_HASHES, read_current
 
 
 def noted_manifest(folder: Path, changed: bool = False) -> Manifest | None:
@@ -23,7 +23,7 @@ def noted_manifest(folder: Path, changed: bool = False) -> Manifest | None:
     """
     path = folder / MANIFEST
     ours = folder.parent.name == MADE and not changed
-    digest = read_current(folder.parent.parent)[MANIFESTS].get(folder.name) if ours else None
+    digest = read_current(folder.parent.parent)[MANIFEST_HASHES].get(folder.name) if ours else None
     if digest and not (path.is_file() and sha256_file(path) == digest):
         raise DamagedError(
             f"{path} is damaged or was changed: its run wrote other bytes",

@@ -12,21 +12,21 @@ MADE = "made"
 """Folder of what is done `once`, below a run's: each work has a folder of its own there."""
 CURRENT = "current.json"
 """File in a run's folder that names the current folder of each stage; links with the stages' names are for people."""
-COUNTS = "current"
-AT_WORK = "at work"
-MANIFESTS = "manifests"
+CURRENT_FOLDERS = "current"
+UNFINISHED = "at work"
+MANIFEST_HASHES = "manifests"
 """Its keys: stage → current folder; stage → folder of unfinished work; finished folder → SHA-256 of its manifest."""
-KEYS = (COUNTS, AT_WORK, MANIFESTS)
+KEYS = (CURRENT_FOLDERS, UNFINISHED, MANIFEST_HASHES)
 
 
 def folder_of(run: Path, stage: str) -> Path:
     """Return the current folder of a stage (corpus, tokenizer, tokens …), which need not be there."""
-    return _made(run, COUNTS, stage) or links_of(run, stage)[0]
+    return _made(run, CURRENT_FOLDERS, stage) or links_of(run, stage)[0]
 
 
 def work_folder_of(run: Path, stage: str) -> Path:
     """Return the folder of a stage's unfinished work, which need not be there."""
-    return _made(run, AT_WORK, stage) or links_of(run, stage)[1]
+    return _made(run, UNFINISHED, stage) or links_of(run, stage)[1]
 
 
 def _made(run: Path, key: str, stage: str) -> Path | None:

@@ -20,7 +20,7 @@ from common.lock import locked
 from common.manifest import MANIFEST, WORK_MARK, Manifest, added_files, read_manifest
 from common.once import read_mark, with_lineage
 from common.progress import console, duration, say
-from common.stage_folders import AT_WORK, COUNTS, CURRENT, MADE, folder_of, read_current
+from common.stage_folders import CURRENT, CURRENT_FOLDERS, MADE, UNFINISHED, folder_of, read_current
 from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.pipeline.stages import STAGES
@@ -56,7 +56,7 @@ def unneeded(run: Path) -> list[dict[str, Any]]:
 
 def _unneeded_names(run: Path) -> Iterator[str]:
     current, made = read_current(run), run / MADE
-    roots = [*current[COUNTS].values(), *current[AT_WORK].values()]
+    roots = [*current[CURRENT_FOLDERS].values(), *current[UNFINISHED].values()]
     unfinished = [path for path in made.iterdir() if NAME.fullmatch(path.name) and read_mark(path)]
     unfinished.sort(key=lambda path: (path / WORK_MARK).stat().st_mtime)
     newest = {path.name.partition("-")[0]: path.name for path in unfinished}

@@ -30,7 +30,7 @@ from common.model_files import MEASURED, READ, home_of, read_config
 from common.noted_manifest import noted_manifest
 from common.once import with_lineage
 from common.progress import ProgressBar, console
-from common.stage_folders import COUNTS, MADE, MANIFESTS, folder_of, folders_of, read_current
+from common.stage_folders import CURRENT_FOLDERS, MADE, MANIFEST_HASHES, folder_of, folders_of, read_current
 from embed.settings import GGUF, GRAPHS
 from hunmin.clean import REMOVED, SHARED
 from hunmin.embed.stages import ALONE
@@ -82,17 +82,19 @@ def _stages(run: Path) -> Iterator[dict[str, Any]]:
     """Yield a row for each folder that counts, for what it was made of, and for each damaged one, whose outputs are
     still to be read where it has a manifest."""
     current = read_current(run)
-    names = dict.fromkeys([*(stage.folder for stage in (*STAGES, *INSTRUCT_STAGES, ALONE)), *current[COUNTS]])
+    names = dict.fromkeys([*(stage.folder for stage in (*STAGES, *INSTRUCT_STAGES, ALONE)), *current[CURRENT_FOLDERS]])
     folders = {folder_of(run, name): name for name in names}
     for folder in [
-        read_folder for root in current[COUNTS].values() for read_folder in with_lineage(run / MADE / root).values()
+        read_folder
+        for root in current[CURRENT_FOLDERS].values()
+        for read_folder in with_lineage(run / MADE / root).values()
     ]:
         folders.setdefault(folder, f"{MADE}/{folder.name}")
     for path in sorted((run / MADE).glob("*")):  # only the damaged ones among them have a row
         folders.setdefault(path, "")
     for folder, name in folders.items():
-        manifest, damaged = _read(folder, current[MANIFESTS].get(folder.name))
-        if name in current[COUNTS] and not manifest:
+        manifest, damaged = _read(folder, current[MANIFEST_HASHES].get(folder.name))
+        if name in current[CURRENT_FOLDERS] and not manifest:
             damaged = damaged or [MANIFEST]
         if damaged or (name and manifest):
             row = _row(name or f"{MADE}/{folder.name}", folder, manifest, damaged)
@@ -209,9 +211,12 @@ def _accept_manifest(folder: Path, manifest: Manifest) -> None:
         DamagedError: the run noted neither this one nor the one that is there.
     """
     digest = hashlib.sha256(manifest_text(manifest).encode()).hexdigest()
-    if folder.parent.name == MADE and folder.name in (tree := read_current(run := folder.parent.parent))[MANIFESTS]:
-        if tree[MANIFESTS][folder.name] != digest:
+    if folder.parent.name == MADE:
+        run = folder.parent.parent
+        tree = read_current(run)
+        noted = tree[MANIFEST_HASHES].get(folder.name)
+        if noted and noted != digest:
             noted_manifest(folder)
-        tree[MANIFESTS][folder.name] = digest
-        write_current(run, tree)
+            tree[MANIFEST_HASHES][folder.name] = digest
+            write_current(run, tree)
     write_manifest(folder, manifest)

@@ -163,13 +163,14 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
         {"answer": text, **run(constant_model, log_samples=False)[0]}
         for text, constant_model in _constants(task, loaded_task)
     ]
-    samples, intervals = samples[loaded_task.task_name], {}
+    task_samples = samples[loaded_task.task_name]
+    intervals = {}
     for key in scores:
         name, by = key.split(",")
-        values = [sample[name] for sample in samples if sample["filter"] == by]
+        values = [sample[name] for sample in task_samples if sample["filter"] == by]
         intervals[key] = interval(values, loaded_task.aggregation()[name], RESAMPLES, SEED)
     with atomic_write(answers, as_given=True) as stream:
-        for sample in samples:
+        for sample in task_samples:
             facts = {key: sample[key] for key in ("doc_id", "filter", "filtered_resps", *sample["metrics"])}
             stream.write(json.dumps(facts, ensure_ascii=False, default=str) + "\n")
     return [
@@ -178,7 +179,7 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
             "suite": task.suite,
             "metric": task.metric,
             "kind": task.kind,
-            "n": len(values),
+            "n": len({sample["doc_id"] for sample in task_samples}),
             "limit": settings.limit,
             "intervals": intervals,
             "constants": constants,

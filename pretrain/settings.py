@@ -104,7 +104,7 @@ class OptimizerSettings(Settings):
     weight_decay: float = Field(0.01, ge=0)
     """Decoupled weight decay; biases and LayerNorm weights have none."""
     warmup_steps: int = Field(24_000, ge=0)
-    """Steps of linear warm-up from 0; fewer than all steps of the run."""
+    """Steps of linear warm-up, the first at 1 / `warmup_steps` of the peak; fewer than all steps of the run."""
     schedule: Literal["linear", "warmup-stable-decay", "warmup-stable-sqrt"] = "linear"
     """After the warm-up: `linear` falls to 0 at the last step (the originals). `warmup-stable-decay` stays at the peak
     and falls over the last `decay_share` of the steps, so that a branch can start well from any checkpoint before the

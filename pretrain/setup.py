@@ -94,8 +94,10 @@ def begin(
     require_shared_folder(out, process)
     metadata = _metadata(settings, tokens, process)
     # before anything that takes long: a run that cannot continue says so at once
-    name, saved, branches = process.on_first("its checkpoint", lambda: _source(settings, tokens, out, metadata, parent))
-    source = Path(name) if name else None
+    checkpoint, saved, branches = process.on_first(
+        "its checkpoint", lambda: _source(settings, tokens, out, metadata, parent)
+    )
+    source = Path(checkpoint) if checkpoint else None
     metadata |= {name: saved.get(name) for name in ("parent", "first_position")}
     hf_model = _hf_model(settings, TokenShards(tokens), tokenizer, source, saved, process)
     plans = out / PLANS.replace("*", metadata["fingerprint"][:12])
@@ -119,7 +121,7 @@ def begin(
     guard = StepGuard(settings, metadata["dtype"] == "fp16", process.device, saved.get("guard"))
     notes = [] if branches else _changes(saved, metadata)
     vocabulary = [tokenizer / file for file in TOKENIZER_FILES if (tokenizer / file).is_file()]
-    return Run(process, loader, engine, guard, metadata, saved, name if branches else "", vocabulary, notes)
+    return Run(process, loader, engine, guard, metadata, saved, checkpoint if branches else "", vocabulary, notes)
 
 
 def _metadata(settings: PretrainSettings, tokens: Path, process: Process) -> dict[str, Any]:

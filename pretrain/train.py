@@ -1,8 +1,13 @@
-"""Train: one process of a run. Started as `python -m pretrain.train JOB.json`, alone or under torchrun.
+"""Train: one process of a run.
 
-python -m pretrain.train runs/x/pretrain/logs/job.json
-python -m pretrain.parallel.agent 2 runs/x/pretrain/logs/job.json
-python -m torch.distributed.run --standalone --nproc-per-node 2 -m pretrain.train runs/x/pretrain/logs/job.json
+`hunmin run` starts it as a process of its own, or a launcher as several; `runs/x/pretrain.partial` is the link to the
+unfinished work:
+
+    python -m pretrain.train runs/x/pretrain.partial/logs/job.json
+    python -m pretrain.parallel.agent 2 runs/x/pretrain.partial/logs/job.json
+    python -m torch.distributed.run --standalone --nproc-per-node 2 -m pretrain.train JOB.json
+
+Where a launcher starts `hunmin run` itself (srun, pods), `hunmin.pipeline.joint_training` calls `train_job`.
 """
 
 from __future__ import annotations
@@ -74,9 +79,8 @@ def train(
         HunminError: see `begin` and `TrainingRun.run`; or the memory does not hold a micro-batch.
     """
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # a process that is lost is named, without its C++ stack
-    stop = StopFlag(
-        process is not None and process.first
-    )  # before the imports, in whose seconds a signal would end the process
+    # before the imports, in whose seconds a signal would end the process
+    stop = StopFlag(process is not None and process.first)
     from pretrain.kernels.attention import fastest_kernels
     from pretrain.kernels.compile import load_compiled
     from pretrain.parallel import processes

@@ -219,7 +219,8 @@ class TrainingRun(Trainer):
         self._votes.append(self.engine.later(votes))
         if len(self._votes) <= (0 if self.engine.device.type == "cpu" else VOTE_STEPS):
             return False
-        return self._votes.popleft()() > 0
+        asked = self._votes.popleft()
+        return asked() > 0
 
     def _log(self, lr: float) -> None:
         guard = self._check_skipped()

@@ -97,7 +97,7 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("hunmin/pipeline/redo.py", "seconds is None or seconds > LONG_SECONDS or", "seconds is None or"),
     ("hunmin/pipeline/redo.py", "verdict.done or verdict.resumes or", "verdict.done or"),
     ("hunmin/pipeline/run.py", "unfinished = None if anew else verdict.folder", "unfinished = verdict.folder"),
-    ("common/current.py", "tree[AT_WORK].pop(stage, None)", "pass"),
+    ("common/current.py", "tree[UNFINISHED].pop(stage, None)", "pass"),
     ("hunmin/verify.py", "    return damaged_files(checkpoint)", "    return []"),
     ("hunmin/recipes/preflight.py", "if share and (first or last != SHARED_STAGE):", "if False:"),
     ("hunmin/clean.py", "return name not in others if manifest else", "return True if manifest else"),

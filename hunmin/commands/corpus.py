@@ -236,7 +236,7 @@ def pseudonymize(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Pseudonymise 16 types of personal data: reads {"text"}, writes it with "spans"."""
+    """Pseudonymise personal data: reads {"text"}, writes it with "spans"."""
     from data.commands import pseudonymize_stream
     from data.pii.settings import PiiSettings, resolve_key
 
@@ -274,7 +274,7 @@ def _list_personal_data(paths: list[str], most: int | None, streams: tuple[str, 
         for label, before, value, after in of_type.examples:
             show(f"  {label}  " + f"{before}⟦{value}⟧{after}".replace("\n", "⏎") + "\n")
     if not values_by_type:
-        say("no personal data of the 16 types was found")
+        say("no personal data was found")
 
 
 @app.command(

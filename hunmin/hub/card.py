@@ -15,10 +15,10 @@ from common.errors import UserError
 from common.files import HUB, human_size, is_remote, stem
 from common.progress import short_number
 from data.readers.paths import list_files
+from hunmin.hub.compute_used import ComputeUsed
 from hunmin.hub.facts import Facts
 from hunmin.hub.licenses import license_fields
 from hunmin.hub.scrub import base_model, last_name, public_recipe
-from hunmin.hub.work import Work
 from hunmin.page.tables import percent
 from hunmin.page.vocabulary import SIZES
 from hunmin.page.words import Language, Words
@@ -169,7 +169,7 @@ def _by_phase(run: PretrainSettings, shown: Callable[[PretrainSettings], str], w
     return then.join(f"{value} ({count:,}{steps})" for value, count in values)
 
 
-def _amount(work: Work) -> dict[str, Any]:
+def _amount(work: ComputeUsed) -> dict[str, Any]:
     """Return the time, time × devices and FLOPs of some work; the times as a number and "hours" or "minutes"."""
     times = {"time": work.hours, "devices": sum(work.device_hours.values())}
     amounts = {

@@ -15,14 +15,14 @@ from common.results import is_there, manifest_of, refuse_unfit
 from common.settings import load_yaml
 from common.stage_folders import MADE, folder_of, run_and_stage
 from data.statistics.table import load_statistics
+from hunmin.hub.compute_used import ComputeUsed, compute_used
 from hunmin.hub.scrub import hub_base
-from hunmin.hub.work import Work, work_of
 from hunmin.pipeline.report import contamination
 from hunmin.pipeline.scores import score_rows
 from hunmin.pipeline.watch import training_folder
 from hunmin.recipes.preflight import parent_of
 from hunmin.recipes.recipe import Recipe, load_recipe, recipe_of
-from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata
+from pretrain.callbacks.checkpoint_metadata import checkpoints_by_size, read_metadata
 from pretrain.callbacks.metrics import read_figures, read_starts
 from tokenizer.show import show
 
@@ -38,7 +38,7 @@ class Parent:
     """Of its run; of one that is not here any more the name of its folder."""
     step: int
     """After which the branch began."""
-    work: Work | None
+    work: ComputeUsed | None
     """Of the steps up to there, those of its own parents included; None where a log of them is not here any more."""
     base: str | None
     """Name on the hub of the published model that the first of these trainings began from, as far as they are here."""
@@ -64,7 +64,7 @@ class Facts:
     tokens: int
     """Real tokens trained on, those of a parent run included."""
     dtype: str
-    work: Work
+    work: ComputeUsed
     """Of this training alone."""
     parent: Parent | None = None
     averaged: Sequence[int] = ()
@@ -84,7 +84,7 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None, averaged: Se
     """
     recipe = load_recipe(recipe_of(run), [f"out={json.dumps(str(run), ensure_ascii=False)}"])
     training = training_folder(run)
-    checkpoints = complete_checkpoints(training / "checkpoints") if training else []
+    checkpoints = checkpoints_by_size(training / "checkpoints") if training else []
     saved = checkpoint or (read_metadata(checkpoints[-1][1]) if checkpoints else None)
     if training is None or saved is None:
         raise UserError(
@@ -138,11 +138,11 @@ def _folders(run: Path, training: Path) -> dict[str, Path]:
     return {**{name: folders[name] for name in ("corpus", "tokenizer")}, **after, **before}
 
 
-def _work(training: Path, saved: dict[str, Any]) -> Work:
+def _work(training: Path, saved: dict[str, Any]) -> ComputeUsed:
     logs = training / "logs"
-    checkpoints = complete_checkpoints(training / "checkpoints")
+    checkpoints = checkpoints_by_size(training / "checkpoints")
     there = [metadata for _, path in checkpoints if (metadata := read_metadata(path))]
-    work = partial(work_of, read_figures(logs / "metrics.jsonl"), read_starts(logs), there, saved)
+    work = partial(compute_used, read_figures(logs / "metrics.jsonl"), read_starts(logs), there, saved)
     refuse_unfit(logs / "metrics.jsonl", work, own=False)
     return work()
 
@@ -164,7 +164,7 @@ def _parent(saved: dict[str, Any], run: Path) -> Parent | None:
         return Parent(home.name, step, None, None)
     recipe = load_yaml(recipe_of(home))
     above = _parent(before, home)
-    work: Work | None = _work(training, before)
+    work: ComputeUsed | None = _work(training, before)
     if above:
         work = work + above.work if work and above.work else None
     base = above.base if above else hub_base(before["settings"].get("init_from") or "")

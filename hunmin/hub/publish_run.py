@@ -15,7 +15,7 @@ from hunmin.hub.publish import publish, refuse_no_encoder, run_of
 from hunmin.hub.push import check_name, prepare
 from hunmin.pipeline.watch import training_folder
 from hunmin.recipes.recipe import Recipe, load_recipe, refuse_instructions
-from pretrain.callbacks.checkpoint_metadata import METADATA, complete_checkpoints, damaged_files, last_checkpoint
+from pretrain.callbacks.checkpoint_metadata import METADATA, checkpoints_by_size, damaged_files, last_checkpoint
 from pretrain.export import Dtype, export_checkpoint
 
 
@@ -46,7 +46,7 @@ def checkpoint_in(folder: Path) -> tuple[Path, Path] | None:
         raise UserError(f"{run} has no finished checkpoint", fix=f"hunmin run {run / 'recipe.yaml'} --until pretrain")
     if training != work_folder_of(run, "pretrain"):
         return last_checkpoint(training / "checkpoints")[1], run
-    checkpoints = complete_checkpoints(training / "checkpoints")
+    checkpoints = checkpoints_by_size(training / "checkpoints")
     settings = load_recipe(run / "recipe.yaml").pretrain
     if not checkpoints:
         raise UserError(

@@ -27,8 +27,8 @@ from common.stage_folders import folder_of
 from data.nfc import composed
 from data.shards import read_columns, shard_paths
 from data.splitting.scan import split_sentences
+from hunmin.hub.compute_used import ComputeUsed
 from hunmin.hub.facts import Facts, read_facts
-from hunmin.hub.work import Work
 from hunmin.page.differences import settings_that_count
 from klue.probes import probe
 from pretrain.compare.bits_per_byte import Pieces, pieces_of, sentence_bits
@@ -61,7 +61,7 @@ class Compared:
     name: str
     seed: int
     steps: int
-    work: Work
+    work: ComputeUsed
     bits_N: np.ndarray
     probes: dict[str, float] = field(default_factory=dict)
 

@@ -21,7 +21,7 @@ from common.progress import duration, say
 from common.secrets import masked_words
 from common.stage_folders import folders_of
 from hunmin.pipeline.redo import given_up, refuse_foreign, refuse_redoing, work_seconds
-from hunmin.pipeline.stage import TIMING, Counts, Stage, Work
+from hunmin.pipeline.stage import TIMING, Counts, Stage, StageFunction
 from hunmin.pipeline.stages import stage_named, stages_of
 from hunmin.pipeline.state import RunFolder, Verdict, judge
 from hunmin.recipes.preflight import (
@@ -60,7 +60,7 @@ def judge_all(
     folder: RunFolder | None = None,
 ) -> list[Verdict]:
     """Return a verdict for each stage up to `last` (`--until`), given that this run does every unfinished stage before
-    it; `first` (`--from`) and `restart` (`--restart`) are never done.
+    it; `first` (`--from`) and `restart` (`--restart`) count as unfinished.
 
     Raises:
         UserError: a stage before `first` is not done, or the options contradict each other.
@@ -143,10 +143,10 @@ def refuse_early(
     Raises:
         UserError: a run with these arguments of `run` is refused before it writes anything.
     """
-    share = refuse_shared_executor(recipe, first or restart, last)
+    is_array_element = refuse_shared_executor(recipe, first or restart, last)
     # names that are personal data are refused before the recipe, which holds them, is written
     refuse_missing(recipe, early_checks(recipe, selected(recipe, first, last)))
-    if share:
+    if is_array_element:
         return None
     undone, again = refuse_redoing_unasked(recipe, first, last, restart, folder)
     for verdict in undone:
@@ -161,7 +161,7 @@ def run(
     recipe: RunSettings,
     first: str | None = None,
     last: str | None = None,
-    works: Mapping[str, Work] | None = None,
+    works: Mapping[str, StageFunction] | None = None,
     restart: str | None = None,
 ) -> list[Verdict]:
     """Do every unfinished stage, and return the verdicts of all.
@@ -185,16 +185,16 @@ def run(
     root = Path(recipe.out)
     folder = RunFolder(root)
     again = refuse_early(recipe, first, last, restart, folder)
-    share = again is None
+    is_array_element = again is None
     scores = any(stage.name == "klue" and read_manifest(folder.final(stage)) is None for stage in stages)
     if isinstance(recipe, Recipe) and scores and "klue" not in works:
         refuse_tasks_without_files(recipe)  # before it trains
     verdicts: list[Verdict] = []
-    with locked(root, share):
+    with locked(root, is_array_element):
         save_recipe(recipe, root / "recipe.yaml")
         for stage in stages:
             # an element of an array makes pieces alone: where nothing is finished, it need not hash all inputs
-            if not share or read_manifest(folder.final(stage)):
+            if not is_array_element or read_manifest(folder.final(stage)):
                 verdict = judge(folder, recipe, stage, {}, _asks(stage, first, restart))
                 verdicts.append(verdict)
                 if verdict.done and verdict.folder:

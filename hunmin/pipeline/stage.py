@@ -10,13 +10,13 @@ from typing import Any
 
 from common.facts import Facts
 from common.settings import Settings, dump_settings
-from common.stage_folders import COUNTS, read_current
+from common.stage_folders import CURRENT_FOLDERS, read_current
 from hunmin.pipeline.inputs import Input
 from hunmin.recipes.recipe import RunSettings
 from pretrain.callbacks.metrics import read_metrics
 
 Counts = dict[str, Any]
-Work = Callable[[Any, Path, Path], Counts]
+StageFunction = Callable[[Any, Path, Path], Counts]
 """Does a stage: (recipe, run folder, folder to write) → counts."""
 
 TIMING = Path("logs") / "timing.jsonl"
@@ -26,7 +26,7 @@ TIMING = Path("logs") / "timing.jsonl"
 def stage_times(run: Path) -> dict[str, dict[str, float]]:
     """Return stage → {"seconds": of the command that finished it, "since_begin": of all its commands, 0 if unknown}, by
     the last whole line on its current folder."""
-    current = set(read_current(run)[COUNTS].values())
+    current = set(read_current(run)[CURRENT_FOLDERS].values())
     rows = [row for row in _timing(run) if not current or str(row.get("folder")) in current]
     times = {}
     for row in rows:
@@ -69,7 +69,7 @@ class Stage:
     name: str
     after: tuple[str, ...]
     settings: Callable[[Any], dict[str, Any]]
-    work: Work
+    work: StageFunction
     inputs: Callable[[Any], list[Input]] = lambda recipe: []
     packages: tuple[str, ...] = ()
     model: type[Settings] | None = None

@@ -21,7 +21,7 @@ from hunmin.recipes.recipe import Recipe, load_recipe, recipe_of, save_recipe
 from klue.plan import jobs_of
 from klue.runner import run_klue
 from klue.watched import checkpoint_folder, collect, identity, read_scores, scores_file, write_scores
-from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata
+from pretrain.callbacks.checkpoint_metadata import checkpoints_by_size, read_metadata
 from pretrain.phase import learned
 
 FOLDER = "watch"
@@ -116,7 +116,7 @@ def training_folder(run: Path) -> Path | None:
 def checkpoints(run: Path) -> list[tuple[int, Path]]:
     """Return (step, folder) of the run's whole checkpoints that are encoders, ascending: none of a causal phase."""
     training = training_folder(run)
-    there = complete_checkpoints(training / "checkpoints") if training else []
+    there = checkpoints_by_size(training / "checkpoints") if training else []
     described = ((step, path, read_metadata(path)) for step, path in there)
     known = ((step, path, saved.get("settings", {})) for step, path, saved in described if saved)
     return [(step, path) for step, path, settings in known if learned(settings, step)[-1].scored]

@@ -94,7 +94,8 @@ def _unpadded(batch: Batch, masked: MaskedBatch, kind: str, objective: Objective
     else:
         starts, borders = sample_starts_B, count + 2
     cu_seqlens_K = np.full(borders, size, np.int32)  # what fills up is a last text of its own, the rest are empty
-    cu_seqlens_K[: len(starts)], cu_seqlens_K[len(starts)] = starts, total
+    cu_seqlens_K[: len(starts)] = starts
+    cu_seqlens_K[len(starts)] = total
     ids_T = np.full(size, batch.ids_BS[0, 0])
     places_T = np.zeros(size, np.int64)
     ids_T[:total] = masked.ids_BS[real_BS]

@@ -110,10 +110,14 @@ class Loader:
         self._parts = []
         for phase, *_ in settings.every_phase:
             length = phase.max_seq_len
-            cut = cuts[length] = cuts.get(length) or Cut(phase, shards, plans, self.table)
-            self._parts.append((phase, cut, cut.predict(phase)))
+            if length not in cuts:
+                cuts[length] = Cut(phase, shards, plans, self.table)
+            self._parts.append((phase, cuts[length], cuts[length].predict(phase)))
         self._borders = [phase.first for phase in settings.every_phase[1:]]
-        self.samples, self.order, self.validation_ids = cut.samples, cut.order, cut.validation_ids
+        last = self._parts[-1][1]
+        self.samples = last.samples
+        self.order = last.order
+        self.validation_ids = last.validation_ids
 
     @property
     def epochs(self) -> float:

@@ -24,7 +24,7 @@ from common.files import disk_errors, follow_umask, publish_folder, xxh3_file
 from pretrain.callbacks.checkpoint_metadata import (
     OPTIMIZER,
     WEIGHTS,
-    complete_checkpoints,
+    checkpoints_by_size,
     damaged_files,
     step_folder,
     write_metadata,
@@ -65,7 +65,7 @@ def save_checkpoint(
         files = {name: ((temporary / name).stat().st_size, xxh3_file(temporary / name)) for name in names}
         write_metadata(temporary, {"step": step, "files": files, **metadata})
         publish_folder(temporary, final, replace=final.exists() and not damaged_files(final))
-        for done, path in complete_checkpoints(folder)[:-keep_last]:
+        for done, path in checkpoints_by_size(folder)[:-keep_last]:
             if not keep_every or done % keep_every:
                 leaving = path.with_name(f".{path.name}.old")  # half removed it would look like a damaged one
                 path.rename(leaving)

@@ -72,8 +72,9 @@ def step_folder(folder: Path, step: int) -> Path:
     return folder / f"step-{step:08d}"
 
 
-def complete_checkpoints(folder: Path) -> list[tuple[int, Path]]:
-    """Return (step, folder) of every whole checkpoint, ascending; what is damaged is passed over with a warning."""
+def checkpoints_by_size(folder: Path) -> list[tuple[int, Path]]:
+    """Return (step, folder) of every checkpoint whose files have their sizes, ascending; others are passed over with a
+    warning. No bytes are read: see `newest_sound`."""
     checkpoints = []
     for path in _numbered(folder):
         saved = _metadata(path)

@@ -21,7 +21,7 @@ from pretrain.callbacks.checkpoint import library_disk_errors, load_weights, put
 from pretrain.callbacks.checkpoint_metadata import (
     TOKENIZER_FILES,
     WEIGHTS,
-    complete_checkpoints,
+    checkpoints_by_size,
     damaged_files,
     read_metadata,
 )
@@ -156,7 +156,7 @@ def checkpoints_to_average(last: Path, count: int) -> dict[int, Path]:
         UserError: there are fewer, or some are of another shape: another objective, length or RoPE base.
     """
     until = _whole(last)["step"]
-    known = {step: path for step, path in complete_checkpoints(last.parent) if step <= until}
+    known = {step: path for step, path in checkpoints_by_size(last.parent) if step <= until}
     if len(known) < count:
         raise UserError(
             f"{last.parent} has {len(known)} checkpoints up to {last.name}, and {count} are to be averaged",

@@ -1,4 +1,5 @@
-"""An architecture: all that differs between encoders, so that one more is one file and a line in the registry.
+"""An architecture: all that differs between encoders, so that one more is one file, a line in the registry and a name
+in the settings.
 
 Settings, plans and recipes ask for facts alone: torch and transformers are imported where a model is made.
 Shapes: B samples, S tokens a sample, R rows, H hidden width.

@@ -27,7 +27,7 @@ DYNAMIC = {"ids_BS": 1, "position_ids_BS": 1, "segments_BS": 1, "cu_seqlens_K": 
 
 
 def head_of(settings: PretrainSettings) -> str:
-    """Return the head of a run's model: that of its last objective."""
+    """Return the head of a run's model: that of the objective it ends with."""
     return OBJECTIVES[settings.objectives[0]].head
 
 

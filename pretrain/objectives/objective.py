@@ -1,4 +1,5 @@
-"""An objective: all that depends on the loss, so that one more is one file and a line in the registry.
+"""An objective: all that depends on the loss, so that one more is one file, a line in the registry and a
+name in the settings.
 
 Settings and plans ask for facts alone: torch is imported where something is computed.
 Shapes: B samples, S tokens a sample, M predicted rows a sample, R = B·M, H hidden width, L samples' length − 1.

@@ -1,4 +1,5 @@
-"""An optimizer: all that depends on its kind, so that one more is one file and a line in the registry.
+"""An optimizer: all that depends on its kind, so that one more is one file, a line in the registry and a name
+in the settings.
 
 Settings and plans ask for facts alone: torch is imported where weights are updated.
 """

@@ -48,12 +48,12 @@ class TorchEngine(Engine):
         if state:
             self._kind.load(self._optimizer, dict(self.named_weights()), state)
 
-    def micro_step(self, inputs: dict[str, Tensor], objective: Callable[[Sums], Tensor], last: bool) -> Sums:
+    def micro_step(self, inputs: dict[str, Tensor], loss_of: Callable[[Sums], Tensor], last: bool) -> Sums:
         """Compute a micro-batch; averaging begins during the backward pass of the last one."""
         apart = self._forward.no_sync() if self._shared and not last else nullcontext()  # type: ignore[operator]
         with apart:
             sums: Sums = self._forward(**inputs)
-            loss = objective(sums)
+            loss = loss_of(sums)
             if last:
                 self.before_waiting()
             loss.backward()  # type: ignore[no-untyped-call]

@@ -29,7 +29,7 @@ class Engine(ABC):
     ) -> None: ...
 
     @abstractmethod
-    def micro_step(self, inputs: dict[str, Tensor], objective: Callable[[Sums], Tensor], last: bool) -> Sums:
+    def micro_step(self, inputs: dict[str, Tensor], loss_of: Callable[[Sums], Tensor], last: bool) -> Sums:
         """Compute a micro-batch, add up its gradient and return its sums; after the `last` gradients are averaged."""
 
     def settle(self, inputs: dict[str, Tensor]) -> None:  # noqa: B027 - most engines need nothing

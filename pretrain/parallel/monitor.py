@@ -60,14 +60,20 @@ class Monitor:
         self.world = len(hosts)
         self.store: Any = connect and connect()  # of the main thread: a call holds it until the answer has come
         self._own: Any = connect and connect()
-        self._progress, self._code = (lambda: 0), EXIT_FAILED
+        self._progress: Callable[[], int] = lambda: 0
+        self._code = EXIT_FAILED
         self._failed: dict[str, Any] = {}  # of the run's failure what the file says beside its text
         self._keys = [f"sign/{rank}" for rank in range(self.world)]
         self._signs = ["0 0"] * self.world
         self._silent = [0] * self.world
         self._patience = SILENT
-        self._count = self._step = self._steps = self._still = self._unanswered = 0
-        self._report, self._writer = Path(), threading.Thread()
+        self._count = 0
+        self._step = 0
+        self._steps = 0
+        self._still = 0
+        self._unanswered = 0
+        self._report = Path()
+        self._writer = threading.Thread()
         self._stop = threading.Event()
         self._failure_known = threading.Event()
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._watch, self._watch_answers)]
@@ -105,14 +111,16 @@ class Monitor:
         first = self.rank
         broken = isinstance(error, RuntimeError)
         text = str(error) if isinstance(error, HunminError) else f"{type(error).__name__}: {error}".removesuffix(": ")
-        event, kind = f"failed: {text}", type(error).__name__
+        event = f"failed: {text}"
+        kind = type(error).__name__
         self._patience = LATE if broken else SILENT
         if self._failure_known.wait((LATE + 2) * INTERVAL if broken else 0):
             return True
         with suppress(Exception):
             steps = [int(sign.split()[1]) for sign in self.store.multi_get(self._keys)]
             if broken and steps[self.rank] > min(steps):
-                named, kind = steps.index(min(steps)), ABSENT_KIND
+                named = steps.index(min(steps))
+                kind = ABSENT_KIND
                 event = f"did not come, last seen at step {min(steps)} where others wait at {max(steps)}: {text}"
             self._failure_known.set()
             code = getattr(error, "exit_code", EXIT_FAILED)

@@ -126,19 +126,29 @@ def _by_torchrun(e: Mapping[str, str]) -> tuple[int, ...]:
     mpi = _mpi(e)
     step = _is_task(e) and "GROUP_RANK" not in e and _task(e)[1] == world
     # DeepSpeed counts by LOCAL_SIZE; a pod of a PyTorchJob has one process, and a step says it for its tasks
-    guess = 1 if world == 1 or alone else _tasks_here(e) if step else _number(e, mpi[3]) if mpi else None
-    local_world = _number(e, "LOCAL_WORLD_SIZE", _number(e, "LOCAL_SIZE", guess or 0) or None)
+    if world == 1 or alone:
+        likely_here = 1
+    elif step:
+        likely_here = _tasks_here(e)
+    else:
+        likely_here = _number(e, mpi[3]) if mpi else 0
+    local_world = _number(e, "LOCAL_WORLD_SIZE", _number(e, "LOCAL_SIZE", likely_here) or None)
+    likely_rank = {world: rank, 1: 0}.get(local_world)
     outer = SLURM[2] if step else mpi[2] if mpi else "LOCAL_RANK"
-    guess = rank if local_world == world else 0 if local_world == 1 else None
-    local_rank = _number(e, "LOCAL_RANK", _number(e, outer, guess))
+    local_rank = _number(e, "LOCAL_RANK", _number(e, outer, likely_rank))
     _refuse_copies(e, rank, world, local_world)
     return rank, world, local_rank, local_world
 
 
 def _refuse_copies(e: Mapping[str, str], rank: int, world: int, local_world: int) -> None:
     """Raise where each of several tasks of a step, or processes of mpirun, would be a run of its own."""
-    mpi, elastic = _mpi(e), "GROUP_RANK" in e
-    task, tasks = (_number(e, mpi[0]), _number(e, mpi[1])) if mpi else _task(e) if _is_task(e) else (0, 1)
+    mpi = _mpi(e)
+    elastic = "GROUP_RANK" in e
+    task, tasks = 0, 1
+    if mpi:
+        task, tasks = _number(e, mpi[0]), _number(e, mpi[1])
+    elif _is_task(e):
+        task, tasks = _task(e)
     alone = local_world == world and (elastic or world != tasks)
     if tasks > 1 and (world < tasks or alone or (world == tasks and rank != task and not elastic)):
         raise UserError(

@@ -110,14 +110,15 @@ class DeepSpeedEngine(Engine):
                 deepspeed.zero.register_external_parameter(model, parameter)
         self._begin(state)
 
-    def micro_step(self, inputs: dict[str, Tensor], objective: Callable[[Sums], Tensor], last: bool) -> Sums:
+    def micro_step(self, inputs: dict[str, Tensor], loss_of: Callable[[Sums], Tensor], last: bool) -> Sums:
         """Compute a micro-batch; DeepSpeed averages as soon as a bucket is full (ZeRO 2, 3), or at the last one."""
         self._engine.set_gradient_accumulation_boundary(last)
-        first, self._first = self._first, last
+        first = self._first
+        self._first = last
         if first and self._stage == 3:  # weights are fetched in the forward pass already
             self.before_waiting()
         sums: Sums = self._engine(**inputs)
-        loss = objective(sums)
+        loss = loss_of(sums)
         # gradients meet in every backward pass, or in the last one
         if (first and self._stage == 2) or (last and self._stage < 2):
             self.before_waiting()

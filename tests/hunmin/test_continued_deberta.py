@@ -12,7 +12,7 @@ from torch.nn import functional
 from transformers import AutoModelForMaskedLM, AutoTokenizer, BertTokenizer, DebertaV2Config, DebertaV2ForMaskedLM
 
 from hunmin.main import run_command
-from pretrain.callbacks.checkpoint_metadata import complete_checkpoints
+from pretrain.callbacks.checkpoint_metadata import checkpoints_by_size
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.export.checkpoint import load_checkpoint
 from pretrain.models.encoder import MaskedRowsModel
@@ -70,7 +70,7 @@ def test_it_is_continued_exported_and_scored(mini_run: Path, tmp_path: Path) -> 
     rows = [row["loss"] for row in read_metrics(out / "pretrain" / "logs" / "metrics.jsonl") if "loss" in row]
     assert rows[-1] < rows[0]
 
-    ours = load_checkpoint(complete_checkpoints(out / "pretrain" / "checkpoints")[-1][1])
+    ours = load_checkpoint(checkpoints_by_size(out / "pretrain" / "checkpoints")[-1][1])
     theirs = AutoModelForMaskedLM.from_pretrained(out / "export").eval()
     tokenizer, before = (AutoTokenizer.from_pretrained(folder) for folder in (out / "export", base))
     ids = [before(text)["input_ids"] for text in TEXTS]

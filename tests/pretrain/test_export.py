@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedModel, pipeline
 
 from common.errors import DiskFullError, HunminError, UserError
-from pretrain.callbacks.checkpoint_metadata import complete_checkpoints
+from pretrain.callbacks.checkpoint_metadata import checkpoints_by_size
 from pretrain.export import Dtype, export_checkpoint, is_export_of, load_checkpoint, save_hf_model, sentence_embeddings
 from pretrain.export import check as export_check
 from pretrain.export import checkpoint as checkpoint_module
@@ -48,7 +48,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory, tokens: Path, vocabular
     """A checkpoint that stands alone: its run is gone."""
     out, alone = tmp_path_factory.mktemp("run"), tmp_path_factory.mktemp("alone")
     train(out, tokens, vocabulary, steps=10)
-    return Path(shutil.move(complete_checkpoints(out / "checkpoints")[-1][1], alone))
+    return Path(shutil.move(checkpoints_by_size(out / "checkpoints")[-1][1], alone))
 
 
 @pytest.mark.parametrize(("dtype", "width"), [("fp32", 4), ("bf16", 2), ("fp16", 2)])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pretrain.callbacks.checkpoint_metadata import complete_checkpoints
+from pretrain.callbacks.checkpoint_metadata import checkpoints_by_size
 from pretrain.callbacks.metrics import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -62,7 +62,7 @@ def test_a_diverged_loss_stops_the_run_and_never_replaces_a_good_checkpoint(
     code, errors = finish(start(tmp_path, tokens, tokenizer, **changes))
     assert code == 1 and "batches had no finite loss" in errors and "Traceback" not in errors
     assert "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11" in errors and "the checkpoint of step 1 is kept" in errors
-    for _, checkpoint in complete_checkpoints(tmp_path / "checkpoints"):
+    for _, checkpoint in checkpoints_by_size(tmp_path / "checkpoints"):
         window = json.loads((checkpoint / "complete.json").read_bytes())["window"]
         assert all(abs(value) < float("inf") for value in window.values())
 
@@ -107,7 +107,7 @@ e.Trainer.step = stepping
 """
     code, errors = finish(start(tmp_path, tokens, tokenizer, processes, patch=full))
     assert code == 1 and "the disk is full" in errors and "Traceback" not in errors, errors
-    assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [10]
+    assert [step for step, _ in checkpoints_by_size(tmp_path / "checkpoints")] == [10]
     (tmp_path / "sitecustomize.py").unlink()
     train(tmp_path, tokens, tokenizer, processes)
     assert processes > 1 or (tmp_path / MODEL).read_bytes() == (straight / MODEL).read_bytes()
@@ -123,7 +123,7 @@ def test_a_run_that_diverges_at_its_end_keeps_the_last_good_checkpoint(
     for _ in range(2):
         code, errors = finish(start(tmp_path, tokens, tokenizer, **changes))
         assert code == 1 and "the last batch was skipped" in errors and "Traceback" not in errors, errors
-        assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [1]
+        assert [step for step, _ in checkpoints_by_size(tmp_path / "checkpoints")] == [1]
         assert not (tmp_path / "model").exists()
 
 
@@ -153,4 +153,4 @@ e.Trainer.step = asked
     )
     errors = train(tmp_path, tokens, tokenizer, patch=patch)
     assert "stopped as asked after step 9" in errors, errors
-    assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [9]
+    assert [step for step, _ in checkpoints_by_size(tmp_path / "checkpoints")] == [9]

@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pretrain.callbacks.checkpoint_metadata import complete_checkpoints
+from pretrain.callbacks.checkpoint_metadata import checkpoints_by_size
 from pretrain.export import export_checkpoint
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -57,7 +57,7 @@ def test_engines_processes_and_accumulation_change_no_loss(
     train(tmp_path, tokens, tokenizer, processes, stderr=real, **changes)
     assert_near(exact, tmp_path, 1e-4)
     # the export is whole at every stage, its decoder still tied (hiyouga/LlamaFactory#10813, transformers#10789)
-    _, checkpoint = complete_checkpoints(tmp_path / "checkpoints")[-1]
+    _, checkpoint = checkpoints_by_size(tmp_path / "checkpoints")[-1]
     export_checkpoint(checkpoint, tmp_path / "export")
     final, exported, straight_on = (
         load_file(folder / "model.safetensors") for folder in (tmp_path / "model", tmp_path / "export", exact / "model")
@@ -132,7 +132,7 @@ def test_a_run_goes_on_on_other_processes_stages_and_engines(
         assert ("resuming at step" in errors) == (number > 0)
     assert_near(exact, tmp_path, 1e-4)
     assert not list((tmp_path / "checkpoints").glob(".*"))
-    _, checkpoint = complete_checkpoints(tmp_path / "checkpoints")[-1]
+    _, checkpoint = checkpoints_by_size(tmp_path / "checkpoints")[-1]
     export_checkpoint(checkpoint, tmp_path / "export")  # of four processes as well
     exported, final = (load_file(tmp_path / name / "model.safetensors") for name in ("export", "model"))
     assert exported.keys() == final.keys() and all(torch.equal(exported[name], final[name]) for name in final)

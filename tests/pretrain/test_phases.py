@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from common.errors import UserError
 from pretrain.batches.loader import Loader
 from pretrain.batches.plans import plan_samples
-from pretrain.callbacks.checkpoint_metadata import OPTIMIZER, WEIGHTS, complete_checkpoints, read_metadata, step_folder
+from pretrain.callbacks.checkpoint_metadata import OPTIMIZER, WEIGHTS, checkpoints_by_size, read_metadata, step_folder
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.cost.memory import Arithmetic, memory
 from pretrain.cost.step import flops_per_token, micro_batches
@@ -91,7 +91,7 @@ def test_a_run_resumes_at_any_step_with_the_same_bytes(
 ) -> None:
     run = tmp_path / "run"
     shutil.copytree(whole, run)
-    for later, path in complete_checkpoints(run / "checkpoints"):
+    for later, path in checkpoints_by_size(run / "checkpoints"):
         if later > step:
             shutil.rmtree(path)
     shutil.rmtree(run / "model")

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata
+from pretrain.callbacks.checkpoint_metadata import checkpoints_by_size, read_metadata
 from pretrain.callbacks.metrics import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -67,14 +67,14 @@ def test_overflows_lower_the_scale_and_a_kill_among_them_changes_nothing(
     assert rows[-1]["skipped"] > 10 and "loss" not in rows[0] and "loss" in rows[-1]
     assert json.loads((straight / "counts.json").read_bytes())["skipped"] == rows[-1]["skipped"]
     assert 2.0 ** (40 - rows[-1]["skipped"]) < rows[-1]["loss_scale"] < 2**40  # it has grown since
-    assert complete_checkpoints(straight / "checkpoints")[0][0] > 10  # never weights that a batch has just failed on
+    assert checkpoints_by_size(straight / "checkpoints")[0][0] > 10  # never weights that a batch has just failed on
     first = start(run, tokens, tokenizer, patch=TOO_LARGE, **changes)
-    saved = run / "checkpoints" / complete_checkpoints(straight / "checkpoints")[0][1].name
+    saved = run / "checkpoints" / checkpoints_by_size(straight / "checkpoints")[0][1].name
     kill_when(saved, first)
     errors = train(run, tokens, tokenizer, patch=TOO_LARGE, **changes)
     assert "resuming at step" in errors, errors
     assert_same_run(run, straight)
-    marks = [read_metadata(complete_checkpoints(out / "checkpoints")[-1][1]) or {} for out in (straight, run)]
+    marks = [read_metadata(checkpoints_by_size(out / "checkpoints")[-1][1]) or {} for out in (straight, run)]
     assert marks[0]["guard"] == marks[1]["guard"] and marks[0]["guard"]["overflows"] > 10
     assert marks[0]["guard"]["skipped"] == []
 
@@ -96,5 +96,5 @@ def test_an_overflow_in_the_last_batch_ends_a_run_as_well(tmp_path: Path, tokens
     patch = FAULT.replace('sums["loss"] * FACTOR', 'Wild.apply(sums["loss"])')
     errors = train(tmp_path, tokens, tokenizer, patch=patch, **{**HALF, "validation_samples": 0})
     assert "Traceback" not in errors, errors
-    assert complete_checkpoints(tmp_path / "checkpoints")[-1][0] == 24
+    assert checkpoints_by_size(tmp_path / "checkpoints")[-1][0] == 24
     assert (tmp_path / "model" / "model.safetensors").exists()

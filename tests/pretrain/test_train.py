@@ -17,7 +17,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, write_metadata
+from pretrain.callbacks.checkpoint_metadata import checkpoints_by_size, write_metadata
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.export import export_checkpoint
 from pretrain.parallel.versions import STEP, versions_of
@@ -44,12 +44,12 @@ def test_killed_stopped_and_resumed_is_bit_equal(straight: Path, tmp_path: Path,
     damaged.mkdir(parents=True)
     (damaged / "complete.json").write_text('{"step": 59, "files": {"gone.safetensors": 10}}')
     second = start(tmp_path, tokens, tokenizer)
-    resumed = complete_checkpoints(tmp_path / "checkpoints")[-1][0]
+    resumed = checkpoints_by_size(tmp_path / "checkpoints")[-1][0]
     wait_for(tmp_path / "checkpoints" / f"step-{resumed + 10:08d}", second)
     second.send_signal(signal.SIGTERM)
     code, errors = finish(second)
     assert code == 0 and "passed over" in errors
-    newest = complete_checkpoints(tmp_path / "checkpoints")[-1][1] / "complete.json"
+    newest = checkpoints_by_size(tmp_path / "checkpoints")[-1][1] / "complete.json"
     saved = json.loads(newest.read_bytes())
     assert saved["code"] == versions_of(STEP)
     write_metadata(newest.parent, {**saved, "code": {**saved["code"], "torch": "1.0", "source": "earlier"}})
@@ -76,7 +76,7 @@ def test_validation_disturbs_nothing(straight: Path, tmp_path: Path, tokens: Pat
 @pytest.mark.slow
 def test_checkpoints_along_the_way_are_kept(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     train(tmp_path, tokens, tokenizer, keep_last=1, keep_every=20, steps=50)
-    assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [20, 40, 50]
+    assert [step for step, _ in checkpoints_by_size(tmp_path / "checkpoints")] == [20, 40, 50]
 
 
 @pytest.mark.slow
@@ -120,7 +120,7 @@ def test_a_run_goes_on_from_a_published_model(straight: Path, tmp_path: Path, to
         for run in (straight, tmp_path / "run")
     )
     assert after[0] == before[-1] and after[0] < before[0]
-    _, checkpoint = complete_checkpoints(tmp_path / "run" / "checkpoints")[-1]
+    _, checkpoint = checkpoints_by_size(tmp_path / "run" / "checkpoints")[-1]
     export_checkpoint(checkpoint, tmp_path / "model")
     # what the checkpoint holds is not looked for again
     source.rename(tmp_path / "moved")
@@ -197,7 +197,7 @@ def test_a_terminal_shows_how_far_a_run_is(tmp_path: Path, tokens: Path, tokeniz
 def test_exported_checkpoint_has_the_final_weights(straight: Path, tmp_path: Path) -> None:
     from transformers import AutoModelForMaskedLM
 
-    step, checkpoint = complete_checkpoints(straight / "checkpoints")[-1]
+    step, checkpoint = checkpoints_by_size(straight / "checkpoints")[-1]
     assert step == 60
     export_checkpoint(checkpoint, tmp_path / "model")
     weights = load_file(tmp_path / "model" / "model.safetensors")

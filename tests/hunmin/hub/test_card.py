@@ -16,8 +16,8 @@ from huggingface_hub import ModelCard
 
 from common.message import Message, as_tree
 from hunmin.hub.card import write_card
+from hunmin.hub.compute_used import ComputeUsed
 from hunmin.hub.facts import read_facts
-from hunmin.hub.work import Work
 from hunmin.main import run_command
 from hunmin.page.facts import read_facts as read_page_facts
 from hunmin.pipeline.report import collect
@@ -181,7 +181,7 @@ def test_hours_and_energy_by_hand(scored: Path) -> None:
     early, mark = (json.loads((checkpoint(scored, step) / "complete.json").read_bytes()) for step in (10, 20))
     h100, a100 = "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB"
 
-    def devices(first: str, second: str) -> Work:
+    def devices(first: str, second: str) -> ComputeUsed:
         for step, found, device in ((10, early, first), (20, mark, second)):
             write_metadata(checkpoint(scored, step), {**found, "device": device})
         return read_facts(scored, {**mark, "device": second, "world": 8}).work

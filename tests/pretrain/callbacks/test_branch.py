@@ -15,7 +15,7 @@ from pretrain.batches.loader import Loader
 from pretrain.batches.plans import plan_samples
 from pretrain.callbacks.branch import read_parent
 from pretrain.callbacks.checkpoint_metadata import (
-    complete_checkpoints,
+    checkpoints_by_size,
     read_metadata,
     step_folder,
     tokens_fingerprint,
@@ -92,7 +92,7 @@ def test_a_decay_begun_from_a_stable_phase_is_that_of_the_run_that_had_it_in_its
     counts, whole = (json.loads((tmp_path / out / "counts.json").read_bytes()) for out in ("run", "whole"))
     parent = counts.pop("parent")
     assert counts == whole and parent["step"] == 40 and parent["checkpoint"].endswith("step-00000040")
-    mark = read_metadata(complete_checkpoints(tmp_path / "run" / "checkpoints")[-1][1]) or {}
+    mark = read_metadata(checkpoints_by_size(tmp_path / "run" / "checkpoints")[-1][1]) or {}
     assert mark["parent"] == parent and mark["positions_seen"] == 80 * 16 * 16
 
 
@@ -123,7 +123,7 @@ def test_another_batch_another_stage_and_more_processes_go_on_where_the_data_sto
     changes = {"optimizer": STABLE, "steps": 40, "global_batch": 32, "zero_stage": 2, "micro_batch": 8}
     code, errors = branch(tmp_path / "run", tokens, tokenizer, parent, 2, **changes)
     assert code == 0, errors
-    mark = read_metadata(complete_checkpoints(tmp_path / "run" / "checkpoints")[-1][1]) or {}
+    mark = read_metadata(checkpoints_by_size(tmp_path / "run" / "checkpoints")[-1][1]) or {}
     assert mark["positions_seen"] == (30 * 16 + 10 * 32) * 16
     settings = PretrainSettings(**{**RUN, **changes})
     plan_samples(settings, tokens, tmp_path / "plans")
@@ -158,7 +158,7 @@ def test_what_computes_the_same_may_change_on_the_way_and_is_noted(
     """Bound of spikes, logging, validation, keeping, ZeRO stage: refused once, all of them."""
     run = tmp_path / "run"
     shutil.copytree(straight, run)
-    for _, path in complete_checkpoints(run / "checkpoints")[3:]:
+    for _, path in checkpoints_by_size(run / "checkpoints")[3:]:
         shutil.rmtree(path)
     changes = {"spike": 3.0, "max_skipped": 3, "log_every": 2, "validate_every": 60, "keep_last": 1, "zero_stage": 1}
     errors = train(run, tokens, tokenizer, **changes)

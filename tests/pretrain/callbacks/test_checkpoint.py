@@ -14,7 +14,7 @@ from pretrain.callbacks import checkpoint, checkpoint_metadata
 from pretrain.callbacks.checkpoint_metadata import (
     METADATA,
     check_metadata,
-    complete_checkpoints,
+    checkpoints_by_size,
     damaged_files,
     newest_checkpoint,
     remove_unfinished,
@@ -59,7 +59,7 @@ def test_what_is_damaged_gives_way_to_the_one_before(tmp_path: Path, capfd: pyte
     assert chosen(tmp_path) == "step-00000003"
     third.unlink()
     assert chosen(tmp_path) == "step-00000002"
-    assert [step for step, _ in complete_checkpoints(tmp_path)] == [1, 2]
+    assert [step for step, _ in checkpoints_by_size(tmp_path)] == [1, 2]
     second.write_bytes(second.read_bytes()[:-1] + b"?")  # the size is right
     assert chosen(tmp_path) == "step-00000001"
     (first.parent / METADATA).write_text("{")
@@ -131,7 +131,7 @@ def save(folder: Path, step: int, keep_last: int, keep_every: int | None = None)
 
 
 def steps(folder: Path) -> list[int]:
-    return [step for step, _ in complete_checkpoints(folder)]
+    return [step for step, _ in checkpoints_by_size(folder)]
 
 
 def test_the_last_ones_and_every_nth_are_kept(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers import DebertaV2ForMaskedLM
 
 from pretrain.batches.inputs import RECTANGLES, prepare
-from pretrain.callbacks.checkpoint_metadata import complete_checkpoints
+from pretrain.callbacks.checkpoint_metadata import checkpoints_by_size
 from pretrain.export import export_checkpoint
 from pretrain.kernels.compile import compile_layers, compile_whole
 from pretrain.models.continuation import check_model, load_model
@@ -194,7 +194,7 @@ def test_a_resumed_run_keeps_what_the_published_model_has(
     assert_same_run(tmp_path / "straight", tmp_path / "stopped")
     config = json.loads((tmp_path / "stopped" / "model" / "config.json").read_text())
     assert {name: config[name] for name in CARRIED} == CARRIED
-    _, checkpoint = complete_checkpoints(tmp_path / "stopped" / "checkpoints")[-1]
+    _, checkpoint = checkpoints_by_size(tmp_path / "stopped" / "checkpoints")[-1]
     exported = export_checkpoint(checkpoint, tmp_path / "export")
     saved = DebertaV2ForMaskedLM.from_pretrained(tmp_path / "stopped" / "model")
     assert torch.equal(logits_of(exported, IDS), logits_of(saved, IDS))

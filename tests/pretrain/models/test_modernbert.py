@@ -26,7 +26,7 @@ from klue.tasks import TASKS
 from pretrain.batches.inputs import RECTANGLES, InputForm, prepare
 from pretrain.batches.predictions import IGNORE, MaskedBatch
 from pretrain.batches.samples import Batch
-from pretrain.callbacks.checkpoint_metadata import complete_checkpoints
+from pretrain.callbacks.checkpoint_metadata import checkpoints_by_size
 from pretrain.export import export_checkpoint, save_hf_model
 from pretrain.export.check import check_folder
 from pretrain.kernels.attention import NAME
@@ -344,7 +344,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: P
     save_tokenizer(build_tokenizer(entries, "roberta"), "roberta", LENGTH, folder)
     out = tmp_path_factory.mktemp("run")
     train(out, tokens, folder, model={**SHAPE, "dropout": 0.1}, packing="packed", max_seq_len=LENGTH, steps=8)
-    return complete_checkpoints(out / "checkpoints")[-1][1]
+    return checkpoints_by_size(out / "checkpoints")[-1][1]
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from common.errors import UserError
 from common.settings import dump_settings, parse_settings
 from pretrain.callbacks.branch import read_parent
 from pretrain.callbacks.checkpoint import load_optimizer
-from pretrain.callbacks.checkpoint_metadata import complete_checkpoints, read_metadata, write_metadata
+from pretrain.callbacks.checkpoint_metadata import checkpoints_by_size, read_metadata, write_metadata
 from pretrain.cost.memory import Arithmetic, memory
 from pretrain.cost.run import disk
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
@@ -320,7 +320,7 @@ def test_a_run_that_is_stopped_and_killed_ends_with_the_same_bytes(
     errors = train(tmp_path, tokens, tokenizer, **MUON)
     assert "resuming at step 10" in errors, errors
     assert_same_run(tmp_path, whole)
-    states = [load_optimizer(complete_checkpoints(out / "checkpoints")[-1][1]) for out in (whole, tmp_path)]
+    states = [load_optimizer(checkpoints_by_size(out / "checkpoints")[-1][1]) for out in (whole, tmp_path)]
     assert states[0].steps == states[1].steps == 24
     for name, values in states[0].moments.items():
         assert same(values.values(), states[1].moments[name].values())
@@ -351,7 +351,7 @@ d.TorchEngine.weights = noted
 
 @pytest.mark.slow
 def test_a_branch_keeps_the_optimizer_and_may_change_the_rest(whole: Path, tmp_path: Path, tokens: Path) -> None:
-    _, parent = complete_checkpoints(whole / "checkpoints")[0]
+    _, parent = checkpoints_by_size(whole / "checkpoints")[0]
 
     def branch(path: Path, **optimizer: Any) -> dict[str, Any]:
         changed = {**MUON["optimizer"], **optimizer}

@@ -16,7 +16,7 @@ WATTS = {
 
 
 @dataclass
-class Work:
+class ComputeUsed:
     """Of the steps up to a checkpoint."""
 
     hours: float = 0.0
@@ -35,22 +35,22 @@ class Work:
             return None
         return sum(hours * (watts[name] or 0) for name, hours in self.device_hours.items()) / 1000
 
-    def __add__(self, other: Work) -> Work:
+    def __add__(self, other: ComputeUsed) -> ComputeUsed:
         hours, counts = dict(self.device_hours), dict(self.devices)
         for name, more in other.device_hours.items():
             hours[name] = hours.get(name, 0.0) + more
         for name, (fewest, most) in other.devices.items():
             known = counts.get(name, (fewest, most))
             counts[name] = (min(known[0], fewest), max(known[1], most))
-        return Work(self.hours + other.hours, self.flops + other.flops, hours, counts)
+        return ComputeUsed(self.hours + other.hours, self.flops + other.flops, hours, counts)
 
 
-def work_of(
+def compute_used(
     metrics: Sequence[dict[str, Any]],
     starts: Sequence[dict[str, Any]],
     checkpoints: Sequence[dict[str, Any]],
     saved: dict[str, Any],
-) -> Work:
+) -> ComputeUsed:
     """Return the work of the steps up to a checkpoint, from the rates of the log's lines.
 
     Args:
@@ -60,7 +60,7 @@ def work_of(
         checkpoints: metadata of those that are there, ascending: which device took the steps before each.
         saved: metadata of the checkpoint; its numbers hold where nothing else tells.
     """
-    work = Work()
+    work = ComputeUsed()
     began = starts[0]["step"] if starts else 0
     tokens: float | None = None if began else 0.0
     for row in metrics:
