@@ -253,7 +253,7 @@ def _list_personal_data(paths: list[str], most: int | None, streams: tuple[str, 
     from data.pii.listing import personal_data
     from data.readers.paths import list_files
     from data.units.fields import check_fields
-    from hunmin.recipes.new import new_inputs
+    from hunmin.recipes.inputs import new_inputs
 
     if most is None or not paths or streams != ("-", "-"):
         raise UserError(

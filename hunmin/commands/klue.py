@@ -166,7 +166,7 @@ def own_tasks(files: list[str], train: str | None, text: list[str] | None, label
     """Return the rows of one's own tasks that the options state. Raises UserError for options that do not fit."""
     from common.errors import UserError
     from common.settings import load_yaml, parse_settings
-    from hunmin.recipes.new import own_name
+    from hunmin.recipes.labelled import own_name
     from klue.tasks.own_row import OwnTask
 
     rows = [(file, {"name": own_name(file), **load_yaml(file)}) for file in files]

@@ -62,7 +62,8 @@ def init(
     """Write a commented recipe for your own text; an existing file is never overwritten."""
     from common.destinations import OutputFile
     from hunmin.commands.klue import own_tasks
-    from hunmin.recipes.new import labelled_task, new_recipe
+    from hunmin.recipes.labelled import labelled_task
+    from hunmin.recipes.new import new_recipe
 
     file = OutputFile(Path(out))
     text = [*(text or []), *(more or [])]
