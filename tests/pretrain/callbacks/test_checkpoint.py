@@ -17,6 +17,7 @@ from pretrain.callbacks.checkpoint_metadata import (
     checkpoints_by_size,
     damaged_files,
     newest_checkpoint,
+    read_metadata,
     remove_unfinished,
     step_folder,
     write_metadata,
@@ -71,6 +72,21 @@ def test_what_is_damaged_gives_way_to_the_one_before(tmp_path: Path, capfd: pyte
         assert f"step-0000000{step} is passed over: state.bin is damaged" in said
     apart = sorted(path.name for path in (tmp_path / "damaged").iterdir())
     assert apart == ["step-00000002", "step-00000003", "step-00000004"] and first.is_file()
+
+
+def test_a_list_of_checkpoints_leaves_out_those_of_other_sizes(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Their bytes are read where a run resumes; a command that only lists reads none."""
+    first, second, third, fourth = (write(tmp_path, step) for step in (1, 2, 3, 4))
+    second.write_bytes(bytes([2]) * 99)
+    third.write_bytes(bytes([2]) * 100)
+    fourth.unlink()
+    assert checkpoints_by_size(tmp_path) == [(1, first.parent), (3, third.parent)]
+    said = " ".join(capfd.readouterr().err.split())
+    assert "step-00000002 is passed over: state.bin is damaged or missing" in said and "step-00000004" in said
+    assert read_metadata(second.parent) is None and read_metadata(fourth.parent) is None
+    assert (read_metadata(third.parent) or {})["step"] == 3
 
 
 def test_what_cannot_be_read_gives_way_to_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
