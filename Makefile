@@ -10,6 +10,7 @@
 # make install      only the virtual environment
 # make install-tpu  TorchTPU beside it, for TPU hosts (0.8 GB); make test-tpu: what is asked of it, without a TPU
 # make install-xla  TorchTPU and jax in .venv-xla, beside .venv (1.5 GB); make test-xla: TorchTPU's graphs by XLA on a CPU
+# make test-triton  Triton in .venv-triton, beside .venv (0.6 GB); the kernels of a GPU by its interpreter
 # make dist         dist/*.whl and dist/*.tar.gz: hunmin as one package, to install elsewhere than here
 # make drills       kills at random moments, nodes, Slurm (long; some of it as root)
 # make bench-decontaminate BENCHMARK=klue CORPUS=texts.jsonl.zst   benchmarks; each script's docstring says what it counts
@@ -31,7 +32,7 @@ export TOKENIZERS_PARALLELISM ?= false
 # Python 3.10's own pip builds seqeval, which comes as source alone, without what its build needs
 export PIP_USE_PEP517 ?= 1
 
-.PHONY: quickstart quickstart-instruct quickstart-embed test test-slow test-oldest mutations rules lint docs docs-links dist install install-tpu test-tpu install-xla test-xla
+.PHONY: quickstart quickstart-instruct quickstart-embed test test-slow test-oldest mutations rules lint docs docs-links dist install install-tpu test-tpu install-xla test-xla install-triton test-triton
 .PHONY: drills gpu gpu-tests gpu-bench gpu-run
 .PHONY: bench-decontaminate bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
 
@@ -60,6 +61,15 @@ install-xla: $(STAMP)
 
 test-xla: $(STAMP)
 	$$(test -x .venv-xla/bin/python && echo .venv-xla/bin/python || echo $(BIN)/python) -m pytest -rs -s tests/pretrain/test_xla.py
+
+install-triton: $(STAMP)
+	test -x .venv-triton/bin/python || $(BIN)/python -m venv .venv-triton
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	  > "$$(.venv-triton/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/hunmin.pth"
+	.venv-triton/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt triton
+
+test-triton: install-triton
+	.venv-triton/bin/python -m pytest -rs tests/pretrain/kernels/test_add_norm.py
 
 quickstart: $(STAMP)
 	@$(BIN)/hunmin sample --out runs/sample

@@ -202,6 +202,10 @@ class PretrainSettings(Settings):
     """Compile the model (torch.compile, static shapes). This takes minutes at the start and rounds differently, but
     training is faster. None: on GPUs, except at ZeRO stage 3, which fetches weights in between and so cannot be
     compiled as a whole."""
+    fused_norms: bool = runtime(False)
+    """Compute bias, dropout, residual sum and layer norm of BERT, RoBERTa and ModernBERT by one kernel, which draws
+    dropout anew in the backward pass instead of keeping it. The masks are others than without. Off by default: it has
+    not run on a GPU yet."""
     grad_reduce_dtype: Literal["fp32", "bf16"] = "fp32"
     """Numeric type in which gradients are averaged over the processes. `bf16` halves what is sent, but leaves gradients
     8 significant bits. Use it if the network slows a run down (`hunmin plan` says by how much)."""
@@ -272,6 +276,11 @@ class PretrainSettings(Settings):
         yield OPTIMIZERS[self.optimizer.type].fault(self)
         if self.compile and self.zero_stage == 3:
             yield "compile does not go with zero_stage=3, which fetches weights amid the model; leave it out"
+        if self.fused_norms and not ARCHITECTURES[self.model.type].fuses_norms:
+            able = ", ".join(name for name, kind in ARCHITECTURES.items() if kind.fuses_norms)
+            yield f"fused_norms does not go with model.type={self.model.type}, but with {able}; leave it out"
+        if self.fused_norms and self.zero_stage == 3:
+            yield "fused_norms does not go with zero_stage=3, which fetches a layer's weights for itself; leave it out"
         if self.engine == "torch" and self.zero_stage:
             yield (
                 f"engine=torch does not go with zero_stage={self.zero_stage}: ZeRO is DeepSpeed's; set "

@@ -45,14 +45,27 @@ from pretrain.settings import PretrainSettings
 from tokenizer.shards import token_dtype, write_meta, write_shard
 
 SPECIAL = {"pad": 0, "unk": 1, "cls": 2, "sep": 3, "mask": 4}
+BATCH = 2048
+"""Samples of 512 tokens a step, in every row: configs/klue-roberta-base.yaml's."""
+NO_DROPOUT = {"dropout": 0.0}
 ROWS: dict[str, dict[str, Any]] = {
-    "as shipped": {"global_batch": 2048, "profile": True},
-    "dropout 0": {"dropout": 0.0, "profile": True},
-    "contiguous, dropout 0": {"packing": "contiguous", "dropout": 0.0},
+    "as shipped": {"profile": True},
+    "dropout 0": {"model": NO_DROPOUT, "profile": True},
+    "contiguous, dropout 0": {"packing": "contiguous", "model": NO_DROPOUT},
+    "fused norms": {"fused_norms": True, "profile": True},
+    "fused norms, contiguous, dropout 0": {"packing": "contiguous", "model": NO_DROPOUT, "fused_norms": True},
+    "micro-batch of 256": {"micro_batch": 256},
     "peer, compiled": {"peer": True, "compile": True},
-    "attention dropout 0": {"attention_dropout": 0.0},
+    "ModernBERT-base, 1,024 tokens": {
+        "model": {**NO_DROPOUT, "type": "modernbert", "layers": 22, "feed_forward": 1152},
+        "packing": "packed",
+        "max_seq_len": 1024,
+        "global_batch": BATCH // 2,
+        "profile": True,
+    },
+    "attention dropout 0": {"model": {"attention_dropout": 0.0}},
     "contiguous": {"packing": "contiguous"},
-    "layers compiled once": {"once": True},
+    "layers share code": {"once": True},
     "compiled layer by layer": {"world": 2},
     "packed": {"packing": "packed"},
     "dense mask": {"dense": True},
@@ -60,10 +73,9 @@ ROWS: dict[str, dict[str, Any]] = {
     "DeepSpeed's ZeRO 1": {"zero_stage": 1},
     "peer": {"peer": True, "compile": False},
 }
-"""Row → what it has otherwise than configs/klue-roberta-base.yaml, but for the batch. The first rows matter most."""
-OF_THE_MODEL = ("dropout", "attention_dropout")
-NO_SETTINGS = ("profile", "dense", "once", "world", "peer", *OF_THE_MODEL)
-"""Keys of a row that are no settings of a run."""
+"""Row → what it has otherwise than configs/klue-roberta-base.yaml. The first rows matter most."""
+NO_SETTINGS = ("profile", "dense", "once", "world", "peer", "model")
+"""Keys of a row that are no settings of a run, or are merged with the others'."""
 KINDS = {
     "attention": ("flash", "fmha", "sdpa", "cudnn_generated", "attention"),
     "matrix products": ("gemm", "nvjet", "cutlass", "sm90_xmma", "wgmma", "scaled_mm"),
@@ -101,10 +113,9 @@ def make_tokenizer(folder: Path, vocabulary: int) -> Path:
 
 
 def settings_of(options: argparse.Namespace, row: dict[str, Any]) -> PretrainSettings:
-    shape = {"layers": options.layers, "hidden": options.hidden, "heads": max(1, options.hidden // 64)}
-    shape |= {"dropout": 0.1, **{name: row[name] for name in OF_THE_MODEL if name in row}}
+    shape = {"layers": options.layers, "hidden": options.hidden, "heads": max(1, options.hidden // 64), "dropout": 0.1}
     basic = {
-        "model": shape,
+        "model": shape | row.get("model", {}),
         "packing": "full-sentences",
         "max_seq_len": options.length,
         "steps": 10**6,
@@ -140,7 +151,8 @@ def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, Any]]:
     """Yield nothing yet when a row is compiled, and then its figures after each round, and once more at its end."""
     row, gpu = ROWS[name], device().type == "cuda"
     settings = settings_of(options, row)
-    steps = max(1, options.steps * options.batch // settings.global_batch)
+    tokens = options.steps * options.batch * options.length
+    steps = max(1, tokens // (settings.global_batch * settings.max_seq_len))
     with attention.fastest_kernels(settings.model.dropped_attention):
         began = time.perf_counter()
         step = loop_of(options, row, settings)
@@ -306,8 +318,8 @@ def main() -> int:
     parser.add_argument("--hidden", type=int, default=768)
     parser.add_argument("--length", type=int, default=512)
     parser.add_argument("--micro", type=int, default=64, help="samples a micro-batch (default 64)")
-    parser.add_argument("--batch", type=int, default=256, help="samples a step, but for the first row (default 256)")
-    parser.add_argument("--steps", type=int, default=16, help="steps of so many samples a round (default 16)")
+    parser.add_argument("--batch", type=int, default=BATCH, help=f"samples a step (default {BATCH})")
+    parser.add_argument("--steps", type=int, default=2, help="steps of so many samples a round (default 2)")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--together", type=int, default=4, help="rows that compile beside each other (default 4)")
     parser.add_argument("--patience", type=float, default=150, help="seconds to wait for the slowest of them")

@@ -51,6 +51,8 @@ def speed_up(
         fuse = device.type != "cpu" and settings.zero_stage < 3
     if fuse:
         model.architecture.fuse(model.hf_model)
+    if settings.fused_norms:
+        model.architecture.fuse_norms(model.hf_model)
     if compiled:
         model.compiles = True
         dynamo_config.recompile_limit = 8 * len(settings.every_phase)  # a phase has graphs of its own; 8 by default

@@ -50,6 +50,8 @@ class Architecture(ABC):
     unpadded: ClassVar[bool] = False
     """Whether the layers attend by `pretrain.kernels.attention.attend` (transformers' AttentionInterface), which keeps
     unpadded sequences apart. Without it samples are rectangles, and packed texts are kept apart by `masks`."""
+    fuses_norms: ClassVar[bool] = False
+    """Whether the layers can add and norm by one operator; see `fuse_norms`."""
     keeps_scores: ClassVar[bool] = False
     """Whether the backward pass needs attention's scores on every device, as no kernel computes them again."""
 
@@ -109,6 +111,10 @@ class Architecture(ABC):
 
     def fuse(self, hf_model: PreTrainedModel) -> None:  # noqa: B027 - of some, these are one product anyway
         """Have queries, keys and values come from one matrix product."""
+
+    def fuse_norms(self, hf_model: PreTrainedModel) -> None:
+        """Have the layers add and norm by one operator (`pretrain.kernels.add_norm`), if `fuses_norms`."""
+        raise NotImplementedError(f"{self.label} has no fused norms")
 
     def masks(self, hf_model: PreTrainedModel, seen_BSS: Tensor) -> Any:
         """Return the attention mask by which the first position sees the second; no row of `seen_BSS` is empty."""

@@ -19,6 +19,7 @@ class Bert(DefaultEncoder):
     name, label = "bert", "BERT"
     classes: ClassVar[Mapping[str, str]] = {"mlm": "BertForMaskedLM", "mlm+nsp": "BertForPreTraining"}
     unpadded = True
+    fuses_norms = True
     token_types = 2
 
     def config(
@@ -46,6 +47,11 @@ class Bert(DefaultEncoder):
             own = layer.attention.self
             own.forward = MethodType(attend_fused, own)
 
+    def fuse_norms(self, hf_model: PreTrainedModel) -> None:
+        for layer in self.layers(hf_model):
+            for block in (layer.attention.output, layer.output):
+                block.forward = MethodType(_add_norm, block)
+
     def position_table(self, hf_model: PreTrainedModel) -> nn.Parameter:
         return hf_model.base_model.embeddings.position_embeddings.weight
 
@@ -55,3 +61,15 @@ class Bert(DefaultEncoder):
 
     def position_parameters(self, model: ModelSettings, length: int, pad_id: int) -> int:
         return super().position_parameters(model, length, pad_id) + self.token_types * model.hidden
+
+
+def _add_norm(self: Any, hidden_states: Tensor, input_tensor: Tensor) -> Tensor:
+    """Return the output of transformers' BertSelfOutput or BertOutput; the operator adds the bias of its product."""
+    from torch.nn import functional
+
+    from pretrain.kernels.add_norm import add_norm
+
+    branch = functional.linear(hidden_states, self.dense.weight)
+    norm = self.LayerNorm
+    dropout = self.dropout.p if self.training else 0.0
+    return add_norm(branch, input_tensor, norm.weight, norm.bias, self.dense.bias, norm.eps, dropout)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
@@ -45,6 +46,7 @@ class ModernBert(Architecture):
     sections = ("modernbert",)
     learned_positions = False
     unpadded = True
+    fuses_norms = True
     stacked: ClassVar[Mapping[str, int]] = {"attn.Wqkv.weight": 3, "mlp.Wi.weight": 2}
 
     def fault(self, model: ModelSettings) -> str:
@@ -83,6 +85,10 @@ class ModernBert(Architecture):
         )
         self.set_dropout(config, model)
         return config
+
+    def fuse_norms(self, hf_model: PreTrainedModel) -> None:
+        for layer in self.layers(hf_model):
+            layer.forward = MethodType(_layer, layer)
 
     def set_dropout(self, config: PreTrainedConfig, model: ModelSettings) -> None:
         config.embedding_dropout = config.mlp_dropout = model.dropout
@@ -166,3 +172,21 @@ class ModernBert(Architecture):
 
 def _own(model: ModelSettings) -> ModernBertSettings:
     return model.modernbert or ModernBertSettings()
+
+
+def _layer(
+    self: Any,
+    hidden_states: Tensor,
+    attention_mask: Tensor | None = None,
+    position_embeddings: tuple[Tensor, Tensor] | None = None,
+    **more: Any,
+) -> Tensor:
+    """Return the output of transformers' ModernBertEncoderLayer; its first sum and second norm are one operator."""
+    from pretrain.kernels.add_norm import add_norm
+
+    attended, _ = self.attn(
+        self.attn_norm(hidden_states), position_embeddings=position_embeddings, attention_mask=attention_mask, **more
+    )
+    norm = self.mlp_norm
+    normed, total = add_norm(attended, hidden_states, norm.weight, norm.bias, None, norm.eps)
+    return total + self.mlp(normed)

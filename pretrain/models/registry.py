@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pretrain.settings import ModelSettings
 
-ARCHITECTURES: dict[str, Architecture] = {one.name: one for one in (Roberta(), Bert(), ModernBert(), DebertaV2())}
+ARCHITECTURES: dict[str, Architecture] = {kind.name: kind for kind in (Roberta(), Bert(), ModernBert(), DebertaV2())}
 
 
 def fault_of(model: ModelSettings) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pretrain.settings import PretrainSettings
 
 OBJECTIVES: dict[str, Objective] = {
-    one.name: one for one in (MaskedLanguageModelling(), NextSentence(), CausalLanguageModelling())
+    kind.name: kind for kind in (MaskedLanguageModelling(), NextSentence(), CausalLanguageModelling())
 }
 
 

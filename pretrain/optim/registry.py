@@ -11,7 +11,7 @@ from pretrain.optim.optimizer import OptimizerKind
 if TYPE_CHECKING:
     from pretrain.settings import OptimizerSettings
 
-OPTIMIZERS: dict[str, OptimizerKind] = {one.name: one for one in (AdamW(), Muon())}
+OPTIMIZERS: dict[str, OptimizerKind] = {kind.name: kind for kind in (AdamW(), Muon())}
 
 
 def unread_section(settings: OptimizerSettings) -> str:

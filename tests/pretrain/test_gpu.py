@@ -67,6 +67,32 @@ def test_texts_side_by_side_are_each_alone(samples: str, kind: str, sizes: list[
     torch._dynamo.reset()
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_the_kernel_of_sums_and_norms_gives_what_torch_gives(dropout: float, compiled: bool) -> None:
+    """Both draw the same masks; the truth is torch's form of the operator on the CPU, in fp32."""
+    limit = round(dropout * 65536)
+    numbers = torch.Generator().manual_seed(0)
+    branch, residual, by_normed = (torch.randn(1000, 768, generator=numbers) for _ in range(3))
+    weight, shift, bias = (torch.randn(768, generator=numbers) for _ in range(3))
+    seed = torch.tensor([2**61 + 5]) if limit else None
+
+    def outputs(device: torch.device, half: torch.dtype) -> list[torch.Tensor]:
+        wide = [tensor.to(device).requires_grad_() for tensor in (weight, shift, bias)]
+        rows = [tensor.to(device, half).requires_grad_() for tensor in (branch, residual)]
+        drawn = seed if seed is None else seed.to(device)
+        operator = torch.ops.hunmin.add_norm
+        call = torch.compile(operator) if compiled and device.type == "cuda" else operator
+        normed, total = call(*rows, *wide, drawn, 1e-5, limit)
+        gradients = torch.autograd.grad((normed * by_normed.to(device, half)).sum(), [*rows, *wide])
+        return [tensor.float().cpu() for tensor in (normed, total, *gradients)]
+
+    for half, near in ((torch.float32, 1e-4), (torch.bfloat16, 3e-2)):
+        for mine, truth in zip(outputs(GPU, half), outputs(torch.device("cpu"), torch.float32), strict=True):
+            assert torch.nn.functional.cosine_similarity(mine.flatten(), truth.flatten(), dim=0) > 1 - near**2
+            assert float((mine - truth).abs().max() / truth.abs().max()) < near
+
+
 @pytest.mark.parametrize("rate", [0.1, 0.125, 0.25])
 @pytest.mark.parametrize("kernel", ["rectangles", "texts side by side"])
 def test_as_many_weights_are_dropped_as_the_recipe_says(rate: float, kernel: str) -> None:

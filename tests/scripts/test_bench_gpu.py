@@ -14,7 +14,7 @@ import torch
 import yaml
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-from bench_gpu import ROWS, make_tokens
+from bench_gpu import BATCH, ROWS, make_tokens
 from gpu_report import holds_row, put_row, read_report, write_report
 
 from tokenizer.shards import TokenShards
@@ -110,10 +110,11 @@ def test_what_is_asked_for_is_there() -> None:
     said = json.dumps(ROWS)
     for sign in ("packed", "contiguous", "dense", "world", "zero_stage", "attention_dropout", "peer"):
         assert sign in said
-    assert [row.get("dropout") for row in ROWS.values()].count(0.0) == 2
+    assert [row.get("model", {}).get("dropout") for row in ROWS.values()].count(0.0) == 4
     assert next(iter(ROWS)) == "as shipped"
     recipe = yaml.safe_load((ROOT / "configs" / "klue-roberta-base.yaml").read_text())["pretrain"]
-    assert ROWS["as shipped"]["global_batch"] == recipe["global_batch"]
+    assert recipe["global_batch"] == BATCH and "global_batch" not in ROWS["as shipped"]
+    assert {row.get("global_batch", BATCH) * row.get("max_seq_len", 512) for row in ROWS.values()} == {BATCH * 512}
 
 
 def test_random_text_is_as_long_as_korean(tmp_path: Path) -> None:
