@@ -61,7 +61,8 @@ def cost_plan(
     p, vocab_size = recipe.pretrain, recipe.tokenizer.vocab_size
     refuse_shared_executor(recipe, None, None)
     named = _named(device)
-    as_run, gpus = devices is None and device is None, _gpus_here()
+    as_run = devices is None and device is None
+    gpus = _gpus_here() if as_run else 0
     devices = devices or (p.processes if as_run and gpus else 1)
     where = Machines(
         named.device,

@@ -206,19 +206,23 @@ def refuse_training(recipe: Recipe, here: bool = True) -> None:
         UserError: it has more processes than the machine has GPUs, begins with a model of another kind or shape, or
             holds samples out of a corpus that repeats them.
     """
+    if here:
+        _refuse_more_processes_than_gpus(recipe.pretrain.processes)
+    refuse_no_parent(recipe)
+    refuse_other_model(recipe)
+    refuse_repeated_validation(recipe)
+
+
+def _refuse_more_processes_than_gpus(processes: int) -> None:
     import torch
 
-    processes = recipe.pretrain.processes
     gpus = torch.cuda.device_count()
-    if here and torch.cuda.is_available() and processes > gpus:
+    if torch.cuda.is_available() and processes > gpus:
         raise UserError(
             f"{processes} processes on a machine with {gpus} GPUs",
             "a process has a GPU of its own",
             f"set pretrain.processes={gpus}",
         )
-    refuse_no_parent(recipe)
-    refuse_other_model(recipe)
-    refuse_repeated_validation(recipe)
 
 
 def parent_of(branch_from: str | None, run: Path) -> str | None:

@@ -1,4 +1,7 @@
-"""Peak FLOP/s of a device: published for known GPUs, measured elsewhere."""
+"""Peak FLOP/s of a device: published for known GPUs, measured elsewhere.
+
+torch is imported where something is measured: a plan for a known device does without.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING
 
 from pretrain.cost.devices import DEVICES, Device, known_device
+
+if TYPE_CHECKING:
+    import torch
 
 CPU_SHARE = 0.65
 """Share of this machine's measured matrix product that a training step is assumed to reach on a CPU."""
@@ -24,6 +29,8 @@ UNKNOWN_LINK = 10e9
 def device_peak(device: torch.device) -> float:
     """Return the FLOP/s by which a run's utilisation is reckoned: a GPU's published peak, else a measured product."""
     if device.type == "cuda":
+        import torch
+
         known = known_device(torch.cuda.get_device_name(device))
         if known:
             return DEVICES[known].peak
@@ -33,6 +40,8 @@ def device_peak(device: torch.device) -> float:
 def device_name(device: torch.device) -> str:
     """Return what a device calls itself: a GPU's name, or that of the processor."""
     if device.type == "cuda":
+        import torch
+
         return torch.cuda.get_device_name(device)
     if device.type == "cpu":
         with suppress(OSError):
@@ -50,11 +59,15 @@ def measured_rate(device: torch.device | None = None) -> float:
     than half of what each does alone, the peak is that of one, times their number. A process measures once: it takes
     one to three seconds.
     """
+    import torch
+
     return _measured_rate(device, torch.get_num_threads())
 
 
 @cache
 def _measured_rate(device: torch.device | None, threads: int) -> float:
+    import torch
+
     if device is not None and device.type == "cuda":
         return _fastest_product(torch.randn(8192, 8192, device=device, dtype=torch.bfloat16), 15)
     a = torch.randn(384, 384)
@@ -68,6 +81,8 @@ def _measured_rate(device: torch.device | None, threads: int) -> float:
 
 
 def _fastest_product(a: torch.Tensor, count: int) -> float:
+    import torch
+
     a @ a
     times = []
     for _ in range(count):
@@ -83,6 +98,8 @@ def _fastest_product(a: torch.Tensor, count: int) -> float:
 
 def this_device() -> Device:
     """Return the device that a run on this machine would have: its GPUs, or its processor."""
+    import torch
+
     if not torch.cuda.is_available():
         peak = measured_rate()
         memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

@@ -165,6 +165,9 @@ def test_imports_and_completion_load_nothing_heavy() -> None:
         "print([m for m in ('torch', 'transformers', 'numpy', 'pyarrow', 'pydantic', 'lm_eval') if m in sys.modules])",
         "import hunmin.recipes.recipe",
         "print([m for m in ('torch', 'data.pii.types', 'data.decontaminate.matcher', 'wandb') if m in sys.modules])",
+        "hunmin.main.run_command(['plan', 'klue-roberta-base', '--device', 'H100', '--json'])",
+        "print('loaded', [m for m in ('torch', 'transformers', 'wandb') if m in sys.modules])",
     )
     command = [sys.executable, "-c", "\n".join(lines)]
-    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split() == ["[]"] * 3
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert (said[:3], said[-1]) == (["[]"] * 3, "loaded []")
