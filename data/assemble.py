@@ -118,10 +118,8 @@ def assemble(
     decision = decide(parts, settings, out / DUPLICATES, work, execute)
     shard_bytes = int(shard_mb * 1e6)
     mixed = mix(parts, decision.documents, mixture) if mixture else None
-    if mixed is None:
-        tasks = _plan(parts, decision.documents, decision.sentences, shard_bytes)
-    else:
-        tasks = _plan_mixed(parts, mixed.copies, decision.sentences, shard_bytes)
+    copies = mixed.copies if mixed else [np.where(stays, 1, OUT) for stays in decision.documents]
+    tasks = _plan_mixed(parts, copies, decision.sentences, shard_bytes)
     _keep_to(f"{work.name} {_hash(tasks, schema)}", out)
     statistics: Counters = {"sources": {}, "lengths": {}}
     with ProgressBar("shards", len(tasks), "shards") as bar:

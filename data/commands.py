@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -55,8 +56,7 @@ def pseudonymize_stream(input: IO[bytes], output: IO[bytes], key: bytes) -> Coun
             line = _dumps({**record.value, **more, "text": text, "spans": spans}, counts)
             if line is None:
                 continue
-            for span in spans:
-                counts["pii"][span["type"]] = counts["pii"].get(span["type"], 0) + 1
+            merge(counts["pii"], Counter(replacement.type for replacement in replacements))
             written.append(line)
         _write(output, written)
         counts["written"] += len(written)
@@ -109,8 +109,7 @@ def decontaminate_stream(benchmark: Path, input: IO[bytes], output: IO[bytes], h
             line = _dumps(facts, counts)
             if line is None:
                 continue
-            rules = counts["hits"].setdefault(hit.task, {})
-            rules[hit.rule] = rules.get(hit.rule, 0) + 1
+            merge(counts["hits"], {hit.task: {hit.rule: 1}})
             hit_lines.append(line)
         _write(output, clean_lines)
         _write(hits, hit_lines)
@@ -196,7 +195,7 @@ def _batches(input: IO[bytes], counts: Counters) -> Iterator[list[_Record]]:
                 continue
             counts["read"] += 1
             if isinstance(record, str):
-                _reject(record, counts)
+                merge(counts["rejects"], {record: 1})
             else:
                 batch.append(record)
         if batch:
@@ -207,10 +206,6 @@ def _batches(input: IO[bytes], counts: Counters) -> Iterator[list[_Record]]:
             'the input is JSON Lines in UTF-8, an object with "text" a line',
             "rename the field or convert the file: iconv -f CP949 -t UTF-8 FILE, jq -c '{text: .content}' FILE",
         )
-
-
-def _reject(reason: str, counts: Counters) -> None:
-    counts["rejects"][reason] = counts["rejects"].get(reason, 0) + 1
 
 
 def _parse(line: bytes) -> _Record | str | None:
@@ -233,7 +228,7 @@ def _dumps(value: dict[str, Any], counts: Counters) -> bytes | None:
         return orjson.dumps(value)
     except TypeError:  # an integer of more than 64 bits, or many levels
         if _levels(value) > MOST_LEVELS:
-            _reject(TOO_DEEP, counts)
+            merge(counts["rejects"], {TOO_DEEP: 1})
             return None
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 

@@ -113,7 +113,8 @@ def build_corpus(
         check_counts(counts, settings.max_reject_share, out / REJECTS)
         schema = pa.schema([*SCHEMA, *(function.filters.schema if settings.keep_scores else [])])
         chosen = settings.deduplicate, settings.shard_mb
-        assembly = assemble(catalog.parts(), out, function.folder, *chosen, execute, schema, settings.mixture)
+        parts = [part for _, part in catalog.numbered_parts()]
+        assembly = assemble(parts, out, function.folder, *chosen, execute, schema, settings.mixture)
     if not assembly.shards:
         raise UserError(
             "nothing is left of the corpus: " + whereabouts(counts, assembly),
@@ -228,7 +229,6 @@ def _unit_work(
 
 
 def _benchmark(settings: CorpusSettings, kept_out: Iterable[BenchmarkSentence]) -> list[BenchmarkSentence]:
-    """Return the benchmark's sentences."""
     if not settings.decontaminate.enabled:
         return []
     with _uncollected():

@@ -33,15 +33,8 @@ def nfc(text: str) -> str:
 
 @cache
 def _long_runs() -> re.Pattern[str]:
-    marks = [code for code in range(_NO_MARKS_FROM) if unicodedata.combining(chr(code))]
-    spans: list[list[int]] = []
-    for code in marks:
-        if spans and spans[-1][1] == code - 1:
-            spans[-1][1] = code
-        else:
-            spans.append([code, code])
-    inside = "".join(f"{chr(first)}-{chr(last)}" for first, last in spans)
-    return re.compile(f"([{inside}]{{{MOST_MARKS}}})[{inside}]+")
+    marks = "".join(filter(unicodedata.combining, map(chr, range(_NO_MARKS_FROM))))
+    return re.compile(f"([{marks}]{{{MOST_MARKS}}})[{marks}]+")
 
 
 class Composed(NamedTuple):

@@ -30,33 +30,20 @@ def listed_examples(corpus: Path, most: int) -> list[Row]:
     load_statistics(corpus)
     folder = of_run_or_itself(corpus, "corpus")
     return [
-        *_drawn(folder / FILTERED, most, _filtered),
-        *_drawn(folder / DUPLICATES, most, _duplicate),
-        *_drawn(folder / HITS, most, _hit),
+        *_drawn(folder / FILTERED, "filter", most, lambda row: {"rule": f"{row['filter']} {row['measure']}", **row}),
+        *_drawn(folder / DUPLICATES, "duplicate", most, lambda row: row),
+        *_drawn(folder / HITS, "benchmark", most, lambda row: {**row, "rule": f"{row['task']} {row['rule']}"}),
     ]
 
 
-def _filtered(line: Row) -> Row:
-    rule = f"{line['filter']} {line['measure']}"
-    return {"kind": "filter", "rule": rule, **line}
-
-
-def _duplicate(line: Row) -> Row:
-    return {"kind": "duplicate", **line}
-
-
-def _hit(line: Row) -> Row:
-    return {"kind": "benchmark", **line, "rule": f"{line['task']} {line['rule']}"}
-
-
-def _drawn(path: Path, most: int, row_of: Callable[[Row], Row]) -> list[Row]:
+def _drawn(path: Path, kind: str, most: int, row_of: Callable[[Row], Row]) -> list[Row]:
     """Return up to `most` rows of each rule, drawn by the hash of the id."""
     if not path.is_file():  # a corpus without filters has no list of theirs
         return []
     chosen: dict[str, list[tuple[int, int, Row]]] = {}
     with path.open("rb") as lines:
         for number, line in enumerate(lines):
-            row = row_of(orjson.loads(line))
+            row = {"kind": kind, **row_of(orjson.loads(line))}
             drawn = xxhash.xxh3_64_intdigest(row["id"].encode()), number, row
             of_rule = chosen.setdefault(row["rule"], [])
             of_rule[:] = sorted([*of_rule, drawn], key=lambda entry: entry[:2])[:most]

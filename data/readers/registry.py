@@ -6,16 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from data.readers import (
-    delimited,
-    json_elements,
-    lines,
-    mediawiki,
-    namuwiki,
-    nikl,
-    pages,
-    warc,
-)
+from data.readers import delimited, json_elements, lines, mediawiki, namuwiki, nikl, pages, warc
 from data.readers.blocks import BLANK_LINES, LINES, WHOLE, Borders, cut
 from data.readers.encoding import TextStream
 from data.readers.hub import cut_hub, parse_hub

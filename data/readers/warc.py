@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from common.bounded import UnreadableError, decoded
 from data.readers import records
+from data.readers.blocks import filled
 from data.readers.encoding import TextStream
 from data.readers.records import Block, InputFile, Item, Reject, Skipped, made_document
 from data.readers.web_pages import Passed, answer_text, content_text, header_fields
@@ -131,27 +132,21 @@ def _failed(window: _Window, reason: str, field: bytes = b"") -> tuple[bytes, st
 
 def cut_warc(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
     """Yield the records of an archive in blocks of about `block_bytes`, numbered from 1."""
-    number = 0
     first = 1
-    size = 0
-    pending: list[bytes] = []
+    for number, raw in enumerate(filled(_whole(stream), len, block_bytes)):
+        yield Block(number, first, b"".join(raw))
+        first += len(raw)
+
+
+def _whole(stream: TextStream) -> Iterator[bytes]:
     records = records_of(stream)
     record = next(records, None)
     while record is not None:
         raw, content = record
         record = next(records, None)
         if record is None and isinstance(content, str) and stream.damaged:
-            break  # the file ends here, and is listed
-        pending.append(raw)
-        size += len(raw)
-        if size >= block_bytes:
-            yield Block(number, first, b"".join(pending))
-            number = number + 1
-            first = first + len(pending)
-            size = 0
-            pending = []
-    if pending:
-        yield Block(number, first, b"".join(pending))
+            return  # the file ends here, and is listed
+        yield raw
 
 
 def parse_warc(file: InputFile, block: Block) -> Iterator[Item]:

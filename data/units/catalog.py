@@ -230,10 +230,6 @@ class Catalog:
                     "fix the input's format, text_field or encoding, or take it out of the inputs",
                 )
 
-    def parts(self) -> list[Path]:
-        """Return the parts of all units, in input order; all files must have been read."""
-        return [part for _, part in self.numbered_parts()]
-
     def numbered_parts(self) -> list[tuple[int, Path]]:
         """Return the parts, each with the number of its file, in input order; all files must have been read."""
         numbers = range(len(self.files))

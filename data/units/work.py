@@ -32,6 +32,7 @@ from data.deduplicate.sides import Sides
 from data.filters.chain import NO_FILTERS, FilterChain
 from data.nfc import nfc, pseudonymize
 from data.pii.apply import Pseudonymizer
+from data.readers.blocks import filled
 from data.readers.damage import DamagedInputError
 from data.readers.formats import parse_block
 from data.readers.markup import holds_wiki_markup
@@ -204,31 +205,23 @@ class UnitState:
         } | {"split": 0}
 
     def batches(self, parsed: Iterator[Item], file: InputFile) -> Iterator[list[Document]]:
-        """Yield the documents in batches, setting the rejects aside and counting what is skipped.
+        """Return the documents in batches, setting the rejects aside and counting what is skipped.
 
         Where the file turns out to be damaged they end, and `damage` says so.
         """
-        batch: list[Document] = []
-        size = 0
-        for item in self._until_damage(parsed, file):
-            if isinstance(item, Reject):
-                merge(self.counts["rejects"], {item.reason: 1})
-                self.rejects.append({**named(file), "line": item.line, "reason": item.reason})
-                continue
-            if isinstance(item, Skipped):
-                merge(self.counts["skipped"], {item.reason: 1})
-                continue
-            batch.append(item)
-            size += len(item.text)
-            if size >= BATCH_CHARACTERS:
-                yield batch
-                batch, size = [], 0
-        if batch:
-            yield batch
+        documents = self._documents(parsed, file)
+        return filled(documents, lambda document: len(document.text), BATCH_CHARACTERS)
 
-    def _until_damage(self, parsed: Iterator[Item], file: InputFile) -> Iterator[Item]:
+    def _documents(self, parsed: Iterator[Item], file: InputFile) -> Iterator[Document]:
         try:
-            yield from parsed
+            for item in parsed:
+                if isinstance(item, Reject):
+                    merge(self.counts["rejects"], {item.reason: 1})
+                    self.rejects.append({**named(file), "line": item.line, "reason": item.reason})
+                elif isinstance(item, Skipped):
+                    merge(self.counts["skipped"], {item.reason: 1})
+                else:
+                    yield item
         except DamagedInputError as error:
             self.damage = {**named(file), "reason": error.reason}
 
