@@ -18,7 +18,7 @@ from data.benchmark import load_benchmark
 from data.decontaminate.matcher import Decontaminator
 from data.lines import LINE_BYTES, line_batches
 from data.nfc import pseudonymize
-from data.pii.apply import Pseudonymizer
+from data.pii.surrogate import Pseudonymizer
 from data.splitting.scan import split_sentences
 from data.statistics.counts import Counters, count_documents, histograms, merge, text_size, total
 

@@ -42,9 +42,9 @@ from data.executors.choice import open_executor
 from data.executors.protocol import Executor
 from data.filters.chain import build_filters
 from data.nfc import nfc
-from data.pii.apply import Pseudonymizer
 from data.pii.names import refuse_personal_labels, refuse_personal_names
 from data.pii.settings import key_fingerprint, resolve_key
+from data.pii.surrogate import Pseudonymizer
 from data.readers.paths import list_files
 from data.readers.records import InputFile
 from data.rules import part_rules

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from data.pii.apply import Pseudonymizer, Replacement
+    from data.pii.surrogate import Pseudonymizer, Replacement
 
 MOST_MARKS = 30
 """Combining marks kept in a row, as in Unicode's stream-safe text (UAX #15, section 13): no script needs as many, and
@@ -82,7 +82,7 @@ def pseudonymize(pseudonymizer: Pseudonymizer, texts: list[str]) -> list[tuple[s
 
     Its patterns are of composed text; macOS and PDFs decompose Hangul.
     """
-    from data.pii.apply import replaced
+    from data.pii.surrogate import replaced
 
     apart = {place: nfc_places(text) for place, text in enumerate(texts) if not unicodedata.is_normalized("NFC", text)}
     results = pseudonymizer.apply_many([apart[n].text if n in apart else text for n, text in enumerate(texts)])

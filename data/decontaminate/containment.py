@@ -25,8 +25,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from data.decontaminate.bm25 import PARTS, needed_weight
-from data.decontaminate.entries import RANK, RANK_BITS, sort_values, weigh_terms
+from data.decontaminate.bm25 import PARTS, RANK, RANK_BITS, needed_weight, sort_values, weigh_terms
 from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot, sift
 from data.decontaminate.terms import Terms
 

@@ -25,8 +25,8 @@ from data.dropped.lists import Row
 from data.dropped.marked import marked
 from data.filters.chain import build_filters
 from data.nfc import pseudonymize
-from data.pii.apply import Pseudonymizer
 from data.pii.settings import PiiSettings, key_fingerprint, resolve_key
+from data.pii.surrogate import Pseudonymizer
 from data.readers.damage import DamagedInputError
 from data.readers.formats import read_documents
 from data.readers.records import Document, InputFile

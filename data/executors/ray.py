@@ -25,10 +25,9 @@ from typing import Any
 from common.code import code_changes, running_code
 from common.errors import UserError
 from common.process import Terminated, say_waiting
-from data.executors.call import Call
 from data.executors.failures import attempt
 from data.executors.imports import in_package_folder
-from data.executors.protocol import Executor
+from data.executors.protocol import Call, Executor
 from data.rules import LIBRARIES
 
 ATTEMPTS = 4

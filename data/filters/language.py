@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from common.settings import Settings
-from data.filters.batch import Batch
-from data.filters.characters import BLANK, CLASSES, CODE_SIGN, HANGUL, LETTER
+from data.filters.batch import BLANK, CLASSES, CODE_SIGN, HANGUL, LETTER, Batch
 from data.filters.measure import Measure
 
 SIGNS_OF_CODE = 0.1

@@ -31,7 +31,7 @@ from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import Sides
 from data.filters.chain import NO_FILTERS, FilterChain
 from data.nfc import nfc, pseudonymize
-from data.pii.apply import Pseudonymizer
+from data.pii.surrogate import Pseudonymizer
 from data.readers.blocks import filled
 from data.readers.damage import DamagedInputError
 from data.readers.formats import parse_block

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from data.pii.code_words import ACCESSORS, MODULES, is_code_name, is_field_name
-from data.pii.draw import Draw
-from data.pii.types.base import BESIDE, Extent, PiiType, labelled
+from data.pii.types.base import BESIDE, Draw, Extent, PiiType, labelled
+from data.pii.types.names import SURNAMES
 from data.pii.types.network import MASKED_HOST, RESERVED_DOMAINS
-from data.pii.types.surnames import SURNAMES
 
 _SUFFIXES = (
     "png jpg jpeg gif svg webp css js ts jsx tsx json xml html htm md txt yml yaml py rb java cs cpp exe dll zip"

@@ -12,7 +12,6 @@ from data.pii.checks import (
     registration_date_ok,
     rrn_check_digit,
 )
-from data.pii.draw import Draw, lay
 from data.pii.places import OLD_LICENCE_REGIONS
 from data.pii.types.base import (
     APART_AFTER,
@@ -24,11 +23,13 @@ from data.pii.types.base import (
     NOT_AFTER,
     NOT_BEFORE,
     Check,
+    Draw,
     Extent,
     Maker,
     PiiType,
     digits_of,
     labelled,
+    lay,
 )
 
 BIRTH = "[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"

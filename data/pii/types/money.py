@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from data.pii.checks import brn_check_digit, brn_ok, card_prefix_ok, luhn_ok
-from data.pii.draw import Draw, lay
 from data.pii.types.base import (
     APART_AFTER,
     APART_BEFORE,
@@ -16,11 +15,13 @@ from data.pii.types.base import (
     NOT_AFTER,
     NOT_BEFORE,
     TEN_DIGITS,
+    Draw,
     Extent,
     PiiType,
     digits_of,
     in_a_row,
     labelled,
+    lay,
 )
 
 _CARD = (
