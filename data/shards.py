@@ -142,18 +142,14 @@ def _row_groups(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Ta
         start, before = 0, 0
         while len(ends) and filled + int(ends[-1]) - before >= ROW_GROUP_BYTES:
             stop = int(np.searchsorted(ends, ROW_GROUP_BYTES - filled + before)) + 1
-            yield _one_chunk([*pending, table.slice(start, stop - start)])
+            yield pa.concat_tables([*pending, table.slice(start, stop - start)]).combine_chunks()
             pending, filled = [], 0
             start, before = stop, int(ends[stop - 1])
         if start < table.num_rows:
             pending.append(table.slice(start))
             filled += int(ends[-1]) - before
     if pending:
-        yield _one_chunk(pending)
-
-
-def _one_chunk(tables: list[pa.Table]) -> pa.Table:
-    return pa.concat_tables(tables).combine_chunks()
+        yield pa.concat_tables(pending).combine_chunks()
 
 
 def _text_bytes(table: pa.Table) -> np.ndarray:

@@ -101,7 +101,6 @@ def _distinct_terms(ranks, first_term, terms):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _sort_each(entries, first_entry):  # type: ignore[no-untyped-def]
-    """Sort the entries of each sentence, in place."""
     for d in range(len(first_entry) - 1):
         sort_values(entries[first_entry[d] : first_entry[d + 1]])
 

@@ -70,11 +70,7 @@ class RayExecutor(Executor):
         self._terminated = False
 
     def __enter__(self) -> RayExecutor:
-        """Connect to the cluster, or start one here.
-
-        Raises:
-            UserError: Ray is not installed, or there is no cluster at the address.
-        """
+        """Connect to the cluster, or start one here; UserError where Ray is not installed, or there is no cluster."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         try:

@@ -7,8 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from common.settings import Settings
-from data.filters.batch import BLANK, CLASSES, DIGIT, LETTER, Batch
-from data.filters.measure import Measure
+from data.filters.base import BLANK, CLASSES, DIGIT, LETTER, Batch, Measure
 
 BULLETS = np.array(sorted(map(ord, "-*•‣⁃∙·ㆍ◦▪▫■□●○◆◇▶▷►◀◁★☆※→☞✓✔")), np.uint32)
 """Signs that begin the line of a list."""

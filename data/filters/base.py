@@ -1,6 +1,7 @@
-"""A batch of documents as arrays that the filters share: code points, words (eojeol) and lines, each made when asked.
+"""What filters are made of: a batch of documents as arrays, and measures of a document, each a number with bounds.
 
-Characters have classes, in a table that compiled code reads: blank, letter, Hangul, digit, a sign of code.
+The arrays, which the filters share, are code points, words (eojeol) and lines, each made when asked. Characters have
+classes, in a table that compiled code reads: blank, letter, Hangul, digit, a sign of code.
 
 Shapes: C characters of all documents, D documents, W words, L lines.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import compress
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numba import njit
@@ -106,6 +107,39 @@ class Batch:
     @cached_property
     def lines(self) -> Lines:
         return Lines(*_find_lines(self.codes, self.borders, CLASSES))
+
+
+class Measure(NamedTuple):
+    """A number that a filter gives every document, and the bounds within which a document is kept."""
+
+    name: str
+    low: float | None = None
+    high: float | None = None
+
+    def refuses(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which values are out of bounds."""
+        refused = np.zeros(len(values), bool)
+        if self.low is not None:
+            refused |= values < self.low
+        if self.high is not None:
+            refused |= values > self.high
+        return refused
+
+
+class Filter(Protocol):
+    """A filter ready to work: it can be pickled, and what it gives depends on the documents alone."""
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures, in the order in which they drop documents."""
+
+    def scores(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the value of each measure for each document [D, measures]."""
+
+
+def share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return part / whole, 0 where the whole is 0."""
+    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
 @njit(cache=True, nogil=True)
