@@ -95,14 +95,7 @@ def decontaminate_stream(benchmark: Path, input: IO[bytes], output: IO[bytes], h
         matched = decontaminator.match([record.value["text"] for record in batch])
         clean_lines = [record.line for record, hit in zip(batch, matched, strict=True) if hit is None]
         facts = [
-            {
-                "id": record.value.get("id"),
-                "text": record.value["text"],
-                "task": hit.task,
-                "benchmark_guid": hit.guid,
-                "score": round(float(hit.score), 6),
-                "rule": hit.rule,
-            }
+            {"id": record.value.get("id"), "text": record.value["text"], **hit.as_record()}
             for record, hit in zip(batch, matched, strict=True)
             if hit is not None
         ]
@@ -262,7 +255,8 @@ def _dumps(value: dict[str, Any], counts: Counters) -> bytes | None:
 
 
 def _levels(value: Any) -> int:
-    levels, layer = 0, [value]
+    levels = 0
+    layer = [value]
     while layer := [item for item in layer if isinstance(item, (dict, list))]:
         levels += 1
         layer = [inner for item in layer for inner in (item.values() if isinstance(item, dict) else item)]

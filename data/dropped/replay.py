@@ -64,7 +64,8 @@ def with_texts(rows: list[Row], settings: CorpusSettings, statistics: Counters, 
 
 class _Replay:
     def __init__(self, rows: list[Row], settings: CorpusSettings, statistics: Counters, most: int) -> None:
-        self._most, self._clean = most, settings.clean
+        self._most = most
+        self._clean = settings.clean
         key = _key(settings.pii, statistics.get("pii_key_fingerprint")) if settings.pii.enabled else None
         self._pseudonymizer = None if key is None else Pseudonymizer(key, settings.pii.types)
         types = tuple(settings.pii.types)

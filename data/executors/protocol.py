@@ -17,7 +17,8 @@ class Call:
     def __init__(self, tasks: Iterable[Any], progress: Callable[[Any], None] | None, failures: Failures | None) -> None:
         self._raises = failures is None
         self._failures = Failures() if failures is None else failures
-        self._progress, self._results = progress, dict[int, Any]()
+        self._progress = progress
+        self._results = dict[int, Any]()
         self._left = enumerate(tasks)
         self._next: list[tuple[int, Any]] = []
         self._tries: dict[int, int] = {}
@@ -56,11 +57,7 @@ class Call:
             self.settle(index, attempt(function, task))
 
     def results(self) -> list[Any]:
-        """Return the results in the order of the tasks.
-
-        Raises:
-            HunminError: tasks failed, and nobody else gets the failures.
-        """
+        """Return the results in the order of the tasks; HunminError for failed tasks, if nobody else gets the failures."""
         if self._raises:
             raise_failures(self._failures)
         return [self._results[index] for index in sorted(self._results)]

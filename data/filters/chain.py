@@ -78,7 +78,8 @@ class FilterChain:
                     continue
                 for place in np.flatnonzero(keep & filled & measure.refuses(values[:, number])):
                     keep[place] = False
-                    document, size = batch.documents[place], len(batch.texts[place])
+                    document = batch.documents[place]
+                    size = len(batch.texts[place])
                     counted = {measure.name: {document.source: {"documents": 1, "characters": size}}}
                     merge(counts.setdefault(step.title, {}), counted)
                     facts = {"id": document.id, "source": document.source, "filter": step.title}

@@ -192,7 +192,8 @@ class _Ids:
     """Number of documents of a source, and of distinct ids (an estimate from a sample where there are very many)."""
 
     def __init__(self) -> None:
-        self.documents, self._step = 0, 1
+        self.documents = 0
+        self._step = 1
         self._sample: set[int] = set()
 
     @property

@@ -99,7 +99,8 @@ class Pseudonymizer:
 
 def replaced(text: str, replacements: list[Replacement]) -> str:
     """Return a text with pseudonyms in their places, which are sorted and without overlaps."""
-    pieces, position = [], 0
+    pieces = []
+    position = 0
     for start, end, _, pseudonym in replacements:
         pieces += [text[position:start], pseudonym]
         position = end

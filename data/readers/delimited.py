@@ -114,7 +114,8 @@ def _fields(data: bytes, delimiter: str) -> Iterator[tuple[int, int, bool]]:
     """
     place = 0
     while place >= 0:
-        matches, place = _field(delimiter).finditer(data, place), -1
+        matches = _field(delimiter).finditer(data, place)
+        place = -1
         for match in matches:
             start, end = match.span(1)
             if end - start > MAX_FIELD_LINES and data.count(b"\n", start, end) > MAX_FIELD_LINES:

@@ -51,7 +51,8 @@ codecs.register_error(BROKEN, _broken)
 
 def read_full(stream: Stream, count: int) -> bytes:
     """Return `count` bytes of a stream, fewer only at its end."""
-    pieces, left = [], count
+    pieces = []
+    left = count
     while left and (piece := stream.read(left)):
         pieces.append(piece)
         left -= len(piece)

@@ -55,7 +55,8 @@ class _Window:
         """Hold at least `count` bytes, fewer only at the end of the stream; return whether there are as many."""
         if self.size >= count or self._ended:
             return self.size >= count
-        pieces, size = [self.data[self.at :]], self.size
+        pieces = [self.data[self.at :]]
+        size = self.size
         while size < count and not self._ended:
             piece = next(self._chunks, None)
             self._ended = piece is None
@@ -81,7 +82,8 @@ class _Window:
                 return
             # such a line may lie over the end of what is held, and the byte before it says whether it begins there
             self.at = max(self.at, len(self.data) - BEHIND_BYTES)
-            before, size = self.data[self.at - 1 : self.at], self.size
+            before = self.data[self.at - 1 : self.at]
+            size = self.size
             if not self.hold(size + 1):
                 self.at = len(self.data)
                 return

@@ -21,7 +21,8 @@ class Quarantine:
     """
 
     def __init__(self, files: int, share: float) -> None:
-        self._files, self._share = files, share
+        self._files = files
+        self._share = share
         self._most = max(int(share * files), 1 if share and files > 1 else 0)
         self._reasons: dict[str, str] = {}
 

@@ -160,11 +160,7 @@ class UnitWork:
     filters: FilterChain = NO_FILTERS
 
     def __call__(self, task: UnitTask) -> UnitDone:
-        """Do one unit and return how much it read.
-
-        Raises:
-            DiskFullError: the part could not be written; nothing of it is left.
-        """
+        """Do one unit and return how much it read; DiskFullError where no space is left, and nothing of the part."""
         state = UnitState(self)
         rules = task.file.settings.clean or self.clean
         tables = []
@@ -321,18 +317,8 @@ class UnitState:
                 continue
             clear[index] = False
             merge(self.counts["decontamination"].setdefault(hit.task, {}), {hit.rule: 1})
-            self.hits.append(
-                {
-                    "id": documents[owner[index]].id,
-                    "sentence": int(index - first[index]),
-                    "task": hit.task,
-                    "benchmark_guid": hit.guid,
-                    "score": round(float(hit.score), 6),
-                    "rule": hit.rule,
-                    "text": flat[index],
-                    "benchmark_text": hit.text,
-                }
-            )
+            place = {"id": documents[owner[index]].id, "sentence": int(index - first[index])}
+            self.hits.append({**place, **hit.as_record(), "text": flat[index], "benchmark_text": hit.text})
         return clear
 
 
