@@ -18,8 +18,7 @@ from common.bounded import MOST_LEVELS, TOO_DEEP, UnreadableError, load_json
 from common.errors import HunminError
 from data.benchmark import load_benchmark
 from data.decontaminate.matcher import Decontaminator
-from data.nfc import pseudonymize
-from data.pii.surrogate import Pseudonymizer
+from data.pii.surrogate import Pseudonymizer, pseudonymize
 from data.splitting.scan import split_sentences
 from data.statistics.counts import Counters, count_documents, histograms, merge, text_size, total
 

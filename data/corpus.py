@@ -67,15 +67,8 @@ FILTERED = "filtered.jsonl"
 HITS = "hits.jsonl"
 """Benchmark sentences that were removed, with the texts of both sides, personal data replaced."""
 NOT_IN_PARTS = (
-    "inputs",
-    "shard_mb",
-    "unit_mb",
-    "max_reject_share",
-    "max_bad_file_share",
-    "filters",
-    "keep_scores",
-    "mixture",
-    "decontaminate",
+    *("inputs", "shard_mb", "unit_mb", "max_reject_share", "max_bad_file_share"),
+    *("filters", "keep_scores", "mixture", "decontaminate"),
 )
 """Settings that parts do not depend on, or that something else stands for: of the inputs their own names, of filters
 what `FilterChain.identity` says, of decontamination the benchmark's sentences."""

@@ -57,7 +57,7 @@ class Call:
             self.settle(index, attempt(function, task))
 
     def results(self) -> list[Any]:
-        """Return the results in the order of the tasks; HunminError for failed tasks, if nobody else gets the failures."""
+        """Return the results in the order of the tasks; HunminError for failures that nobody else gets."""
         if self._raises:
             raise_failures(self._failures)
         return [self._results[index] for index in sorted(self._results)]

@@ -29,9 +29,11 @@ letter, 10^6 to 10^7 telephone numbers per prefix.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from data.nfc import nfc_places
 from data.pii.detect import find_values
 from data.pii.type_names import ON_REQUEST, PII_TYPES
 from data.pii.types import BY_NAME
@@ -106,3 +108,17 @@ def replaced(text: str, replacements: list[Replacement]) -> str:
         position = end
     pieces.append(text[position:])
     return "".join(pieces)
+
+
+def pseudonymize(pseudonymizer: Pseudonymizer, texts: list[str]) -> list[tuple[str, list[Replacement]]]:
+    """Return the result of `pseudonymizer.apply_many` for texts in any form; offsets are those in the texts as given.
+
+    Its patterns are of composed text; macOS and PDFs decompose Hangul.
+    """
+    apart = {place: nfc_places(text) for place, text in enumerate(texts) if not unicodedata.is_normalized("NFC", text)}
+    results = pseudonymizer.apply_many([apart[n].text if n in apart else text for n, text in enumerate(texts)])
+    for place, whole in apart.items():
+        spans = [whole.original_span(span.start, span.end) for span in results[place][1]]
+        replacements = [span._replace(start=a, end=b) for span, (a, b) in zip(results[place][1], spans, strict=True)]
+        results[place] = replaced(texts[place], replacements), replacements
+    return results

@@ -30,8 +30,8 @@ from data.deduplicate.exact import keys_of
 from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import Sides
 from data.filters.chain import NO_FILTERS, FilterChain
-from data.nfc import nfc, pseudonymize
-from data.pii.surrogate import Pseudonymizer
+from data.nfc import nfc
+from data.pii.surrogate import Pseudonymizer, pseudonymize
 from data.readers.blocks import filled
 from data.readers.damage import DamagedInputError
 from data.readers.formats import parse_block
@@ -46,6 +46,8 @@ from data.units.survey import documents_of
 MOST_SOURCES = 10_000
 SAMPLED_FILES = 20
 """Files whose first document is read to see whether records name their sources."""
+COUNTED = ("read", "markup", "rejects", "skipped", "cleaning", "pii", "decontamination", "dropped", "lost", "filters")
+"""What a unit counts by name, beside the sentences (`split`)."""
 NO_SENTENCE = "no sentence after cleaning"
 """Reason for which a document is left out when cleaning leaves no sentence of it."""
 MARKUP_SAMPLE = 100
@@ -163,9 +165,8 @@ class UnitWork:
         """Do one unit and return how much it read; DiskFullError where no space is left, and nothing of the part."""
         state = UnitState(self)
         rules = task.file.settings.clean or self.clean
-        tables = []
-        for documents in state.batches(parse_block(task.file, task.format, task.block), task.file):
-            tables.append(state.process(documents, rules))
+        batches = state.batches(parse_block(task.file, task.format, task.block), task.file)
+        tables = [state.process(documents, rules) for documents in batches]
         path = part_path(self.folder, task.key)
         state.sides.write(path)
         with atomic_write(path.with_suffix(".json"), "wb") as stream:
@@ -192,13 +193,7 @@ class UnitState:
         self.hits: list[dict[str, Any]] = []
         self.damage: dict[str, Any] | None = None
         self.filtered: list[dict[str, Any]] = []
-        self.counts: Counters = {
-            name: {}
-            for name in (
-                *("read", "markup", "rejects", "skipped", "cleaning", "pii", "decontamination", "dropped", "lost"),
-                "filters",
-            )
-        } | {"split": 0}
+        self.counts: Counters = {name: {} for name in COUNTED} | {"split": 0}
 
     def batches(self, parsed: Iterator[Item], file: InputFile) -> Iterator[list[Document]]:
         """Return the documents in batches, setting the rejects aside and counting what is skipped.

@@ -133,10 +133,6 @@ def _make_brn(value: str, normal: str, draw: Draw) -> str:
     return lay(value, digits + str((brn_check_digit(digits) + 1 + draw.below(9)) % 10))
 
 
-def _make_bank_account(value: str, normal: str, draw: Draw) -> str:
-    return lay(value, "000" + draw.digits(len(normal) - 3))
-
-
 CARD = PiiType(
     "CARD",
     re.compile(f"(?=[0-9])(?:{_CARD})"),
@@ -160,7 +156,7 @@ BANK_ACCOUNT = PiiType(
     "BANK_ACCOUNT",
     re.compile(f"(?=[0-9])(?:{_BANK_ACCOUNT})"),
     f"{TEN_DIGITS}|[0-9](?:/?[0-9]){{9}}",
-    _make_bank_account,
+    lambda value, normal, draw: lay(value, "000" + draw.digits(len(normal) - 3)),
     label=_ACCOUNT_LABEL,
     check=bank_account,
     any_name=True,
