@@ -27,11 +27,7 @@ class Quarantine:
         self._reasons: dict[str, str] = {}
 
     def add(self, path: str, reason: str, tell: bool = True) -> None:
-        """Add a file, unless it is in already, and with `tell` print it.
-
-        Raises:
-            TooManyDamagedError: more than `share` of the inputs are damaged.
-        """
+        """Add a file, unless it is in already, and with `tell` print it; TooManyDamagedError beyond `share` of them."""
         if path in self._reasons:
             return
         self._reasons[path] = reason
