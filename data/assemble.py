@@ -118,10 +118,8 @@ def assemble(
     decision = decide(parts, settings, out / DUPLICATES, work, execute)
     shard_bytes = int(shard_mb * 1e6)
     mixed = mix(parts, decision.documents, mixture) if mixture else None
-    if mixed is None:
-        tasks = _plan(parts, decision.documents, decision.sentences, shard_bytes)
-    else:
-        tasks = _plan_mixed(parts, mixed.copies, decision.sentences, shard_bytes)
+    copies = mixed.copies if mixed else [np.where(stays, 1, OUT) for stays in decision.documents]
+    tasks = _plan(parts, copies, decision.sentences, shard_bytes)
     _keep_to(f"{work.name} {_hash(tasks, schema)}", out)
     statistics: Counters = {"sources": {}, "lengths": {}}
     with ProgressBar("shards", len(tasks), "shards") as bar:
@@ -130,12 +128,12 @@ def assemble(
     return Assembly(len(tasks), decision.counts, sort_counters(statistics), mixed and mixed.counts)
 
 
-def _plan_mixed(
+def _plan(
     parts: list[Path], copies: list[np.ndarray], sentences: list[np.ndarray | None], shard_bytes: int
 ) -> list[ShardTask]:
     tasks: list[ShardTask] = []
     for number in sorted({int(count) for part in copies for count in np.unique(part)} - {OUT}):
-        for task in _plan(parts, [part == number for part in copies], sentences, shard_bytes):
+        for task in _cut(parts, [part == number for part in copies], sentences, shard_bytes):
             tasks.append(ShardTask(len(tasks), task.pieces, number))
     if tasks and not tasks[-1].copies:
         raise UserError(
@@ -168,7 +166,7 @@ def _keep_to(plan: str, out: Path) -> None:
     write_text(note, plan)
 
 
-def _plan(
+def _cut(
     parts: list[Path], masks: list[np.ndarray], sentences: list[np.ndarray | None], shard_bytes: int
 ) -> list[ShardTask]:
     """Return the shards: as few as hold `shard_bytes` of text each, and all of one size, so that workers share evenly.

@@ -152,14 +152,13 @@ def _json_records(content: bytes) -> Iterator[tuple[str, Any]]:
             raise
         yield from _json_lines(content)
         return
-    if isinstance(loaded, list):
-        for number, record in enumerate(loaded, 1):
-            yield f"record {number}", record
-    elif isinstance(loaded, dict) and isinstance(loaded.get("data"), list):
-        for number, record in enumerate(_squad_records(loaded["data"]), 1):
-            yield f"record {number}", record
-    elif not _is_auxiliary_object(loaded):
-        yield "record 1", loaded
+    records: Iterable[Any] = loaded
+    if isinstance(loaded, dict) and isinstance(loaded.get("data"), list):
+        records = _squad_records(loaded["data"])
+    elif not isinstance(loaded, list):
+        records = [] if _is_auxiliary_object(loaded) else [loaded]
+    for number, record in enumerate(records, 1):
+        yield f"record {number}", record
 
 
 def _json_lines(content: bytes) -> Iterator[tuple[str, Any]]:

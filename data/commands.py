@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import select
 from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -15,14 +18,14 @@ from common.bounded import MOST_LEVELS, TOO_DEEP, UnreadableError, load_json
 from common.errors import HunminError
 from data.benchmark import load_benchmark
 from data.decontaminate.matcher import Decontaminator
-from data.lines import LINE_BYTES, line_batches
-from data.nfc import pseudonymize
-from data.pii.apply import Pseudonymizer
+from data.pii.surrogate import Pseudonymizer, pseudonymize
 from data.splitting.scan import split_sentences
 from data.statistics.counts import Counters, count_documents, histograms, merge, text_size, total
 
 BATCH_BYTES = 1 << 20
 """Lines handled at once."""
+LINE_BYTES = 128 << 20
+"""A longer line is no document; it is skipped without being held in memory."""
 
 
 class _Record(NamedTuple):
@@ -49,17 +52,13 @@ def pseudonymize_stream(input: IO[bytes], output: IO[bytes], key: bytes) -> Coun
     for batch in _batches(input, counts):
         results = pseudonymize(pseudonymizer, [record.value["text"] for record in batch])
         repeated = _pseudonymized_sentences(pseudonymizer, [record.value for record in batch])
-        written = []
+        values = []
         for record, more, (text, replacements) in zip(batch, repeated, results, strict=True):
             spans = [{"start": r.start, "end": r.end, "type": r.type, "surrogate": r.surrogate} for r in replacements]
-            line = _dumps({**record.value, **more, "text": text, "spans": spans}, counts)
-            if line is None:
-                continue
-            for span in spans:
-                counts["pii"][span["type"]] = counts["pii"].get(span["type"], 0) + 1
-            written.append(line)
-        _write(output, written)
-        counts["written"] += len(written)
+            values.append({**record.value, **more, "text": text, "spans": spans})
+        for value in _write_values(output, values, counts):
+            merge(counts["pii"], Counter(span["type"] for span in value["spans"]))
+            counts["written"] += 1
     return counts
 
 
@@ -93,28 +92,16 @@ def decontaminate_stream(benchmark: Path, input: IO[bytes], output: IO[bytes], h
     decontaminator = Decontaminator.build(load_benchmark(benchmark))
     for batch in _batches(input, counts):
         matched = decontaminator.match([record.value["text"] for record in batch])
-        clean_lines, hit_lines = [], []
-        for record, hit in zip(batch, matched, strict=True):
-            if hit is None:
-                clean_lines.append(record.line)
-                continue
-            facts = {
-                "id": record.value.get("id"),
-                "text": record.value["text"],
-                "task": hit.task,
-                "benchmark_guid": hit.guid,
-                "score": round(float(hit.score), 6),
-                "rule": hit.rule,
-            }
-            line = _dumps(facts, counts)
-            if line is None:
-                continue
-            rules = counts["hits"].setdefault(hit.task, {})
-            rules[hit.rule] = rules.get(hit.rule, 0) + 1
-            hit_lines.append(line)
+        clean_lines = [record.line for record, hit in zip(batch, matched, strict=True) if hit is None]
+        facts = [
+            {"id": record.value.get("id"), "text": record.value["text"], **hit.as_record()}
+            for record, hit in zip(batch, matched, strict=True)
+            if hit is not None
+        ]
         _write(output, clean_lines)
-        _write(hits, hit_lines)
         counts["written"] += len(clean_lines)
+        for value in _write_values(hits, facts, counts):
+            merge(counts["hits"], {value["task"]: {value["rule"]: 1}})
     return counts
 
 
@@ -133,15 +120,10 @@ def split_stream(input: IO[bytes], output: IO[bytes]) -> Counters:
     """
     counts: Counters = {"read": 0, "written": 0, "rejects": {}, "sentences": 0}
     for batch in _batches(input, counts):
-        written = []
-        for record in batch:
-            sentences = split_sentences(record.value["text"])
-            line = _dumps({**record.value, "sentences": sentences}, counts)
-            if line is not None:
-                written.append(line)
-                counts["sentences"] += len(sentences)
-        _write(output, written)
-        counts["written"] += len(written)
+        values = [{**record.value, "sentences": split_sentences(record.value["text"])} for record in batch]
+        for value in _write_values(output, values, counts):
+            counts["sentences"] += len(value["sentences"])
+            counts["written"] += 1
     return counts
 
 
@@ -186,6 +168,43 @@ def _sentences(record: dict[str, Any]) -> list[str]:
     return split_sentences(record["text"])
 
 
+def line_batches(stream: IO[bytes], batch_bytes: int) -> Iterator[list[bytes | None]]:
+    """Yield the lines of a stream without their line ends; None stands for a line of more than `LINE_BYTES`.
+
+    A batch ends at about `batch_bytes`, at the end of the stream, or when a pipe is empty: what came in is handed on at
+    once, however slowly the rest comes.
+    """
+    read = getattr(stream, "read1", stream.read)
+    batch: list[bytes | None] = []
+    size = 0
+    begun: list[bytes] = []  # pieces of the line whose end has not come yet
+    begun_size = 0
+    while chunk := read(batch_bytes):
+        size += len(chunk)
+        *whole, tail = chunk.split(b"\n")
+        if whole:
+            first = None if begun_size + len(whole[0]) > LINE_BYTES else b"".join([*begun, whole[0]])
+            batch += [first, *(line if len(line) <= LINE_BYTES else None for line in whole[1:])]
+            begun, begun_size = [], 0
+        begun_size += len(tail)
+        begun = [*begun, tail] if begun_size <= LINE_BYTES else []
+        if batch and (size >= batch_bytes or not _ready(stream)):
+            yield batch
+            batch, size = [], 0
+    if begun_size:
+        batch.append(None if begun_size > LINE_BYTES else b"".join(begun))
+    if batch:
+        yield batch
+
+
+def _ready(stream: IO[bytes]) -> bool:
+    """Return whether reading will not wait: files and buffers never do, pipes and terminals may."""
+    try:
+        return bool(select.select([stream.fileno()], [], [], 0)[0])
+    except (io.UnsupportedOperation, AttributeError, ValueError):
+        return True
+
+
 def _batches(input: IO[bytes], counts: Counters) -> Iterator[list[_Record]]:
     """Yield readable records in batches; blank lines are skipped, others counted; HunminError if all are unreadable."""
     for lines in line_batches(input, BATCH_BYTES):
@@ -196,7 +215,7 @@ def _batches(input: IO[bytes], counts: Counters) -> Iterator[list[_Record]]:
                 continue
             counts["read"] += 1
             if isinstance(record, str):
-                _reject(record, counts)
+                merge(counts["rejects"], {record: 1})
             else:
                 batch.append(record)
         if batch:
@@ -207,10 +226,6 @@ def _batches(input: IO[bytes], counts: Counters) -> Iterator[list[_Record]]:
             'the input is JSON Lines in UTF-8, an object with "text" a line',
             "rename the field or convert the file: iconv -f CP949 -t UTF-8 FILE, jq -c '{text: .content}' FILE",
         )
-
-
-def _reject(reason: str, counts: Counters) -> None:
-    counts["rejects"][reason] = counts["rejects"].get(reason, 0) + 1
 
 
 def _parse(line: bytes) -> _Record | str | None:
@@ -233,17 +248,25 @@ def _dumps(value: dict[str, Any], counts: Counters) -> bytes | None:
         return orjson.dumps(value)
     except TypeError:  # an integer of more than 64 bits, or many levels
         if _levels(value) > MOST_LEVELS:
-            _reject(TOO_DEEP, counts)
+            merge(counts["rejects"], {TOO_DEEP: 1})
             return None
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _levels(value: Any) -> int:
-    levels, layer = 0, [value]
+    levels = 0
+    layer = [value]
     while layer := [item for item in layer if isinstance(item, (dict, list))]:
         levels += 1
         layer = [inner for item in layer for inner in (item.values() if isinstance(item, dict) else item)]
     return levels
+
+
+def _write_values(output: IO[bytes], values: list[dict[str, Any]], counts: Counters) -> list[dict[str, Any]]:
+    """Write objects as lines and return them, but for those that are nested too deeply."""
+    lines = [(value, line) for value in values if (line := _dumps(value, counts)) is not None]
+    _write(output, [line for _, line in lines])
+    return [value for value, _ in lines]
 
 
 def _write(output: IO[bytes], records: list[bytes]) -> None:

@@ -42,9 +42,9 @@ from data.executors.choice import open_executor
 from data.executors.protocol import Executor
 from data.filters.chain import build_filters
 from data.nfc import nfc
-from data.pii.apply import Pseudonymizer
 from data.pii.names import refuse_personal_labels, refuse_personal_names
 from data.pii.settings import key_fingerprint, resolve_key
+from data.pii.surrogate import Pseudonymizer
 from data.readers.paths import list_files
 from data.readers.records import InputFile
 from data.rules import part_rules
@@ -67,15 +67,8 @@ FILTERED = "filtered.jsonl"
 HITS = "hits.jsonl"
 """Benchmark sentences that were removed, with the texts of both sides, personal data replaced."""
 NOT_IN_PARTS = (
-    "inputs",
-    "shard_mb",
-    "unit_mb",
-    "max_reject_share",
-    "max_bad_file_share",
-    "filters",
-    "keep_scores",
-    "mixture",
-    "decontaminate",
+    *("inputs", "shard_mb", "unit_mb", "max_reject_share", "max_bad_file_share"),
+    *("filters", "keep_scores", "mixture", "decontaminate"),
 )
 """Settings that parts do not depend on, or that something else stands for: of the inputs their own names, of filters
 what `FilterChain.identity` says, of decontamination the benchmark's sentences."""
@@ -113,7 +106,8 @@ def build_corpus(
         check_counts(counts, settings.max_reject_share, out / REJECTS)
         schema = pa.schema([*SCHEMA, *(function.filters.schema if settings.keep_scores else [])])
         chosen = settings.deduplicate, settings.shard_mb
-        assembly = assemble(catalog.parts(), out, function.folder, *chosen, execute, schema, settings.mixture)
+        parts = [part for _, part in catalog.numbered_parts()]
+        assembly = assemble(parts, out, function.folder, *chosen, execute, schema, settings.mixture)
     if not assembly.shards:
         raise UserError(
             "nothing is left of the corpus: " + whereabouts(counts, assembly),
@@ -228,7 +222,6 @@ def _unit_work(
 
 
 def _benchmark(settings: CorpusSettings, kept_out: Iterable[BenchmarkSentence]) -> list[BenchmarkSentence]:
-    """Return the benchmark's sentences."""
     if not settings.decontaminate.enabled:
         return []
     with _uncollected():

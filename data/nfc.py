@@ -9,10 +9,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from data.pii.apply import Pseudonymizer, Replacement
+from typing import NamedTuple
 
 MOST_MARKS = 30
 """Combining marks kept in a row, as in Unicode's stream-safe text (UAX #15, section 13): no script needs as many, and
@@ -33,15 +30,8 @@ def nfc(text: str) -> str:
 
 @cache
 def _long_runs() -> re.Pattern[str]:
-    marks = [code for code in range(_NO_MARKS_FROM) if unicodedata.combining(chr(code))]
-    spans: list[list[int]] = []
-    for code in marks:
-        if spans and spans[-1][1] == code - 1:
-            spans[-1][1] = code
-        else:
-            spans.append([code, code])
-    inside = "".join(f"{chr(first)}-{chr(last)}" for first, last in spans)
-    return re.compile(f"([{inside}]{{{MOST_MARKS}}})[{inside}]+")
+    marks = "".join(filter(unicodedata.combining, map(chr, range(_NO_MARKS_FROM))))
+    return re.compile(f"([{marks}]{{{MOST_MARKS}}})[{marks}]+")
 
 
 class Composed(NamedTuple):
@@ -82,22 +72,6 @@ def _followers() -> frozenset[str]:
     followers = {chr(int(second, 16)) for first, second in pairs if not first.startswith("<")}
     followers.update(filter(unicodedata.combining, characters))
     return frozenset(followers) | set(map(chr, range(0x1161, 0x1200))) | set(map(chr, range(0xD7B0, 0xD7FC)))
-
-
-def pseudonymize(pseudonymizer: Pseudonymizer, texts: list[str]) -> list[tuple[str, list[Replacement]]]:
-    """Return the result of `pseudonymizer.apply_many` for texts in any form; offsets are those in the texts as given.
-
-    Its patterns are of composed text; macOS and PDFs decompose Hangul.
-    """
-    from data.pii.apply import replaced
-
-    apart = {place: nfc_places(text) for place, text in enumerate(texts) if not unicodedata.is_normalized("NFC", text)}
-    results = pseudonymizer.apply_many([apart[n].text if n in apart else text for n, text in enumerate(texts)])
-    for place, whole in apart.items():
-        spans = [whole.original_span(span.start, span.end) for span in results[place][1]]
-        replacements = [span._replace(start=a, end=b) for span, (a, b) in zip(results[place][1], spans, strict=True)]
-        results[place] = replaced(texts[place], replacements), replacements
-    return results
 
 
 def composed(text: str) -> str:

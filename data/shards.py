@@ -43,11 +43,7 @@ def shard_name(index: int) -> str:
 
 
 def shard_paths(folder: str | Path) -> list[Path]:
-    """Return the shards of a corpus folder, in order.
-
-    Raises:
-        UserError: the folder holds none.
-    """
+    """Return the shards of a corpus folder, in order; UserError where it holds none."""
     paths = sorted((Path(folder) / SHARDS).glob("shard-*.parquet"))
     if not paths:
         raise UserError(
@@ -68,21 +64,13 @@ def read_shards(folder: str | Path, columns: list[str] | None = None) -> Iterato
 
 
 def row_groups(path: Path) -> int:
-    """Return the number of row groups of a shard, each about `ROW_GROUP_BYTES` of text.
-
-    Raises:
-        HunminError: the file is damaged.
-    """
+    """Return how many row groups of about `ROW_GROUP_BYTES` of text a shard has; HunminError where it is damaged."""
     with _reading(path):
         return int(pq.read_metadata(path).num_row_groups)
 
 
 def read_shard(path: Path, columns: list[str] | None = None, groups: range | None = None) -> Iterator[pa.RecordBatch]:
-    """Yield the record batches of one shard.
-
-    Raises:
-        HunminError: the file is damaged.
-    """
+    """Yield the record batches of one shard; HunminError where it is damaged."""
     with _reading(path), pq.ParquetFile(path) as file:
         for group in range(file.num_row_groups) if groups is None else groups:
             yield from file.read_row_group(group, columns=columns, use_threads=False).to_batches()
@@ -142,18 +130,14 @@ def _row_groups(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Ta
         start, before = 0, 0
         while len(ends) and filled + int(ends[-1]) - before >= ROW_GROUP_BYTES:
             stop = int(np.searchsorted(ends, ROW_GROUP_BYTES - filled + before)) + 1
-            yield _one_chunk([*pending, table.slice(start, stop - start)])
+            yield pa.concat_tables([*pending, table.slice(start, stop - start)]).combine_chunks()
             pending, filled = [], 0
             start, before = stop, int(ends[stop - 1])
         if start < table.num_rows:
             pending.append(table.slice(start))
             filled += int(ends[-1]) - before
     if pending:
-        yield _one_chunk(pending)
-
-
-def _one_chunk(tables: list[pa.Table]) -> pa.Table:
-    return pa.concat_tables(tables).combine_chunks()
+        yield pa.concat_tables(pending).combine_chunks()
 
 
 def _text_bytes(table: pa.Table) -> np.ndarray:
@@ -178,11 +162,7 @@ def write_shard_manifest(shard: Path, counts: dict[str, Any]) -> None:
 
 
 def read_shard_manifest(shard: Path) -> dict[str, Any]:
-    """Return the manifest of a shard.
-
-    Raises:
-        HunminError: it is missing or damaged.
-    """
+    """Return the manifest of a shard; HunminError where it is missing or damaged."""
     path = manifest_path(shard)
     try:
         manifest: dict[str, Any] = orjson.loads(read_bytes(path))

@@ -61,7 +61,7 @@ from data.decontaminate.matcher import Decontaminator
 from data.decontaminate.settings import DecontaminateSettings
 from data.deduplicate.exact import keys_of
 from data.deduplicate.near import signatures
-from data.pii.apply import Pseudonymizer
+from data.pii.surrogate import Pseudonymizer
 from data.readers.formats import parse_block, read_blocks
 from data.readers.paths import list_files
 from data.shards import SCHEMA, write_shard

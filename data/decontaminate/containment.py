@@ -25,8 +25,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from data.decontaminate.bm25 import PARTS, needed_weight
-from data.decontaminate.entries import RANK, RANK_BITS, sort_values, weigh_terms
+from data.decontaminate.bm25 import PARTS, RANK, RANK_BITS, needed_weight, sort_values, weigh_terms
 from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot, sift
 from data.decontaminate.terms import Terms
 
@@ -193,7 +192,6 @@ def _place(term):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, inline="always")
 def _count_bits(bits):  # type: ignore[no-untyped-def]
-    """Return the number of set bits of a 64-bit word."""
     bits = bits - ((bits >> ONE) & np.uint64(0x5555555555555555))
     bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
     bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)

@@ -77,6 +77,10 @@ class Hit(NamedTuple):
     text: str
     """Benchmark text as lists show it: the sentence, for a fragment the whole passage."""
 
+    def as_record(self) -> dict[str, Any]:
+        """Return what lists of hits say, but for the texts."""
+        return {"task": self.task, "benchmark_guid": self.guid, "score": round(self.score, 6), "rule": self.rule}
+
 
 class Decontaminator:
     """Finds benchmark sentences among corpus sentences; holds arrays and records, so it pickles and forks cheaply."""

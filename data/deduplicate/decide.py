@@ -126,7 +126,8 @@ def _first_of(parts: list[Path], candidates: list[np.ndarray], keys: Callable[[P
         lambda: (keys(part)[chosen] for part, chosen in zip(parts, candidates, strict=True)),
         sum(int(chosen.sum()) for chosen in candidates),
     )
-    results, position = [], 0
+    results = []
+    position = 0
     for chosen in candidates:
         stays = np.ones(len(chosen), bool)
         count = int(chosen.sum())

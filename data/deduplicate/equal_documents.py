@@ -18,11 +18,10 @@ import numpy as np
 
 from common.arrays import map_array
 from data.deduplicate.cluster import COPY
-from data.deduplicate.copies import Copies, write_copies
 from data.deduplicate.exact import KEY, repeated
 from data.deduplicate.groups import Group, Range, firsts_of, groups_of, work_folder
 from data.deduplicate.near import PERMUTATIONS
-from data.deduplicate.tables import FileOfTask, numbered, read_slice, write_table_of
+from data.deduplicate.tables import Copies, FileOfTask, numbered, read_slice, write_copies, write_table_of
 from data.executors.protocol import Executor
 from data.shards import read_numbers
 

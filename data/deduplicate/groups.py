@@ -67,7 +67,8 @@ def work_folder(work: Path, name: str, parts: list[Path], *facts: object) -> Pat
 
 def ids_of(group: Group, rows: np.ndarray) -> pa.Array:
     """Return the ids of documents of a group, by their rows in it, ascending; parts without one are not read."""
-    ids, first = [pa.array([], pa.string())], 0
+    ids = [pa.array([], pa.string())]
+    first = 0
     for part in group.parts:
         count = pq.read_metadata(part).num_rows
         here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, first + count)] - first

@@ -61,7 +61,7 @@ def signatures(texts: list[str]) -> np.ndarray:
 
 def shingle_hashes(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return the 64-bit hashes of all shingles of all texts, and len(texts) + 1 borders between the texts' hashes."""
-    solid = [_solid(text) for text in texts]
+    solid = ["".join(nfc(text).split()) for text in texts]
     letters = np.frombuffer("".join(solid).encode("utf-32-le", "surrogatepass"), np.uint32)
     sizes = np.array([len(text) for text in solid], np.int64)
     borders = np.concatenate(([0], np.cumsum(np.maximum(sizes - SHINGLE, 0) + 1))).astype(np.uint64)
@@ -95,10 +95,6 @@ def band_keys(signed: np.ndarray, threshold: float, chosen: range | None = None)
         keys = (keys ^ parts[:, :, row].T) * MULTIPLIER
         keys ^= keys >> SHIFT_32
     return np.ascontiguousarray(keys)
-
-
-def _solid(text: str) -> str:
-    return "".join(nfc(text).split())
 
 
 @njit(cache=True)

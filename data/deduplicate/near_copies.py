@@ -22,11 +22,10 @@ from common.arrays import map_array
 from common.files import atomic_write
 from common.once import once_file
 from data.deduplicate.cluster import CLUSTERED, COPY, Compare, clusters, copies, least_equal, like_pairs
-from data.deduplicate.copies import Copies, write_copies
 from data.deduplicate.groups import Group, Range, firsts_of, groups_of, work_folder
 from data.deduplicate.near import PERMUTATIONS, band_keys, choose_bands
 from data.deduplicate.sides import SIGNATURES, load_side
-from data.deduplicate.tables import FileOfTask, numbered, read_slice, write_table_of
+from data.deduplicate.tables import Copies, FileOfTask, numbered, read_slice, write_copies, write_table_of
 from data.executors.protocol import Executor
 
 PARTITION = 1 << 22

@@ -14,10 +14,9 @@ import pyarrow as pa
 
 from common.files import atomic_write
 from data.deduplicate.cluster import COPY
-from data.deduplicate.copies import Copies
 from data.deduplicate.groups import Group, firsts_of, groups_of, ids_of, work_folder
 from data.deduplicate.near import PERMUTATIONS
-from data.deduplicate.tables import FileOfTask, numbered
+from data.deduplicate.tables import Copies, FileOfTask, numbered
 from data.executors.protocol import Executor
 
 

@@ -50,11 +50,7 @@ class Sides:
             self._gathered[SIGNATURES].append(signatures(["".join(text for _, text in group) for _, group in pairs]))
 
     def write(self, part: Path) -> None:
-        """Write the keys beside a part file.
-
-        Raises:
-            DiskFullError: no space.
-        """
+        """Write the keys beside a part file; DiskFullError where there is no space."""
         for suffix, arrays in self._gathered.items():
             save_array(part.with_suffix(suffix), np.concatenate(arrays))
 

@@ -1,1 +1,1 @@
-"""Examples of what a finished corpus left out, by rule: as its lists name it (`lists`), and with texts (`replay`)."""
+"""Examples of what a finished corpus left out, by rule: as its lists name it, and with texts."""

@@ -1,45 +1,84 @@
-"""Texts that were left out of a corpus: the inputs are read again, and the corpus's own rules applied to them.
+"""What a corpus left out: documents and sentences that its own lists name, and texts.
 
-Nothing of it is stored with the corpus. Personal data in the texts is replaced, with the corpus's key where that is at
-hand, else with a key of the moment: a finished run holds no key.
+For texts the inputs are read again, and the corpus's own rules applied to them. Nothing of it is stored with the
+corpus. Personal data in the texts is replaced, with the corpus's key where that is at hand, else with a key of the
+moment: a finished run holds no key.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import orjson
+import xxhash
 
 from common.errors import UserError
 from common.progress import say
+from common.stage_folders import of_run_or_itself
+from data.assemble import DUPLICATES
 from data.cleaning.rules import clean, cleaning_steps, keep_sentences
 from data.cleaning.settings import CleanSettings
-from data.corpus import corpus_files
+from data.corpus import FILTERED, HITS, corpus_files
 from data.deduplicate.near import signatures
 from data.deduplicate.settings import DeduplicateSettings
-from data.dropped.lists import Row
 from data.dropped.marked import marked
 from data.filters.chain import build_filters
-from data.nfc import pseudonymize
-from data.pii.apply import Pseudonymizer
 from data.pii.settings import PiiSettings, key_fingerprint, resolve_key
+from data.pii.surrogate import Pseudonymizer, pseudonymize
 from data.readers.damage import DamagedInputError
 from data.readers.formats import read_documents
 from data.readers.records import Document, InputFile
 from data.settings import CorpusSettings
 from data.splitting.scan import split_sentences
 from data.statistics.counts import Counters
+from data.statistics.table import load_statistics
 from data.units.work import NO_SENTENCE, UnitState, UnitWork
 
+Row = dict[str, Any]
+"""An example: "kind" (cleaning, emptied, filter, duplicate, benchmark), "rule", "id", and what the kind has beside."""
 BLOCK_BYTES = 8_000_000
 MOST_OF_ONE_ID = 20
 """Documents with one id that are compared to tell which of them is meant."""
 NO_TEXT = "no text"
 """Rule of a document that was empty before anything was done to it."""
+
+
+def listed_examples(corpus: Path, most: int) -> list[Row]:
+    """Return examples of each filter's measure, rule of duplicates, and benchmark's rule, the same ones every time.
+
+    Args:
+        corpus: a run folder, or the corpus folder in it.
+
+    Raises:
+        UserError: the folder holds no finished corpus.
+    """
+    load_statistics(corpus)
+    folder = of_run_or_itself(corpus, "corpus")
+    return [
+        *_drawn(folder / FILTERED, "filter", most, lambda row: {"rule": f"{row['filter']} {row['measure']}", **row}),
+        *_drawn(folder / DUPLICATES, "duplicate", most, lambda row: row),
+        *_drawn(folder / HITS, "benchmark", most, lambda row: {**row, "rule": f"{row['task']} {row['rule']}"}),
+    ]
+
+
+def _drawn(path: Path, kind: str, most: int, row_of: Callable[[Row], Row]) -> list[Row]:
+    """Return up to `most` rows of each rule, drawn by the hash of the id."""
+    if not path.is_file():  # a corpus without filters has no list of theirs
+        return []
+    chosen: dict[str, list[tuple[int, int, Row]]] = {}
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines):
+            row = {"kind": kind, **row_of(orjson.loads(line))}
+            drawn = xxhash.xxh3_64_intdigest(row["id"].encode()), number, row
+            of_rule = chosen.setdefault(row["rule"], [])
+            of_rule[:] = sorted([*of_rule, drawn], key=lambda entry: entry[:2])[:most]
+    return [row for rule in sorted(chosen) for _, _, row in chosen[rule]]
 
 
 def with_texts(rows: list[Row], settings: CorpusSettings, statistics: Counters, most: int) -> Iterator[Row]:
@@ -64,7 +103,8 @@ def with_texts(rows: list[Row], settings: CorpusSettings, statistics: Counters, 
 
 class _Replay:
     def __init__(self, rows: list[Row], settings: CorpusSettings, statistics: Counters, most: int) -> None:
-        self._most, self._clean = most, settings.clean
+        self._most = most
+        self._clean = settings.clean
         key = _key(settings.pii, statistics.get("pii_key_fingerprint")) if settings.pii.enabled else None
         self._pseudonymizer = None if key is None else Pseudonymizer(key, settings.pii.types)
         types = tuple(settings.pii.types)

@@ -19,11 +19,10 @@ from typing import Any
 from common.errors import HunminError
 from common.output import guard_output
 from common.process import EXIT_UNGUARDED, WORKER, die_with_parent, end_fork_server, own_package, unguarded
-from data.executors.call import Call
 from data.executors.failures import attempt
 from data.executors.imports import safe_imports
 from data.executors.payload import Payload, receive
-from data.executors.protocol import Executor
+from data.executors.protocol import Call, Executor
 
 ATTEMPTS = 3
 """Attempts at a work unit whose worker dies, and at starting a worker whose fork server dies."""

@@ -1,14 +1,66 @@
-"""The protocol of an executor."""
+"""The protocol of an executor, and one call of it: the tasks that are left, and what came of the others."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from itertools import islice
 from typing import Any
 
-from data.executors.call import Call
-from data.executors.failures import Failures, R, T
+from data.executors.failures import Failure, Failures, R, T, attempt, raise_failures
+
+
+class Call:
+    """Hands out an executor's tasks, one at a time as they are asked for, and gathers results and failures."""
+
+    def __init__(self, tasks: Iterable[Any], progress: Callable[[Any], None] | None, failures: Failures | None) -> None:
+        self._raises = failures is None
+        self._failures = Failures() if failures is None else failures
+        self._progress = progress
+        self._results = dict[int, Any]()
+        self._left = enumerate(tasks)
+        self._next: list[tuple[int, Any]] = []
+        self._tries: dict[int, int] = {}
+
+    def has_task(self) -> bool:
+        """Return whether a task is left, by drawing it if need be."""
+        if not self._next:
+            self._next = list(islice(self._left, 1))
+        return bool(self._next)
+
+    def take(self) -> tuple[int, Any]:
+        """Return the number of a task, and the task."""
+        return self._next.pop()
+
+    def settle(self, index: int, result: Any) -> None:
+        """Take the result of a task, or its `Failure`."""
+        if isinstance(result, Failure):
+            self._failures.add(result)
+            return
+        self._results[index] = result
+        if self._progress:
+            self._progress(result)
+
+    def retry(self, index: int, task: Any, attempts: int, reason: str) -> None:
+        """Put a task back that its worker did not survive; after so many attempts it fails for this reason."""
+        tries = self._tries[index] = self._tries.get(index, 0) + 1
+        if tries < attempts:
+            self._next.append((index, task))
+        else:
+            self._failures.add(Failure(task.name, reason))
+
+    def run_here(self, function: Callable[[Any], Any]) -> None:
+        """Do all tasks in this thread."""
+        while self.has_task():
+            index, task = self.take()
+            self.settle(index, attempt(function, task))
+
+    def results(self) -> list[Any]:
+        """Return the results in the order of the tasks; HunminError for failures that nobody else gets."""
+        if self._raises:
+            raise_failures(self._failures)
+        return [self._results[index] for index in sorted(self._results)]
 
 
 class Executor(AbstractContextManager["Executor"]):

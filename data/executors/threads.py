@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from common.process import Terminated, say_waiting
-from data.executors.call import Call
 from data.executors.failures import attempt
-from data.executors.protocol import Executor
+from data.executors.protocol import Call, Executor
 
 LOCK_WAIT = 0.0002
 """Seconds after which a thread that waits for the interpreter's lock gets it. Functions that are mostly compiled code

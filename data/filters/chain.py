@@ -10,8 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from common.settings import dump_settings, settings_hash
-from data.filters.batch import Batch
-from data.filters.measure import Filter
+from data.filters.base import Batch, Filter
 from data.filters.settings import FilterSettings
 from data.readers.records import Document
 from data.statistics.counts import Counters, merge
@@ -55,14 +54,10 @@ class FilterChain:
         return [step.identity for step in self.steps]
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the names of all scores."""
-        return tuple(column_of(step.title, measure.name) for step in self.steps for measure in step.filter.measures)
-
-    @property
     def schema(self) -> list[pa.Field]:
         """Return the columns of scores."""
-        return [pa.field(name, pa.float32()) for name in self.columns]
+        names = (column_of(step.title, measure.name) for step in self.steps for measure in step.filter.measures)
+        return [pa.field(name, pa.float32()) for name in names]
 
     def apply(self, documents: list[Document], texts: list[str]) -> Filtered:
         """Return the documents that the filters leave, each judged by its own cleaned text; empty ones stay.
@@ -83,7 +78,8 @@ class FilterChain:
                     continue
                 for place in np.flatnonzero(keep & filled & measure.refuses(values[:, number])):
                     keep[place] = False
-                    document, size = batch.documents[place], len(batch.texts[place])
+                    document = batch.documents[place]
+                    size = len(batch.texts[place])
                     counted = {measure.name: {document.source: {"documents": 1, "characters": size}}}
                     merge(counts.setdefault(step.title, {}), counted)
                     facts = {"id": document.id, "source": document.source, "filter": step.title}

@@ -8,9 +8,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from common.settings import Settings
-from data.filters.batch import Batch
-from data.filters.characters import BLANK, CLASSES, CODE_SIGN, HANGUL, LETTER
-from data.filters.measure import Measure
+from data.filters.base import BLANK, CLASSES, CODE_SIGN, HANGUL, LETTER, Batch, Measure
 
 SIGNS_OF_CODE = 0.1
 """Share of signs of code from which a line with hardly any Hangul looks like code."""

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from common.settings import Settings
-from data.filters.batch import Batch
-from data.filters.measure import Measure, share
+from data.filters.base import Batch, Measure, share
 from data.splitting.scan import split_sentences
 
 MIN_WORD_CHARS, MAX_WORD_CHARS = 1.5, 15

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from common.settings import Settings
-from data.filters.batch import Batch
-from data.filters.measure import Measure
+from data.filters.base import Batch, Measure
 
 
 class LicenceSettings(Settings):

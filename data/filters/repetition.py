@@ -14,9 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from common.settings import Settings
-from data.filters.batch import Batch, hash_codes, mix
-from data.filters.characters import BLANK, CLASSES
-from data.filters.measure import Measure
+from data.filters.base import BLANK, CLASSES, Batch, Measure, hash_codes, mix
 
 MAX_DUPLICATE_LINES, MAX_DUPLICATE_LINE_CHARACTERS = 0.5, 0.2
 """Largest share of lines that have occurred before in the document, and of characters in such lines."""

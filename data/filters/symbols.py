@@ -7,9 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from common.settings import Settings
-from data.filters.batch import Batch
-from data.filters.characters import BLANK, CLASSES, DIGIT, LETTER
-from data.filters.measure import Measure
+from data.filters.base import BLANK, CLASSES, DIGIT, LETTER, Batch, Measure
 
 BULLETS = np.array(sorted(map(ord, "-*•‣⁃∙·ㆍ◦▪▫■□●○◆◇▶▷►◀◁★☆※→☞✓✔")), np.uint32)
 """Signs that begin the line of a list."""

@@ -165,7 +165,8 @@ def _prepared(part: Part, settings: InstructSettings, searchers: Mapping[str, De
 
 def _finished(part: Part, settings: InstructSettings, texts: set[str], held_out: Decontaminator) -> Part:
     """Return a part with its rows: none that holds a text of a held-out row, labels balanced, shortfall filled."""
-    count, table = len(part.left), part.table
+    count = len(part.left)
+    table = part.table
     gone = _hits(held_out, _sentences(part.left))
     known = enumerate(set(map(text_key, item.texts)) & texts for item in part.left)
     part.left = [part.left[n] for n, shared in known if n not in gone and not shared]
@@ -226,7 +227,8 @@ def _read(part: Part, settings: InstructSettings, layout: Layout, files: list[st
     number = 0
     most, needed = (None, COLUMNS) if part.path else (max(POOL, 10 * settings.per_use), use_of(part.name).needed)
     for path in files:
-        before, rejected = number, Counter[str]()
+        before = number
+        rejected = Counter[str]()
         shown = path.removeprefix(f"{Path(settings.data).expanduser()}/")
         for line, record in records_of(path, layout, needed, partial(draw, settings.seed, part.name)):
             number += 1
@@ -242,7 +244,8 @@ def _read(part: Part, settings: InstructSettings, layout: Layout, files: list[st
             seen.add(key)
             if most and len(part.left) > 2 * most:
                 part.left = sorted(part.left, key=lambda item: item.drawn)[:most]
-        share, read = settings.max_reject_share, number - before
+        share = settings.max_reject_share
+        read = number - before
         if rejected.total() > max(share * read, bool(share)):
             reasons = "; ".join(f"{reason} ({count:,})" for reason, count in rejected.most_common(3))
             raise UserError(

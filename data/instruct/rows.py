@@ -41,7 +41,8 @@ def row_of(record: Any) -> Row:
     values: dict[str, Any] = {"template": 0, "input": "", "choices": None} | fields
     if missing := [name for name in TEXTS if not isinstance(values.get(name), str)]:
         raise UnreadableError(f"no text in field '{missing[0]}'")
-    values["output"], choices = values["output"].strip(), values["choices"]
+    values["output"] = values["output"].strip()
+    choices = values["choices"]
     if not values["output"] or not values["instruction"].strip() or not isinstance(values["template"], int):
         raise UnreadableError("an empty answer or instruction, or a template that is no number")
     if choices is not None:
@@ -54,11 +55,7 @@ def row_of(record: Any) -> Row:
 
 
 def read_rows(path: str | Path) -> list[Row]:
-    """Return the rows of a file that a build wrote.
-
-    Raises:
-        UserError: the file is missing, damaged, or a line is no row.
-    """
+    """Return the rows of a file that a build wrote; UserError where it is missing, damaged, or a line is no row."""
     rows: list[Row] = []
     try:
         with decompression_errors(path), open_bytes(path) as stream:

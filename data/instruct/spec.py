@@ -90,7 +90,8 @@ class Use(Settings):
     @model_validator(mode="after")
     def _fits_together(self) -> Use:
         listed = {"choices"} if self.answer.choices else set()
-        known, labels = {*self.fields, *listed}, self.answer.labels
+        known = {*self.fields, *listed}
+        labels = self.answer.labels
         answerable = known | {"answer"} | ({"number"} if listed else set())
         never = set(known)
         problems = {f"the use has no field {name}" for name in {*self.optional, *(self.pair or ())} - known}

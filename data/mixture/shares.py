@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
-import xxhash
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
@@ -65,8 +64,8 @@ Purpose = Literal["held out", "cap", "copies"]
 
 def draws(sources: Sequence[str], ids: Sequence[str], seed: int, purpose: Purpose) -> NDArray[np.float64]:
     """Return a number in [0, 1) for each document, as if drawn evenly: xxh3_64 of purpose, source and id, / 2^64."""
-    hash_of = xxhash.xxh3_64_intdigest
-    hashes = [hash_of(f"{purpose}\0{source}\0{id}".encode(), seed) for source, id in zip(sources, ids, strict=True)]
+    pairs = zip(sources, ids, strict=True)
+    hashes = [xxh3_64_intdigest(f"{purpose}\0{source}\0{id}".encode(), seed) for source, id in pairs]
     return (np.array(hashes, np.uint64) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
@@ -193,7 +192,8 @@ class _Ids:
     """Number of documents of a source, and of distinct ids (an estimate from a sample where there are very many)."""
 
     def __init__(self) -> None:
-        self.documents, self._step = 0, 1
+        self.documents = 0
+        self._step = 1
         self._sample: set[int] = set()
 
     @property

@@ -260,15 +260,11 @@ def _gate(name: str) -> str:
     return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）:：|\t,]| ?(?m:$))"
 
 
-def _no_values(text: str, start: int, end: int) -> Iterator[Found]:
-    """Yield nothing: what stands behind the word for an address is found by the type's own pattern."""
-    return iter(())
-
-
 _COLUMN_GATES = {name: rf"(?:{words}) *[|\t,]" for name, words in COLUMNS_ONLY.items()}
 LABEL_FINDERS: dict[str, tuple[str, Finder]] = {
     **{f"beside_{name}": (_gate(name), partial(_beside, name)) for name in KINDS},
-    **{f"beside_{name}": (gate, _no_values) for name, gate in _COLUMN_GATES.items()},
+    # nothing more: what stands behind the word for an address is found by the type's own pattern
+    **{f"beside_{name}": (gate, lambda text, start, end: iter(())) for name, gate in _COLUMN_GATES.items()},
 }
 """As the finders of obfuscated.py: gate and finder. What one of them finds has its type, whatever else finds it."""
 _FEW = (

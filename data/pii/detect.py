@@ -176,7 +176,8 @@ def scan(
     claimed = bytearray(0)
     for name in types:
         kind = BY_NAME[name]
-        search, exact = kind.pattern.search, kind.exact
+        search = kind.pattern.search
+        exact = kind.exact
         for position, stop in _parts(name, start, end, near.get(name)):
             while (match := search(text, position, stop)) is not None:
                 if stop < end and match.start() > stop - _LONGEST:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from data.nfc import nfc
 from data.pii.detect import find_many
+from data.readers.blocks import filled
 from data.readers.formats import read_documents
 from data.readers.records import InputFile
 
@@ -48,7 +49,8 @@ def personal_data(files: Iterable[InputFile], examples: int) -> dict[str, Listed
     by_type: dict[str, Listed] = {}
     draw = random.Random(SEED)
     for file in files:
-        for texts in _batches(file):
+        read = (nfc(document.text) for document in read_documents(file, BLOCK_BYTES))
+        for texts in filled(read, lambda _: 1, BATCH):
             for text, spans in zip(texts, find_many(texts), strict=True):
                 for start, end, kind in spans:
                     of_type = by_type.setdefault(kind, Listed())
@@ -61,13 +63,3 @@ def personal_data(files: Iterable[InputFile], examples: int) -> dict[str, Listed
                     elif (at := draw.randrange(of_type.files.total())) < examples:
                         of_type.examples[at] = example
     return dict(sorted(by_type.items()))
-
-
-def _batches(file: InputFile) -> Iterator[list[str]]:
-    texts: list[str] = []
-    for document in read_documents(file, BLOCK_BYTES):
-        texts.append(nfc(document.text))
-        if len(texts) == BATCH:
-            yield texts
-            texts = []
-    yield texts

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 
 from data.pii.checks import registration_date_ok
+from data.pii.places import PROVINCES
 from data.pii.types.accounts import FILE_SUFFIXES
-from data.pii.types.address.spaced import SPACED_GATE, spaced_address
+from data.pii.types.address import ADDRESS
 from data.pii.types.base import BESIDE, DASH, MASK, Found, accepted, labelled
 from data.pii.types.identity import BIRTH, PASSPORT_LABEL
 from data.pii.types.network import IP_LABEL, OCTET, TLD_BARE, TLD_PATH
@@ -204,6 +205,31 @@ def korean_host(text: str, start: int, end: int) -> Iterator[Found]:
             yield Found(*match.span(), "URL", match[0])
 
 
+_SPACED = re.compile(r"(?<![가-힣0-9A-Za-z])[가-힣](?: {1,3}[가-힣](?![가-힣])){3,40} {1,3}[0-9][^\n]{0,160}")
+_LETTER_GAP = re.compile(
+    r"(?<![가-힣0-9A-Za-z][가-힣0-9]) (?=(?:[가-힣](?![가-힣])|[0-9-](?![0-9]{1,3}[동호층단])))(?<! {2})(?! )|(?<= ) "
+)
+"""A blank that stands between two letters, and all but the first where several divide words."""
+_PROVINCE = "|".join(PROVINCES)
+_LEAD = re.compile(rf"(?<![가-힣])(?!{_PROVINCE})[가-힣]{{1,2}}(?={_PROVINCE})")
+"""A particle, or the end of the word for it, before a region."""
+_SPACED_GATE = r"[가-힣]  ?[가-힣]  ?[시군구읍면동세남북]  ?(?:[가-힣]  ?)+[0-9]"
+
+
+def spaced_address(text: str, start: int, end: int) -> Iterator[Found]:
+    """Yield the addresses in text[start:end] whose head has a blank between any two letters."""
+    for match in _SPACED.finditer(text, start, end):
+        dropped = {gap.start() for gap in _LETTER_GAP.finditer(text, *match.span())}
+        places = [at for at in range(*match.span()) if at not in dropped]
+        joined = _LEAD.sub(lambda lead: " " * len(lead[0]), "".join(text[at] for at in places))
+        position = 0
+        while (head := ADDRESS.pattern.search(joined, position)) is not None:
+            extent = ADDRESS.check(joined, head)
+            position = extent[1] if extent else head.start() + 1
+            if extent:
+                yield Found(places[extent[0]], places[extent[1] - 1] + 1, "ADDRESS", joined[slice(*extent)])
+
+
 Finder = Callable[[str, int, int], Iterator[Found]]
 SEPARATED: dict[str, tuple[str, Finder]] = {
     "mail_apart": (_MAIL_GATE, mail_apart),
@@ -212,7 +238,7 @@ SEPARATED: dict[str, tuple[str, Finder]] = {
     "registration_in_halves": (_HALVES_GATE, registration_in_halves),
     "passport_apart": (_PASSPORT_GATE, passport_apart),
     "second_number": (_NEXT_GATE, second_number),
-    "spaced_address": (SPACED_GATE, spaced_address),
+    "spaced_address": (_SPACED_GATE, spaced_address),
     "korean_host": (_HOST_GATE, korean_host),
     "local_number": (_LOCAL_GATE, local_number),
     "labelled_host": (_LABELLED_HOST_GATE, labelled_host),

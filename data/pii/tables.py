@@ -7,15 +7,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _DELIMITERS = {
-    re.compile(pattern): signs
-    for pattern, signs in {
-        r" *\| *": "|",
-        r" *\t+ *": "\t",
-        r" */ +| +/ *": "/",
-        r" *, *": ",",
-        r" {2,}": ("  ",),
-        r" *[·;] *": "·;",
-    }.items()
+    re.compile(r" *\| *"): "|",
+    re.compile(r" *\t+ *"): "\t",
+    re.compile(r" */ +| +/ *"): "/",
+    re.compile(r" *, *"): ",",
+    re.compile(r" {2,}"): ("  ",),
+    re.compile(r" *[·;] *"): "·;",
 }
 """In the order in which they are tried, each with the signs that it holds one of."""
 _RULE = re.compile(r"[ |:=+\-─━┼]*")

@@ -89,7 +89,8 @@ def _particle(text: str, at: int) -> int:
 
 
 def _strip(text: str, start: int, end: int) -> int:
-    whole, surplus = end, dict[str, int]()
+    whole = end
+    surplus = dict[str, int]()
     while end > start:
         last = text[end - 1]
         if last in _PAIRS:

@@ -10,7 +10,7 @@ a block is parsed where the work is done (`parse_block`). Files of lines that ca
 * `ranges`: files of lines read from any place on; `blocks`, `json_elements`: cutting text, and JSON, at borders;
 * `lines`, `delimited`, `pages`, `nikl`, `namuwiki`, `mediawiki`: formats of text;
 * `rows`, `parquet`, `sqlite`, `hub`: formats of rows; `warc`, `web_pages`: web archives;
-* `namumark`, `wikicode`, `html`, `markdown`: markup to text; `markup`: that of text fields;
+* `wikicode`, `html`, `markdown`: markup to text; `markup`: that of text fields;
 * `registry`: all formats by name; `formats`: files of any of them.
 
 What is cut here is what libraries cannot: pyarrow.csv ends at the first record that does not fit (NSMC's file has 178

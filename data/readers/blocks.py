@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from data.readers import records
 from data.readers.records import Block, Reject, too_long
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -104,59 +106,45 @@ OVERLAP = 64
 """Bytes kept of a record that is too long: no border is longer, but one of blank lines with blanks in them."""
 
 
-def first_line(data: bytes) -> int:
-    """Return the position after the first line end, 0 where there is none."""
-    return data.find(b"\n") + 1
-
-
-def last_line(data: bytes) -> int:
-    """Return the position after the last line end, 0 where there is none."""
-    return data.rfind(b"\n") + 1
-
-
 def count_lines(data: bytes) -> int:
     """Return the number of line ends."""
     return data.count(b"\n")
 
 
-LINES = Borders(last_line, first_line, count_lines)
-
-
-def after(pattern: re.Pattern[bytes]) -> Borders:
-    """Return borders after each match of a pattern; lines are counted."""
-    return _at(pattern, 0, lambda match: match.end())
-
-
-def before(pattern: re.Pattern[bytes]) -> Borders:
-    """Return borders before each match of a pattern that does not stand at the beginning; lines are counted."""
-    return _at(pattern, 1, lambda match: match.start())
-
-
-def _at(pattern: re.Pattern[bytes], begin: int, place: Callable[[re.Match[bytes]], int]) -> Borders:
-    def last(data: bytes) -> int:
-        end = 0
-        for match in pattern.finditer(data):
-            end = place(match)
-        return end
-
-    def first(data: bytes) -> int:
-        match = pattern.search(data, begin)
-        return place(match) if match else 0
-
-    return Borders(last, first, count_lines)
-
-
+LINES = Borders(lambda data: data.rfind(b"\n") + 1, lambda data: data.find(b"\n") + 1, count_lines)
 WHOLE = Borders(lambda data: 0, lambda data: 0, count_lines)
 """A file is one record."""
-
 BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
-BLANK_LINES = after(BLANK_LINE)
 
 
-def numbered(blocks: Iterator[Block], context: tuple[str, ...]) -> Iterator[Block]:
-    """Yield the blocks with a context."""
-    for block in blocks:
-        yield replace(block, context=context)
+def _last_blank_line(data: bytes) -> int:
+    end = 0
+    for match in BLANK_LINE.finditer(data):
+        end = match.end()
+    return end
+
+
+def _first_blank_line(data: bytes) -> int:
+    match = BLANK_LINE.search(data)
+    return match.end() if match else 0
+
+
+BLANK_LINES = Borders(_last_blank_line, _first_blank_line, count_lines)
+
+
+def filled(items: Iterable[T], size: Callable[[T], int], least: int) -> Iterator[list[T]]:
+    """Yield the items, in order, in lists that reach the size `least` with their last item; the last list may not."""
+    batch: list[T] = []
+    total = 0
+    for item in items:
+        batch.append(item)
+        total += size(item)
+        if total >= least:
+            yield batch
+            batch = []
+            total = 0
+    if batch:
+        yield batch
 
 
 def lines_of(block: Block) -> Iterator[tuple[int, bytes]]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 
 from common.bounded import NOT_UTF8
 from data.readers import records
-from data.readers.blocks import LINES, Borders, count_lines, cut, numbered
+from data.readers.blocks import LINES, Borders, count_lines, cut
 from data.readers.columns import needed_columns
 from data.readers.damage import UnfitInputError
 from data.readers.encoding import TextStream, utf8_lines
@@ -29,6 +30,8 @@ NOT_A_ROW = "not a row of a table"
 UNCLOSED = "a quote that is not closed"
 DELIMITERS = (",", ";", "\t")
 """What spreadsheets save CSV files with, according to the language they are in; the first where none stands there."""
+_BROKEN = re.compile("[\udc80-\udcff]")
+"""What decoding leaves of bytes that are no UTF-8 (surrogateescape)."""
 
 
 SEPARATOR_LINE = re.compile(rb"\"?sep=(?P<separator>\\t|[^\w\s\"\x80-\xff]|\t)\"?[,;\t ]{0,100}\r?\n", re.I)
@@ -70,7 +73,7 @@ def _cut(
     columns = _columns(file, utf8_lines(head[:end], stream.encoding), delimiter, quoted)
     needed_columns(file, columns)
     context = (delimiter, QUOTED if quoted else PLAIN, str(header), *columns)
-    return numbered(cut(stream, borders, block_bytes, header), context)
+    return (replace(block, context=context) for block in cut(stream, borders, block_bytes, header))
 
 
 def _columns(file: InputFile, raw: bytes, delimiter: str, quoted: bool) -> list[str]:
@@ -111,7 +114,8 @@ def _fields(data: bytes, delimiter: str) -> Iterator[tuple[int, int, bool]]:
     """
     place = 0
     while place >= 0:
-        matches, place = _field(delimiter).finditer(data, place), -1
+        matches = _field(delimiter).finditer(data, place)
+        place = -1
         for match in matches:
             start, end = match.span(1)
             if end - start > MAX_FIELD_LINES and data.count(b"\n", start, end) > MAX_FIELD_LINES:
@@ -201,7 +205,7 @@ def parse_table(file: InputFile, block: Block) -> Iterator[Item]:
             continue
         elif len(row) != len(columns):
             yield Reject(number, "another number of columns than the first row")
-        elif not sound and any(map(_is_broken, row)):
+        elif not sound and any(map(_BROKEN.search, row)):
             yield Reject(number, NOT_UTF8)
         else:
             yield from fields.items(dict(zip(columns, row, strict=True)), number)
@@ -241,13 +245,3 @@ def _rows_from(lines: list[str], begin: int, delimiter: str) -> Generator[tuple[
                 yield offset, UNCLOSED
                 return offset + place + 1
         yield offset, row
-
-
-def _is_broken(field: str) -> bool:
-    if field.isascii():
-        return False
-    try:
-        field.encode()
-    except UnicodeEncodeError:
-        return True
-    return False

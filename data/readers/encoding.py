@@ -51,7 +51,8 @@ codecs.register_error(BROKEN, _broken)
 
 def read_full(stream: Stream, count: int) -> bytes:
     """Return `count` bytes of a stream, fewer only at its end."""
-    pieces, left = [], count
+    pieces = []
+    left = count
     while left and (piece := stream.read(left)):
         pieces.append(piece)
         left -= len(piece)
@@ -73,16 +74,12 @@ class TextStream:
             fixed = marked if marked and marked.startswith(fixed) else f"{fixed}-le"
         if marked and marked == fixed:
             head = head.removeprefix(mark)
-        self._origin = "cp949" if fixed == "euc-kr" else fixed
-        converts = self._origin not in (None, "utf-8", "cp949")
+        self.known_encoding = "cp949" if fixed == "euc-kr" else fixed
+        """The encoding of the file where it is known by now, such as utf-8, cp949 or utf-16-le."""
+        converts = self.known_encoding not in (None, "utf-8", "cp949")
         self._decoder = codecs.getincrementaldecoder(str(fixed))(BROKEN) if converts else None
         self.head = self._as_text(head)
         """The first chunk, in the encoding `encoding`."""
-
-    @property
-    def known_encoding(self) -> str | None:
-        """Return the encoding of the file where it is known by now, such as utf-8, cp949 or utf-16-le."""
-        return self._origin
 
     @property
     def converted(self) -> bool:
@@ -97,7 +94,7 @@ class TextStream:
     @property
     def encoding(self) -> str:
         """Return utf-8 or cp949: how to read every chunk up to now."""
-        return "cp949" if self._origin == "cp949" else "utf-8"
+        return "cp949" if self.known_encoding == "cp949" else "utf-8"
 
     def __iter__(self) -> Iterator[bytes]:
         if self.head:
@@ -110,7 +107,7 @@ class TextStream:
     def _as_text(self, chunk: bytes) -> bytes:
         if self._decoder:
             return self._decoder.decode(chunk).encode("utf-8", "surrogatepass")
-        self._origin = self._origin or told_by(chunk)
+        self.known_encoding = self.known_encoding or told_by(chunk)
         return chunk
 
 

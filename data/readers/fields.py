@@ -37,25 +37,20 @@ class FieldMap:
     """Turns records (mappings from field names to values) into documents, as a source's settings say."""
 
     def __init__(self, file: InputFile) -> None:
-        settings = file.settings
         self._label = file.label
-        self._name = settings.name
-        self._licence = settings.licence
-        self._texts = settings.text_fields
+        self._settings = file.settings
+        self._texts = file.settings.text_fields
         self._single = self._texts[0] if len(self._texts) == 1 else None
-        self._markup = settings.markup
+        self._markup = file.settings.markup
         require_parser(self._markup)
-        self._bounds = settings.columns
-        self._id = settings.id_field
-        self._source = settings.source_field
-        self._own_licence = settings.licence_field
 
     def columns(self, present: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the columns of a table that are needed, and the text fields and bounded columns that it lacks."""
         known = list(present)
-        needed = {name: _column_of(name, known) for name in (*self._texts, *self._bounds)}
-        optional = [_column_of(name, known) for name in (self._id, self._source, self._own_licence)]
-        columns = dict.fromkeys([*needed.values(), *optional])
+        needed = {name: _column_of(name, known) for name in (*self._texts, *self._settings.columns)}
+        settings = self._settings
+        optional = (settings.id_field, settings.source_field, settings.licence_field)
+        columns = dict.fromkeys([*needed.values(), *(_column_of(name, known) for name in optional)])
         return [name for name in columns if name is not None], [name for name, column in needed.items() if not column]
 
     def items(self, record: Mapping[str, Any], number: int) -> Sequence[Item]:
@@ -63,7 +58,7 @@ class FieldMap:
 
         Where the settings say that the text holds markup, it is read, and sentences that it cannot tell are skipped.
         """
-        if self._bounds and (beyond := self._beyond(record, number)):
+        if self._settings.columns and (beyond := self._beyond(record, number)):
             return (beyond,)
         text = record.get(self._single) if self._single is not None else None
         if isinstance(text, str) and self._markup is None:
@@ -79,17 +74,18 @@ class FieldMap:
         return (document, *[Skipped(number, MISSING_VALUE)] * dropped)
 
     def _document(self, record: Mapping[str, Any], text: str, number: int) -> Item:
-        identity = self._of(record, self._id)
-        if identity is None and "." in self._id:
-            identity = value_at(record, self._id)
+        settings = self._settings
+        identity = self._of(record, settings.id_field)
+        if identity is None and "." in settings.id_field:
+            identity = value_at(record, settings.id_field)
         if isinstance(identity, float) and not isfinite(identity):
             identity = None
         limit = records.MAX_RECORD_BYTES
         # a byte is at least a quarter of a character: most texts need not be counted
         if 4 * len(text) > limit and len(text.encode("utf-8", "replace")) > limit:
             return too_long(number)
-        source = self._name or self._of(record, self._source)
-        licence = self._licence or self._of(record, self._own_licence)
+        source = settings.name or self._of(record, settings.source_field)
+        licence = settings.licence or self._of(record, settings.licence_field)
         return Document(
             str(identity) if isinstance(identity, (str, int, float)) and identity != "" else f"{self._label}-{number}",
             nfc(source) if isinstance(source, str) and source else self._label,
@@ -98,7 +94,7 @@ class FieldMap:
         )
 
     def _beyond(self, record: Mapping[str, Any], number: int) -> Reject | Skipped | None:
-        for name, bounds in self._bounds.items():
+        for name, bounds in self._settings.columns.items():
             try:
                 value = float(value_at(record, name))  # tables of text hold it as text
             except (TypeError, ValueError):

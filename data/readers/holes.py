@@ -23,7 +23,8 @@ def without_holes(text: str) -> tuple[str, int]:
     """Return a text without its holes and the sentences that need what stood there, and how many these were."""
     if HOLE not in text:
         return text, 0
-    lines, dropped = [], 0
+    lines = []
+    dropped = 0
     for line in text.split("\n"):
         if HOLE in line:
             sentences = split_sentences(line)

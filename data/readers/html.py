@@ -75,7 +75,8 @@ def html_to_text(source: str) -> str:
                 lines[-1].append(" ")  # one element ended and another began: two values and no word
             lines[-1].append(pieces[0])
             lines += [[piece] for piece in pieces[1:]]
-            last, opened = inside, -1
+            last = inside
+            opened = -1
         elif node.tag == "br":
             current = -1
         elif node.is_element_node and node.mem_id not in blocks:

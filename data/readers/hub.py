@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from common.errors import UserError
 from common.names import COMMIT
+from data.readers.blocks import filled
 from data.readers.columns import needed_columns
 from data.readers.paths import HUB
 from data.readers.records import Block, InputFile, Item
@@ -43,17 +44,10 @@ def cut_hub(file: InputFile, block_bytes: int) -> Iterator[Block]:
     Raises:
         UserError: the data set cannot be reached or does not exist, or lacks a text column.
     """
-    number, first = 0, 1
-    tables: list[pa.Table] = []
-    for table in _tables(file):
-        tables.append(table)
-        if sum(part.nbytes for part in tables) >= block_bytes:
-            yield _block(number, first, tables)
-            number = number + 1
-            first = first + sum(part.num_rows for part in tables)
-            tables = []
-    if tables:
+    first = 1
+    for number, tables in enumerate(filled(_tables(file), lambda table: table.nbytes, block_bytes)):
         yield _block(number, first, tables)
+        first += sum(table.num_rows for table in tables)
 
 
 def _tables(file: InputFile) -> Iterator[pa.Table]:

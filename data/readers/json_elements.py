@@ -121,7 +121,8 @@ def cut_under(file: InputFile, stream: TextStream, key: str, block_bytes: int) -
 
 def place_under(head: bytes, key: str) -> int | None:
     """Return where the array or object under a key of the outermost object begins, None where there is none."""
-    scanner, done = Scanner(several=True), 0
+    scanner = Scanner(several=True)
+    done = 0
     for match in re.finditer(rb'"%b"\s*:\s*([\[{])' % re.escape(key.encode()), head):
         scanner.feed(head[done : match.start()])
         done = match.start()
@@ -195,7 +196,8 @@ def _from(stream: TextStream, start: int) -> Iterator[bytes]:
 
 
 def _is_more(chunks: Iterator[bytes]) -> bool:
-    scanner, fed = Scanner(), 0
+    scanner = Scanner()
+    fed = 0
     for chunk in chunks:
         if not scanner.ended:
             scanner.feed(chunk)

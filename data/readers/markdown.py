@@ -33,11 +33,7 @@ def _parser() -> MarkdownIt:
 
 
 def markdown_to_text(source: str) -> str:
-    """Return the text of a page, a line for each block of it that holds any.
-
-    Raises:
-        UnreadableError: it has more than `MOST_MARKS` marks.
-    """
+    """Return the text of a page, a line for each block that holds any; UnreadableError beyond `MOST_MARKS` marks."""
     if sum(map(source.count, "\n*_`[<")) > MOST_MARKS:
         raise UnreadableError(TOO_MANY)
     lines: list[str] = []

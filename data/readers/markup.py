@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from common.bounded import UnreadableError
 from common.errors import UserError
-from data.readers.namumark import is_redirect, namumark_to_text
+from data.readers.namuwiki import is_redirect, namumark_to_text
 from data.readers.records import Reject, Skipped
 from data.readers.settings import Markup
 

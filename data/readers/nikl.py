@@ -21,11 +21,7 @@ _GUESSED = re.compile(r"\(\(([^()]*)\)\)")
 
 
 def parse_document(file: InputFile, number: int, raw: bytes) -> Iterator[Item]:
-    """Yield a document, with the id that the corpus gives it.
-
-    Raises:
-        UnreadableError: there is none.
-    """
+    """Yield a document, with the id that the corpus gives it; UnreadableError where there is none."""
     record = load_json(raw)
     units = next((record[name] for name in UNITS if name in record), None) if isinstance(record, dict) else None
     if not isinstance(units, list):

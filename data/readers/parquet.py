@@ -43,7 +43,8 @@ def cut_parquet(file: InputFile, block_bytes: int) -> Iterator[Block]:
         )
     version = fingerprint(file.path)
     with _opened(file) as (parquet, _):
-        schema, facts = parquet.schema_arrow, parquet.metadata
+        schema = parquet.schema_arrow
+        facts = parquet.metadata
         needed = needed_columns(file, schema.names)
         groups = [facts.row_group(index) for index in range(facts.num_row_groups)]
         for group in groups:

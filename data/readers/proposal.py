@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -11,8 +12,8 @@ from common.errors import HunminError
 from common.secrets import masked
 from data.readers.damage import UnfitInputError
 from data.readers.formats import read_blocks, read_documents
-from data.readers.records import InputFile
-from data.readers.settings import SourceSettings
+from data.readers.records import Block, Document, InputFile
+from data.readers.settings import Format, SourceSettings
 
 SAMPLE_BYTES = 1 << 16
 SAMPLE_DOCUMENTS = 200
@@ -47,7 +48,7 @@ def proposed(file: InputFile) -> SourceSettings | None:
 def id_column(file: InputFile) -> str | None:
     """Return the column (or field) other than that of the settings that numbers the documents of a file: it is called
     so, and the first ones differ in it. None where there is none, or the settings' own is there."""
-    columns = columns_of(InputFile(file.path, file.label, file.settings.model_copy(update={"text_field": _ABSENT})))
+    columns = columns_of(file.with_settings(text_field=_ABSENT))
     if file.settings.id_field in columns:
         return None
     without = _ids(file, _ABSENT)
@@ -60,35 +61,39 @@ def id_column(file: InputFile) -> str | None:
 
 
 def _ids(file: InputFile, column: str) -> list[str]:
-    of_column = InputFile(file.path, file.label, file.settings.model_copy(update={"id_field": column}))
     try:
-        return [document.id for document in islice(read_documents(of_column, SAMPLE_BYTES, 1), SAMPLE_DOCUMENTS)]
+        return [document.id for document in _sample(file.with_settings(id_field=column))]
     except (HunminError, OSError):
         return []
 
 
-def _proposed(file: InputFile) -> SourceSettings | None:
-    settings = file.settings
+def _sample(file: InputFile) -> Iterator[Document]:
+    return islice(read_documents(file, SAMPLE_BYTES, 1), SAMPLE_DOCUMENTS)
+
+
+def _beginning(file: InputFile) -> list[tuple[Format, Block]] | UnfitInputError | None:
+    """Return the first block of a file, or why its settings do not fit it; None where it cannot be read."""
     try:
-        blocks = list(islice(read_blocks(file, SAMPLE_BYTES), 1))
+        return list(islice(read_blocks(file, SAMPLE_BYTES), 1))
     except UnfitInputError as error:
-        return _with_text(file, error)
+        return error
     except (HunminError, OSError):
         return None
-    if [format for format, _ in blocks] == ["text"] and has_parts(blocks[0][1].data):
-        return settings.model_copy(update={"format": "paragraphs"})
+
+
+def _proposed(file: InputFile) -> SourceSettings | None:
+    begun = _beginning(file)
+    if isinstance(begun, UnfitInputError):
+        return _with_text(file, begun)
+    if begun and begun[0][0] == "text" and has_parts(begun[0][1].data):
+        return file.settings.model_copy(update={"format": "paragraphs"})
     return None
 
 
 def columns_of(file: InputFile) -> list[str]:
     """Return the columns or fields of a file that lacks those that its settings name; none of another file."""
-    try:
-        list(islice(read_blocks(file, SAMPLE_BYTES), 1))
-    except UnfitInputError as error:
-        return list(error.columns)
-    except (HunminError, OSError):
-        return []
-    return []
+    begun = _beginning(file)
+    return list(begun.columns) if isinstance(begun, UnfitInputError) else []
 
 
 def has_parts(head: bytes) -> bool:
@@ -117,31 +122,21 @@ def yaml_entry(settings: SourceSettings) -> str:
 
 
 def _with_text(file: InputFile, error: UnfitInputError) -> SourceSettings | None:
-    settings = file.settings
     if names := text_columns(file, error.columns):
-        return settings.model_copy(update={"text_field": names[0] if len(names) == 1 else names})
+        return file.settings.model_copy(update={"text_field": names[0] if len(names) == 1 else names})
     for array in error.arrays:
-        within = settings.model_copy(update={"records_field": array})
-        inner = InputFile(file.path, file.label, within)
-        try:
-            list(islice(read_blocks(inner, SAMPLE_BYTES), 1))
-        except UnfitInputError as other:
-            if inner_settings := _with_text(inner, other):
-                return inner_settings
-        except (HunminError, OSError):
-            continue
-        else:
+        inner = file.with_settings(records_field=array)
+        begun = _beginning(inner)
+        within = _with_text(inner, begun) if isinstance(begun, UnfitInputError) else inner.settings
+        if begun is not None and within:
             return within
     return None
 
 
 def _values(file: InputFile, column: str) -> Iterator[str]:
-    of_column = InputFile(file.path, file.label, file.settings.model_copy(update={"text_field": column}))
-    try:
-        for document in islice(read_documents(of_column, SAMPLE_BYTES, 1), SAMPLE_DOCUMENTS):
+    with suppress(HunminError, OSError):
+        for document in _sample(file.with_settings(text_field=column)):
             yield document.text
-    except (HunminError, OSError):
-        return
 
 
 def _is_prose(values: Sequence[str]) -> bool:

@@ -72,7 +72,8 @@ def look_through(path: str, sought: Sought, block_bytes: int, first: int, last: 
             end = sought.size
             if (number + 1) * block_bytes < sought.size:
                 end = max(start, _border(stream, (number + 1) * block_bytes, sought))
-            digest, count = xxhash.xxh3_128(), 0
+            digest = xxhash.xxh3_128()
+            count = 0
             for chunk in _chunks(stream, start, end):
                 digest.update(chunk)
                 count += chunk.count(b"\n")

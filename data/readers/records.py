@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from common.bounded import UnreadableError
 from data.readers.settings import SourceSettings
@@ -21,6 +21,10 @@ class InputFile:
     path: str
     label: str
     settings: SourceSettings
+
+    def with_settings(self, **changes: Any) -> InputFile:
+        """Return the file with other settings."""
+        return replace(self, settings=self.settings.model_copy(update=changes))
 
 
 @dataclass(frozen=True)

@@ -5,21 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
-from data.readers import (
-    delimited,
-    json_elements,
-    lines,
-    mediawiki,
-    namuwiki,
-    nikl,
-    pages,
-    warc,
-)
+from data.readers import delimited, json_elements, lines, mediawiki, namuwiki, nikl, warc
 from data.readers.blocks import BLANK_LINES, LINES, WHOLE, Borders, cut
 from data.readers.encoding import TextStream
 from data.readers.hub import cut_hub, parse_hub
 from data.readers.json_elements import cut_under, cut_values, elements_of
+from data.readers.pages import parse_page
 from data.readers.parquet import cut_parquet, parse_parquet
 from data.readers.records import Block, InputFile, Item, parse_each
 from data.readers.settings import Format
@@ -79,8 +72,8 @@ READERS: dict[Format, Reader] = {
     ),
     "namuwiki": Reader(_elements(namuwiki.parse_page), lambda file, stream, size: cut_values(stream, size)),
     "mediawiki": Reader(mediawiki.parse_mediawiki, _at(mediawiki.PAGES)),
-    "html": Reader(pages.parse_html, _at(WHOLE), suffixes=(".html", ".htm", ".xhtml")),
-    "markdown": Reader(pages.parse_markdown, _at(WHOLE), suffixes=(".md", ".markdown")),
+    "html": Reader(partial(parse_page, "html"), _at(WHOLE), suffixes=(".html", ".htm", ".xhtml")),
+    "markdown": Reader(partial(parse_page, "markdown"), _at(WHOLE), suffixes=(".md", ".markdown")),
 }
 """Every format. Its name and what it means for people stand in `data.readers.settings`; what tells texts of several
 formats apart by their first bytes, in `data.readers.sniff`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -34,7 +34,6 @@ Encoding = Literal[
     "auto", "utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp949", "euc-kr", "iso-2022-kr", "johab"
 ]
 Markup = Literal["namuwiki", "mediawiki", "html", "markdown"]
-MARKUPS = get_args(Markup)
 
 
 class ColumnSettings(Settings):
@@ -120,13 +119,9 @@ class SourceSettings(Settings):
         return value and nfc(value)
 
     @model_validator(mode="after")
-    def _markup_of_a_field(self) -> SourceSettings:
+    def _fits_the_format(self) -> SourceSettings:
         if self.markup and self.format in CLEANED_FORMATS:
             raise ValueError(f"format {self.format} reads its own markup: leave markup out")
-        return self
-
-    @model_validator(mode="after")
-    def _columns_of_records(self) -> SourceSettings:
         if self.columns and self.format in (*CLEANED_FORMATS, "text", "paragraphs"):
             raise ValueError(f"format {self.format} has no columns: leave columns out")
         return self

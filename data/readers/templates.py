@@ -63,14 +63,6 @@ def shown(source: str) -> str:
     return (_SHOWN[name](positional, named) if any(positional) else "") or HOLE
 
 
-def _first(positional: list[str], named: dict[str, str]) -> str:
-    return positional[0]
-
-
-def _last(positional: list[str], named: dict[str, str]) -> str:
-    return positional[1] if len(positional) > 1 else positional[0]
-
-
 def _converted(positional: list[str], named: dict[str, str]) -> str:
     """Return numbers and the unit that they are given in: 12|km|mi, 5|-|10|km, 6|ft|2|in."""
     words = list(positional)
@@ -109,8 +101,8 @@ def _fraction(positional: list[str], named: dict[str, str]) -> str:
 
 Show = Callable[[list[str], dict[str, str]], str]
 _SHOWN: dict[str, Show] = {
-    **dict.fromkeys(_FIRST.split(), _first),
-    **dict.fromkeys(_LAST.split(), _last),
+    **dict.fromkeys(_FIRST.split(), lambda positional, named: positional[0]),
+    **dict.fromkeys(_LAST.split(), lambda positional, named: positional[:2][-1]),
     **dict.fromkeys(("convert", "cvt", "변환", "단위변환", "단위_변환", "환산"), _converted),
     **dict.fromkeys(("val", "값"), _value),
     **dict.fromkeys(("frac", "분수", "sfrac"), _fraction),

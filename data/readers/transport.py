@@ -39,7 +39,8 @@ class Transport(io.RawIOBase):
     mode = "rb"
 
     def __init__(self, path: str, stream: IO[bytes]) -> None:
-        self._path, self._stream = path, stream
+        self._path = path
+        self._stream = stream
 
     def readable(self) -> bool:
         return True
@@ -52,22 +53,12 @@ class Transport(io.RawIOBase):
         return int(self._stream.tell())
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Move to a place and return it.
-
-        Raises:
-            ReadFailedError: the store cannot do so.
-        """
         try:
             return int(self._stream.seek(offset, whence))
         except Exception as error:  # each store raises what its own client does
             raise ReadFailedError(self._path, error) from None
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return at most `size` bytes; none at the end.
-
-        Raises:
-            ReadFailedError: every attempt failed.
-        """
         place = self.tell() if self.seekable() else None
         for wait in (*WAITS, None):
             try:

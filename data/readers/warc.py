@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from common.bounded import UnreadableError, decoded
 from data.readers import records
+from data.readers.blocks import filled
 from data.readers.encoding import TextStream
 from data.readers.records import Block, InputFile, Item, Reject, Skipped, made_document
 from data.readers.web_pages import Passed, answer_text, content_text, header_fields
@@ -54,7 +55,8 @@ class _Window:
         """Hold at least `count` bytes, fewer only at the end of the stream; return whether there are as many."""
         if self.size >= count or self._ended:
             return self.size >= count
-        pieces, size = [self.data[self.at :]], self.size
+        pieces = [self.data[self.at :]]
+        size = self.size
         while size < count and not self._ended:
             piece = next(self._chunks, None)
             self._ended = piece is None
@@ -80,7 +82,8 @@ class _Window:
                 return
             # such a line may lie over the end of what is held, and the byte before it says whether it begins there
             self.at = max(self.at, len(self.data) - BEHIND_BYTES)
-            before, size = self.data[self.at - 1 : self.at], self.size
+            before = self.data[self.at - 1 : self.at]
+            size = self.size
             if not self.hold(size + 1):
                 self.at = len(self.data)
                 return
@@ -131,27 +134,21 @@ def _failed(window: _Window, reason: str, field: bytes = b"") -> tuple[bytes, st
 
 def cut_warc(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
     """Yield the records of an archive in blocks of about `block_bytes`, numbered from 1."""
-    number = 0
     first = 1
-    size = 0
-    pending: list[bytes] = []
+    for number, raw in enumerate(filled(_whole(stream), len, block_bytes)):
+        yield Block(number, first, b"".join(raw))
+        first += len(raw)
+
+
+def _whole(stream: TextStream) -> Iterator[bytes]:
     records = records_of(stream)
     record = next(records, None)
     while record is not None:
         raw, content = record
         record = next(records, None)
         if record is None and isinstance(content, str) and stream.damaged:
-            break  # the file ends here, and is listed
-        pending.append(raw)
-        size += len(raw)
-        if size >= block_bytes:
-            yield Block(number, first, b"".join(pending))
-            number = number + 1
-            first = first + len(pending)
-            size = 0
-            pending = []
-    if pending:
-        yield Block(number, first, b"".join(pending))
+            return  # the file ends here, and is listed
+        yield raw
 
 
 def parse_warc(file: InputFile, block: Block) -> Iterator[Item]:

@@ -112,7 +112,8 @@ def content_text(raw: bytes, media: str) -> str | Passed:
 
 def _unchunked(raw: bytes) -> bytes:
     """Return what was sent in chunks; crawlers put some pages together and keep the field that says so."""
-    pieces, place = [], 0
+    pieces = []
+    place = 0
     while (size := _CHUNK_SIZE.match(raw, place)) and int(size[1], 16):
         end = size.end() + int(size[1], 16)
         pieces.append(raw[size.end() : end])

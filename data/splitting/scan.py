@@ -100,7 +100,8 @@ def split_sentences(text: str) -> list[str]:
 
 def _split_decomposed(text: str) -> list[str]:
     whole = nfc_places(text)
-    sentences, place = [], 0
+    sentences = []
+    place = 0
     for sentence in split_sentences(whole.text):
         place = whole.text.index(sentence, place)
         start, end = whole.original_span(place, place + len(sentence))
@@ -110,7 +111,8 @@ def _split_decomposed(text: str) -> list[str]:
 
 
 def _split_line(line: str, sentences: list[str]) -> None:
-    start, size = 0, len(line)
+    start = 0
+    size = len(line)
     for match in _SCAN.finditer(line):
         begin, end = match.span()
         if begin < start:

@@ -1,1 +1,1 @@
-"""Statistics of a corpus: counted (`counts`, `strings`), shown as tables (`table`), drawn (`plots`)."""
+"""Statistics of a corpus: counted (`counts`), shown as tables (`table`), drawn (`plots`)."""

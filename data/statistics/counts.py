@@ -162,10 +162,7 @@ def count_documents(sources: pa.StringArray, sentences: pa.ListArray) -> Counter
             name: {field: int(values[index]) for field, values in by_source.items()}
             for index, name in enumerate(names.dictionary.to_pylist())
         },
-        "lengths": {
-            "sentences": _binned(characters),
-            "documents": _binned(columns["characters"]),
-        },
+        "lengths": {"sentences": _binned(characters), "documents": _binned(columns["characters"])},
     }
 
 

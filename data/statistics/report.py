@@ -4,7 +4,6 @@ cannot be one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -122,17 +121,13 @@ def sources_without_document(counts: Counters, left: Counters, mixture: Counters
             continue
         rules: dict[str, int] = dict(counts["lost"].get(source, {}))
         for title, measures in counts["filters"].items():
-            dropped = _documents(measures.values(), source)
+            dropped = sum(of_measure.get(source, {}).get("documents", 0) for of_measure in measures.values())
             rules |= {f"filter {title}": dropped} if dropped else {}
         left_out = (mixture or {}).get(source, {}).get("left_out", {}).get("documents", 0)
         rules |= {"mixture": left_out} if left_out else {}
         copies = read["documents"] - sum(rules.values())
         emptied[source] = rules | ({"duplicates": copies} if copies > 0 else {})
     return emptied
-
-
-def _documents(measures: Iterable[Any], source: str) -> int:
-    return sum(by_source.get(source, {}).get("documents", 0) for by_source in measures)
 
 
 STATISTICS = "statistics.json"

@@ -109,12 +109,10 @@ def largest(sources: Counters) -> list[tuple[str, Counters]]:
     remainder: Counters = {"read": {}, "kept": {}}
     for _, counts in ordered[MOST_SOURCES:]:
         merge(remainder, counts)
-    more = (
-        [(Message("{count:more source}", count=len(ordered) - MOST_SOURCES), remainder)]
-        if len(ordered) > MOST_SOURCES
-        else []
-    )
-    return ordered[:MOST_SOURCES] + more
+    rows = ordered[:MOST_SOURCES]
+    if len(ordered) > MOST_SOURCES:
+        rows.append((Message("{count:more source}", count=len(ordered) - MOST_SOURCES), remainder))
+    return rows
 
 
 def _cleaning(statistics: Counters) -> Table:

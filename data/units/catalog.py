@@ -106,7 +106,8 @@ class Catalog:
         return self._element is None or self._is_sought(number) or self._has(number, 0)
 
     def _is_done(self, number: int, file: InputFile) -> bool:
-        index, version = self._index(file), file_version(file.path)
+        index = self._index(file)
+        version = file_version(file.path)
         if not (index and version.facts is not None and index["version"] == version.facts and index["settled"]):
             return False
         mine = [key for block, key in enumerate(index["keys"]) if self._has(number, block)]
@@ -158,7 +159,8 @@ class Catalog:
 
     def take_whole(self, done: WholeDone, failures: Failures) -> None:
         """Record the result of a file that was one task."""
-        number, version = done.number, self._whole[done.number]
+        number = done.number
+        version = self._whole[done.number]
         assert version is not None
         for failure in done.failures:
             failures.add(failure)
@@ -230,10 +232,6 @@ class Catalog:
                     "fix the input's format, text_field or encoding, or take it out of the inputs",
                 )
 
-    def parts(self) -> list[Path]:
-        """Return the parts of all units, in input order; all files must have been read."""
-        return [part for _, part in self.numbered_parts()]
-
     def numbered_parts(self) -> list[tuple[int, Path]]:
         """Return the parts, each with the number of its file, in input order; all files must have been read."""
         numbers = range(len(self.files))
@@ -241,11 +239,7 @@ class Catalog:
 
 
 def do_units(catalog: Catalog, function: UnitWork, execute: Executor) -> None:
-    """Do every unit of the catalogue that is not finished.
-
-    Raises:
-        HunminError: units failed; all others are done.
-    """
+    """Do every unit of the catalogue that is not finished; HunminError where some failed, after all others are done."""
     catalog.look_at(execute)
     failures = Failures()
     size = catalog.text_bytes()

@@ -89,7 +89,7 @@ def unfit_files(files: Sequence[InputFile]) -> list[tuple[InputFile, UnfitInputE
 
 def entry_of(file: InputFile) -> str:
     """Return the entry of `corpus.inputs` by which one file is read; COLUMN stands where no column is known."""
-    known = proposed(file) or file.settings.model_copy(update={"text_field": "COLUMN"})
+    known = proposed(file) or file.with_settings(text_field="COLUMN").settings
     return yaml_entry(known.model_copy(update={"path": file.path}))
 
 

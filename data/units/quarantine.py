@@ -21,16 +21,13 @@ class Quarantine:
     """
 
     def __init__(self, files: int, share: float) -> None:
-        self._files, self._share = files, share
+        self._files = files
+        self._share = share
         self._most = max(int(share * files), 1 if share and files > 1 else 0)
         self._reasons: dict[str, str] = {}
 
     def add(self, path: str, reason: str, tell: bool = True) -> None:
-        """Add a file, unless it is in already, and with `tell` print it.
-
-        Raises:
-            TooManyDamagedError: more than `share` of the inputs are damaged.
-        """
+        """Add a file, unless it is in already, and with `tell` print it; TooManyDamagedError beyond `share` of them."""
         if path in self._reasons:
             return
         self._reasons[path] = reason

@@ -58,7 +58,6 @@ class AnyWork:
     unit: UnitWork
 
     def __call__(self, task: UnitTask | WholeTask) -> UnitDone | WholeDone:
-        """Do the unfinished units of the task, and return the result."""
         return self.unit(task) if isinstance(task, UnitTask) else self._whole(task)
 
     def _whole(self, task: WholeTask) -> WholeDone:

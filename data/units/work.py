@@ -30,8 +30,9 @@ from data.deduplicate.exact import keys_of
 from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import Sides
 from data.filters.chain import NO_FILTERS, FilterChain
-from data.nfc import nfc, pseudonymize
-from data.pii.apply import Pseudonymizer
+from data.nfc import nfc
+from data.pii.surrogate import Pseudonymizer, pseudonymize
+from data.readers.blocks import filled
 from data.readers.damage import DamagedInputError
 from data.readers.formats import parse_block
 from data.readers.markup import holds_wiki_markup
@@ -45,6 +46,8 @@ from data.units.survey import documents_of
 MOST_SOURCES = 10_000
 SAMPLED_FILES = 20
 """Files whose first document is read to see whether records name their sources."""
+COUNTED = ("read", "markup", "rejects", "skipped", "cleaning", "pii", "decontamination", "dropped", "lost", "filters")
+"""What a unit counts by name, beside the sentences (`split`)."""
 NO_SENTENCE = "no sentence after cleaning"
 """Reason for which a document is left out when cleaning leaves no sentence of it."""
 MARKUP_SAMPLE = 100
@@ -159,16 +162,11 @@ class UnitWork:
     filters: FilterChain = NO_FILTERS
 
     def __call__(self, task: UnitTask) -> UnitDone:
-        """Do one unit and return how much it read.
-
-        Raises:
-            DiskFullError: the part could not be written; nothing of it is left.
-        """
+        """Do one unit and return how much it read; DiskFullError where no space is left, and nothing of the part."""
         state = UnitState(self)
         rules = task.file.settings.clean or self.clean
-        tables = []
-        for documents in state.batches(parse_block(task.file, task.format, task.block), task.file):
-            tables.append(state.process(documents, rules))
+        batches = state.batches(parse_block(task.file, task.format, task.block), task.file)
+        tables = [state.process(documents, rules) for documents in batches]
         path = part_path(self.folder, task.key)
         state.sides.write(path)
         with atomic_write(path.with_suffix(".json"), "wb") as stream:
@@ -195,40 +193,26 @@ class UnitState:
         self.hits: list[dict[str, Any]] = []
         self.damage: dict[str, Any] | None = None
         self.filtered: list[dict[str, Any]] = []
-        self.counts: Counters = {
-            name: {}
-            for name in (
-                *("read", "markup", "rejects", "skipped", "cleaning", "pii", "decontamination", "dropped", "lost"),
-                "filters",
-            )
-        } | {"split": 0}
+        self.counts: Counters = {name: {} for name in COUNTED} | {"split": 0}
 
     def batches(self, parsed: Iterator[Item], file: InputFile) -> Iterator[list[Document]]:
-        """Yield the documents in batches, setting the rejects aside and counting what is skipped.
+        """Return the documents in batches, setting the rejects aside and counting what is skipped.
 
         Where the file turns out to be damaged they end, and `damage` says so.
         """
-        batch: list[Document] = []
-        size = 0
-        for item in self._until_damage(parsed, file):
-            if isinstance(item, Reject):
-                merge(self.counts["rejects"], {item.reason: 1})
-                self.rejects.append({**named(file), "line": item.line, "reason": item.reason})
-                continue
-            if isinstance(item, Skipped):
-                merge(self.counts["skipped"], {item.reason: 1})
-                continue
-            batch.append(item)
-            size += len(item.text)
-            if size >= BATCH_CHARACTERS:
-                yield batch
-                batch, size = [], 0
-        if batch:
-            yield batch
+        documents = self._documents(parsed, file)
+        return filled(documents, lambda document: len(document.text), BATCH_CHARACTERS)
 
-    def _until_damage(self, parsed: Iterator[Item], file: InputFile) -> Iterator[Item]:
+    def _documents(self, parsed: Iterator[Item], file: InputFile) -> Iterator[Document]:
         try:
-            yield from parsed
+            for item in parsed:
+                if isinstance(item, Reject):
+                    merge(self.counts["rejects"], {item.reason: 1})
+                    self.rejects.append({**named(file), "line": item.line, "reason": item.reason})
+                elif isinstance(item, Skipped):
+                    merge(self.counts["skipped"], {item.reason: 1})
+                else:
+                    yield item
         except DamagedInputError as error:
             self.damage = {**named(file), "reason": error.reason}
 
@@ -328,18 +312,8 @@ class UnitState:
                 continue
             clear[index] = False
             merge(self.counts["decontamination"].setdefault(hit.task, {}), {hit.rule: 1})
-            self.hits.append(
-                {
-                    "id": documents[owner[index]].id,
-                    "sentence": int(index - first[index]),
-                    "task": hit.task,
-                    "benchmark_guid": hit.guid,
-                    "score": round(float(hit.score), 6),
-                    "rule": hit.rule,
-                    "text": flat[index],
-                    "benchmark_text": hit.text,
-                }
-            )
+            place = {"id": documents[owner[index]].id, "sentence": int(index - first[index])}
+            self.hits.append({**place, **hit.as_record(), "text": flat[index], "benchmark_text": hit.text})
         return clear
 
 

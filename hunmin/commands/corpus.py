@@ -161,8 +161,7 @@ SHOWN = 300
 
 
 def _list_dropped(folder: str, most: int, text: bool, as_json: bool) -> None:
-    from data.dropped.lists import listed_examples
-    from data.dropped.replay import with_texts
+    from data.dropped.replay import listed_examples, with_texts
     from data.statistics.table import load_statistics
     from hunmin.recipes.recipe import load_recipe
 

@@ -1,13 +1,16 @@
-"""The stream commands: exchange formats, order, rejects."""
+"""The stream commands: exchange formats, order, rejects; and their lines: all of them, at once when a pipe pauses."""
 
 import io
 import json
+import os
 import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from common.errors import HunminError
-from data.commands import decontaminate_stream, pseudonymize_stream, split_stream, stats_stream
+from data.commands import decontaminate_stream, line_batches, pseudonymize_stream, split_stream, stats_stream
 
 BAD = b'not json\n\n{"title": 1}\n{"text": 2}\n[]\n{"text": "\xff"}\n'
 REASONS = {"not JSON": 1, "no field 'text'": 1, "text is not a string": 1, "not a JSON object": 1, "not UTF-8": 1}
@@ -52,10 +55,10 @@ def test_split_loses_no_character():
 
 
 def test_a_line_too_long_is_a_reject(monkeypatch):
-    monkeypatch.setattr("data.lines.LINE_BYTES", 100)
+    monkeypatch.setattr("data.commands.LINE_BYTES", 1 << 20)
     output = io.BytesIO()
-    counts = split_stream(io.BytesIO(lines({"text": "가" * 100}, {"text": "나다."})), output)
-    assert counts["rejects"] == {"longer than 128 MiB": 1} and counts["written"] == 1
+    counts = split_stream(io.BytesIO(lines({"text": "가" * 350_000}, {"text": "나다."})), output)
+    assert counts["rejects"] == {"longer than 1 MiB": 1} and counts["written"] == 1
 
 
 def test_stats_of_a_stream_count_what_is_split_or_given(monkeypatch):
@@ -163,3 +166,29 @@ def test_batches_do_not_change_the_output(monkeypatch):
     monkeypatch.setattr("data.commands.BATCH_BYTES", 1)
     split_stream(io.BytesIO(source), small)
     assert whole.getvalue() == small.getvalue()
+
+
+@given(st.binary(max_size=200).map(lambda raw: raw.replace(b"\x01", b"\n")), st.integers(1, 50))
+def test_the_lines_are_those_of_the_stream_whatever_the_batches(content, batch_bytes):
+    lines = [line for batch in line_batches(io.BytesIO(content), batch_bytes) for line in batch]
+    assert lines == content.removesuffix(b"\n").split(b"\n") if content else lines == []
+
+
+def test_a_pipe_that_pauses_gets_its_lines_handled():
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as stream:
+        batches = line_batches(stream, 1 << 20)
+        os.write(writing, b"one\ntwo\nth")
+        assert next(batches) == [b"one", b"two"]
+        os.write(writing, b"ree\n")
+        assert next(batches) == [b"three"]
+        os.close(writing)
+        assert list(batches) == []
+
+
+def test_a_line_too_long_is_skipped_and_the_next_ones_are_not(monkeypatch):
+    monkeypatch.setattr("data.commands.LINE_BYTES", 10)
+    content = b"0123456789\n" + b"x" * 11 + b"\nshort\n" + b"y" * 1000 + b"\n\nlast" + b"z" * 40
+    for batch_bytes in (1, 7, 5000):
+        lines = [line for batch in line_batches(io.BytesIO(content), batch_bytes) for line in batch]
+        assert lines == [b"0123456789", None, b"short", None, b"", None]

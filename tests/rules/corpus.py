@@ -35,7 +35,7 @@ from .corpus_files import filtered_texts, write_benchmark, write_cases, write_fo
 PII = {"key": "a key for tests only, 32 letters", "key_env": "HUNMIN_TEST_PII_KEY", "types": list(BY_NAME)}
 CODE = (
     *("data/assemble.py", "data/benchmark.py", "data/benchmark_tables.py", "data/cleaning", "data/corpus.py"),
-    *("data/decontaminate", "data/deduplicate", "data/filters", "data/lines.py", "data/mixture", "data/nfc.py"),
+    *("data/decontaminate", "data/deduplicate", "data/filters", "data/mixture", "data/nfc.py"),
     *("data/pii", "data/readers", "data/settings.py", "data/shards.py", "data/splitting", "data/statistics"),
     *("data/units/survey.py", "data/units/work.py", "common/nulls.py", "common/control_characters.py"),
 )

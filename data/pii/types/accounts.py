@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from data.pii.code_words import ACCESSORS, MODULES, is_code_name, is_field_name
-from data.pii.draw import Draw
 from data.pii.types.base import BESIDE, Extent, PiiType, labelled
+from data.pii.types.names import SURNAMES
 from data.pii.types.network import MASKED_HOST, RESERVED_DOMAINS
-from data.pii.types.surnames import SURNAMES
 
 _SUFFIXES = (
     "png jpg jpeg gif svg webp css js ts jsx tsx json xml html htm md txt yml yaml py rb java cs cpp exe dll zip"
@@ -125,19 +124,11 @@ def _in_cell(text: str, end: int, host: str) -> bool:
     return host not in MAIL_BRANDS.values() and _CELL.match(text, end) is not None
 
 
-def _make_email(value: str, normal: str, draw: Draw) -> str:
-    return f"{draw.name(5)}@{draw.choice(RESERVED_DOMAINS)}"
-
-
-def _make_mention(value: str, normal: str, draw: Draw) -> str:
-    return f"@{draw.name(6)}"
-
-
 EMAIL = PiiType(
     "EMAIL",
     re.compile(_EMAIL),
     r"[A-Za-z0-9._%+-]@[A-Za-z0-9가-힣]|[가-힣]@[A-Za-z0-9가-힣]",
-    _make_email,
+    lambda value, normal, draw: f"{draw.name(5)}@{draw.choice(RESERVED_DOMAINS)}",
     check=email,
     normalise=str.lower,
 )
@@ -145,7 +136,7 @@ MENTION = PiiType(
     "MENTION",
     re.compile(_MENTION),
     rf"(?:(?m:^)|[^\n{_NO_HANDLE_AFTER}]|[가-힣]=)@(?:[A-Za-z0-9_][A-Za-z0-9_.]{{2}}|[가-힣][가-힣_])",
-    _make_mention,
+    lambda value, normal, draw: f"@{draw.name(6)}",
     label=MENTION_LABEL,
     check=mention,
     normalise=str.lower,

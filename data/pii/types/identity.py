@@ -12,7 +12,6 @@ from data.pii.checks import (
     registration_date_ok,
     rrn_check_digit,
 )
-from data.pii.draw import Draw, lay
 from data.pii.places import OLD_LICENCE_REGIONS
 from data.pii.types.base import (
     APART_AFTER,
@@ -24,11 +23,13 @@ from data.pii.types.base import (
     NOT_AFTER,
     NOT_BEFORE,
     Check,
+    Draw,
     Extent,
     Maker,
     PiiType,
     digits_of,
     labelled,
+    lay,
 )
 
 BIRTH = "[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
@@ -208,10 +209,6 @@ def _make_passport(value: str, normal: str, draw: Draw) -> str:
     return made.upper() if value != value.lower() else made
 
 
-def _make_health_insurance(value: str, normal: str, draw: Draw) -> str:
-    return lay(value, "0" + draw.digits(len(normal) - 1))
-
-
 _REGISTRATION_GATE = (
     f"[0-9]{{6}}[/~_*:{GATE_GAP[1:]}{{0,3}}[0-9]{{7}}|[0-9][./][0-9]{{2}}[./][0-9]{{2}} ?[{DASH}] ?[0-9]{{7}}"
 )
@@ -255,7 +252,7 @@ HEALTH_INSURANCE = PiiType(
     "HEALTH_INSURANCE",
     re.compile(f"(?=[0-9]){_HEALTH_INSURANCE}"),
     f"[1-9] ?[.{DASH}]? ?[0-9]{{10}}|[1-9][ {DASH}][0-9]{{7}}[ {DASH}][0-9]{{3}}",
-    _make_health_insurance,
+    lambda value, normal, draw: lay(value, "0" + draw.digits(len(normal) - 1)),
     label=_HEALTH_LABEL,
     check=health_insurance,
     any_name=True,

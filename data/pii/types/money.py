@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from data.pii.checks import brn_check_digit, brn_ok, card_prefix_ok, luhn_ok
-from data.pii.draw import Draw, lay
 from data.pii.types.base import (
     APART_AFTER,
     APART_BEFORE,
@@ -16,11 +15,13 @@ from data.pii.types.base import (
     NOT_AFTER,
     NOT_BEFORE,
     TEN_DIGITS,
+    Draw,
     Extent,
     PiiType,
     digits_of,
     in_a_row,
     labelled,
+    lay,
 )
 
 _CARD = (
@@ -132,10 +133,6 @@ def _make_brn(value: str, normal: str, draw: Draw) -> str:
     return lay(value, digits + str((brn_check_digit(digits) + 1 + draw.below(9)) % 10))
 
 
-def _make_bank_account(value: str, normal: str, draw: Draw) -> str:
-    return lay(value, "000" + draw.digits(len(normal) - 3))
-
-
 CARD = PiiType(
     "CARD",
     re.compile(f"(?=[0-9])(?:{_CARD})"),
@@ -159,7 +156,7 @@ BANK_ACCOUNT = PiiType(
     "BANK_ACCOUNT",
     re.compile(f"(?=[0-9])(?:{_BANK_ACCOUNT})"),
     f"{TEN_DIGITS}|[0-9](?:/?[0-9]){{9}}",
-    _make_bank_account,
+    lambda value, normal, draw: lay(value, "000" + draw.digits(len(normal) - 3)),
     label=_ACCOUNT_LABEL,
     check=bank_account,
     any_name=True,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address, ip_network
 
-from data.pii.draw import Draw
-from data.pii.types.base import BEFORE, BESIDE, RIGHT_BEFORE, Extent, PiiType, labelled
+from data.pii.types.base import BEFORE, BESIDE, RIGHT_BEFORE, Draw, Extent, PiiType, labelled
 from data.pii.url import url_end
 
 RESERVED_DOMAINS = ("example.com", "example.org", "example.net")

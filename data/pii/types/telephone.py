@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from data.pii.draw import Draw, lay
 from data.pii.types.base import (
     APART_AFTER,
     APART_BEFORE,
@@ -12,11 +11,13 @@ from data.pii.types.base import (
     DASH,
     GATE_GAP,
     NOT_BEFORE,
+    Draw,
     Extent,
     PiiType,
     digits_of,
     in_a_row,
     labelled,
+    lay,
 )
 
 _SEPARATED = rf"(?: ?[{DASH}.·)] ?| )"

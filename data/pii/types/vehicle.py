@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from data.pii.draw import Draw, lay
 from data.pii.places import INVENTED_NAMES, PLATE_REGIONS
-from data.pii.types.base import AFTER, DASH, Extent, PiiType, digits_of, labelled, speaks_for
+from data.pii.types.base import AFTER, DASH, Draw, Extent, PiiType, digits_of, labelled, lay, speaks_for
 
 USAGE = "[가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주바사아자배하허호]"
 """Letters a vehicle plate may carry (private, commercial, parcel, rental)."""

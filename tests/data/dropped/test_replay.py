@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from common.errors import UserError
-from data.dropped.lists import listed_examples
-from data.dropped.replay import with_texts
+from data.dropped.replay import listed_examples, with_texts
 from data.statistics.table import load_statistics
 
 from ..building import build, settings

@@ -13,10 +13,10 @@ import pytest
 from common.code import running_code
 from common.errors import DiskFullError, UserError
 from common.manifest import describe_outputs
-from data.executors.call import Call
 from data.executors.choice import open_executor
 from data.executors.failures import MOST_FAILURES, Failures, WorkFailed
 from data.executors.local import LocalPool
+from data.executors.protocol import Call
 from data.executors.ray import PACKAGES
 from data.executors.threads import ThreadPool
 

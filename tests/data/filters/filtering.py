@@ -1,6 +1,6 @@
 """What the tests of filters share: documents around texts, and the scores of a filter by measure."""
 
-from data.filters.batch import Batch
+from data.filters.base import Batch
 from data.filters.chain import build_filters
 from data.filters.settings import FilterSettings
 from data.readers.records import Document

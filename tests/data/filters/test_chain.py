@@ -41,9 +41,9 @@ def test_scores_stand_beside_the_documents_that_stay():
     made = chain({"length": {}}, {"language": {}})
     filtered = made.apply(documents_of([SHORT, LONG]), [SHORT, LONG])
     assert (
-        tuple(filtered.scores)
-        == made.columns
-        == ("length_characters", "length_characters_per_word", "language_hangul", "language_code_lines")
+        list(filtered.scores)
+        == [field.name for field in made.schema]
+        == ["length_characters", "length_characters_per_word", "language_hangul", "language_code_lines"]
     )
     assert [values.tolist() for values in filtered.scores.values()][::2] == [[len(LONG)], [1]]
     assert {values.dtype for values in filtered.scores.values()} == {np.dtype(np.float32)}

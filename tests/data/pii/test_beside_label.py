@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.pii.apply import Pseudonymizer
 from data.pii.beside_label import LABEL_FINDERS
 from data.pii.detect import find_spans
 from data.pii.gate import gate
+from data.pii.surrogate import Pseudonymizer
 
 from .examples import BESIDE, Case
 

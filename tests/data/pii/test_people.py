@@ -2,9 +2,9 @@
 
 import pytest
 
-from data.pii.apply import Pseudonymizer
 from data.pii.detect import find_spans
 from data.pii.settings import PiiSettings
+from data.pii.surrogate import Pseudonymizer
 from data.pii.type_names import PII_TYPES
 
 FOUND = {

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from data.pii.apply import Pseudonymizer
+from data.pii.surrogate import Pseudonymizer
 
 from .examples import OTHERWISE, Case
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.readers.namumark import is_redirect, namumark_to_text
+from data.readers.namuwiki import is_redirect, namumark_to_text
 
 from .reading import CASES
 

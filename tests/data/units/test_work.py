@@ -60,8 +60,8 @@ def test_the_name_says_file_and_line_and_the_key_stays_secret(tmp_path):
 def test_what_is_loaded_before_the_processes_are_forked_has_the_filters_compiled() -> None:
     program = (
         "import data.units.warm\n"
-        "from data.filters import batch, language, repetition, symbols\n"
-        "for module in (batch, language, repetition, symbols):\n"
+        "from data.filters import base, language, repetition, symbols\n"
+        "for module in (base, language, repetition, symbols):\n"
         "    for name, one in vars(module).items():\n"
         "        if hasattr(one, 'signatures') and one.__module__ == module.__name__ and name.startswith('_'):\n"
         "            print(module.__name__, name, len(one.signatures))\n"

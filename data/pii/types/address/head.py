@@ -13,7 +13,7 @@ from data.pii.places import CITIES, COUNTIES, PROVINCES, WARDS
 from data.pii.types.address.tail import BREAK, FLAT_GATE, FLAT_WORDS, has_flat, has_joined_flat, tail_end
 from data.pii.types.address.words import AROUND, BUILDINGS, COUNTERS, GLUED, LABELS, LETTERS, NO_ROADS, NO_TOWNS
 from data.pii.types.base import AFTER, BESIDE, DASH, Extent
-from data.pii.types.surnames import SURNAMES
+from data.pii.types.names import SURNAMES
 
 _BREAK = re.compile(BREAK)
 HEAD_BREAK = "\v"

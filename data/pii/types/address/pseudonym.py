@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from data.pii.draw import Draw
 from data.pii.places import INVENTED_NAMES, PROVINCES
 from data.pii.types.address.head import PATTERN, on_one_line
 from data.pii.types.address.words import BUILDINGS, FEW, LETTERS, MANY, NAMED
+from data.pii.types.base import Draw
 
 _SHORT = {"충청북": "충북", "충청남": "충남", "전라북": "전북", "전라남": "전남", "경상북": "경북", "경상남": "경남"}
 _LONG = re.compile(

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.filters.characters import BLANK, CLASSES, DIGIT, HANGUL, LAST, LETTER
+from data.filters.base import BLANK, CLASSES, DIGIT, HANGUL, LAST, LETTER
 
 from .filtering import batch_of
 

@@ -1,4 +1,7 @@
-"""A batch of documents as arrays that the filters share: code points, words (eojeol) and lines, each made when asked.
+"""What filters are made of: a batch of documents as arrays, and measures of a document, each a number with bounds.
+
+The arrays, which the filters share, are code points, words (eojeol) and lines, each made when asked. Characters have
+classes, in a table that compiled code reads: blank, letter, Hangul, digit, a sign of code.
 
 Shapes: C characters of all documents, D documents, W words, L lines.
 """
@@ -7,16 +10,47 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import compress
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from data.filters.characters import BLANK, CLASSES
 from data.readers.records import Document
 
 NEW_LINE = 10
+BLANK = 1
+LETTER = 2
+HANGUL = 4
+DIGIT = 8
+CODE_SIGN = 16
+"""Bits of a class. Hangul letters, jamo among them, have the bit of letters, too."""
+LAST = 0x33480
+"""First code point after the last letter, digit or blank (Unicode 16)."""
+CODE_SIGNS = "{}[]()<>=;_\\|&$#@`+*/^~%:"
+"""Signs that stand close together in programs, commands, addresses and tables."""
+_HANGUL = ((0xAC00, 0xD7A3), (0x3131, 0x318E), (0x1100, 0x11FF), (0xA960, 0xA97C), (0xD7B0, 0xD7FB), (0xFFA0, 0xFFDC))
+
+
+def _classes() -> NDArray[np.uint8]:
+    table = np.zeros(0x110000, np.uint8)
+    for code in range(LAST):
+        character = chr(code)
+        if character.isalpha():
+            table[code] = LETTER
+        elif character.isspace():
+            table[code] = BLANK
+        elif character.isdigit():
+            table[code] = DIGIT
+    for first, last in _HANGUL:
+        table[first : last + 1] |= HANGUL | LETTER
+    for sign in CODE_SIGNS:
+        table[ord(sign)] |= CODE_SIGN
+    return table
+
+
+CLASSES = _classes()
+"""Code point → bits, uint8 [0x110000]."""
 
 
 class Words(NamedTuple):
@@ -73,6 +107,39 @@ class Batch:
     @cached_property
     def lines(self) -> Lines:
         return Lines(*_find_lines(self.codes, self.borders, CLASSES))
+
+
+class Measure(NamedTuple):
+    """A number that a filter gives every document, and the bounds within which a document is kept."""
+
+    name: str
+    low: float | None = None
+    high: float | None = None
+
+    def refuses(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which values are out of bounds."""
+        refused = np.zeros(len(values), bool)
+        if self.low is not None:
+            refused |= values < self.low
+        if self.high is not None:
+            refused |= values > self.high
+        return refused
+
+
+class Filter(Protocol):
+    """A filter ready to work: it can be pickled, and what it gives depends on the documents alone."""
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures, in the order in which they drop documents."""
+
+    def scores(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the value of each measure for each document [D, measures]."""
+
+
+def share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return part / whole, 0 where the whole is 0."""
+    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
 @njit(cache=True, nogil=True)
