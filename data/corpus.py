@@ -3,10 +3,10 @@
     files ─► blocks ─► units (any worker, any order) ─► parts ─► survivors of duplicates ─► shards ─► statistics
                                                (units-3f9a1c2e21/)                            (the corpus's folder)
 
-Parts and shards are each one rename, so a killed run continues with the units that are missing, by their content (see
-`catalog`). Parts of other settings have a folder of their own beside them, and wait there for those settings to come
-back. What is written depends on the inputs and the settings alone, never on the executor, the number of workers or on
-how often the run was stopped.
+A part or a shard counts once its last file is renamed into place, so a killed run continues with the units that are
+missing, by their content (see `catalog`). Parts of other settings have a folder of their own beside them, and wait
+there for those settings to come back. What is written depends on the inputs and the settings alone, never on the
+executor, the number of workers or on how often the run was stopped.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from data.pii.beside_label import LABEL_FINDERS, labelled_cells
 from data.pii.fold import View, fold, is_folded_sign
 from data.pii.gate import WORDED, Gate, Parts, Window, gate
-from data.pii.line_wrapped import BREAK_TAG, line_wrapped, may_continue
+from data.pii.line_wrapped import BREAK_TAG_BEGINS, line_wrapped, may_continue
 from data.pii.obfuscated import FINDERS, FOLD
 from data.pii.type_names import PII_TYPES
 from data.pii.types import BY_NAME
@@ -87,7 +87,7 @@ def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
     for name, cell in labelled_cells(text, start, end, types) if types else ():
         below = chain(*_in_view(cell, 0, len(cell.text), used))
         pieces = _settled(pieces, sorted(piece for piece in below if piece.type == name))
-    if may_continue(text, end) or BREAK_TAG.search(text, start, end):
+    if may_continue(text, end) or BREAK_TAG_BEGINS.search(text, start, end):
         more = line_wrapped(text, start, end, lambda view: chain(*_in_view(view, 0, len(view.text), used)))
         pieces = _settled(pieces, sorted(more))
     return pieces

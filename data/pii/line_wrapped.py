@@ -18,7 +18,7 @@ _BROKEN = re.compile(
     rf"[0-9() .·{DASH}]{{0,24}}[0-9]"
 )
 _BREAKS = re.compile(rf" ?{_BREAK} ?")
-BREAK_TAG = re.compile("<[bB][rR]")
+BREAK_TAG_BEGINS = re.compile("<[bB][rR]")
 _BREAK_TAG = re.compile("<[bB][rR] ?/?>")
 _TAIL = re.compile(r"[0-9+() .·\-‐‑‒–—−ㅡ]{1,30}\r?\Z")
 _CONTINUES = re.compile(rf"[{DASH}] ?{_BREAK}|{_BREAK}[{DASH}][0-9]")
@@ -159,7 +159,9 @@ def _joined(text: str, match: re.Match[str], scan: Scan) -> Iterator[Found]:
         at = going.index(False, going.index(True))
         stop = gaps[at][0]
         gaps = gaps[:at]
-    pieces = list(zip([begin, *(right for _, right in gaps)], [*(left for left, _ in gaps), stop], strict=True))
+    firsts = [begin, *(right for _, right in gaps)]
+    lasts = [*(left for left, _ in gaps), stop]
+    pieces = list(zip(firsts, lasts, strict=True))
     for joint in ("", " "):
         joined = joint.join([text[left:right] for left, right in pieces])
         if mobile_only and _MOBILE.search(joined) is None:

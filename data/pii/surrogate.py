@@ -22,6 +22,7 @@ The form and the separators stay. A pseudonym is an invented number where the ty
 | ADDRESS | other province, invented district, town and road, as many digits | no such district; 세종 gets one too |
 | MENTION | invented handle of twelve letters | not avoidable; an accidental hit has a chance below 1e-9 |
 | NAME | invented surname and given name | no such surname |
+| NICKNAME | invented name of Latin letters | not avoidable: any word can be a nickname |
 
 Different originals can meet in one pseudonym where the form leaves little room: 762 IPv4 addresses, 10^4 plates per
 letter, 10^6 to 10^7 telephone numbers per prefix.

@@ -1,8 +1,9 @@
 """Readers: input files as blocks of whole records, and a block as documents, rejects and skipped records.
 
 A file is read once, in order, by one process (`read_blocks`), which cuts it where records end or refers to parts of it;
-a block is parsed where the work is done (`parse_block`). Files of lines that can be sought are read by ranges instead
-(`sought`). Documents and ids depend on the content and the settings alone, and no input can fill the memory.
+a block is parsed where the work is done (`parse_block`). Files of lines that can be read from any place on are read by
+ranges instead (`seekable`). Documents and ids depend on the content and the settings alone, and no input can fill the
+memory.
 
 * `settings`, `records`, `fields`, `fit`: a source's settings; blocks, documents, rejects, and fields as it maps them;
 * `paths`, `sniff`, `encoding`: which files, in which format, in which encoding;

@@ -20,7 +20,7 @@ from data.readers.encoding import TextStream, read_full, utf8_lines
 from data.readers.fit import refuse_without_field
 from data.readers.hub import cut_hub
 from data.readers.paths import HUB
-from data.readers.ranges import Sought, read_range
+from data.readers.ranges import Seekable, read_range
 from data.readers.records import Block, Document, InputFile, Item, Reject
 from data.readers.registry import BY_SUFFIX, READERS
 from data.readers.settings import Format
@@ -75,7 +75,7 @@ def is_referred(file: InputFile) -> bool:
     return format is not None and READERS[format].refer is not None
 
 
-def sought(file: InputFile, block_bytes: int) -> Sought | None:
+def seekable(file: InputFile, block_bytes: int) -> Seekable | None:
     """Return how a file can be read by ranges of its lines; None where it has to be read from its beginning.
 
     That takes a local file of lines that is longer than a block, in UTF-8 or CP949, and not compressed. What is wrong
@@ -100,7 +100,7 @@ def sought(file: InputFile, block_bytes: int) -> Sought | None:
     except UserError:
         return None
     mark = len(head) - len(text.head)
-    return Sought(format, size, mark, text.known_encoding)
+    return Seekable(format, size, mark, text.known_encoding)
 
 
 @contextmanager

@@ -26,8 +26,11 @@ def split_name(path: str) -> tuple[str, str | None, str, str | None]:
     Raises:
         UserError: the name has no such shape.
     """
-    name, _, split = path.removeprefix(HUB).partition("@")
-    split, _, revision = ("", "", split) if COMMIT.fullmatch(split) else split.partition("@")
+    name, _, rest = path.removeprefix(HUB).partition("@")
+    split, _, revision = rest.partition("@")
+    if COMMIT.fullmatch(rest):
+        split = ""
+        revision = rest
     parts = name.split("/")
     if not all(parts) or len(parts) > 3:
         raise UserError(

@@ -152,7 +152,8 @@ def _cut(
     for chunk in chunks:
         ends = scanner.feed(chunk)[1]
         if single and len(ends):
-            ends, closed = ends[:1], int(ends[0])
+            closed = int(ends[0])
+            ends = ends[:1]
         elif scanner.ended:
             closed = scanner.end
         fed += len(chunk)
@@ -161,22 +162,26 @@ def _cut(
         if count and (too_far or last - begun >= block_bytes):
             data = b"".join(parts)
             yield Block(number, record, data[: last - begun], stream.encoding, rejects=tuple(rejects))
-            number = number + 1
-            record = record + count
+            number += 1
+            record += count
             count = 0
             rejects.clear()
-            parts, begun = [data[last - begun :]], last
+            parts = [data[last - begun :]]
+            begun = last
         if too_far and not len(ends):
-            parts, begun = [], fed
+            parts = []
+            begun = fed
         elif too_far:
             # a chunk is shorter than the limit: only the first element that ends in it can be too long
             rejects.append(too_long(record))
-            record = record + 1
+            record += 1
             begun = int(ends[0])
-            last = int(ends[0])
-            parts, ends = [chunk[len(chunk) - (fed - begun) :]], ends[1:]
+            last = begun
+            parts = [chunk[len(chunk) - (fed - begun) :]]
+            ends = ends[1:]
         if len(ends):
-            count, last = count + len(ends), int(ends[-1])
+            count += len(ends)
+            last = int(ends[-1])
         if closed is not None:
             break
     if begun > last:

@@ -1,4 +1,4 @@
-"""Files of lines that can be sought: looked through in parallel first, then read by range where the work is done.
+"""Files of lines that can be read from any place on: looked through in parallel, then read by ranges.
 
 A unit is the lines that begin in a range of the file, all but one that begins just at its start, which belongs to the
 range before. A line's number is known when the line ends of all ranges before are counted (`look_through`), so ids are
@@ -29,7 +29,7 @@ BORDER_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
-class Sought:
+class Seekable:
     """The way in which a file can be read by ranges.
 
     Args:
@@ -60,39 +60,39 @@ class Lines(NamedTuple):
     encoding: str | None
 
 
-def look_through(path: str, sought: Sought, block_bytes: int, first: int, last: int) -> list[Lines]:
+def look_through(path: str, seekable: Seekable, block_bytes: int, first: int, last: int) -> list[Lines]:
     """Return the contents of ranges first … last - 1 of a local file, reading them once, and a line end more.
 
-    `block_bytes` is the length of a range, `last` at most `sought.ranges(block_bytes)`.
+    `block_bytes` is the length of a range, `last` at most `seekable.ranges(block_bytes)`.
     """
     contents = []
     with Path(path).open("rb", buffering=0) as stream:
-        start = _border(stream, first * block_bytes, sought) if first else sought.begin
+        start = _border(stream, first * block_bytes, seekable) if first else seekable.begin
         for number in range(first, last):
-            end = sought.size
-            if (number + 1) * block_bytes < sought.size:
-                end = max(start, _border(stream, (number + 1) * block_bytes, sought))
+            end = seekable.size
+            if (number + 1) * block_bytes < seekable.size:
+                end = max(start, _border(stream, (number + 1) * block_bytes, seekable))
             digest = xxhash.xxh3_128()
             count = 0
             for chunk in _chunks(stream, start, end):
                 digest.update(chunk)
                 count += chunk.count(b"\n")
             encoding = (
-                None if sought.encoding else _encoding_of(stream, number * block_bytes, (number + 1) * block_bytes)
+                None if seekable.encoding else _encoding_of(stream, number * block_bytes, (number + 1) * block_bytes)
             )
             contents.append(Lines(start, end - start, count, digest.hexdigest(), encoding))
             start = end
     return contents
 
 
-def _border(stream: IO[bytes], at: int, sought: Sought) -> int:
+def _border(stream: IO[bytes], at: int, seekable: Seekable) -> int:
     stream.seek(at)
     while piece := stream.read(BORDER_BYTES):
         line_end = piece.find(b"\n")
         if line_end >= 0:
-            return max(at + line_end + 1, sought.begin)
+            return max(at + line_end + 1, seekable.begin)
         at += len(piece)
-    return sought.size
+    return seekable.size
 
 
 def _chunks(stream: IO[bytes], start: int, end: int) -> Iterator[bytes]:
@@ -111,9 +111,9 @@ def _encoding_of(stream: IO[bytes], start: int, end: int) -> str | None:
     return None
 
 
-def range_blocks(sought: Sought, contents: list[Lines]) -> list[Block]:
+def range_blocks(seekable: Seekable, contents: list[Lines]) -> list[Block]:
     """Return a file's blocks from all its ranges in order: references to them with the numbers of their first lines."""
-    encoding = sought.encoding or next((content.encoding for content in contents if content.encoding), "utf-8")
+    encoding = seekable.encoding or next((content.encoding for content in contents if content.encoding), "utf-8")
     blocks: list[Block] = []
     line = 1
     for content in contents:

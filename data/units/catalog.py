@@ -23,7 +23,7 @@ from common.slurm_array import ArrayElement
 from data.executors.failures import Failures, failure_of, raise_failures
 from data.executors.protocol import Executor
 from data.readers.damage import DamagedInputError, UnfitInputError
-from data.readers.formats import is_referred, read_blocks, sought
+from data.readers.formats import is_referred, read_blocks, seekable
 from data.readers.records import Block, InputFile
 from data.readers.settings import Format
 from data.readers.volume import FileVersion, TextSize, file_bytes, file_version
@@ -65,7 +65,7 @@ class Catalog:
         self.damaged: dict[int, str] = {}
         """Number of a file that was found damaged or unfit while it was cut → the reason."""
         self._unfit: set[int] = set()
-        self._sought: dict[int, bool] = {}
+        self._ranges_known: dict[int, bool] = {}
         self._ranged: dict[int, Ranged] = {}
         self._whole: dict[int, FileVersion | None] = {}
         self._alike = Counter(id(file.settings) for file in files)
@@ -79,7 +79,7 @@ class Catalog:
                 estimate = text_of(file, size)
                 if estimate is None:
                     return None
-                text += estimate / (self._element.count if self._element and self._is_sought(number) else 1)
+                text += estimate / (self._element.count if self._element and self._has_ranges(number) else 1)
         return text
 
     def look_at(self, execute: Executor) -> None:
@@ -90,20 +90,20 @@ class Catalog:
         places = read_whole([file_bytes(self.files[n].path) for n in streamed], execute.workers)
         self._whole = {streamed[place]: None for place in places}
 
-    def _is_sought(self, number: int) -> bool:
-        if number not in self._sought:
+    def _has_ranges(self, number: int) -> bool:
+        if number not in self._ranges_known:
             file = self.files[number]
-            self._sought[number] = is_referred(file) or sought(file, self._unit_bytes) is not None
-        return self._sought[number]
+            self._ranges_known[number] = is_referred(file) or seekable(file, self._unit_bytes) is not None
+        return self._ranges_known[number]
 
     def _has(self, number: int, block: int) -> bool:
         if self._element is None:
             return True
-        unit = number + block if self._is_sought(number) else number
+        unit = number + block if self._has_ranges(number) else number
         return unit % self._element.count == self._element.rank
 
     def _reads(self, number: int) -> bool:
-        return self._element is None or self._is_sought(number) or self._has(number, 0)
+        return self._element is None or self._has_ranges(number) or self._has(number, 0)
 
     def _is_done(self, number: int, file: InputFile) -> bool:
         index = self._index(file)

@@ -13,8 +13,8 @@ from common.progress import ProgressBar
 from common.settings import settings_hash
 from common.slurm_array import ArrayElement
 from data.executors.protocol import Executor
-from data.readers.formats import sought
-from data.readers.ranges import Lines, Sought, look_through, range_blocks
+from data.readers.formats import seekable
+from data.readers.ranges import Lines, Seekable, look_through, range_blocks
 from data.readers.records import Block, InputFile
 from data.readers.settings import Format
 from data.readers.volume import FileVersion, file_version
@@ -35,7 +35,7 @@ class LookTask:
     number: int
     path: str
     version: FileVersion
-    sought: Sought
+    seekable: Seekable
     first: int
     last: int
 
@@ -54,13 +54,13 @@ class LookThrough:
     def __call__(self, task: LookTask) -> list[Lines]:
         if not task.version.settled:
             return self._look(task)
-        facts = (task.path, task.version.facts, repr(task.sought), self.unit_bytes, task.first, task.last)
+        facts = (task.path, task.version.facts, repr(task.seekable), self.unit_bytes, task.first, task.last)
         note = self.folder / f"lines-{settings_hash(facts)}.json"
         once_file(note, lambda stream: stream.writelines([orjson.dumps([list(line) for line in self._look(task)])]))
         return [Lines(*line) for line in orjson.loads(note.read_bytes())]
 
     def _look(self, task: LookTask) -> list[Lines]:
-        return look_through(task.path, task.sought, self.unit_bytes, task.first, task.last)
+        return look_through(task.path, task.seekable, self.unit_bytes, task.first, task.last)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def look_at(
     Every element of an array needs the line numbers of all ranges. Each begins at another range: elements that start
     together find each other's notes on the rest. None waits for another.
     """
-    ways = {number: way for number in numbers if (way := sought(files[number], unit_bytes)) is not None}
+    ways = {number: way for number in numbers if (way := seekable(files[number], unit_bytes)) is not None}
     versions = {number: file_version(files[number].path) for number in ways}
     step = max(1, LOOK_BYTES // unit_bytes)
     tasks = [

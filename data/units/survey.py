@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from common.errors import HunminError
 from common.files import is_remote, suffix_of
-from data.readers.formats import is_referred, parse_block, read_blocks, read_documents, sought
+from data.readers.formats import is_referred, parse_block, read_blocks, read_documents, seekable
 from data.readers.records import Document, InputFile
 from data.readers.volume import TextSize, file_bytes
 
@@ -40,7 +40,7 @@ def survey(files: Sequence[InputFile], unit_bytes: int) -> list[Surveyed]:
     for file in files:
         stored = file_bytes(file.path)
         text = text_of(file, sizes)
-        way: Way = "parts" if is_referred(file) else "ranges" if sought(file, unit_bytes) else "beginning"
+        way: Way = "parts" if is_referred(file) else "ranges" if seekable(file, unit_bytes) else "beginning"
         surveyed.append(Surveyed(file, way, stored, text))
     return surveyed
 

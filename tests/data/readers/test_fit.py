@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from data.readers.damage import UnfitInputError
-from data.readers.formats import sought
+from data.readers.formats import seekable
 from data.readers.paths import list_files
 
 from .reading import COMPRESS, read, rejects, texts
@@ -60,11 +60,11 @@ def test_a_file_read_by_ranges_is_told_alike(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"content": "a"}\n' * 99)
     [file] = list_files([str(path)])
-    assert sought(file, 100) is None
+    assert seekable(file, 100) is None
     with pytest.raises(UnfitInputError, match="no column 'text'"):
         read(path, 100)
     path.write_bytes(b'{"text": "a"}\n' * 99)
-    assert sought(file, 100) is not None
+    assert seekable(file, 100) is not None
 
 
 @pytest.mark.parametrize("indent", [None, 1])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from common.errors import HunminError
 from data.readers import records
-from data.readers.formats import parse_block, sought
+from data.readers.formats import parse_block, seekable
 from data.readers.paths import list_files
 from data.readers.ranges import look_through, range_blocks
 from data.readers.settings import SourceSettings
@@ -22,7 +22,7 @@ from .reading import read
 def ranged(path: Path, size: int, step: int = 1, **fields):
     """Return the items of a file that is read by range, the ranges last first, and the blocks."""
     [file] = list_files([SourceSettings(path=str(path), **fields)])
-    way = sought(file, size)
+    way = seekable(file, size)
     assert way is not None
     count = way.ranges(size)
     lines = [
@@ -110,14 +110,14 @@ def test_records_too_long_are_rejected_by_number(tmp_path, monkeypatch):
 def test_what_is_read_from_its_beginning(name, content, tmp_path):
     (tmp_path / name).write_bytes(content)
     [file] = list_files([SourceSettings(path=str(tmp_path / name))])
-    assert sought(file, 50) is None
+    assert seekable(file, 50) is None
 
 
 def test_a_file_that_changed_is_refused(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("가나다\n" * 100, encoding="utf-8")
     [file] = list_files([SourceSettings(path=str(path))])
-    way = sought(file, 100)
+    way = seekable(file, 100)
     blocks = range_blocks(way, look_through(str(path), way, 100, 0, way.ranges(100)))
     path.write_text("가나다\n" * 50 + "나나다\n" * 50, encoding="utf-8")
     list(parse_block(file, "text", blocks[0]))

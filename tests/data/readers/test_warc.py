@@ -10,7 +10,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from data.readers.formats import read_blocks, sought
+from data.readers.formats import read_blocks, seekable
 from data.readers.paths import list_files
 from data.readers.settings import SourceSettings
 
@@ -230,4 +230,4 @@ def test_plain_text_pages_resources_and_pages_told_by_the_crawler(tmp_path):
 def test_an_archive_is_read_from_its_beginning(tmp_path):
     path = written(tmp_path, *(record(f"{n}번 글".encode()) for n in range(50)), name="a.txt")
     [file] = list_files([SourceSettings(path=str(path))])
-    assert sought(file, 100) is None
+    assert seekable(file, 100) is None

@@ -12,7 +12,7 @@ from common.manifest import describe_outputs
 from common.slurm_array import ArrayElement, ShareDone
 from data.corpus import build_corpus, build_units
 from data.readers import damage, ranges
-from data.readers.ranges import Sought
+from data.readers.ranges import Seekable
 from data.readers.records import InputFile
 from data.readers.volume import FileVersion
 from data.settings import CorpusSettings
@@ -172,7 +172,7 @@ def test_what_a_range_holds_is_noted_for_one_content_of_a_file_alone(tmp_path):
 
     def found(version: int, settled: bool) -> int:
         task = LookTask(
-            0, str(path), FileVersion([version], settled), Sought("text", path.stat().st_size, 0, "utf-8"), 0, 1
+            0, str(path), FileVersion([version], settled), Seekable("text", path.stat().st_size, 0, "utf-8"), 0, 1
         )
         return sum(lines.lines for lines in look(task) or ())
 
@@ -187,7 +187,7 @@ def test_every_unit_belongs_to_the_element_of_its_number(cut, count, blocks):
     files = [InputFile(f"{n}.txt", None, f"{n}") for n in range(len(cut))]  # type: ignore[arg-type]
     for rank in range(count):
         catalog = Catalog(Path(), files, 1, Quarantine(1, 0.0), ArrayElement(rank, count, "0"))
-        catalog._sought = dict(enumerate(cut))
+        catalog._ranges_known = dict(enumerate(cut))
         for number, in_parts in enumerate(cut):
             for block in blocks:
                 mine = (number + block * in_parts) % count == rank

@@ -26,7 +26,7 @@ def inputs(tmp_path: Path) -> Path:
 def test_ranges_give_the_corpus_of_a_reader_from_the_beginning(inputs, tmp_path, monkeypatch):
     for workers in (1, 2):
         assert build(inputs, tmp_path / f"ranges-{workers}", workers) == []
-    monkeypatch.setattr("data.units.ranged.sought", lambda file, size: None)
+    monkeypatch.setattr("data.units.ranged.seekable", lambda file, size: None)
     build(inputs, tmp_path / "stream")
     expected = describe_outputs(tmp_path / "stream")
     assert describe_outputs(tmp_path / "ranges-1") == describe_outputs(tmp_path / "ranges-2") == expected
