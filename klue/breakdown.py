@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from klue.metrics.entities import entity_spans
-from klue.metrics.korquad import korquad_scores
-from klue.metrics.reading import exact_match, rouge_w
+from klue.metrics.reading import exact_match, rouge_w, weighted_korquad_scores
 from klue.results import spread
 from klue.tasks import TASKS
 from klue.tasks.base import Classification, Regression
@@ -94,7 +93,7 @@ def errors_of(task: str, gold: Any, prediction: Any) -> float:
     if form == "klue-mrc":
         return 1 - rouge_w([gold], [prediction]) / 100
     if form == "korquad":
-        return 1 - korquad_scores([gold], [prediction])["f1"] / 100
+        return 1 - _korquad([gold], [prediction])["F1"] / 100
     return abs(gold - prediction) if isinstance(kind, Regression) else float(gold != _label(prediction))
 
 
@@ -211,7 +210,7 @@ def _length_of_first(answers: Sequence[str]) -> str:
 
 
 def _korquad(gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-    scores = korquad_scores(gold, predictions)
+    scores = weighted_korquad_scores(gold, predictions)(np.ones(len(gold)))
     return {"EM": scores["exact_match"], "F1": scores["f1"]}
 
 

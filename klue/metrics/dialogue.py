@@ -9,8 +9,9 @@ import numpy as np
 from klue.metrics.pairs import Weighted, same_length, weighted_sums
 
 
-def state_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Return the scores × 100 of user turns' states, lists of "domain-slot-value" without slots that have no value.
+def weighted_state_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Weighted:
+    """Return the scores × 100 of user turns' states, lists of "domain-slot-value" without slots that have no value, by
+    how often each turn counts.
 
     - `joint_goal_accuracy`: share of the turns whose predicted state has the entries of the gold state, as sets.
     - `slot_micro_f1`: mean of the turns' F1, the benchmark's "slot micro F1" in paper and code. A turn's F1 is 1 where
@@ -19,11 +20,6 @@ def state_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str
     - `slot_true_micro_f1`: F1 of the entries of all turns together, states taken as sets. What "micro F1" means
       elsewhere, and no number of the benchmark; 100 where all states of both sides are empty.
     """
-    return weighted_state_scores(gold, predicted)(np.ones(len(gold)))
-
-
-def weighted_state_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Weighted:
-    """Return `state_scores` by how often each turn counts."""
     same_length(gold, predicted)
     turns = [
         (1, set(g) == set(p), _turn_f1(g, p), len({*g} & {*p}), len({*g}) + len({*p}))

@@ -297,13 +297,13 @@ class Task(ABC):
         """Return one prediction of a predictions file, for an example with that gold label. Raises ValueError where it
         does not have the form that the task asks for."""
 
-    @abstractmethod
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return the task's metrics × 100 for gold labels and predictions in the same order."""
+        return self.weighted(gold, predictions)(np.ones(len(gold)))
 
+    @abstractmethod
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         """Return `score` by how often each example counts; a task whose metrics are functions of sums adds them up."""
-        return repeated(self.score)(gold, predictions)
 
 
 class Sentences(Task):
@@ -334,7 +334,7 @@ class Sentences(Task):
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         keys = (*self.metrics, *self.extra_metrics)
         if not {*keys} <= {"accuracy", "macro_f1"}:
-            return super().weighted(gold, predictions)
+            return repeated(self.score)(gold, predictions)
         scores = weighted_label_scores(gold, predictions)
         return lambda weights_N: {key: score for key, score in scores(weights_N).items() if key in keys}
 

@@ -7,8 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
-import numpy as np
-
 from common.errors import UserError
 from data.nfc import composed
 from klue.metrics.entities import entity_spans
@@ -129,7 +127,7 @@ class MultiLabel(OwnFiles, Sentences):
         ]
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return self.weighted(gold, predictions)(np.ones(len(gold)))
+        return Task.score(self, gold, predictions)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_set_scores(gold, predictions)
@@ -183,9 +181,6 @@ class OwnTagging(OwnFiles, Ner):  # type: ignore[override]
 
     def contradiction(self, record: Any) -> str:
         return ""
-
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return self.weighted(gold, predictions)(np.ones(len(gold)))
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_span_scores(*([entity_spans(labels) for labels in side] for side in (gold, predictions)))

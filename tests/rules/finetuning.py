@@ -12,9 +12,9 @@ import numpy as np
 from klue.batches import evaluation_batches, evaluation_steps, learning_rate_share, train_batches
 from klue.examples import Splits, load_splits
 from klue.features import load_tokenizer, make_features
-from klue.metrics.dependencies import dependency_scores
+from klue.metrics.dependencies import weighted_dependency_scores
 from klue.metrics.entities import LABELS as ENTITY_LABELS
-from klue.metrics.entities import entity_scores
+from klue.metrics.entities import weighted_entity_scores
 from klue.model_folder import ModelFacts, read_model_folder
 from klue.plan import plan_jobs, steps_of
 from klue.settings import KlueSettings, resolve_training
@@ -23,6 +23,7 @@ from klue.tasks.base import LARGE_FROM_HIDDEN, Task
 from klue.tasks.klue.dp import LABELS as RELATIONS
 from tests.klue.conftest import sample_characters, write_model, write_sample
 from tests.klue.faultless import faultless
+from tests.klue.once import once
 from tests.klue.suite_files import write_suites
 
 CODE = (
@@ -77,8 +78,8 @@ def _metrics() -> dict[str, Any]:
     answers = [["가람 마을", "마을"], ["세 번째 돌다리", "돌다리"], [], ["1950년"], ["『옛 책』"]]
     predictions = ["마을", "세번째 돌다리에서", "", "1950 년", "옛 책"]
     return {
-        "entities": _known(entity_scores(labels, moved)),
-        "dependencies": _known(dependency_scores([parse], [wrong], RELATIONS)),
+        "entities": _known(once(weighted_entity_scores)(labels, moved)),
+        "dependencies": _known(once(weighted_dependency_scores)([parse], [wrong], RELATIONS)),
         "reading": _known(TASKS["klue-mrc"].score(answers, predictions)),
         "korquad": _known(TASKS["korquad"].score(answers[3:], predictions[3:])),
     }

@@ -8,7 +8,7 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from data.nfc import composed
-from klue.metrics.dependencies import dependency_scores, weighted_dependency_scores
+from klue.metrics.dependencies import weighted_dependency_scores
 from klue.metrics.pairs import Weighted
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import one_of, published_keys, shown, text_field
@@ -195,9 +195,6 @@ class DependencyParsing(Task):
                     f"head {shown(head)} is not a word's number, or 0 for the root; there are {words} words"
                 )
         return {"heads": heads, "labels": [one_of(label, LABELS, self.name) for label in labels]}
-
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return dependency_scores(gold, predictions, LABELS)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_dependency_scores(gold, predictions, LABELS)

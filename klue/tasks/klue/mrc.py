@@ -173,9 +173,6 @@ class ReadingComprehension(Task):
             raise ValueError('a prediction is the answer\'s text, "" for none')
         return prediction
 
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return self.weighted(gold, predictions)(np.ones(len(gold)))
-
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_reading_scores(gold, predictions, {"exact_match": same_text, "rouge_w": overlap_f1})
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from data.nfc import composed, origins
 from klue.authors.ner import token_places
-from klue.metrics.entities import LABELS, TYPES, entity_scores, entity_spans, weighted_entity_scores
+from klue.metrics.entities import LABELS, TYPES, entity_spans, weighted_entity_scores
 from klue.metrics.pairs import Weighted
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import given_text, one_of, published_keys
@@ -174,9 +174,6 @@ class Ner(Task):
         if len(prediction) != len(label):
             raise ValueError(f"{len(prediction)} labels for {len(label)} characters that are no space")
         return [one_of(item, self.labels, self.name) for item in prediction]
-
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return entity_scores(gold, predictions)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_entity_scores(gold, predictions)

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 
 from data.nfc import composed, composed_span
 from klue.metrics.pairs import Weighted
-from klue.metrics.relations import auprc, micro_f1, weighted_relation_scores
-from klue.tasks.base import AuthorsValues, Classification, Example, Features, Outputs
+from klue.metrics.relations import weighted_relation_scores
+from klue.tasks.base import AuthorsValues, Classification, Example, Features, Outputs, Task
 from klue.tasks.fields import finite, given_text, one_of
 from klue.tokens import BARE, cut, marks_continuations, only_space, pieces, place_of
 
@@ -101,10 +101,7 @@ class RelationExtraction(Classification):
         return {"label": one_of(prediction["label"], self.labels, self.name), "probabilities": shares}
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return {
-            "micro_f1": micro_f1(gold, [prediction["label"] for prediction in predictions], self.labels),
-            "auprc": auprc(gold, [prediction["probabilities"] for prediction in predictions], self.labels),
-        }
+        return Task.score(self, gold, predictions)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_relation_scores(

@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Any, ClassVar
 
 from data.nfc import composed
-from klue.metrics.dialogue import state_scores, weighted_state_scores
+from klue.metrics.dialogue import weighted_state_scores
 from klue.metrics.pairs import Weighted
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import text_field
@@ -152,9 +152,6 @@ class DialogueStates(Task):
         for entry in prediction:
             _slot_and_value(entry)
         return prediction
-
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return state_scores(gold, predictions)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_state_scores(gold, predictions)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from klue.metrics.korquad import korquad_scores, weighted_korquad_scores
 from klue.metrics.pairs import Weighted
+from klue.metrics.reading import weighted_korquad_scores
 from klue.tasks.base import AuthorsValues, Features, Outputs
 from klue.tasks.klue.mrc import ReadingComprehension
 
@@ -30,9 +30,6 @@ class KorQuad(ReadingComprehension):
     def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
         """Return nothing: answers are scored by one rule."""
         return {}
-
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return korquad_scores(gold, predictions)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_korquad_scores(gold, predictions)

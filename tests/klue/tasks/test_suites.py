@@ -20,12 +20,13 @@ from data.benchmark import load_benchmark
 from hunmin.pipeline.report import contamination
 from hunmin.recipes.recipe import load_recipe
 from klue.examples import load_splits
-from klue.metrics.korquad import korquad_scores
+from klue.metrics.reading import weighted_korquad_scores
 from klue.metrics.sentence import spearmanr
 from klue.results import not_comparable
 from klue.settings import KlueSettings
 from klue.tasks import SUITE_OF, TASKS
 from tests.klue.conftest import write_benchmark
+from tests.klue.once import once
 from tests.klue.suite_files import COUNTS, write_suites
 
 OTHERS = [name for name, suite in SUITE_OF.items() if suite != "klue"]
@@ -172,7 +173,7 @@ def test_korquad_by_a_slow_count(pairs: list[tuple[str, str]]) -> None:
         same = sum(min(a.count(letter), b.count(letter)) for letter in set(a))
         f1 += 2 * (same / len(a)) * (same / len(b)) / (same / len(a) + same / len(b)) if same else 0.0
     gold, predicted = [[answer] for answer, _ in pairs], [found for _, found in pairs]
-    assert korquad_scores(gold, predicted) == pytest.approx(
+    assert once(weighted_korquad_scores)(gold, predicted) == pytest.approx(
         {"exact_match": 100 * exact / len(pairs), "f1": 100 * f1 / len(pairs)}
     )
 
