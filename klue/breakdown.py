@@ -12,7 +12,7 @@ from klue.metrics.entities import entity_spans
 from klue.metrics.reading import exact_match, rouge_w, weighted_korquad_scores
 from klue.results import spread
 from klue.tasks import TASKS
-from klue.tasks.base import Classification, Regression
+from klue.tasks.sentences import Classification, Regression
 
 Rows = dict[str, dict[str, float]]
 """Group → {"examples" or what is counted, metrics × 100}."""

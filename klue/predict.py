@@ -22,11 +22,12 @@ from klue.model_folder import read_model_folder
 from klue.saved import load_model, read_facts
 from klue.score_file import write_predictions
 from klue.tasks import TASKS, canonical, get_task
-from klue.tasks.base import Classification, Example, Task
+from klue.tasks.base import Example, Task
 from klue.tasks.klue.ner import Ner
 from klue.tasks.own import OwnFiles
 from klue.tasks.own_files import form_of
 from klue.tasks.own_row import FORMS_OF, RECORDS
+from klue.tasks.sentences import Classification
 from pretrain.parallel.accelerator import named_device
 
 

@@ -14,11 +14,7 @@ from common.bounded import load_json
 from common.message import Message
 from klue.hub import SUFFIX as HUB_SUFFIX
 from klue.hub import hub_records
-from klue.metrics.confidence import repeated
 from klue.metrics.pairs import Weighted
-from klue.metrics.sentence import METRICS, weighted_label_scores
-from klue.tasks.fields import finite, one_of, text_field
-from klue.tokens import encode
 
 SPLITS = ("train", "dev", "test")
 LARGE_FROM_HIDDEN = 1024
@@ -65,6 +61,8 @@ class Features:
         return [example.label for example in self.examples]
 
 
+Columns = dict[str, list[Any]]
+"""Columns of features as a task makes them, one entry an input."""
 Outputs = dict[str, list[np.ndarray]]
 """What a head puts out, one array an input; where it has a value a token, or a word, there may be more at the end."""
 
@@ -260,9 +258,7 @@ class Task(ABC):
         return len(self.labels)
 
     @abstractmethod
-    def features(
-        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
-    ) -> dict[str, list[Any]]:
+    def features(self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool) -> Columns:
         """Return the columns of the features, one entry an input, and `cut`, whether some of the example's text is left
         out of it; `owner`, the index of its example, where that is not its own; `token_type_ids` where not all are 0.
 
@@ -304,96 +300,3 @@ class Task(ABC):
     @abstractmethod
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         """Return `score` by how often each example counts; a task whose metrics are functions of sums adds them up."""
-
-
-class Sentences(Task):
-    """A task with one output for a text or a pair of texts."""
-
-    label_column: ClassVar[str] = "label"
-    any_label: ClassVar[Any]
-    """What stands in the label's field for a record without one."""
-
-    def texts(self, record: Any) -> tuple[str, ...]:
-        """Return the texts of a record; raises KeyError or ValueError where one is missing, or none."""
-        return tuple(text_field(record, column) for column in self.text_columns)
-
-    @abstractmethod
-    def label(self, value: Any) -> Any:
-        """Return the label that a field says; raises ValueError where it says none."""
-
-    def read(self, record: Any, guid: str) -> Iterable[Example]:
-        texts = self.texts(record)
-        return [Example(record.get("guid", guid), texts, self.label(record[self.label_column]))]
-
-    def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
-        return self.read({**record, "guid": guid, self.label_column: self.any_label}, guid)
-
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return {key: METRICS[key](gold, predictions) for key in (*self.metrics, *self.extra_metrics)}
-
-    def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
-        keys = (*self.metrics, *self.extra_metrics)
-        if not {*keys} <= {"accuracy", "macro_f1"}:
-            return repeated(self.score)(gold, predictions)
-        scores = weighted_label_scores(gold, predictions)
-        return lambda weights_N: {key: score for key, score in scores(weights_N).items() if key in keys}
-
-    @abstractmethod
-    def target(self, example: Example) -> int | float:
-        """Return what the loss is taken against: the label's index, or the number."""
-
-    def features(
-        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
-    ) -> dict[str, list[Any]]:
-        """Return ids and targets; a pair is cut from its longer text until it fits."""
-        texts = list(zip(*(example.texts for example in examples), strict=True))
-        columns = encode(texts, tokenizer, max_length, token_types)
-        return {**columns, "labels": [self.target(example) for example in examples]}
-
-
-class Classification(Sentences):
-    """A task with one label of a closed set."""
-
-    @property
-    def any_label(self) -> str:  # type: ignore[override]
-        return self.labels[0]
-
-    def label(self, value: Any) -> str:
-        return one_of(value, self.labels, self.name)
-
-    def check(self, prediction: Any, label: Any) -> Any:
-        return one_of(prediction, self.labels, self.name)
-
-    def target(self, example: Example) -> int:
-        return self.labels.index(str(example.label))
-
-    def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[Any]:
-        """Return the label with the largest output for each example (the first of equals)."""
-        return [self.labels[i] for i in np.stack(outputs["logits"]).argmax(axis=1)]
-
-    def probabilities(self, outputs: Outputs) -> list[dict[str, float]]:
-        """Return each label's probability (softmax) for each example."""
-        logits_NC = np.stack(outputs["logits"])
-        shares_NC = np.exp(logits_NC - logits_NC.max(axis=1, keepdims=True))
-        shares_NC /= shares_NC.sum(axis=1, keepdims=True)
-        return [dict(zip(self.labels, map(float, shares), strict=True)) for shares in shares_NC]
-
-
-class Regression(Sentences):
-    """A task with one number."""
-
-    outputs = 1
-    any_label: ClassVar[Any] = 0.0
-
-    def label(self, value: Any) -> float:
-        return finite(value, self.name)
-
-    def check(self, prediction: Any, label: Any) -> float:
-        return finite(prediction, self.name)
-
-    def target(self, example: Example) -> float:
-        return float(example.label)
-
-    def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[float]:
-        """Return the raw outputs, unclipped."""
-        return [float(value[0]) for value in outputs["logits"]]

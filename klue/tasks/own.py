@@ -12,14 +12,14 @@ from data.nfc import composed
 from klue.metrics.entities import entity_spans
 from klue.metrics.labels import weighted_set_scores, weighted_span_scores
 from klue.metrics.pairs import Weighted
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Sentences, Task
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.bio import check_order, gap_of, labels_of_spans, labels_of_tokens
-from klue.tasks.fields import one_of
+from klue.tasks.fields import one_of, value_at
 from klue.tasks.klue.ner import Ner
 from klue.tasks.koelectra.korquad import KorQuad
 from klue.tasks.own_base import OwnFiles, as_label, listed
 from klue.tasks.own_row import METRICS_OF, NAMES, OwnTask
-from klue.tasks.rows import RowChoice, RowClassification, RowRegression, value_at
+from klue.tasks.sentences import Choice, Classification, Regression, Sentences
 
 __all__ = ["METRICS_OF", "OwnFiles", "OwnTask", "build_own"]
 
@@ -29,23 +29,17 @@ TRUE, FALSE = ("1", "true", "yes", "y", "o"), ("", "0", "false", "no", "n", "x")
 """What a field of one label's may hold."""
 
 
-class OwnClassification(OwnFiles, RowClassification):
+class OwnClassification(OwnFiles, Classification):
     def label(self, value: Any) -> str:
         return super().label(as_label(value))
 
 
-class OwnRegression(OwnFiles, RowRegression):
+class OwnRegression(OwnFiles, Regression):
     scaled = True
     labels = ()  # type: ignore[assignment]
 
-    def classes(self, example: Example) -> Iterable[str]:
-        return ()
 
-
-class OwnChoice(OwnClassification, RowChoice):
-    def classes(self, example: Example) -> Iterable[str]:
-        return ()
-
+class OwnChoice(OwnClassification, Choice):
     @cached_property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]
         labels = super().labels
@@ -65,7 +59,6 @@ class MultiLabel(OwnFiles, Sentences):
 
     like = "multi-label"
     head = "labels"
-    any_label = ()
 
     @property
     def required(self) -> list[str]:
@@ -138,7 +131,6 @@ class OwnTagging(OwnFiles, Ner):  # type: ignore[override]
 
     like = "klue-ner"
     as_published = {}  # noqa: RUF012
-    any_label = ()
     label_columns: ClassVar[list[str]] = []  # type: ignore[misc]
     """The field with labels has several names."""
 
@@ -189,12 +181,8 @@ class OwnTagging(OwnFiles, Ner):  # type: ignore[override]
 class OwnReading(OwnFiles, KorQuad):
     like = "korquad"
     labels = ()  # type: ignore[assignment]
-    any_label = ()
     label_columns: ClassVar[list[str]] = []  # type: ignore[misc]
     guid_column = "id"
-
-    def classes(self, example: Example) -> Iterable[str]:
-        return ()
 
     def split_key(self, example: Example) -> str:
         return " ".join(composed(example.texts[1]).split())  # questions of one passage stay together

@@ -13,8 +13,8 @@ from klue.examples import find_file, load_splits, read_examples
 from klue.hub import HUB_SPLITS
 from klue.metrics.entities import LABELS as ENTITY_LABELS
 from klue.score_file import score
+from klue.tasks.files import Sentence
 from klue.tasks.klue.relation import RelationExtraction
-from klue.tsv import Sentence
 from tests.klue.faultless import ceilings
 from tests.klue.names import KLUE_TASKS as TASKS
 

@@ -29,7 +29,7 @@ from tests.klue.suite_files import write_suites
 CODE = (
     *("data/nfc.py", "klue/authors", "klue/heads", "klue/metrics", "klue/tasks"),
     *(f"klue/{name}.py" for name in ("batches", "examples", "features", "finetune", "model_folder", "plan", "score")),
-    *(f"klue/{name}.py" for name in ("search", "settings", "tokens", "tsv")),
+    *(f"klue/{name}.py" for name in ("search", "settings", "tokens")),
 )
 INPUT = (
     *("tests/rules/finetuning.py", "hunmin/sample/sample.tar.xz"),

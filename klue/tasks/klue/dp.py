@@ -10,10 +10,10 @@ import numpy as np
 from data.nfc import composed
 from klue.metrics.dependencies import weighted_dependency_scores
 from klue.metrics.pairs import Weighted
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Task
 from klue.tasks.fields import one_of, published_keys, shown, text_field
+from klue.tasks.files import Sentence, read_sentences
 from klue.tokens import BARE, only_space
-from klue.tsv import Sentence, read_sentences
 
 LABELS = (
     *("NP", "NP_AJT", "VP", "NP_SBJ", "VP_MOD", "NP_OBJ", "AP", "NP_CNJ", "NP_MOD", "VNP"),
@@ -114,9 +114,7 @@ class DependencyParsing(Task):
     def document(self, example: Example) -> str:
         return " ".join(example.texts)
 
-    def features(
-        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
-    ) -> dict[str, list[Any]]:
+    def features(self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool) -> Columns:
         """Return ids, and of each word its first and last token, head, relation and part of speech. A token that is
         only the space before a word is not its first, where another is. A word that the tokenizer makes nothing of
         stands as the unknown token. Words beyond `max_length` are left out."""
@@ -124,7 +122,7 @@ class DependencyParsing(Task):
         encoded = tokenizer(texts, **BARE, return_offsets_mapping=True, verbose=False)
         unknown = tokenizer.pad_token_id if tokenizer.unk_token_id is None else tokenizer.unk_token_id
         spaces = only_space(encoded["input_ids"], tokenizer)
-        columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        columns: Columns = {name: [] for name in _COLUMNS}
         for number, example in enumerate(examples):
             pieces: list[list[int]] = [[] for _ in example.texts]
             starts = np.cumsum([0, *(len(word) + 1 for word in example.texts[:-1])])

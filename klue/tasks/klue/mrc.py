@@ -23,7 +23,7 @@ from klue.metrics.reading import (
     same_text,
     weighted_reading_scores,
 )
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Task
 from klue.tasks.fields import given_text, published_keys
 from klue.tokens import BARE, marks_continuations, only_space, with_places
 
@@ -102,9 +102,7 @@ class ReadingComprehension(Task):
     def document(self, example: Example) -> str:
         return example.texts[1]
 
-    def features(
-        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
-    ) -> dict[str, list[Any]]:
+    def features(self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool) -> Columns:
         """Return the windows: ids, start and end of the answer, and each token's place in the passage. `starts` and
         `ends` are characters of the passage, -1 for tokens that are not of it or are only a space, and for those that
         have more around them in another window: these are not taken for a start."""
@@ -113,7 +111,7 @@ class ReadingComprehension(Task):
         # they may be longer than the model's positions: that is what windows are for
         passages = with_places([e.texts[1] for e in examples], tokenizer, **BARE, verbose=False)
         spaces = only_space(passages["input_ids"], tokenizer)
-        columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        columns: Columns = {name: [] for name in _COLUMNS}
         for number, example in enumerate(examples):
             # at most half of what there is, so that a short input, too, reads the passage
             asked = questions["input_ids"][number]

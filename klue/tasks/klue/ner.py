@@ -18,10 +18,10 @@ from data.nfc import composed, origins
 from klue.authors.ner import token_places
 from klue.metrics.entities import LABELS, TYPES, entity_spans, weighted_entity_scores
 from klue.metrics.pairs import Weighted
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Task
 from klue.tasks.fields import given_text, one_of, published_keys
+from klue.tasks.files import Sentence, read_sentences
 from klue.tokens import cut_rows, ids_of, marks_continuations, only_space, with_places
-from klue.tsv import Sentence, read_sentences
 
 IGNORED = -100
 """Label of tokens that do not enter the loss."""
@@ -88,9 +88,7 @@ class Ner(Task):
             raise ValueError("'text' is empty")
         return [Example(guid, (text,), ["O"] * sum(character != " " for character in text))]
 
-    def features(
-        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
-    ) -> dict[str, list[Any]]:
+    def features(self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool) -> Columns:
         """Return ids, each token's label, and its start and end among the characters that are no space. `authors` is
         what `klue.authors.ner.token_places` says, where the authors' code takes the tokenizer."""
         encoded = with_places(
@@ -100,7 +98,7 @@ class Ner(Task):
             max_length=max_length,
             return_token_type_ids=token_types,
         )
-        columns: dict[str, list[Any]] = {name: [] for name in ("labels", "starts", "ends")}
+        columns: Columns = {name: [] for name in ("labels", "starts", "ends")}
         number = {label: index for index, label in enumerate(self.labels)}
         spaces = only_space(encoded["input_ids"], tokenizer)
         for example, ids, offsets in zip(examples, encoded["input_ids"], encoded["offset_mapping"], strict=True):

@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 from data.nfc import composed, composed_span
 from klue.metrics.pairs import Weighted
 from klue.metrics.relations import weighted_relation_scores
-from klue.tasks.base import AuthorsValues, Classification, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Task
 from klue.tasks.fields import finite, given_text, one_of
+from klue.tasks.sentences import Classification
 from klue.tokens import BARE, cut, marks_continuations, only_space, pieces, place_of
 
 MARKERS = ("<subj>", "</subj>", "<obj>", "</obj>")
@@ -59,6 +60,9 @@ class RelationExtraction(Classification):
         label = one_of(record["label"], self.labels, self.name)
         return [Example(record.get("guid", guid), (composed(sentence),), label, [list(span) for span in spans])]
 
+    def unlabelled(self, record: Any, guid: str) -> list[Example]:
+        return self.read({**record, "guid": guid, "label": self.labels[0]}, guid)
+
     def contradiction(self, record: Any) -> str:
         """Return the entity whose `word` is not what stands at its place."""
         for role in ("subject_entity", "object_entity"):
@@ -68,9 +72,7 @@ class RelationExtraction(Classification):
                 return f"{role} is {entity['word']!r}, at {entity['start_idx']} to {entity['end_idx']} stands {text!r}"
         return ""
 
-    def features(
-        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
-    ) -> dict[str, list[Any]]:
+    def features(self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool) -> Columns:
         """Return ids of the marked sentences, cut at their end where they are too long, and the relations' indices."""
         marked = _tokenise_parts if marks_continuations(tokenizer) or not tokenizer.is_fast else _insert_markers
         whole = marked(examples, tokenizer)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from data.nfc import composed
 from klue.metrics.dialogue import weighted_state_scores
 from klue.metrics.pairs import Weighted
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Task
 from klue.tasks.fields import text_field
 from klue.tokens import ids_of, in_running_text
 
@@ -89,9 +89,7 @@ class DialogueStates(Task):
     def document(self, example: Example) -> str:
         return str(example.given)
 
-    def features(
-        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
-    ) -> dict[str, list[Any]]:
+    def features(self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool) -> Columns:
         """Return ids, cut at their beginning where they are too long, each slot's gate, and the values' ids in one row.
         The input is [CLS] then the turns, system and user in turn, each but the first after a [SEP], and [SEP]."""
         separator = tokenizer.sep_token_id

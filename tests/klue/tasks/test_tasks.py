@@ -15,10 +15,10 @@ from klue.features import load_features, load_tokenizer, make_features, save_fea
 from klue.metrics.entities import LABELS
 from klue.model_folder import read_model_folder
 from klue.tasks.base import Example, Features
+from klue.tasks.files import read_sentences
 from klue.tasks.klue.dp import LABELS as DP_LABELS
 from klue.tasks.klue.ner import IGNORED, character_labels, places
 from klue.tasks.klue.wos import GATES, NONE, SLOTS, split_state
-from klue.tsv import read_sentences
 from tests.klue.conftest import write_model
 from tests.klue.faultless import ceilings, faultless
 from tests.klue.names import KLUE_TASKS as TASKS
