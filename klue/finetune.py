@@ -19,8 +19,8 @@ from common.progress import say
 from klue.batches import evaluation_batches, evaluation_steps, learning_rate_share, pad, train_batches
 from klue.collapse import one_answer, share_in_words
 from klue.features import load_features, load_tokenizer
-from klue.heads import Head, build_head
-from klue.heads.served import served
+from klue.heads import build_head
+from klue.heads.base import Head, served
 from klue.plan import Job, steps_of
 from klue.saved import build_kept, save_model
 from klue.score_file import defined

@@ -16,11 +16,11 @@ from common.rules import rules_number
 from common.settings import Settings, settings_hash
 from klue.examples import Splits
 from klue.model_folder import ModelFacts
-from klue.search import tried_values, values_name
-from klue.settings import KlueSettings, Training
+from klue.settings import KlueSettings
 from klue.tasks import get_task
 from klue.tasks.base import Example, Task
 from klue.tasks.own import OwnFiles, OwnTask
+from klue.training import Training, tried_values, values_name
 
 Init = Literal["pretrained", "random"]
 INITS: tuple[Init, ...] = ("pretrained", "random")

@@ -21,10 +21,10 @@ from common.results import (
 )
 from klue.plan import INITS
 from klue.results import metrics_of
-from klue.search import GRID
 from klue.tables import tables
 from klue.tasks import TASKS, add_own
 from klue.tasks.own import METRICS_OF, OwnFiles, OwnTask
+from klue.training import GRID
 
 RESULTS = "results.jsonl"
 """File of a folder of fine-tuning: a row a job."""

@@ -10,9 +10,9 @@ from typing import Any
 from common.differing import differing
 from common.message import Message
 from klue.plan import INITS
-from klue.search import GRID
 from klue.synthetic import NOTE
 from klue.tasks import OWN, SUITE_OF, TASKS
+from klue.training import GRID
 
 TITLES = {"pretrained": "pretrained", "random": "random initialisation"}
 """What initialisations are called."""

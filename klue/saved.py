@@ -15,7 +15,8 @@ from common.files import follow_umask, publish_folder, write_text
 from common.names import pinned_name
 from common.results import check_numbers, encoded, read_result
 from klue.card import class_counts, write_card
-from klue.heads import Head, build_head
+from klue.heads import build_head
+from klue.heads.base import Head
 from klue.model_folder import BESIDE_TOKENIZER, HEAD_FILE, TOKENIZER_FILES
 from klue.plan import Job, jobs_of
 from klue.result_rows import bounds_of

@@ -14,10 +14,10 @@ from common.message import Message
 from klue.collapse import collapse_sentences
 from klue.grid import RAISED
 from klue.results import TITLES, metrics_of, not_comparable, summarize, unequal
-from klue.search import values_text
 from klue.settings import AUTHORS_PARSER_WIDTH
 from klue.synthetic import NOTE, TOLD, all_synthetic, synthetic_tasks
 from klue.tasks import SUITE_OF, SUITES, TASKS, Suite
+from klue.training import values_text
 
 Rows = Sequence[dict[str, Any]]
 """Result rows of jobs."""

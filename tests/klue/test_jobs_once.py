@@ -14,7 +14,8 @@ import pytest
 
 from common import rules
 from common.slurm_array import ArrayElement, ShareDone
-from klue import finished, runner
+from klue import job as finished
+from klue import runner
 from klue.gold import with_test_scores
 from klue.job import run_job
 from klue.result_rows import read_rows

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from klue.settings import KlueSettings, resolve_training
+from klue.settings import KlueSettings
 from klue.tables import published_rows
 from klue.tasks import TASKS
+from klue.training import resolve_training
 
 # YNAT | STS r, F1 | NLI | NER entity, character | RE F1, AUPRC | DP UAS, LAS | MRC EM, ROUGE-W | WoS JGA, slot F1
 TABLE_36 = """

@@ -17,10 +17,11 @@ from klue.metrics.entities import LABELS as ENTITY_LABELS
 from klue.metrics.entities import weighted_entity_scores
 from klue.model_folder import ModelFacts, read_model_folder
 from klue.plan import plan_jobs, steps_of
-from klue.settings import KlueSettings, resolve_training
+from klue.settings import KlueSettings
 from klue.tasks import SUITES, TASKS
 from klue.tasks.base import LARGE_FROM_HIDDEN, Task
 from klue.tasks.klue.dp import LABELS as RELATIONS
+from klue.training import resolve_training
 from tests.klue.conftest import sample_characters, write_model, write_sample
 from tests.klue.faultless import faultless
 from tests.klue.once import once
@@ -29,7 +30,7 @@ from tests.klue.suite_files import write_suites
 CODE = (
     *("data/nfc.py", "klue/authors", "klue/heads", "klue/metrics", "klue/tasks"),
     *(f"klue/{name}.py" for name in ("batches", "examples", "features", "finetune", "model_folder", "plan", "score")),
-    *(f"klue/{name}.py" for name in ("search", "settings", "tokens")),
+    *(f"klue/{name}.py" for name in ("settings", "tokens", "training")),
 )
 INPUT = (
     *("tests/rules/finetuning.py", "hunmin/sample/sample.tar.xz"),

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from klue.finetune import Outcome
-from klue.finished import gather
-from klue.job import run_job
+from klue.job import gather, run_job
 from klue.model_folder import read_model_folder
 from klue.plan import jobs_of, plan_jobs
 from klue.settings import KlueSettings
