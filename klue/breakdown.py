@@ -4,6 +4,7 @@ examples, as rows and as tables."""
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -104,14 +105,8 @@ def errors_of(task: str, gold: Any, prediction: Any) -> float:
 
 
 def _f1(gold: Things, predicted: Things) -> Rows:
-    gold_things = Counter(gold)
-    predicted_things = Counter(predicted)
-    hits = gold_things & predicted_things
-    totals = [Counter[str]() for _ in range(3)]
-    for total, things in zip(totals, (gold_things, predicted_things, hits), strict=True):
-        for (group, _), n in things.items():
-            total[group] += n
-    in_gold, in_predicted, in_both = totals
+    hits = (Counter(gold) & Counter(predicted)).elements()
+    in_gold, in_predicted, in_both = (Counter(group for group, _ in things) for things in (gold, predicted, hits))
     return {
         group: {
             "count": in_gold[group],
@@ -182,10 +177,8 @@ def _labels(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
 
 
 def _length(place: int, head: int) -> str:
-    if head == 0:
-        return "root"
-    length = abs(head - place)
-    return "arc of 1" if length == 1 else "arc of 2–3" if length <= 3 else "arc of 4–7" if length <= 7 else "arc of 8+"
+    length = abs(head - place) if head else 0
+    return ("root", "arc of 1", "arc of 2–3", "arc of 4–7", "arc of 8+")[bisect_left((0, 1, 3, 7), length)]
 
 
 def _band(value: float) -> str:
@@ -204,15 +197,7 @@ def _answers(gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float
 
 def _length_of_first(answers: Sequence[str]) -> str:
     size = len(answers[0]) if answers else 0
-    return (
-        "no answer"
-        if not size
-        else "1–5 characters"
-        if size <= 5
-        else "6–15 characters"
-        if size <= 15
-        else "over 15 characters"
-    )
+    return ("no answer", "1–5 characters", "6–15 characters", "over 15 characters")[bisect_left((0, 5, 15), size)]
 
 
 def _korquad(gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:

@@ -17,10 +17,10 @@ from common.settings import settings_hash
 from data.benchmark import BenchmarkSentence
 from data.nfc import composed
 from data.splitting.scan import split_sentences
-from klue.hub import HUB_SPLITS, SUFFIX
 from klue.synthetic import NOTE, is_synthetic
 from klue.tasks import get_task
 from klue.tasks.base import SPLITS, TOO_FEW, Example, Task
+from klue.tasks.files import HUB_SPLITS, SUFFIX
 from klue.tasks.own import OwnFiles, OwnTask
 
 Source = tuple[Task, Path]

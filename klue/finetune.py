@@ -16,9 +16,16 @@ import torch
 
 from common.errors import HunminError
 from common.progress import say
-from klue.batches import evaluation_batches, evaluation_steps, learning_rate_share, pad, train_batches
 from klue.collapse import one_answer, share_in_words
-from klue.features import load_features, load_tokenizer
+from klue.features import (
+    evaluation_batches,
+    evaluation_steps,
+    learning_rate_share,
+    load_features,
+    load_tokenizer,
+    pad,
+    train_batches,
+)
 from klue.heads import build_head
 from klue.heads.base import Head, served
 from klue.plan import Job, steps_of

@@ -17,9 +17,8 @@ import numpy as np
 import torch
 
 from common.errors import UserError
-from klue.batches import evaluation_batches
 from klue.card import pipeline_of
-from klue.features import load_tokenizer, make_features
+from klue.features import evaluation_batches, load_tokenizer, make_features
 from klue.finetune import EVALUATION_TOKENS, batch_tensors
 from klue.heads.base import encoder_inputs
 from klue.model_folder import read_model_folder

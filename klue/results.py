@@ -50,18 +50,13 @@ def metrics_of(task: str) -> dict[str, str]:
 
 def not_the_benchmarks(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
     """Return task → examples scored, of tasks that were not scored on the whole public test set, or else dev set."""
-    scored = {row["task"]: row["examples"].get(scored_split(row["task"]), 0) for row in sort_rows(rows)}
+    scored = {row["task"]: row["examples"].get(TASKS[row["task"]].scored_split, 0) for row in sort_rows(rows)}
     return {task: n for task, n in scored.items() if SUITE_OF[task] != OWN and n != scored_examples(task)}
 
 
 def shown_scores(entry: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the scores of a summary's entry that tables show: on the test set where there are any, else on dev."""
     return dict(entry["test"] if "test" in entry else entry["best"])
-
-
-def scored_split(task: str) -> str:
-    """Return the split that a task's table is of: "test" where that is public, else "dev"."""
-    return TASKS[task].scored_split
 
 
 def scored_examples(task: str) -> int:

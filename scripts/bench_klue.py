@@ -33,9 +33,8 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 from transformers.utils import logging
 
 from common.errors import UserError
-from klue.batches import train_batches
 from klue.examples import load_splits
-from klue.features import load_tokenizer, make_features
+from klue.features import load_tokenizer, make_features, train_batches
 from klue.finetune import batch_arrays, build_optimizer, train_step
 from klue.heads import build_head
 from klue.model_folder import read_model_folder

@@ -24,24 +24,14 @@ _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 def exact_match(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> float:
     """Return the share × 100 of the questions whose predicted answer equals a gold answer, both normalised."""
-    return mean_of_best(gold, predicted, same_text)
+    return 100.0 * sum(best_scores(gold, predicted, same_text)) / len(gold)
 
 
 def rouge_w(
     gold: Sequence[Sequence[str]], predicted: Sequence[str], overlap: Callable[[str, str], float] | None = None
 ) -> float:
     """Return the mean over the questions of the best overlap (None = `overlap_f1`) × 100 with a gold answer."""
-    return mean_of_best(gold, predicted, overlap or overlap_f1)
-
-
-def mean_of_best(
-    gold: Sequence[Sequence[str]],
-    predicted: Sequence[str],
-    score: Callable[[str, str], float],
-    written: Callable[[str], str] | None = None,
-) -> float:
-    """Return the mean over the questions of the best score × 100 with a gold answer; see `best_scores`."""
-    return 100.0 * sum(best_scores(gold, predicted, score, written)) / len(gold)
+    return 100.0 * sum(best_scores(gold, predicted, overlap or overlap_f1)) / len(gold)
 
 
 def weighted_reading_scores(

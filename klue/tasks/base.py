@@ -12,9 +12,9 @@ import numpy as np
 
 from common.bounded import load_json
 from common.message import Message
-from klue.hub import SUFFIX as HUB_SUFFIX
-from klue.hub import hub_records
 from klue.metrics.pairs import Weighted
+from klue.tasks.files import SUFFIX as HUB_SUFFIX
+from klue.tasks.files import hub_records
 
 SPLITS = ("train", "dev", "test")
 LARGE_FROM_HIDDEN = 1024

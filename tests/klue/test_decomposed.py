@@ -13,7 +13,7 @@ from klue.examples import find_file, load_splits, read_examples
 from klue.features import load_tokenizer, make_features
 from klue.metrics.reading import exact_match, rouge_w, weighted_korquad_scores
 from klue.model_folder import read_model_folder
-from klue.predict import read_unlabelled
+from klue.predict import read_texts
 from tests.klue.families import write_family
 from tests.klue.faultless import ceiling, faultless
 from tests.klue.names import KLUE_TASKS as TASKS
@@ -111,7 +111,7 @@ def test_answers_of_a_decomposed_passage_end_with_whole_syllables(tmp_path):
         for form in ("NFC", "NFD")
     ]
     given.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
-    examples = read_unlabelled(task, given)
+    examples = read_texts(task, given)
     features = make_features(task, examples, load_tokenizer(folder), read_model_folder(folder), 128)
     assert features.columns["input_ids"][0].tolist() == features.columns["input_ids"][1].tolist()
     size = len(features.columns["input_ids"][0])

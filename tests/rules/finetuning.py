@@ -9,9 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from klue.batches import evaluation_batches, evaluation_steps, learning_rate_share, train_batches
 from klue.examples import Splits, load_splits
-from klue.features import load_tokenizer, make_features
+from klue.features import (
+    evaluation_batches,
+    evaluation_steps,
+    learning_rate_share,
+    load_tokenizer,
+    make_features,
+    train_batches,
+)
 from klue.metrics.dependencies import weighted_dependency_scores
 from klue.metrics.entities import LABELS as ENTITY_LABELS
 from klue.metrics.entities import weighted_entity_scores
@@ -29,7 +35,7 @@ from tests.klue.suite_files import write_suites
 
 CODE = (
     *("data/nfc.py", "klue/authors", "klue/heads", "klue/metrics", "klue/tasks"),
-    *(f"klue/{name}.py" for name in ("batches", "examples", "features", "finetune", "model_folder", "plan", "score")),
+    *(f"klue/{name}.py" for name in ("examples", "features", "finetune", "model_folder", "plan", "score")),
     *(f"klue/{name}.py" for name in ("settings", "tokens", "training")),
 )
 INPUT = (

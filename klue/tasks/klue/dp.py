@@ -12,7 +12,7 @@ from klue.metrics.dependencies import weighted_dependency_scores
 from klue.metrics.pairs import Weighted
 from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Task
 from klue.tasks.fields import one_of, published_keys, shown, text_field
-from klue.tasks.files import Sentence, read_sentences
+from klue.tasks.files import read_sentences
 from klue.tokens import BARE, only_space
 
 LABELS = (
@@ -58,38 +58,26 @@ class DependencyParsing(Task):
     selection = "las_macro_f1"
     authors = AuthorsValues(epochs=10, max_seq_len=256, large={"epochs": 15, "warmup_share": 0.2})
 
-    def records(self, stream: IO[bytes]) -> list[Sentence]:
-        return read_sentences(stream, columns=6)
+    def records(self, stream: IO[bytes]) -> list[Any]:
+        return read_sentences(stream, ("index", "word_form", "lemma", "pos", "head", "deprel"))
 
     def read(self, record: Any, guid: str) -> list[Example]:
         """Return a sentence's words with their heads (0 = root) and relations; `given` are parts of speech."""
-        if isinstance(record, Sentence):
-            index, words, _, tags, heads, labels = (list(column) for column in zip(*record.rows, strict=True))
-            if record.last and len(words) != len(record.text.split()):
-                raise ValueError("the file's last sentence is shorter than its head line says: the file was cut")
-            guid = record.guid or guid
-        else:
-            index, words, tags, heads, labels = (record[k] for k in ("index", "word_form", "pos", "head", "deprel"))
-            guid = record.get("guid", guid)
+        index, words, tags, heads, labels = (record[k] for k in ("index", "word_form", "pos", "head", "deprel"))
+        if record.get("last") and len(words) != len(record["head_line"].split()):
+            raise ValueError("the file's last sentence is shorter than its head line says: the file was cut")
         if [int(i) for i in index] != list(range(1, len(words) + 1)):
             raise ValueError("the words are not numbered 1, 2, 3 …")
         last = [one_of(tag.split("+")[-1], TAGS, "parts of speech") for tag in tags]
-        return [
-            Example(
-                guid,
-                tuple(map(composed, words)),
-                self._parse([int(head) for head in heads], list(labels), len(words)),
-                last,
-            )
-        ]
+        parse = self._parse([int(head) for head in heads], list(labels), len(words))
+        return [Example(record.get("guid", guid), tuple(map(composed, words)), parse, last)]
 
     def contradiction(self, record: Any) -> str:
         """Return where a sentence's head line has other words than its rows, or its arcs are no tree."""
-        columns = list(zip(*record.rows, strict=True)) if isinstance(record, Sentence) else None
-        words, heads = (columns[1], columns[4]) if columns else (record.get("word_form", ()), record.get("head", ()))
-        if columns and "".join(record.text.split()) != "".join("".join(words).split()):
-            return f"the head line says {record.text!r}, the rows {' '.join(words)!r}"
-        above = [int(head) for head in heads]
+        text, words = record.get("head_line"), record.get("word_form", ())
+        if text is not None and "".join(text.split()) != "".join("".join(words).split()):
+            return f"the head line says {text!r}, the rows {' '.join(words)!r}"
+        above = [int(head) for head in record.get("head", ())]
         if above and above.count(0) != 1:
             return f"{above.count(0)} words hang on the root"
         for word in range(1, len(above) + 1):

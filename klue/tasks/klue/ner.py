@@ -20,7 +20,7 @@ from klue.metrics.entities import LABELS, TYPES, entity_spans, weighted_entity_s
 from klue.metrics.pairs import Weighted
 from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Task
 from klue.tasks.fields import given_text, one_of, published_keys
-from klue.tasks.files import Sentence, read_sentences
+from klue.tasks.files import read_sentences
 from klue.tokens import cut_rows, ids_of, marks_continuations, only_space, with_places
 
 IGNORED = -100
@@ -49,18 +49,14 @@ class Ner(Task):
         epochs=3, warmup_share=0.0, max_seq_len=510, patience=5, large={"learning_rate": 1e-5, "global_batch": 8}
     )
 
-    def records(self, stream: IO[bytes]) -> list[Sentence]:
-        return read_sentences(stream, columns=2)
+    def records(self, stream: IO[bytes]) -> list[Any]:
+        return read_sentences(stream, ("tokens", "ner_tags"))
 
     def read(self, record: Any, guid: str) -> list[Example]:
-        if isinstance(record, Sentence):
-            characters, labels = zip(*record.rows, strict=True)
-            text = "".join(characters)
-            if record.last and len(_plain(composed(record.text))) != len(_plain(composed(text))):
-                raise ValueError("the file's last sentence is shorter than its head line says: the file was cut")
-        else:
-            characters, labels = record["tokens"], record["ner_tags"]
-            text = "".join(characters)
+        characters, labels = record["tokens"], record["ner_tags"]
+        text = "".join(characters)
+        if record.get("last") and len(_plain(composed(record["head_line"]))) != len(_plain(composed(text))):
+            raise ValueError("the file's last sentence is shorter than its head line says: the file was cut")
         if any(len(character) > 1 for character in characters):  # decomposed, a syllable a row
             characters = tuple(map(composed, characters))
             text = "".join(characters)
@@ -68,17 +64,16 @@ class Ner(Task):
         if long:
             raise ValueError(f"{long[0]!r} is not one character")
         tags = [one_of(label, LABELS, self.name) for c, label in zip(characters, labels, strict=True) if c != " "]
-        own_guid = record.guid if isinstance(record, Sentence) else record.get("guid")
-        return [Example(own_guid or guid, (text,), tags)]
+        return [Example(record.get("guid") or guid, (text,), tags)]
 
     def contradiction(self, record: Any) -> str:
         """Return where a sentence's head line has another text than its rows, or an entity begins inside."""
-        labels = [row[1] for row in record.rows] if isinstance(record, Sentence) else record.get("ner_tags", [])
+        labels = record.get("ner_tags", [])
         for before, label in zip(["O", *labels], labels, strict=False):
             if str(label).startswith("I-") and str(before)[2:] != str(label)[2:]:
                 return f"{label} stands behind {before}"
-        if isinstance(record, Sentence):
-            head, rows = (_plain(composed(text)) for text in (record.text, "".join(row[0] for row in record.rows)))
+        if "head_line" in record:
+            head, rows = (_plain(composed(text)) for text in (record["head_line"], "".join(record["tokens"])))
             return "" if head == rows else f"the head line says {head!r}, the rows {rows!r}"
         return ""
 

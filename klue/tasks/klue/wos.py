@@ -11,8 +11,8 @@ from itertools import takewhile
 from typing import Any, ClassVar
 
 from data.nfc import composed
-from klue.metrics.dialogue import weighted_state_scores
 from klue.metrics.pairs import Weighted
+from klue.metrics.sets import weighted_state_scores
 from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Task
 from klue.tasks.fields import text_field
 from klue.tokens import ids_of, in_running_text

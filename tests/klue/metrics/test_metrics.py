@@ -7,11 +7,11 @@ from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score
 
 from klue.metrics.dependencies import weighted_dependency_scores
-from klue.metrics.dialogue import weighted_state_scores
 from klue.metrics.entities import weighted_entity_scores
 from klue.metrics.reading import exact_match, rouge_w, weighted_korquad_scores
 from klue.metrics.relations import auprc, micro_f1
 from klue.metrics.sentence import accuracy, macro_f1, pearsonr, similarity_f1, spearmanr
+from klue.metrics.sets import weighted_state_scores
 
 LABELS = ("정치", "경제", "사회", "세계")
 pairs = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1, max_size=60)

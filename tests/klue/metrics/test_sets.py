@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from klue.metrics.dialogue import weighted_state_scores
+from klue.metrics.sets import weighted_state_scores
 from tests.klue.once import once
 
 A, B, C, D = "식당-지역-서울 동쪽", "식당-종류-일식당", "숙소-가격대-dontcare", "숙소-주차 가능-yes"
