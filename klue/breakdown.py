@@ -58,10 +58,8 @@ def scores_by_group(task: str, gold: Sequence[Any], predictions: Sequence[Any]) 
 def confusion(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> tuple[list[str], np.ndarray]:
     """Return the L labels that occur, in the task's order, and counts, (L, L): gold down, predicted across, over seeds.
 
-    Classes and relations are counted by example, types of entities (and O) by character, labels of arcs by word.
-
-    Raises:
-        ValueError: the task's predictions are no labels.
+    Classes and relations are counted by example, types of entities (and O) by character, labels of arcs by word. Raises
+    ValueError where the task's predictions are no labels.
     """
     if not has_labels(task):
         raise ValueError(f"predictions of {task} are no labels")

@@ -56,10 +56,7 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
     """Return the task's file for "train", "dev" or "test", or None when there is none.
 
     The official name goes first; of KLUE then the hub's, the task's known partial files, <folder>_<split>.*.<suffix>
-    (a partial copy).
-
-    Raises:
-        UserError: several files would do, none of which has the official name.
+    (a partial copy). Raises UserError where several files would do, none of which has the official name.
     """
     named = task.file(split)
     if named is None:

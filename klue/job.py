@@ -19,10 +19,9 @@ from common.manifest import described_files
 from common.message import as_tree
 from common.progress import say
 from common.results import encoded
-from klue.gold import PREDICTIONS, with_test_scores
 from klue.model_folder import ModelFacts
 from klue.plan import Job, jobs_of
-from klue.result_rows import RESULTS, read_job
+from klue.result_rows import PREDICTIONS, RESULTS, read_job, with_test_scores
 from klue.results import sort_rows, summarize
 from klue.score_file import write_predictions
 from klue.tasks import know_own

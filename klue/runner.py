@@ -23,10 +23,10 @@ from klue.collapse import share_in_words
 from klue.devices import find_devices
 from klue.examples import Splits, load_splits
 from klue.features import check_reading, cut_note, load_tokenizer, make_features, save_features
-from klue.gold import write_gold
 from klue.job import PLANNED, finished_row, gather, run_job
 from klue.model_folder import ModelFacts, is_finetuned, read_model_folder
 from klue.plan import Job, jobs_of, plan_jobs, steps_of
+from klue.result_rows import write_gold
 from klue.results import summarize
 from klue.settings import KlueSettings
 from klue.tasks import get_task

@@ -27,9 +27,7 @@ def micro_f1(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str
     relation but `NO_RELATION`.
 
     A right `NO_RELATION` counts nowhere; a relation in its place, or it in the place of a relation, is one error.
-
-    Raises:
-        ValueError: a label is not in `labels`.
+    Raises ValueError for a label that is not in `labels`.
     """
     same_length(gold, predicted)
     _check_known({*gold, *predicted}, labels)

@@ -34,7 +34,7 @@ from tests.klue.once import once
 from tests.klue.suite_files import write_suites
 
 CODE = (
-    *("data/nfc.py", "klue/authors", "klue/heads", "klue/metrics", "klue/tasks"),
+    *("data/nfc.py", "klue/authors.py", "klue/heads", "klue/metrics", "klue/tasks"),
     *(f"klue/{name}.py" for name in ("examples", "features", "finetune", "model_folder", "plan", "score")),
     *(f"klue/{name}.py" for name in ("settings", "tokens", "training")),
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 from common.bounded import load_json
 from data.nfc import composed
-from klue.authors.mrc import final_text, joined, words_around
+from klue.authors import final_text, joined, words_around
 from klue.metrics.pairs import Weighted
 from klue.metrics.reading import (
     exact_match,
@@ -151,7 +151,7 @@ class ReadingComprehension(Task):
         return texts
 
     def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
-        """Return the scores of the same answers with their texts made from whitespace words, see `klue.authors.mrc`."""
+        """Return the scores of the same answers with their texts made from whitespace words, see `klue.authors`."""
         wordpiece = marks_continuations(tokenizer)
         texts = []
         for example, best in zip(features.examples, _best(outputs, features), strict=True):

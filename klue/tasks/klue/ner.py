@@ -15,7 +15,7 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from data.nfc import composed, origins
-from klue.authors.ner import token_places
+from klue.authors import token_places
 from klue.metrics.entities import LABELS, TYPES, entity_spans, weighted_entity_scores
 from klue.metrics.pairs import Weighted
 from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Task
@@ -85,7 +85,7 @@ class Ner(Task):
 
     def features(self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool) -> Columns:
         """Return ids, each token's label, and its start and end among the characters that are no space. `authors` is
-        what `klue.authors.ner.token_places` says, where the authors' code takes the tokenizer."""
+        what `klue.authors.token_places` says, where the authors' code takes the tokenizer."""
         encoded = with_places(
             [example.texts[0] for example in examples],
             tokenizer,
