@@ -49,10 +49,8 @@ def scores_by_group(task: str, gold: Sequence[Any], predictions: Sequence[Any]) 
         return _OWN[form](gold, predictions)
     if isinstance(kind, Regression):
         return _by_group(_band, _distance)(gold, predictions)
-    if form in _THINGS or isinstance(kind, Classification):
-        things = _THINGS.get(form, _labelled)
-        return _f1(things(gold), things(predictions))
-    raise ValueError(f"{task} has no groups")
+    things = _THINGS.get(form, _labelled)
+    return _f1(things(gold), things(predictions))
 
 
 def confusion(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> tuple[list[str], np.ndarray]:

@@ -220,8 +220,7 @@ def _comparable(first: System, second: System) -> bool:
 
 
 def _mean(system: System, gold: Sequence[Any], metric: str) -> float | None:
-    mean = spread([defined(TASKS[system.task].score(gold, seed)[metric]) for seed in system.lists])["mean"]
-    return None if mean is None else float(mean)
+    return spread([defined(TASKS[system.task].score(gold, seed)[metric]) for seed in system.lists])["mean"]
 
 
 def _metric(row: dict[str, Any]) -> str:

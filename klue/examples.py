@@ -250,7 +250,7 @@ def load_splits(
         amounts = {"kept": len(sampled), "all": len(train)}
         cut = Message("trained on {kept} of {all} examples", **amounts)
         if short and short[0].template == TOO_FEW:
-            cut = Message(CUT_AND_SHORT, **amounts, want=task.train_examples)
+            cut = Message(CUT_AND_SHORT, **amounts, want=task.sizes.train)
             short = short[1:]
         notes.append(cut)
     notes = [*([NOTE] if synthetic else []), *notes, *short]

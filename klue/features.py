@@ -31,9 +31,7 @@ def load_tokenizer(folder: Path) -> Any:
     """Return the model folder's tokenizer, loaded without a network; it states no longest input.
 
     Tasks cut by `max_length`, some of them after they have seen the whole text: a warning of its length would be wrong.
-
-    Raises:
-        UserError: the files are there but do not load.
+    Raises UserError where the files are there but do not load.
     """
     from transformers import AutoTokenizer
 

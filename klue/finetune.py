@@ -65,10 +65,8 @@ def finetune(job: Job) -> Outcome:
 
     AdamW (eps 1e-8, no decay on biases and layer norms), gradients clipped to norm 1, linear warm-up and decay,
     dynamic padding, batches of similar length. It ends early after `patience` evaluations without a better score.
-    Scores of every evaluation go to the job's history file, and between them how far it is.
-
-    Raises:
-        HunminError: the weights do not fill the encoder, or the loss or an output is no longer finite.
+    Scores of every evaluation go to the job's history file, and between them how far it is. Raises HunminError where
+    the weights do not fill the encoder, or the loss or an output is no longer finite.
     """
     begun = time.monotonic()
     task = get_task(job.task)
@@ -211,17 +209,10 @@ def predict(model: Head, features: Features, task: Task, job: Job, device: torch
 
 
 def batch_tensors(
-    features: Features, batch: np.ndarray, task: Task, job: Job, device: torch.device
+    features: Features, batch: np.ndarray, task: Task, job: Job, device: torch.device, multiple: int | None = None
 ) -> dict[str, torch.Tensor]:
-    """Return a head's inputs of `batch`, (B,), filled up to the longest; on a GPU to a multiple of 8."""
-    arrays = batch_arrays(features, batch, task, job.pad_id, 8 if device.type == "cuda" else 1)
-    return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
-
-
-def batch_arrays(
-    features: Features, batch: np.ndarray, task: Task, pad_id: int, multiple: int
-) -> dict[str, np.ndarray]:
-    """Return what `batch_tensors` does of the inputs `batch`, (B,), as numpy arrays filled up to a `multiple`."""
+    """Return a head's inputs of `batch`, (B,), filled up to the longest, or to a `multiple`: None = 8 on a GPU."""
+    multiple = multiple or (8 if device.type == "cuda" else 1)
     arrays = {}
     for name, column in features.columns.items():
         if name in task.decoding:
@@ -229,11 +220,11 @@ def batch_arrays(
         if isinstance(column, np.ndarray):
             arrays[name] = column[batch]
         else:
-            fill = pad_id if name == "input_ids" else task.fill.get(name, 0)
+            fill = job.pad_id if name == "input_ids" else task.fill.get(name, 0)
             arrays[name] = pad([column[i] for i in batch], fill, multiple if name in TOKEN_COLUMNS else 1)
     lengths_B1 = np.array([[len(features.columns["input_ids"][i])] for i in batch])
     arrays["attention_mask"] = (np.arange(arrays["input_ids"].shape[1])[None, :] < lengths_B1).astype(np.int64)
-    return arrays
+    return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
 
 
 @contextmanager

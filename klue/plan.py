@@ -135,11 +135,8 @@ def counts_of(examples: Sequence[Example]) -> Counter[str]:
 def plan_jobs(
     settings: KlueSettings, model: ModelFacts, splits: dict[str, Splits], device: str, root: Path
 ) -> list[Job]:
-    """Return all jobs, those with the most work first, so that the last ones to end are short.
-
-    Raises:
-        UserError: a task has no such metric to choose by, or is not served with the model's family.
-    """
+    """Return all jobs, those with the most work first, so that the last ones to end are short. Raises UserError where a
+    task has no such metric to choose by, or is not served with the model's family."""
     jobs = []
     for name in settings.tasks:
         task = get_task(name)

@@ -152,7 +152,6 @@ def read_answers(out: Path, row: dict[str, Any], split: str) -> tuple[dict[str, 
 
 
 def _check_scores(task: str, stated: Mapping[str, Any], labels: dict[str, Any], predicted: dict[str, Any]) -> None:
-    """Raise a ValueError where predictions give other scores than those stated."""
     for name, value in TASKS[task].score([*labels.values()], [predicted[guid] for guid in labels]).items():
         if stated.get(name) is not None and not abs(value - stated[name]) < ROUNDED:
             raise ValueError(f"they give {name} {value:.2f}, not the {stated[name]:.2f} of {RESULTS}")

@@ -61,7 +61,7 @@ def shown_scores(entry: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def scored_examples(task: str) -> int:
     """Return how many examples the benchmark has in the split that a task's table is of."""
-    return TASKS[task].test_examples or TASKS[task].dev_examples
+    return TASKS[task].sizes.test or TASKS[task].sizes.dev
 
 
 def not_comparable(rows: Iterable[dict[str, Any]]) -> dict[str, str]:

@@ -46,8 +46,7 @@ def weighted_entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Se
     - `character_macro_f1_without_o`: mean F1 over the 12 labels without O, as the paper defines it. A label that occurs
       on neither side has F1 0.
 
-    Raises:
-        ValueError: a label is not one of `LABELS`.
+    Raises ValueError for a label that is not one of `LABELS`.
     """
     same_lengths(gold, predicted)
     unknown = set().union(*gold, *predicted).difference(LABELS)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import IO, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -85,6 +85,16 @@ class AuthorsValues:
     """What is other than above from hidden size 1024 on."""
 
 
+class Sizes(NamedTuple):
+    """Examples of train (at least), dev and public test, 0 where none are or it is not stated. Published rows are of
+    models that learned from no fewer; a score on fewer or other dev examples than these is no score of the
+    benchmark's."""
+
+    train: int = 0
+    dev: int = 0
+    test: int = 0
+
+
 TOO_FEW = "{have} of at least {want} train examples"
 """What is said of a train set that is smaller than the benchmark's."""
 
@@ -126,9 +136,7 @@ class Task(ABC):
     """Configuration of the hub's dataset `klue`; empty where only the official files are read."""
     files: ClassVar[tuple[str, ...]] = ()
     """Names in `folder` of the files of train, dev and test, "" where there is none; empty: see `file`."""
-    sizes: ClassVar[tuple[int, int, int]] = (0, 0, 0)
-    """Examples of train, dev and public test, 0 where none are or it is not stated. Published rows are of models that
-    learned from no fewer; a score on fewer or other dev examples than these is no score of the benchmark's."""
+    sizes: ClassVar[Sizes] = Sizes()
     dev_share: ClassVar[float] = 0.0
     """Where the benchmark has no dev set: the share of the train set that is taken out for it."""
     transfer: ClassVar[str] = ""
@@ -179,34 +187,19 @@ class Task(ABC):
     @property
     def scored_split(self) -> str:
         """Return the split that its table is of: "test" where that is public, else "dev"."""
-        return "test" if self.test_examples else "dev"
-
-    @property
-    def train_examples(self) -> int:
-        """Return how many examples the train set has at least."""
-        return self.sizes[0]
-
-    @property
-    def dev_examples(self) -> int:
-        """Return how many examples the dev set has."""
-        return self.sizes[1]
-
-    @property
-    def test_examples(self) -> int:
-        """Return how many examples the test set has; 0: dev is all that is scored."""
-        return self.sizes[2]
+        return "test" if self.sizes.test else "dev"
 
     def shortfalls(self, counts: Mapping[str, int]) -> list[Message]:
         """Return what of the benchmark's own sets is missing, one phrase a split: "35 of 519 dev examples"."""
         taken = counts["dev"] if self.dev_share else 0
         train = counts["train"] + counts.get("train_in_dev", 0) + counts.get("train_cut", 0) + taken
         missing: list[Message] = []
-        if train < self.train_examples:
-            missing.append(Message(TOO_FEW, have=train, want=self.train_examples))
-        if self.dev_examples and not self.dev_share and counts["dev"] != self.dev_examples:
-            missing.append(Message("{have} of {want} dev examples", have=counts["dev"], want=self.dev_examples))
-        if (test := counts.get("test", 0)) != self.test_examples:
-            missing.append(Message("{have} of {want} test examples", have=test, want=self.test_examples))
+        if train < self.sizes.train:
+            missing.append(Message(TOO_FEW, have=train, want=self.sizes.train))
+        if self.sizes.dev and not self.dev_share and counts["dev"] != self.sizes.dev:
+            missing.append(Message("{have} of {want} dev examples", have=counts["dev"], want=self.sizes.dev))
+        if (test := counts.get("test", 0)) != self.sizes.test:
+            missing.append(Message("{have} of {want} test examples", have=test, want=self.sizes.test))
         return missing
 
     @abstractmethod

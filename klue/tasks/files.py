@@ -72,10 +72,8 @@ def read_sentences(stream: IO[bytes], columns: Sequence[str]) -> list[dict[str, 
 
     They are as the hub has them: `guid`, where there is one, and each of the `columns` as a list. Beside these stand
     `head_line`, the text of the line with the guid, markup and all; and `last`, where it ends the file: a file that was
-    cut short is cut in this one. Lines with ## that no row follows are comments.
-
-    Raises:
-        ValueError: a row has another number of columns, or stands before any head line.
+    cut short is cut in this one. Lines with ## that no row follows are comments. Raises ValueError where a row
+    has another number of columns, or stands before any head line.
     """
     sentences: list[dict[str, Any]] = []
     head: dict[str, str] | None = None

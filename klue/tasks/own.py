@@ -13,7 +13,7 @@ from data.nfc import composed
 from klue.metrics.entities import entity_spans
 from klue.metrics.pairs import Weighted
 from klue.metrics.sets import weighted_set_scores, weighted_span_scores
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Sizes, Task
 from klue.tasks.fields import one_of, value_at
 from klue.tasks.klue.ner import Ner
 from klue.tasks.koelectra.korquad import KorQuad
@@ -161,7 +161,6 @@ class OwnTagging(OwnFiles, Ner):  # type: ignore[override]
         return {label[2:] for label in example.label if label != "O"}
 
     def _text_and_labels(self, record: Any) -> tuple[str, list[str]]:
-        """Return a text and a BIO label for each of its characters."""
         tokens = self._tokens(record)
         names = (*self.row.label, "tags", "entities")
         tags = next((record[name] for name in names if record.get(name) is not None), None)
@@ -215,7 +214,7 @@ def build_own(row: OwnTask) -> Task:
         texts = ()
     attributes = {
         "name": row.name, "title": row.name, "folder": "", "row": row, "suffix": "", "hub_config": "",
-        "files": tuple(filter(None, row.places.values())), "sizes": (0, 0, 0),
+        "files": tuple(filter(None, row.places.values())), "sizes": Sizes(),
         "dev_share": 0.0 if isinstance(row.dev, str) else row.dev,
         "text_columns": texts,
         "label_column": row.label[0], "choices": len(row.choices) or 1, "selection": first, "partial_files": {},

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from common.settings import Settings, load_yaml
-from klue.tasks.base import AuthorsValues, Task
+from klue.tasks.base import AuthorsValues, Sizes, Task
 from klue.tasks.sentences import Choice, Classification, Regression, Sentences
 
 Kind = Literal["classification", "regression", "choice"]
@@ -32,8 +32,7 @@ class BenchmarkRow(Settings):
     """Folder in the suite's layout."""
     files: tuple[str, ...] = ()
     """Names of the files of train, dev and test, "" where there is none; (): <folder>_<split>.json, as KLUE's are."""
-    sizes: tuple[int, int, int]
-    """Examples of train, dev and public test; see `Task.sizes`."""
+    sizes: Sizes
     text: tuple[str, ...] = Field(min_length=1)
     """Fields with the texts: one or two; with choices, those before them, which are read as one text."""
     label: str = "label"

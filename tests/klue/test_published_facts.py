@@ -117,7 +117,7 @@ def test_the_authors_values(task):
 @pytest.mark.parametrize("task", TASKS)
 def test_the_sizes_of_the_benchmarks(task):
     mine = TASKS[task]
-    sizes = (mine.train_examples, mine.dev_examples, mine.test_examples)
+    sizes = (mine.sizes.train, mine.sizes.dev, mine.sizes.test)
     if task == "wos":  # 7.2 turns a dialogue in dev; what train has was not looked up
         assert 8_000 * 6 < sizes[0] < 8_000 * 7.3 and sizes[1:] == (7224, 0)
     elif task == "paws-x":  # 49,401 pairs, some without a translation

@@ -10,7 +10,7 @@ import numpy as np
 from data.nfc import composed
 from klue.metrics.dependencies import weighted_dependency_scores
 from klue.metrics.pairs import Weighted
-from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Sizes, Task
 from klue.tasks.fields import one_of, published_keys, shown, text_field
 from klue.tasks.files import read_sentences
 from klue.tokens import BARE, only_space
@@ -38,7 +38,7 @@ class DependencyParsing(Task):
     title = "KLUE-DP"
     folder = "klue-dp-v1.1"
     hub_config = "dp"
-    sizes = (10_000, 2000, 0)
+    sizes = Sizes(10_000, 2000)
     suffix = "tsv"
     head = "biaffine"
     outputs = len(LABELS)

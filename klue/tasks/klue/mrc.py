@@ -23,7 +23,7 @@ from klue.metrics.reading import (
     same_text,
     weighted_reading_scores,
 )
-from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Sizes, Task
 from klue.tasks.fields import given_text, published_keys
 from klue.tokens import BARE, marks_continuations, only_space, with_places
 
@@ -44,7 +44,7 @@ class ReadingComprehension(Task):
     title = "KLUE-MRC"
     folder = "klue-mrc-v1.1"
     hub_config = "mrc"
-    sizes = (17_554, 5841, 0)
+    sizes = Sizes(17_554, 5841)
     # a list of the first questions with their passages; there are also lists of all questions without
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"dev": ("klue-mrc-v1.1_dev.first*.json",)}
     head = "span"

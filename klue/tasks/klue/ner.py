@@ -18,7 +18,7 @@ from data.nfc import composed, origins
 from klue.authors import token_places
 from klue.metrics.entities import LABELS, TYPES, entity_spans, weighted_entity_scores
 from klue.metrics.pairs import Weighted
-from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Sizes, Task
 from klue.tasks.fields import given_text, one_of, published_keys
 from klue.tasks.files import read_sentences
 from klue.tokens import cut_rows, ids_of, marks_continuations, only_space, with_places
@@ -33,7 +33,7 @@ class Ner(Task):
     title = "KLUE-NER"
     folder = "klue-ner-v1.1"
     hub_config = "ner"
-    sizes = (21_008, 5000, 0)
+    sizes = Sizes(21_008, 5000)
     suffix = "tsv"
     head = "tokens"
     labels = LABELS

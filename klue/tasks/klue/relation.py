@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from data.nfc import composed, composed_span
 from klue.metrics.pairs import Weighted
 from klue.metrics.relations import weighted_relation_scores
-from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Sizes, Task
 from klue.tasks.fields import finite, given_text, one_of
 from klue.tasks.sentences import Classification
 from klue.tokens import BARE, cut, marks_continuations, only_space, pieces, place_of
@@ -28,7 +28,7 @@ class RelationExtraction(Classification):
     title = "KLUE-RE"
     folder = "klue-re-v1.1"
     hub_config = "re"
-    sizes = (32_470, 7765, 0)
+    sizes = Sizes(32_470, 7765)
     markers = MARKERS
     labels = (
         *("no_relation", "org:dissolved", "org:founded", "org:place_of_headquarters", "org:alternate_names"),

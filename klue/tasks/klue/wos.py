@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from data.nfc import composed
 from klue.metrics.pairs import Weighted
 from klue.metrics.sets import weighted_state_scores
-from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Sizes, Task
 from klue.tasks.fields import text_field
 from klue.tokens import ids_of, in_running_text
 
@@ -45,7 +45,7 @@ class DialogueStates(Task):
     folder = "wos-v1.1"
     hub_config = "wos"
     # turns of the user in 8,000 dialogues, at the 7.2 each of dev some 57,800; in 1,000 dialogues
-    sizes = (50_000, 7224, 0)
+    sizes = Sizes(50_000, 7224)
     head = "trade"
     outputs = len(GATES)
     writes_text = True

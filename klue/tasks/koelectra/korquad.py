@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from klue.metrics.pairs import Weighted
 from klue.metrics.reading import weighted_korquad_scores
-from klue.tasks.base import AuthorsValues, Features, Outputs
+from klue.tasks.base import AuthorsValues, Features, Outputs, Sizes
 from klue.tasks.klue.mrc import ReadingComprehension
 
 
@@ -20,7 +20,7 @@ class KorQuad(ReadingComprehension):
     hub_config = ""
     files = ("KorQuAD_v1.0_train.json", "KorQuAD_v1.0_dev.json", "")
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {}
-    sizes = (60_407, 5774, 0)
+    sizes = Sizes(60_407, 5774)
     unanswerable = False
     metrics: ClassVar[dict[str, str]] = {"exact_match": "EM", "f1": "F1"}
     as_published: ClassVar[dict[str, str]] = {}

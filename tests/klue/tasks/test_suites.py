@@ -40,7 +40,7 @@ def splits_of(name: str, root: Path, klue: Path | None = None):
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_layout_is_read(name: str, suites: Path) -> None:
     task, found = TASKS[name], splits_of(name, suites)
-    wanted = {"train": 24, "dev": 12} | ({"test": 10} if task.test_examples else {})
+    wanted = {"train": 24, "dev": 12} | ({"test": 10} if task.sizes.test else {})
     if name == "nsmc":
         assert found.counts["train"] + found.counts["dev"] == 24 and found.counts["dev"] > 0
         assert re.match(r"no dev file: \d train examples are dev; 24 of at least 150,000 train examples", found.note)
@@ -135,11 +135,11 @@ def test_the_official_files(name: str) -> None:
     if name == "kornli":
         assert "zero-shot transfer" in found.note
     elif name in NOT_AT_HAND:
-        assert "split of dev" in found.note and len(found.train) + len(found.dev) == task.dev_examples
+        assert "split of dev" in found.note and len(found.train) + len(found.dev) == task.sizes.dev
     else:
-        assert len(found.train) + found.counts["train_in_dev"] == task.train_examples
-    assert (name in NOT_AT_HAND and name != "kornli") or len(found.dev) == task.dev_examples
-    assert len(found.test) == task.test_examples
+        assert len(found.train) + found.counts["train_in_dev"] == task.sizes.train
+    assert (name in NOT_AT_HAND and name != "kornli") or len(found.dev) == task.sizes.dev
+    assert len(found.test) == task.sizes.test
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.floats(-5, 5)), min_size=2, max_size=30))
