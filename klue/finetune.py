@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -51,11 +51,9 @@ class Outcome:
 
     best: dict[str, Any]
     last: dict[str, Any]
-    guids: list[str]
-    predictions: list[Any]
-    test_guids: list[str] = field(default_factory=list)
-    test_predictions: list[Any] = field(default_factory=list)
-    """Predictions by the best evaluation's weights, where there is a test set: its labels are not looked at."""
+    predictions: dict[str, dict[str, Any]]
+    """Split → guid → prediction by the best evaluation's weights, of dev and of a test set, whose labels are not looked
+    at."""
     one_answer: tuple[str, float] | None = None
     """What the best evaluation's weights predict for all or nearly all examples, and for which share of them."""
 
@@ -145,12 +143,11 @@ def finetune(job: Job) -> Outcome:
             f"{job.name}: predicts one label ({label}) for {share_in_words(share)}; raise epochs or the learning rate",
             style="yellow",
         )
-    outcome = Outcome(best, last, [example.guid for example in dev.examples], predictions, one_answer=answer)
-    if not job.examples.get("test"):
-        return outcome
-    test = load_features(Path(job.features), "test")
-    unseen = task.decode(predict(model, test, task, job, device), test, tokenizer)
-    return replace(outcome, test_guids=[example.guid for example in test.examples], test_predictions=unseen)
+    answers = {"dev": _by_guid(dev, predictions)}
+    if job.examples.get("test"):
+        test = load_features(Path(job.features), "test")
+        answers["test"] = _by_guid(test, task.decode(predict(model, test, task, job, device), test, tokenizer))
+    return Outcome(best, last, answers, answer)
 
 
 def _scheduled(job: Job, lengths: np.ndarray) -> Iterator[tuple[np.ndarray, float | None]]:
@@ -237,6 +234,10 @@ def scoring_precision(device: torch.device) -> Iterator[None]:
         yield
     finally:
         torch.set_float32_matmul_precision(before)
+
+
+def _by_guid(features: Features, predictions: list[Any]) -> dict[str, Any]:
+    return {example.guid: answer for example, answer in zip(features.examples, predictions, strict=True)}
 
 
 def _value(score: float | None) -> float:

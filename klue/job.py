@@ -168,11 +168,9 @@ def run_job(job: Job) -> dict[str, Any]:
         }
         if outcome.one_answer is not None:
             row["one_answer"], row["one_answer_share"] = outcome.one_answer
-        with atomic_write(job.folder / PREDICTIONS["dev"], as_given=True) as stream:
-            write_predictions(stream, outcome.guids, outcome.predictions)
-        if outcome.test_guids:
-            with atomic_write(job.folder / PREDICTIONS["test"], as_given=True) as stream:
-                write_predictions(stream, outcome.test_guids, outcome.test_predictions)
+        for split, answers in outcome.predictions.items():
+            with atomic_write(job.folder / PREDICTIONS[split], as_given=True) as stream:
+                write_predictions(stream, list(answers), list(answers.values()))
         with atomic_write(job.folder / RESULT, "wb") as stream:  # the last: with it the job is finished
             stream.write(encoded(row))
     return {**row, "job": job.folder.name}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import IO, Any
 
 from common.errors import UserError
 from data.nfc import composed
@@ -131,8 +131,6 @@ class OwnTagging(OwnFiles, Ner):  # type: ignore[override]
 
     like = "klue-ner"
     as_published = {}  # noqa: RUF012
-    label_columns: ClassVar[list[str]] = []  # type: ignore[misc]
-    """The field with labels has several names."""
 
     def records_of(self, stream: IO[bytes], path: Path, labelled: bool = True) -> list[Any]:
         records = super().records_of(stream, path, labelled)
@@ -180,7 +178,6 @@ class OwnTagging(OwnFiles, Ner):  # type: ignore[override]
 class OwnReading(OwnFiles, KorQuad):
     like = "korquad"
     labels = ()  # type: ignore[assignment]
-    label_columns: ClassVar[list[str]] = []  # type: ignore[misc]
     guid_column = "id"
 
     def split_key(self, example: Example) -> str:

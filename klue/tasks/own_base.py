@@ -67,7 +67,7 @@ class OwnFiles(Task):
     @property
     def label_columns(self) -> list[str]:
         """Return the fields with labels that a file must have."""
-        return self.row.label
+        return [] if self.row.kind in ("tagging", "reading") else self.row.label
 
     @property
     def required(self) -> list[str]:

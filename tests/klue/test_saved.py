@@ -93,7 +93,7 @@ def test_the_model_is_that_of_the_best_evaluation(benchmark, tiny_roberta, tmp_p
     assert outcome.best["step"] < outcome.last["step"]
     predict_file(job.folder / "model", "ynat", find_file(TASKS["ynat"], benchmark, "dev"), tmp_path / "out.jsonl")
     found = {record["guid"]: record["prediction"] for record in lines(tmp_path / "out.jsonl")}
-    assert [found[guid] for guid in outcome.guids] == outcome.predictions
+    assert [found[guid] for guid in outcome.predictions["dev"]] == [*outcome.predictions["dev"].values()]
     config = AutoModelForSequenceClassification.from_pretrained(job.folder / "model").config
     assert tuple(config.id2label[i] for i in range(7)) == TASKS["ynat"].labels
     card = (job.folder / "model" / "README.md").read_text(encoding="utf-8")
