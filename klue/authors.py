@@ -20,6 +20,8 @@ from tokenizers import normalizers, pre_tokenizers
 _SPACE = re.compile("[ \t\r\n\u202f]+")
 """What parts words there; other spaces do not."""
 _PUNCTUATION = pre_tokenizers.BertPreTokenizer()
+_INSIDE = ""
+"""Stands for a further character of an unknown token; no token is empty."""
 
 
 def words_around(context: str, start: int, end: int) -> str:
@@ -47,10 +49,6 @@ def final_text(answer: str, words: str, lower_case: bool) -> str:
     if start < 0 or len(places) != len(spaced_places) or not {start, end} <= set(spaced_places):
         return words
     return words[places[spaced_places.index(start)] : places[spaced_places.index(end)] + 1]
-
-
-_INSIDE = ""
-"""Stands for a further character of an unknown token; no token is empty."""
 
 
 def token_places(

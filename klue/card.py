@@ -27,6 +27,20 @@ from klue.tasks.own import OwnFiles
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
 
+EXAMPLES = ("오늘 서울에 비가 많이 온다.", "서울은 하루 종일 맑다.")
+"""Invented texts; a pair where the task reads two."""
+ENTITIES = "세종대왕은 1443년 한양에서 훈민정음을 만들었다."
+HUB_TASKS = {
+    "sequence": "text-classification",
+    "labels": "text-classification",
+    "tokens": "token-classification",
+    "biaffine": "token-classification",
+    "span": "question-answering",
+    "choice": "multiple-choice",
+    "trade": "text-generation",
+}
+"""Head of a task → the hub's name of its kind."""
+
 
 def write_card(
     job: Job,
@@ -106,11 +120,6 @@ def class_counts(task: Task, labels: Sequence[Any]) -> dict[str, int]:
     return {label: counts[label] for label in task.labels}
 
 
-EXAMPLES = ("오늘 서울에 비가 많이 온다.", "서울은 하루 종일 맑다.")
-"""Invented texts; a pair where the task reads two."""
-ENTITIES = "세종대왕은 1443년 한양에서 훈민정음을 만들었다."
-
-
 def pipeline_of(task: Task) -> str:
     """Return the pipeline of transformers that reads the task's texts; "" for none: its head is none of the library's,
     or stands on more than plain texts."""
@@ -141,18 +150,6 @@ def usage(task: Task, model: str) -> str:
     else:  # a head that the library has not, or no pipeline for
         return f"`hunmin klue predict {model} --in texts.jsonl --out predictions.jsonl`"
     return "\n".join(["```python", "from transformers import pipeline", "", *lines, "```"])
-
-
-HUB_TASKS = {
-    "sequence": "text-classification",
-    "labels": "text-classification",
-    "tokens": "token-classification",
-    "biaffine": "token-classification",
-    "span": "question-answering",
-    "choice": "multiple-choice",
-    "trade": "text-generation",
-}
-"""Head of a task → the hub's name of its kind."""
 
 
 def hub_task(task: Task) -> str:

@@ -33,6 +33,8 @@ SPLIT_TO_CHOOSE = "split of dev: no train file, {train} dev examples to train on
 IN_DEV = "{count} train examples left out, as their text is a dev text"
 IN_DEV_OR_TEST = "{count} train examples left out, as their text is a dev or test text"
 CUT_AND_SHORT = "trained on {kept} of {all} train examples (the whole train set has at least {want})"
+TEXT_FIELDS = ("kind", "text", "label", "choices")
+"""Fields of a row that decide which texts of its files are read, and which records have none."""
 
 
 @dataclass(frozen=True)
@@ -286,10 +288,6 @@ def hash_share(guid: str) -> float:
 
 def _texts(example: Example) -> tuple[str, ...]:
     return tuple(" ".join(composed(text).split()) for text in example.texts)
-
-
-TEXT_FIELDS = ("kind", "text", "label", "choices")
-"""Fields of a row that decide which texts of its files are read, and which records have none."""
 
 
 def own_sentences(rows: Sequence[OwnTask]) -> Iterator[BenchmarkSentence]:

@@ -25,6 +25,10 @@ from klue.tasks.base import Example, Features, Task
 from tokenizer.coverage import check_share, sample, unread_share
 
 _ROWS = pa.large_list(pa.int64())
+POOL_BATCHES = 50
+"""Batches' worth of examples, drawn at random, within which examples are sorted by length."""
+MOST_ROWS = 1024
+"""Examples of an evaluation batch at most: some heads need memory for each, however short (TRADE, 45 slots)."""
 
 
 def load_tokenizer(folder: Path) -> Any:
@@ -164,12 +168,6 @@ def _numpy(column: Any) -> list[np.ndarray] | np.ndarray:
     if not pa.types.is_large_list(column.type):
         return np.asarray(column.to_numpy(zero_copy_only=False))
     return np.split(column.flatten().to_numpy(zero_copy_only=False), column.offsets.to_numpy()[1:-1])
-
-
-POOL_BATCHES = 50
-"""Batches' worth of examples, drawn at random, within which examples are sorted by length."""
-MOST_ROWS = 1024
-"""Examples of an evaluation batch at most: some heads need memory for each, however short (TRADE, 45 slots)."""
 
 
 def train_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:

@@ -47,6 +47,12 @@ BOUNDS: dict[str, Bounds] = {
     "one_answer_share": SHARE,
 }
 """Key in a row → the range of its number."""
+GOLD = "gold/{task}-{data_hash:.12}/{split}.jsonl"
+"""File of a split's labels in a stage's folder: labels alone, no texts."""
+PREDICTIONS = {"dev": "predictions.jsonl", "test": "predictions-test.jsonl"}
+"""Split → name of a job's predictions."""
+ROUNDED = 0.01
+"""Least difference of scores that does not come from the rounding of predictions."""
 
 
 def bounds_of(key: str) -> Bounds | None:
@@ -110,14 +116,6 @@ def check_row(row: dict[str, Any]) -> None:
     if row["init"] not in INITS or "/" in row.get("job", ""):
         raise ValueError(f"{row['init']} {row.get('job', '')} is no job")
     tables([with_message(row)])  # all that is shown of it
-
-
-GOLD = "gold/{task}-{data_hash:.12}/{split}.jsonl"
-"""File of a split's labels in a stage's folder: labels alone, no texts."""
-PREDICTIONS = {"dev": "predictions.jsonl", "test": "predictions-test.jsonl"}
-"""Split → name of a job's predictions."""
-ROUNDED = 0.01
-"""Least difference of scores that does not come from the rounding of predictions."""
 
 
 def write_gold(splits: Mapping[str, Splits], out: Path) -> None:

@@ -27,6 +27,7 @@ SEPARATORS = "|;,"
 """What may part several labels in one field: the first of these that a file has there."""
 TRUE, FALSE = ("1", "true", "yes", "y", "o"), ("", "0", "false", "no", "n", "x")
 """What a field of one label's may hold."""
+FORM = "entities are a list of {start, end, label}, or of [start, end, label]"
 
 
 class OwnClassification(OwnFiles, Classification):
@@ -59,6 +60,7 @@ class MultiLabel(OwnFiles, Sentences):
 
     like = "multi-label"
     head = "labels"
+    score = Task.score
 
     @property
     def required(self) -> list[str]:
@@ -118,9 +120,6 @@ class MultiLabel(OwnFiles, Sentences):
             [label for label, logit in zip(self.labels, logits, strict=True) if logit > 0]
             for logits in outputs["logits"]
         ]
-
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return Task.score(self, gold, predictions)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_set_scores(gold, predictions)
@@ -219,9 +218,6 @@ def build_own(row: OwnTask) -> Task:
         "unanswerable": row.unanswerable, "authors": AuthorsValues(epochs=3, max_seq_len=384 if reading else 256),
     }  # fmt: skip
     return type(f"Own{row.kind.title()}", (KINDS[row.family],), attributes)()  # type: ignore[no-any-return]
-
-
-FORM = "entities are a list of {start, end, label}, or of [start, end, label]"
 
 
 def gap_of(sentences: Sequence[Sequence[Any]]) -> str:

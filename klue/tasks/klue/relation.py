@@ -40,6 +40,7 @@ class RelationExtraction(Classification):
     )
     unlabelled_fields = "sentence, subject_entity and object_entity with start_idx and end_idx"
     metrics: ClassVar[dict[str, str]] = {"micro_f1": "micro F1", "auprc": "AUPRC"}
+    score = Task.score
     authors = AuthorsValues(
         epochs=3, max_seq_len=256, large={"epochs": 10, "learning_rate": 2e-5, "warmup_share": 0.2, "global_batch": 16}
     )
@@ -101,9 +102,6 @@ class RelationExtraction(Classification):
             raise ValueError(f"probabilities is not a list of {len(self.labels)} numbers")
         shares = [finite(share, self.name) for share in shares]
         return {"label": one_of(prediction["label"], self.labels, self.name), "probabilities": shares}
-
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return Task.score(self, gold, predictions)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_relation_scores(
