@@ -22,8 +22,8 @@ from hunmin.hub.work import Work
 from hunmin.page.tables import percent
 from hunmin.page.vocabulary import SIZES
 from hunmin.page.words import Language, Words
-from klue.card import eval_results
 from klue.grid import md
+from klue.model_index import eval_results
 from klue.results import not_the_benchmarks, scored_examples
 from klue.synthetic import all_synthetic
 from klue.table_forms import markdown

@@ -18,11 +18,11 @@ from hunmin.hub.private import refuse_private
 from hunmin.hub.push import REFUSALS, Files, check_name, describe, push
 from hunmin.hub.scrub import hub_base, public_recipe
 from hunmin.page.words import Words
-from klue.card import hub_task
 from klue.card import write_card as write_job_card
 from klue.graphs import FILES as GRAPHS
 from klue.model_folder import BESIDE_TOKENIZER
 from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
+from klue.model_index import hub_task
 from klue.plan import Job
 from klue.result_rows import RESULTS as RESULT_ROWS
 from klue.result_rows import check_row, read_rows

@@ -15,8 +15,8 @@ from transformers import AutoModelForSequenceClassification, AutoModelForTokenCl
 from common.errors import HunminError
 from hunmin.main import run_command
 from klue import graphs
-from klue.card import hub_task
 from klue.job import run_job
+from klue.model_index import hub_task
 from klue.runner import run_klue
 from klue.settings import KlueSettings
 from klue.tasks import TASKS

@@ -9,10 +9,10 @@ import pytest
 import torch
 from transformers import AutoModelForMultipleChoice
 
-from klue.card import eval_results
 from klue.features import load_tokenizer, make_features
 from klue.heads.library import split_choices
 from klue.model_folder import read_model_folder
+from klue.model_index import eval_results
 from klue.predict import predict_file
 from klue.result_rows import read_rows, with_test_scores
 from klue.results import flat_scores, summarize
