@@ -22,11 +22,11 @@ from klue.examples import find_file, read_examples
 from klue.tasks import TASKS as READERS
 from klue.tasks import suite_folder
 from klue.tasks.base import Example, Task
+from klue.tasks.files import table_records
 from klue.tasks.klue import ROWS as KLUE_ROWS
 from klue.tasks.koelectra import ROWS as KOELECTRA_ROWS
 from klue.tasks.koelectra.korquad import KorQuad
 from klue.tasks.rows import build_task
-from klue.tasks.table import table_records
 
 Folders = Sequence[Path | str]
 _Text = Annotated[str, Field(strict=True, min_length=1)]

@@ -125,7 +125,7 @@ def finetune(
     from common.names import find, read_commits, write_commits
     from common.process import refuse_unguarded
     from common.settings import apply_overrides, inside, parse_settings
-    from klue.finished import refuse_edited
+    from klue.job import refuse_edited
     from klue.result_rows import read_rows
     from klue.runner import run_klue
     from klue.settings import KlueSettings

@@ -1,19 +1,25 @@
-"""Scores by class, entity type, relation, arc, slot or answerability; and which label was taken for which."""
+"""Scores by class, entity type, relation, arc, slot or answerability, which label was taken for which, and the worst
+examples, as rows and as tables."""
 
 from __future__ import annotations
 
+import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
+from klue.compare import systems_of
+from klue.grid import Grid
 from klue.metrics.entities import entity_spans
-from klue.metrics.korquad import korquad_scores
-from klue.metrics.reading import exact_match, rouge_w
+from klue.metrics.reading import exact_match, rouge_w, weighted_korquad_scores
 from klue.results import spread
+from klue.tables import cell, model_title
 from klue.tasks import TASKS
-from klue.tasks.base import Classification, Regression
+from klue.tasks.base import Example
+from klue.tasks.sentences import Classification, Regression
 
 Rows = dict[str, dict[str, float]]
 """Group → {"examples" or what is counted, metrics × 100}."""
@@ -43,19 +49,15 @@ def scores_by_group(task: str, gold: Sequence[Any], predictions: Sequence[Any]) 
         return _OWN[form](gold, predictions)
     if isinstance(kind, Regression):
         return _by_group(_band, _distance)(gold, predictions)
-    if form in _THINGS or isinstance(kind, Classification):
-        things = _THINGS.get(form, _labelled)
-        return _f1(things(gold), things(predictions))
-    raise ValueError(f"{task} has no groups")
+    things = _THINGS.get(form, _labelled)
+    return _f1(things(gold), things(predictions))
 
 
 def confusion(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> tuple[list[str], np.ndarray]:
     """Return the L labels that occur, in the task's order, and counts, (L, L): gold down, predicted across, over seeds.
 
-    Classes and relations are counted by example, types of entities (and O) by character, labels of arcs by word.
-
-    Raises:
-        ValueError: the task's predictions are no labels.
+    Classes and relations are counted by example, types of entities (and O) by character, labels of arcs by word. Raises
+    ValueError where the task's predictions are no labels.
     """
     if not has_labels(task):
         raise ValueError(f"predictions of {task} are no labels")
@@ -94,19 +96,13 @@ def errors_of(task: str, gold: Any, prediction: Any) -> float:
     if form == "klue-mrc":
         return 1 - rouge_w([gold], [prediction]) / 100
     if form == "korquad":
-        return 1 - korquad_scores([gold], [prediction])["f1"] / 100
+        return 1 - _korquad([gold], [prediction])["F1"] / 100
     return abs(gold - prediction) if isinstance(kind, Regression) else float(gold != _label(prediction))
 
 
 def _f1(gold: Things, predicted: Things) -> Rows:
-    gold_things = Counter(gold)
-    predicted_things = Counter(predicted)
-    hits = gold_things & predicted_things
-    totals = [Counter[str]() for _ in range(3)]
-    for total, things in zip(totals, (gold_things, predicted_things, hits), strict=True):
-        for (group, _), n in things.items():
-            total[group] += n
-    in_gold, in_predicted, in_both = totals
+    hits = (Counter(gold) & Counter(predicted)).elements()
+    in_gold, in_predicted, in_both = (Counter(group for group, _ in things) for things in (gold, predicted, hits))
     return {
         group: {
             "count": in_gold[group],
@@ -177,10 +173,8 @@ def _labels(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
 
 
 def _length(place: int, head: int) -> str:
-    if head == 0:
-        return "root"
-    length = abs(head - place)
-    return "arc of 1" if length == 1 else "arc of 2–3" if length <= 3 else "arc of 4–7" if length <= 7 else "arc of 8+"
+    length = abs(head - place) if head else 0
+    return ("root", "arc of 1", "arc of 2–3", "arc of 4–7", "arc of 8+")[bisect_left((0, 1, 3, 7), length)]
 
 
 def _band(value: float) -> str:
@@ -199,19 +193,11 @@ def _answers(gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float
 
 def _length_of_first(answers: Sequence[str]) -> str:
     size = len(answers[0]) if answers else 0
-    return (
-        "no answer"
-        if not size
-        else "1–5 characters"
-        if size <= 5
-        else "6–15 characters"
-        if size <= 15
-        else "over 15 characters"
-    )
+    return ("no answer", "1–5 characters", "6–15 characters", "over 15 characters")[bisect_left((0, 5, 15), size)]
 
 
 def _korquad(gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-    scores = korquad_scores(gold, predictions)
+    scores = weighted_korquad_scores(gold, predictions)(np.ones(len(gold)))
     return {"EM": scores["exact_match"], "F1": scores["f1"]}
 
 
@@ -228,3 +214,93 @@ _OWN: dict[str, GroupScorer] = {
 }
 _THINGS: dict[str, Callable[[Sequence[Any]], Things]] = {"klue-ner": _entities, "wos": _slots, "multi-label": _sets}
 """Task → (group, thing) of all that is right or wrong as a whole, of one side."""
+
+
+def detail_rows(rows: Sequence[dict[str, Any]], task: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Return `details` of each system, and what is missing, see `klue.compare.systems_of`."""
+    systems, missing = systems_of(rows, task)
+    detailed = [
+        {"model": system.model, "init": system.init, "split": system.split, **row}
+        for system in systems
+        for row in details(task, list(system.gold.values()), system.lists)
+    ]
+    return detailed, missing
+
+
+def confusions(rows: Sequence[dict[str, Any]], task: str) -> list[tuple[str, list[str], np.ndarray]]:
+    """Return title, labels and counts (`confusion`) of each system; none where there are no labels."""
+    if not has_labels(task):
+        return []
+    return [
+        (system.title, *confusion(task, list(system.gold.values()), system.lists))
+        for system in systems_of(rows, task)[0]
+    ]
+
+
+def detail_grids(rows: Sequence[dict[str, Any]], task: str) -> list[Grid]:
+    """Return the tables of a task's details, one a model and initialisation; mean ± standard deviation over seeds."""
+    grids = []
+    for system, system_rows in _by_system(rows).items():
+        names = [name for name in system_rows[0] if name not in ("model", "init", "split", "group", "count")]
+        body = [[row["group"], f"{row['count']:,}", *(cell(row[name]) for name in names)] for row in system_rows]
+        grids.append((f"{TASKS[task].title}, {system_rows[0]['split']}: {system}", ["", "in gold", *names], body))
+    return grids
+
+
+def worst(rows: Sequence[dict[str, Any]], task: str, examples: Sequence[Example], count: int) -> list[dict[str, Any]]:
+    """Return {"model", "init", "guid", "error", "texts", "gold", "predictions"} of each system's examples with most
+    error, the mean over seeds; those without error are left out."""
+    texts = {example.guid: example.texts for example in examples}
+    worst_rows = []
+    for system in systems_of(rows, task)[0]:
+        errors = {
+            guid: sum(errors_of(task, label, seed[guid]) for seed in system.seeds) / len(system.seeds)
+            for guid, label in system.gold.items()
+        }
+        for guid in sorted(system.gold, key=lambda guid: -errors[guid])[:count]:
+            if errors[guid] > 0:
+                worst_rows.append(
+                    {
+                        "model": system.model,
+                        "init": system.init,
+                        "guid": guid,
+                        "error": errors[guid],
+                        "texts": list(texts.get(guid, ())),
+                        "gold": system.gold[guid],
+                        "predictions": [seed[guid] for seed in system.seeds],
+                    }
+                )
+    return worst_rows
+
+
+def worst_grids(rows: Sequence[dict[str, Any]], task: str) -> list[Grid]:
+    """Return the tables of the worst examples, one a model and initialisation."""
+    head = ["guid", "error", "text", "gold", "predictions"]
+    grids = []
+    for system, system_rows in _by_system(rows).items():
+        body = [
+            [
+                row["guid"],
+                f"{row['error']:.2f}",
+                " / ".join(row["texts"]),
+                _short(row["gold"]),
+                "; ".join(map(_short, row["predictions"])),
+            ]
+            for row in system_rows
+        ]
+        grids.append((f"{TASKS[task].title}, most error: {system}", head, body))
+    return grids
+
+
+def _by_system(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    by_system: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_system.setdefault(model_title(row["model"], row["init"]), []).append(row)
+    return by_system
+
+
+def _short(value: Any) -> str:
+    value = value["label"] if isinstance(value, dict) and "probabilities" in value else value
+    if isinstance(value, str):
+        return value
+    return f"{value:.2f}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)

@@ -10,9 +10,9 @@ from typing import Any
 
 from common.errors import UserError
 from common.progress import ProgressBar
-from klue.gold import read_answers
 from klue.grid import Grid
 from klue.metrics.confidence import central_interval, drawn_scores, paired_p_value
+from klue.result_rows import read_answers
 from klue.results import chosen, metrics_of, spread
 from klue.score_file import DRAWS, defined
 from klue.tables import model_title
@@ -220,8 +220,7 @@ def _comparable(first: System, second: System) -> bool:
 
 
 def _mean(system: System, gold: Sequence[Any], metric: str) -> float | None:
-    mean = spread([defined(TASKS[system.task].score(gold, seed)[metric]) for seed in system.lists])["mean"]
-    return None if mean is None else float(mean)
+    return spread([defined(TASKS[system.task].score(gold, seed)[metric]) for seed in system.lists])["mean"]
 
 
 def _metric(row: dict[str, Any]) -> str:

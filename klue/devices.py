@@ -59,10 +59,7 @@ class Devices:
 
 def find_devices(settings: KlueSettings, jobs: Sequence[Job]) -> tuple[Devices, dict[str, float]]:
     """Return the devices for one model's jobs, and bytes that each job needs by name (0: their number alone counts).
-
-    Raises:
-        HunminError: jobs are for GPUs and there are none, or these do not answer.
-    """
+    Raises HunminError where jobs are for GPUs and there are none, or these do not answer."""
     places = max(1, available_cores() // settings.threads)
     needs = {job.name: 0.0 for job in jobs}
     workers = settings.workers if settings.workers != 0 else 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -14,11 +14,14 @@ from common.files import open_bytes, sha256_file
 from common.message import Message
 from common.progress import say
 from common.settings import settings_hash
+from data.benchmark import BenchmarkSentence
 from data.nfc import composed
-from klue.hub import HUB_SPLITS, SUFFIX
+from data.splitting.scan import split_sentences
 from klue.synthetic import NOTE, is_synthetic
+from klue.tasks import get_task
 from klue.tasks.base import SPLITS, TOO_FEW, Example, Task
-from klue.tasks.own import OwnFiles
+from klue.tasks.files import HUB_SPLITS, SUFFIX
+from klue.tasks.own import OwnFiles, OwnTask
 
 Source = tuple[Task, Path]
 """A task and the folder of its suite."""
@@ -30,6 +33,8 @@ SPLIT_TO_CHOOSE = "split of dev: no train file, {train} dev examples to train on
 IN_DEV = "{count} train examples left out, as their text is a dev text"
 IN_DEV_OR_TEST = "{count} train examples left out, as their text is a dev or test text"
 CUT_AND_SHORT = "trained on {kept} of {all} train examples (the whole train set has at least {want})"
+TEXT_FIELDS = ("kind", "text", "label", "choices")
+"""Fields of a row that decide which texts of its files are read, and which records have none."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +58,7 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
     """Return the task's file for "train", "dev" or "test", or None when there is none.
 
     The official name goes first; of KLUE then the hub's, the task's known partial files, <folder>_<split>.*.<suffix>
-    (a partial copy).
-
-    Raises:
-        UserError: several files would do, none of which has the official name.
+    (a partial copy). Raises UserError where several files would do, none of which has the official name.
     """
     named = task.file(split)
     if named is None:
@@ -250,7 +252,7 @@ def load_splits(
         amounts = {"kept": len(sampled), "all": len(train)}
         cut = Message("trained on {kept} of {all} examples", **amounts)
         if short and short[0].template == TOO_FEW:
-            cut = Message(CUT_AND_SHORT, **amounts, want=task.train_examples)
+            cut = Message(CUT_AND_SHORT, **amounts, want=task.sizes.train)
             short = short[1:]
         notes.append(cut)
     notes = [*([NOTE] if synthetic else []), *notes, *short]
@@ -286,3 +288,26 @@ def hash_share(guid: str) -> float:
 
 def _texts(example: Example) -> tuple[str, ...]:
     return tuple(" ".join(composed(text).split()) for text in example.texts)
+
+
+def own_sentences(rows: Sequence[OwnTask]) -> Iterator[BenchmarkSentence]:
+    """Yield the sentences of all texts in the files of own tasks, train, dev and test, each text once a task.
+
+    Args:
+        rows: in the register of tasks.
+
+    Raises:
+        UserError: a file is missing, or not as its row says.
+    """
+    for row in rows:
+        task = get_task(row.name)
+        known: set[str] = set()
+        for path in filter(None, row.places.values()):
+            for example in read_examples(task, Path(path), tell=False):
+                for text in dict.fromkeys(example.texts):
+                    if text in known:  # the passage of many questions
+                        continue
+                    known.add(text)
+                    pieces = [piece.strip() for piece in split_sentences(text) if piece.strip()]
+                    for piece in pieces:
+                        yield BenchmarkSentence(row.name, example.guid, piece, len(pieces) > 1)

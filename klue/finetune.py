@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,11 +16,18 @@ import torch
 
 from common.errors import HunminError
 from common.progress import say
-from klue.batches import evaluation_batches, evaluation_steps, learning_rate_share, pad, train_batches
 from klue.collapse import one_answer, share_in_words
-from klue.features import load_features, load_tokenizer
-from klue.heads import Head, build_head
-from klue.heads.served import served
+from klue.features import (
+    evaluation_batches,
+    evaluation_steps,
+    learning_rate_share,
+    load_features,
+    load_tokenizer,
+    pad,
+    train_batches,
+)
+from klue.heads import build_head
+from klue.heads.base import Head, served
 from klue.plan import Job, steps_of
 from klue.saved import build_kept, save_model
 from klue.score_file import defined
@@ -44,11 +51,9 @@ class Outcome:
 
     best: dict[str, Any]
     last: dict[str, Any]
-    guids: list[str]
-    predictions: list[Any]
-    test_guids: list[str] = field(default_factory=list)
-    test_predictions: list[Any] = field(default_factory=list)
-    """Predictions by the best evaluation's weights, where there is a test set: its labels are not looked at."""
+    predictions: dict[str, dict[str, Any]]
+    """Split → guid → prediction by the best evaluation's weights, of dev and of a test set, whose labels are not looked
+    at."""
     one_answer: tuple[str, float] | None = None
     """What the best evaluation's weights predict for all or nearly all examples, and for which share of them."""
 
@@ -58,10 +63,8 @@ def finetune(job: Job) -> Outcome:
 
     AdamW (eps 1e-8, no decay on biases and layer norms), gradients clipped to norm 1, linear warm-up and decay,
     dynamic padding, batches of similar length. It ends early after `patience` evaluations without a better score.
-    Scores of every evaluation go to the job's history file, and between them how far it is.
-
-    Raises:
-        HunminError: the weights do not fill the encoder, or the loss or an output is no longer finite.
+    Scores of every evaluation go to the job's history file, and between them how far it is. Raises HunminError where
+    the weights do not fill the encoder, or the loss or an output is no longer finite.
     """
     begun = time.monotonic()
     task = get_task(job.task)
@@ -140,12 +143,11 @@ def finetune(job: Job) -> Outcome:
             f"{job.name}: predicts one label ({label}) for {share_in_words(share)}; raise epochs or the learning rate",
             style="yellow",
         )
-    outcome = Outcome(best, last, [example.guid for example in dev.examples], predictions, one_answer=answer)
-    if not job.examples.get("test"):
-        return outcome
-    test = load_features(Path(job.features), "test")
-    unseen = task.decode(predict(model, test, task, job, device), test, tokenizer)
-    return replace(outcome, test_guids=[example.guid for example in test.examples], test_predictions=unseen)
+    answers = {"dev": _by_guid(dev, predictions)}
+    if job.examples.get("test"):
+        test = load_features(Path(job.features), "test")
+        answers["test"] = _by_guid(test, task.decode(predict(model, test, task, job, device), test, tokenizer))
+    return Outcome(best, last, answers, answer)
 
 
 def _scheduled(job: Job, lengths: np.ndarray) -> Iterator[tuple[np.ndarray, float | None]]:
@@ -204,17 +206,10 @@ def predict(model: Head, features: Features, task: Task, job: Job, device: torch
 
 
 def batch_tensors(
-    features: Features, batch: np.ndarray, task: Task, job: Job, device: torch.device
+    features: Features, batch: np.ndarray, task: Task, job: Job, device: torch.device, multiple: int | None = None
 ) -> dict[str, torch.Tensor]:
-    """Return a head's inputs of `batch`, (B,), filled up to the longest; on a GPU to a multiple of 8."""
-    arrays = batch_arrays(features, batch, task, job.pad_id, 8 if device.type == "cuda" else 1)
-    return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
-
-
-def batch_arrays(
-    features: Features, batch: np.ndarray, task: Task, pad_id: int, multiple: int
-) -> dict[str, np.ndarray]:
-    """Return what `batch_tensors` does of the inputs `batch`, (B,), as numpy arrays filled up to a `multiple`."""
+    """Return a head's inputs of `batch`, (B,), filled up to the longest, or to a `multiple`: None = 8 on a GPU."""
+    multiple = multiple or (8 if device.type == "cuda" else 1)
     arrays = {}
     for name, column in features.columns.items():
         if name in task.decoding:
@@ -222,11 +217,11 @@ def batch_arrays(
         if isinstance(column, np.ndarray):
             arrays[name] = column[batch]
         else:
-            fill = pad_id if name == "input_ids" else task.fill.get(name, 0)
+            fill = job.pad_id if name == "input_ids" else task.fill.get(name, 0)
             arrays[name] = pad([column[i] for i in batch], fill, multiple if name in TOKEN_COLUMNS else 1)
     lengths_B1 = np.array([[len(features.columns["input_ids"][i])] for i in batch])
     arrays["attention_mask"] = (np.arange(arrays["input_ids"].shape[1])[None, :] < lengths_B1).astype(np.int64)
-    return arrays
+    return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
 
 
 @contextmanager
@@ -239,6 +234,10 @@ def scoring_precision(device: torch.device) -> Iterator[None]:
         yield
     finally:
         torch.set_float32_matmul_precision(before)
+
+
+def _by_guid(features: Features, predictions: list[Any]) -> dict[str, Any]:
+    return {example.guid: answer for example, answer in zip(features.examples, predictions, strict=True)}
 
 
 def _value(score: float | None) -> float:

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 from common.errors import UserError
-from klue.batches import evaluation_batches
-from klue.features import load_tokenizer, make_features
+from klue.card import pipeline_of
+from klue.features import evaluation_batches, load_tokenizer, make_features
 from klue.finetune import EVALUATION_TOKENS, batch_tensors
 from klue.heads.base import encoder_inputs
 from klue.model_folder import read_model_folder
@@ -28,7 +28,6 @@ from klue.saved import load_model, read_facts
 from klue.tasks import get_task
 from klue.tasks.base import Features, Task
 from klue.tokens import encode
-from klue.usage import pipeline_of
 from pretrain.export.graphs import Graphs, open_graph
 from pretrain.export.onnx import FILE
 

@@ -95,9 +95,12 @@ def _names(architectures: Any) -> list[str]:
 
 
 def _refuse_unserved(folder: Path, config: Any) -> None:
+    from transformers.models.auto import modeling_auto
+
     names, kind = _names(config.architectures), config.model_type
     writes = any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names)
-    if getattr(config, "is_decoder", False) or writes or _is_decoder(kind):
+    causal, masked = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    if getattr(config, "is_decoder", False) or writes or (kind in causal and kind not in masked):
         raise UserError(f"{folder} holds a decoder ({', '.join(names) or kind})", "fine-tuning takes encoder models")
     if getattr(config, "is_encoder_decoder", False):
         raise UserError(f"{folder} holds an encoder with a decoder ({kind})", "fine-tuning takes encoder models")
@@ -115,12 +118,3 @@ def _name(folder: Path) -> str:
     if recipe.is_file():
         return str(load_yaml(recipe).get("name", folder.name))
     return shown_name(folder)
-
-
-def _is_decoder(kind: str) -> bool:
-    from transformers.models.auto.modeling_auto import (
-        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-    )
-
-    return kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES

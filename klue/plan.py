@@ -16,11 +16,11 @@ from common.rules import rules_number
 from common.settings import Settings, settings_hash
 from klue.examples import Splits
 from klue.model_folder import ModelFacts
-from klue.search import tried_values, values_name
-from klue.settings import KlueSettings, Training
+from klue.settings import KlueSettings
 from klue.tasks import get_task
 from klue.tasks.base import Example, Task
 from klue.tasks.own import OwnFiles, OwnTask
+from klue.training import Training, tried_values, values_name
 
 Init = Literal["pretrained", "random"]
 INITS: tuple[Init, ...] = ("pretrained", "random")
@@ -135,11 +135,8 @@ def counts_of(examples: Sequence[Example]) -> Counter[str]:
 def plan_jobs(
     settings: KlueSettings, model: ModelFacts, splits: dict[str, Splits], device: str, root: Path
 ) -> list[Job]:
-    """Return all jobs, those with the most work first, so that the last ones to end are short.
-
-    Raises:
-        UserError: a task has no such metric to choose by, or is not served with the model's family.
-    """
+    """Return all jobs, those with the most work first, so that the last ones to end are short. Raises UserError where a
+    task has no such metric to choose by, or is not served with the model's family."""
     jobs = []
     for name in settings.tasks:
         task = get_task(name)

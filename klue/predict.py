@@ -17,16 +17,17 @@ from common.progress import say
 from klue.examples import missing_file, read_examples, tell_contradictions
 from klue.features import check_reading, cut_note, load_tokenizer, make_features
 from klue.finetune import predict
-from klue.hub import SUFFIX
 from klue.model_folder import read_model_folder
 from klue.saved import load_model, read_facts
 from klue.score_file import write_predictions
 from klue.tasks import TASKS, canonical, get_task
-from klue.tasks.base import Classification, Example, Task
+from klue.tasks.base import Example, Task
+from klue.tasks.files import SUFFIX
 from klue.tasks.klue.ner import Ner
 from klue.tasks.own import OwnFiles
 from klue.tasks.own_files import form_of
 from klue.tasks.own_row import FORMS_OF, RECORDS
+from klue.tasks.sentences import Classification
 from pretrain.parallel.accelerator import named_device
 
 
@@ -96,15 +97,17 @@ def predict_file(
 
 
 def read_texts(task: Task, path: Path) -> list[Example]:
-    """Return the examples of a file, labelled or not; see `predict_file`. Raises UserError as `read_unlabelled`."""
-    of_benchmark = {f".{task.suffix}", SUFFIX} & set(path.suffixes)
+    """Return the examples of a file, labelled or not; see `predict_file`. Raises UserError that names a line without a
+    field."""
     if isinstance(task, OwnFiles):
         return read_own(task, path)
-    return (read_examples if of_benchmark else read_unlabelled)(task, path)
+    if {f".{task.suffix}", SUFFIX} & set(path.suffixes):
+        return read_examples(task, path)
+    return unlabelled_examples(task, path, json_lines(path, f"a line is an object with {task.unlabelled_fields}"))
 
 
 def read_own(task: OwnFiles, path: Path) -> list[Example]:
-    """Return the examples of a file of an own task, labelled or not. Raises UserError as `read_unlabelled`."""
+    """Return the examples of a file of an own task, labelled or not. Raises UserError as `read_texts`."""
     forms = FORMS_OF.get(task.row.kind, RECORDS)
     rule = f"a record of {task.name} ({task.row.kind}) has {', '.join(task.text_columns or task.row.text)}"
     if not path.is_file() or form_of(path) not in forms:
@@ -116,11 +119,6 @@ def read_own(task: OwnFiles, path: Path) -> list[Example]:
     except (ValueError, KeyError) as error:
         raise UserError(f"{path}: {error}", rule, task.fix) from None
     return unlabelled_examples(task, path, enumerate(records, start=1))
-
-
-def read_unlabelled(task: Task, path: Path) -> list[Example]:
-    """Return the examples of JSON Lines without labels. Raises UserError that names a line without a field."""
-    return unlabelled_examples(task, path, json_lines(path, f"a line is an object with {task.unlabelled_fields}"))
 
 
 def unlabelled_examples(task: Task, path: Path, records: Iterable[tuple[int, Any]]) -> list[Example]:

@@ -14,8 +14,8 @@ from common.manifest import refuse_damaged
 from common.names import find
 from common.progress import console, print_json, say, show
 from common.results import check_unchanged
+from klue.breakdown import confusions, detail_grids, detail_rows, worst, worst_grids
 from klue.compare import compare, comparison_grids, read_models
-from klue.error_analysis import confusions, detail_grids, detail_rows, worst, worst_grids
 from klue.examples import find_file, read_examples
 from klue.grid import latex_grid, markdown_grid, terminal_grid
 from klue.plot import draw_confusion, draw_scores

@@ -1,11 +1,17 @@
-"""Result rows as files have them: read through the one door for results, each score within its metric's range."""
+"""Results as files have them: rows, read through the one door for results, each score within its metric's range; and
+gold labels beside the jobs' predictions, so that scores can be looked into without the benchmark's files."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
+from common.files import atomic_write
 from common.message import from_tree
 from common.results import (
     AMOUNT,
@@ -19,12 +25,14 @@ from common.results import (
     read_result,
     refuse_unfit,
 )
-from klue.plan import INITS
-from klue.results import metrics_of
-from klue.search import GRID
+from klue.examples import Splits
+from klue.plan import INITS, jobs_of
+from klue.results import chosen, metrics_of
+from klue.score_file import defined
 from klue.tables import tables
 from klue.tasks import TASKS, add_own
 from klue.tasks.own import METRICS_OF, OwnFiles, OwnTask
+from klue.training import GRID
 
 RESULTS = "results.jsonl"
 """File of a folder of fine-tuning: a row a job."""
@@ -39,6 +47,12 @@ BOUNDS: dict[str, Bounds] = {
     "one_answer_share": SHARE,
 }
 """Key in a row → the range of its number."""
+GOLD = "gold/{task}-{data_hash:.12}/{split}.jsonl"
+"""File of a split's labels in a stage's folder: labels alone, no texts."""
+PREDICTIONS = {"dev": "predictions.jsonl", "test": "predictions-test.jsonl"}
+"""Split → name of a job's predictions."""
+ROUNDED = 0.01
+"""Least difference of scores that does not come from the rounding of predictions."""
 
 
 def bounds_of(key: str) -> Bounds | None:
@@ -102,3 +116,53 @@ def check_row(row: dict[str, Any]) -> None:
     if row["init"] not in INITS or "/" in row.get("job", ""):
         raise ValueError(f"{row['init']} {row.get('job', '')} is no job")
     tables([with_message(row)])  # all that is shown of it
+
+
+def write_gold(splits: Mapping[str, Splits], out: Path) -> None:
+    """Write the labels of the tasks' dev and test examples into a stage's folder; those that are there stay."""
+    for task, task_splits in splits.items():
+        for split, examples in (("dev", task_splits.dev), ("test", task_splits.test)):
+            path = out / GOLD.format(task=task, data_hash=task_splits.data_hash, split=split)
+            if not examples or path.is_file():
+                continue
+            with atomic_write(path, as_given=True) as stream:
+                for example in examples:
+                    stream.write(json.dumps({"guid": example.guid, "label": example.label}, ensure_ascii=False) + "\n")
+
+
+def read_answers(out: Path, row: dict[str, Any], split: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Return guid → label and guid → prediction of a row's job; None where a file or a prediction is missing. Raises
+    DamagedError where the predictions do not give the row's scores."""
+    gold = out / GOLD.format(task=row["task"], data_hash=row["data_hash"], split=split)
+    predictions = jobs_of(out) / row.get("job", "") / PREDICTIONS[split]
+    answers: list[dict[str, Any]] = []
+    for path, field in ((gold, "label"), (predictions, "prediction")):
+        if not path.is_file():
+            return None
+        lines = read_result(path, itemgetter("guid", field), FIX)
+        answers.append({line["guid"]: line[field] for line in lines})
+    labels, predicted = answers
+    if not labels.keys() <= predicted.keys():
+        return None
+    if stated := row.get("test" if split == "test" else "best"):
+        refuse_unfit(predictions, partial(_check_scores, row["task"], stated, labels, predicted), FIX)
+    return labels, predicted
+
+
+def _check_scores(task: str, stated: Mapping[str, Any], labels: dict[str, Any], predicted: dict[str, Any]) -> None:
+    for name, value in TASKS[task].score([*labels.values()], [predicted[guid] for guid in labels]).items():
+        if stated.get(name) is not None and not abs(value - stated[name]) < ROUNDED:
+            raise ValueError(f"they give {name} {value:.2f}, not the {stated[name]:.2f} of {RESULTS}")
+
+
+def with_test_scores(rows: Sequence[dict[str, Any]], out: Path) -> list[dict[str, Any]]:
+    """Return the rows, those that are best on dev with `test` scores × 100, by which nothing is chosen."""
+    best = {row["job"] for group, _ in chosen(rows) for row in group}
+    scored = []
+    for row in rows:
+        if row["job"] in best and row["examples"].get("test") and (answers := read_answers(out, row, "test")):
+            gold, predicted = answers
+            scores = TASKS[row["task"]].score(list(gold.values()), [predicted[guid] for guid in gold])
+            row = {**row, "test": {name: defined(value) for name, value in scores.items()}}
+        scored.append(row)
+    return scored

@@ -10,9 +10,9 @@ from typing import Any
 from common.differing import differing
 from common.message import Message
 from klue.plan import INITS
-from klue.search import GRID
 from klue.synthetic import NOTE
 from klue.tasks import OWN, SUITE_OF, TASKS
+from klue.training import GRID
 
 TITLES = {"pretrained": "pretrained", "random": "random initialisation"}
 """What initialisations are called."""
@@ -50,7 +50,7 @@ def metrics_of(task: str) -> dict[str, str]:
 
 def not_the_benchmarks(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
     """Return task → examples scored, of tasks that were not scored on the whole public test set, or else dev set."""
-    scored = {row["task"]: row["examples"].get(scored_split(row["task"]), 0) for row in sort_rows(rows)}
+    scored = {row["task"]: row["examples"].get(TASKS[row["task"]].scored_split, 0) for row in sort_rows(rows)}
     return {task: n for task, n in scored.items() if SUITE_OF[task] != OWN and n != scored_examples(task)}
 
 
@@ -59,14 +59,9 @@ def shown_scores(entry: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return dict(entry["test"] if "test" in entry else entry["best"])
 
 
-def scored_split(task: str) -> str:
-    """Return the split that a task's table is of: "test" where that is public, else "dev"."""
-    return TASKS[task].scored_split
-
-
 def scored_examples(task: str) -> int:
     """Return how many examples the benchmark has in the split that a task's table is of."""
-    return TASKS[task].test_examples or TASKS[task].dev_examples
+    return TASKS[task].sizes.test or TASKS[task].sizes.dev
 
 
 def not_comparable(rows: Iterable[dict[str, Any]]) -> dict[str, str]:

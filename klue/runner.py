@@ -23,14 +23,14 @@ from klue.collapse import share_in_words
 from klue.devices import find_devices
 from klue.examples import Splits, load_splits
 from klue.features import check_reading, cut_note, load_tokenizer, make_features, save_features
-from klue.finished import PLANNED, finished_row, gather
-from klue.gold import write_gold
-from klue.job import run_job
+from klue.job import PLANNED, finished_row, gather, run_job
 from klue.model_folder import ModelFacts, is_finetuned, read_model_folder
 from klue.plan import Job, jobs_of, plan_jobs, steps_of
+from klue.result_rows import write_gold
 from klue.results import summarize
-from klue.settings import KlueSettings, resolve_training
+from klue.settings import KlueSettings
 from klue.tasks import get_task
+from klue.training import resolve_training
 
 LOG = "output.log"
 """File beside a job's history with what its process prints."""

@@ -15,7 +15,8 @@ from common.files import follow_umask, publish_folder, write_text
 from common.names import pinned_name
 from common.results import check_numbers, encoded, read_result
 from klue.card import class_counts, write_card
-from klue.heads import Head, build_head
+from klue.heads import build_head
+from klue.heads.base import Head
 from klue.model_folder import BESIDE_TOKENIZER, HEAD_FILE, TOKENIZER_FILES
 from klue.plan import Job, jobs_of
 from klue.result_rows import bounds_of
@@ -44,9 +45,8 @@ def save_model(
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     inner.save_pretrained(folder)
-    ours = {id(part) for part in [*inner.parameters(), *inner.buffers()]}
-    head_tensors = {name: part.detach().cpu() for name, part in _tensors(model).items() if id(part) not in ours}
-    save_file({name: part.contiguous().clone() for name, part in head_tensors.items()}, folder / REST)
+    head_tensors = {name: part.detach().cpu().contiguous().clone() for name, part in _head_tensors(model).items()}
+    save_file(head_tensors, folder / REST)
     follow_umask(*folder.iterdir())
     for name in (*TOKENIZER_FILES, *BESIDE_TOKENIZER):
         if (Path(job.model) / name).is_file():
@@ -113,10 +113,8 @@ def build_kept(job: Job, task: Task, shared: dict[str, Any]) -> Head:
     try:
         head_tensors = load_file(file)
         with torch.no_grad():
-            inner = {id(part) for part in _tensors(_library_part(model)).values()}
-            for name, part in _tensors(model).items():
-                if id(part) not in inner:
-                    part.copy_(head_tensors[name])
+            for name, part in _head_tensors(model).items():
+                part.copy_(head_tensors[name])
     except Exception as error:
         raise UserError(f"{file} does not load: {error}", RULE, "save the model again") from None
     return model
@@ -139,6 +137,10 @@ def _library_part(model: Head) -> Any:
     return getattr(model, "model", None) or model.encoder
 
 
-def _tensors(model: Head) -> dict[str, torch.Tensor]:
+def _head_tensors(model: Head) -> dict[str, torch.Tensor]:
+    """Return what of a model's state the library does not save."""
+    inner = _library_part(model)
+    ours = {id(part) for part in [*inner.parameters(), *inner.buffers()]}
     saved_names = model.state_dict().keys()
-    return {name: part for name, part in [*model.named_parameters(), *model.named_buffers()] if name in saved_names}
+    named = [*model.named_parameters(), *model.named_buffers()]
+    return {name: part for name, part in named if name in saved_names and id(part) not in ours}

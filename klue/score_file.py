@@ -52,10 +52,10 @@ def score(
     guids = [guid for guid in gold if guid in predictions]
     if not guids:
         raise UserError(f"{predictions_path} holds no predictions", RULE)
-    odd = sum(kind.odd(predictions[guid], gold[guid]) for guid in guids)
-    if odd:
-        where = sum(kind.odd(predictions[guid], gold[guid]) > 0 for guid in guids)
-        found_in = f"{odd:,} {kind.odd_name}, in {where:,} of {len(guids):,} examples"
+    odd = [kind.odd(predictions[guid], gold[guid]) for guid in guids]
+    if any(odd):
+        where = sum(map(bool, odd))
+        found_in = f"{sum(odd):,} {kind.odd_name}, in {where:,} of {len(guids):,} examples"
         say(f"{predictions_path}: {found_in}: they count as wrong", style="yellow")
     sides = [gold[guid] for guid in guids], [predictions[guid] for guid in guids]
     result: dict[str, float | int | list[float] | None] = {k: defined(v) for k, v in kind.score(*sides).items()}

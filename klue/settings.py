@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +9,6 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from common.errors import UserError
 from common.settings import Settings, dump_settings, place, runtime
-from klue.defaults import default_values
 from klue.tasks import (
     OWN,
     SUITE_OF,
@@ -265,48 +263,3 @@ class KlueSettings(Settings):
     def seed_list(self) -> list[int]:
         """Return the seeds as a list; a number n stands for 42 to 41 + n."""
         return list(range(42, 42 + self.seeds)) if isinstance(self.seeds, int) else list(self.seeds)
-
-
-class Training(Settings):
-    """The values a job is fine-tuned with, all of them resolved; see FineTuneSettings for units."""
-
-    epochs: int
-    learning_rate: float
-    global_batch: int
-    warmup_share: float
-    weight_decay: float
-    max_seq_len: int
-    evaluations_per_epoch: int
-    patience: int = 0
-    dropout: float | None = None
-    metric_for_best_model: str | None = None
-    max_train_examples: int | None
-    class_weights: bool = False
-    pos_tags: bool = True
-    """KLUE-DP only."""
-    parser_width: int | None = None
-    """KLUE-DP only."""
-    texts_only: bool = False
-    """WoS only."""
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """Return what identifies the training; optional values only where one is given."""
-        values = self.model_dump()
-        optional = ("metric_for_best_model", "parser_width", "class_weights")
-        return {name: value for name, value in values.items() if name not in optional or value not in (None, False)}
-
-
-def sections_of(settings: KlueSettings, task: Task) -> list[FineTuneSettings]:
-    """Return the sections that state a task's values, the one that goes before the others last."""
-    return [settings.training, *([settings.per_task[task.name]] if task.name in settings.per_task else [])]
-
-
-def resolve_training(
-    settings: KlueSettings, task: Task, hidden_size: int, train: Mapping[str, int] | None = None
-) -> Training:
-    """Return one task's values: its own section's, else `training`, else `default_values`."""
-    values = default_values(task, hidden_size, train)
-    for section in sections_of(settings, task):
-        values.update(section.model_dump(exclude_none=True))
-    return Training(**values)

@@ -14,10 +14,10 @@ from common.message import Message
 from klue.collapse import collapse_sentences
 from klue.grid import RAISED
 from klue.results import TITLES, metrics_of, not_comparable, summarize, unequal
-from klue.search import values_text
 from klue.settings import AUTHORS_PARSER_WIDTH
 from klue.synthetic import NOTE, TOLD, all_synthetic, synthetic_tasks
 from klue.tasks import SUITE_OF, SUITES, TASKS, Suite
+from klue.training import values_text
 
 Rows = Sequence[dict[str, Any]]
 """Result rows of jobs."""
@@ -130,10 +130,8 @@ def tabulate(rows: Rows, published: Published = None, contamination: Counts = No
         extra += [(name, metric, shown) for metric in TASKS[name].extra_metrics]
         extra += [(name, metric, "best") for metric in TASKS[name].metrics if shown == "test"]
     extra += [(name, TASKS[name].selection, "last") for name in tasks]
-    data_notes = {name: note for name in tasks if (note := _data_note(summary, name))}
-    for name, why in incomparable.items():
-        data_notes.setdefault(name, why)
-    data_notes = {n: data_notes[n] for n in tasks if n in data_notes and data_notes[n] not in (NOTE, "synthetic")}
+    reasons = {name: _data_note(summary, name) or incomparable.get(name, "") for name in tasks}
+    data_notes = {name: why for name, why in reasons.items() if why not in ("", NOTE, "synthetic")}
     marks = {name: raised(number) for number, name in enumerate(data_notes, start=1)}
     header: list[str] = []
     for name, metric, shown in columns:

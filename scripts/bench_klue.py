@@ -33,10 +33,9 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 from transformers.utils import logging
 
 from common.errors import UserError
-from klue.batches import train_batches
 from klue.examples import load_splits
-from klue.features import load_tokenizer, make_features
-from klue.finetune import batch_arrays, build_optimizer, train_step
+from klue.features import load_tokenizer, make_features, train_batches
+from klue.finetune import batch_tensors, build_optimizer, train_step
 from klue.heads import build_head
 from klue.model_folder import read_model_folder
 from klue.plan import Job, plan_jobs
@@ -71,8 +70,7 @@ class Way:
 
     def step(self, batch: np.ndarray) -> None:
         # no input is longer: a multiple of the length is the length
-        arrays = batch_arrays(self._features, batch, self._task, self._job.pad_id, self._length or 1)
-        inputs = {name: torch.from_numpy(array).to(self._device) for name, array in arrays.items()}
+        inputs = batch_tensors(self._features, batch, self._task, self._job, self._device, self._length or 1)
         self.filled += inputs["input_ids"].numel()
         train_step(self._model, self._optimizer, self._job.training.learning_rate, inputs)
 

@@ -68,9 +68,9 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("klue/metrics/entities.py", "mean_f1(bounded, absent=1.0)", "mean_f1(bounded, absent=0.0)"),
     ("klue/metrics/relations.py", "(g == p != NO_RELATION, ", "(g == p, "),
     ("klue/metrics/reading.py", "for answer in answers or", "for answer in answers[:1] or"),
-    ("klue/metrics/dialogue.py", "wrong = sum(entry not in gold for entry in predicted)", "wrong = 0"),
+    ("klue/metrics/sets.py", "wrong = sum(entry not in gold for entry in predicted)", "wrong = 0"),
     ("klue/metrics/sentence.py", "SIMILAR_FROM = 3.0", "SIMILAR_FROM = 3.1"),
-    ("klue/batches.py", "default_rng([seed, epoch])", "default_rng([seed])"),
+    ("klue/features.py", "default_rng([seed, epoch])", "default_rng([seed])"),
     ("klue/results.py", "/ (n - 1)) if n > 1", "/ n) if n > 1"),
     ("embed/batches.py", "positives.isdisjoint(candidates)", "True"),
     ("embed/batches.py", "own.isdisjoint(texts)", "True"),
@@ -106,7 +106,8 @@ TESTED_IN = {  # where the tests bear another name
     "data/cleaning/joints.py": "test_rules.py", "data/splitting/scan.py": "../test_splitting.py",
     "pretrain/batches/packing.py": "test_layouts.py", "hunmin/pipeline/state.py": "test_run.py",
     "hunmin/recipes/preflight.py": "../pipeline/test_run.py", "tokenizer/wordpiece.py": "test_train.py",
-    "klue/metrics/sentence.py": "test_metrics.py", "leaderboard/suites.py": "test_rows.py",
+    "klue/metrics/sentence.py": "test_metrics.py", "klue/features.py": "test_batches.py",
+    "leaderboard/suites.py": "test_rows.py",
     "embed/trainer.py": "test_train.py", "leaderboard/tasks/functions.py": "../test_formulas.py",
 }  # fmt: skip
 

@@ -20,7 +20,8 @@ from klue.examples import load_splits, sample_by_hash
 from klue.runner import run_klue
 from klue.settings import KlueSettings
 from klue.tasks import get_task
-from klue.tasks.base import Classification, Example, Regression
+from klue.tasks.base import Example
+from klue.tasks.sentences import Classification, Regression
 
 DEV = 500
 VALUES = ("epochs", "learning_rate", "global_batch", "warmup_share", "evaluations_per_epoch", "patience")

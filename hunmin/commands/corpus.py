@@ -56,7 +56,7 @@ def build(
     from hunmin.pipeline.run import run
     from hunmin.recipes.preflight import refuse_moved
     from hunmin.recipes.recipe import load_recipe
-    from klue.own_sentences import own_sentences
+    from klue.examples import own_sentences
 
     chosen = {"corpus.executor": executor, "corpus.ray_address": ray_address}
     options = [f"{name}={value}" for name, value in chosen.items() if value is not None]

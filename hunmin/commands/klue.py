@@ -115,7 +115,7 @@ def finetune(
     """
     from common.settings import apply_overrides, inside, parse_settings
     from common.slurm_array import ArrayElement, ShareDone
-    from klue.finished import refuse_edited
+    from klue.job import refuse_edited
     from klue.plan import jobs_of
     from klue.result_rows import read_rows
     from klue.runner import plan_stage, run_klue

@@ -11,9 +11,9 @@ from data.estimate import RATES
 from hunmin.recipes.recipe import NOT_NAMED, Recipe
 from klue.examples import load_splits
 from klue.plan import counts_of
-from klue.search import tried_values
 from klue.tasks import get_task
 from klue.tasks.base import Example
+from klue.training import tried_values
 from pretrain.cost.step import flops_per_token
 
 TEXT_RATES = {"corpus": RATES["unit"], "tokenizer": 1.5e6, "encode": 47e6}

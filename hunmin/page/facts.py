@@ -24,7 +24,7 @@ from hunmin.pipeline.report import contamination
 from hunmin.pipeline.scores import renamed
 from hunmin.pipeline.stage import TIMING
 from hunmin.recipes.recipe import recipe_of
-from klue.finished import PLANNED, RESULT
+from klue.job import PLANNED, RESULT
 from klue.plan import jobs_of
 from klue.result_rows import RESULTS, read_job, read_rows, with_message
 from klue.tables import published_for

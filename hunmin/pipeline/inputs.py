@@ -18,8 +18,7 @@ from data.nfc import nfc
 from data.units.work import read_as
 from hunmin.recipes.preflight import parent_of
 from hunmin.recipes.recipe import Recipe
-from klue.examples import task_files
-from klue.own_sentences import TEXT_FIELDS
+from klue.examples import TEXT_FIELDS, task_files
 from klue.tasks import TASKS
 from pretrain.callbacks.checkpoint_metadata import METADATA
 from tokenizer.save import read_tokenizer

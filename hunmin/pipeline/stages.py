@@ -30,7 +30,7 @@ from hunmin.pipeline.stage import Counts, Stage, section_settings
 from hunmin.recipes.builtin import refuse_without_sample
 from hunmin.recipes.preflight import listed_files, parent_of, unfit_inputs
 from hunmin.recipes.recipe import ExportSettings, Recipe, RunSettings
-from klue.own_sentences import own_sentences
+from klue.examples import own_sentences
 from klue.plan import jobs_of
 from klue.runner import run_klue
 from klue.settings import KlueSettings

@@ -13,8 +13,6 @@ from klue.heads.trade import Trade
 from klue.plan import Job
 from klue.tasks.base import Task
 
-__all__ = ["HEADS", "Head", "build_head"]
-
 HEADS: dict[str, type[Head]] = {
     "sequence": SequenceHead,
     "labels": LabelsHead,

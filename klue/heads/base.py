@@ -1,8 +1,12 @@
-"""What every head can do, and how an encoder comes from a model folder."""
+"""What every head can do, how an encoder comes from a model folder, and one message for a family of encoders that the
+library cannot use for a task, instead of the library's own error."""
 
 from __future__ import annotations
 
+import traceback
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +16,10 @@ from torch import Tensor, nn
 from transformers import AutoConfig
 
 from common.errors import HunminError, UserError
-from klue.heads.served import family_error
+from common.model_files import read_object
 from klue.model_folder import is_finetuned
-from klue.plan import Job
+from klue.plan import Job, not_served
+from klue.tasks import get_task
 
 ENCODER_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 DROPOUTS = (
@@ -119,3 +124,26 @@ def _load(auto: Any, job: Job, configuration: dict[str, Any], finetuned: bool) -
 def encoder_inputs(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
     """Return the part of a batch that an encoder takes."""
     return {name: inputs[name] for name in ENCODER_INPUTS if name in inputs}
+
+
+@contextmanager
+def served(job: Job) -> Iterator[None]:
+    """Turn an error that the library raises of a job's model into one that names its family and the task. Faults
+    elsewhere, and want of memory, pass through."""
+    try:
+        yield
+    except (HunminError, torch.OutOfMemoryError, torch.AcceleratorError):
+        raise
+    except Exception as error:
+        frames = [Path(frame.filename).parts for frame in traceback.extract_tb(error.__traceback__)]
+        called_wrongly = isinstance(error, TypeError) and frames[-1][-3:] == ("nn", "modules", "module.py")
+        if not called_wrongly and not any("transformers" in parts for parts in frames):
+            raise
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise family_error(job, reason) from error
+
+
+def family_error(job: Job, reason: str) -> HunminError:
+    """Return the error that says that a job's model is of a family that its task is not served with."""
+    family = str(read_object(Path(job.model) / "config.json").get("model_type", "these"))
+    return not_served(family, get_task(job.task).title, reason)

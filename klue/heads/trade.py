@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AutoModel
 
-from klue.heads.base import Head, encoder_inputs, load_encoder
-from klue.heads.served import family_error
+from klue.heads.base import Head, encoder_inputs, family_error, load_encoder
 from klue.heads.written import Copies, choice, loss_and_choice
 from klue.plan import Job
 from klue.tasks.base import Task

@@ -17,10 +17,11 @@ WRONG_HEAD = "PAD"
 """The class, by the authors' name, of every word whose predicted head is wrong; gold has none of it."""
 
 
-def dependency_scores(
+def weighted_dependency_scores(
     gold: Sequence[Mapping[str, Any]], predicted: Sequence[Mapping[str, Any]], labels: Sequence[str]
-) -> dict[str, float]:
-    """Return the scores × 100 of parses, {"heads": numbers from 1, 0 the root; "labels": relations to them}.
+) -> Weighted:
+    """Return the scores × 100 of parses, {"heads": numbers from 1, 0 the root; "labels": relations to them}, by how
+    often each sentence counts.
 
     - `uas_macro_f1`: mean F1 over the head numbers that occur in gold or prediction: the number is the class. One that
       is predicted but never gold (in Korean the first word is hardly ever a head) counts with F1 0.
@@ -37,13 +38,6 @@ def dependency_scores(
     Raises:
         KeyError: a label is not in `labels`.
     """
-    return weighted_dependency_scores(gold, predicted, labels)(np.ones(len(gold)))
-
-
-def weighted_dependency_scores(
-    gold: Sequence[Mapping[str, Any]], predicted: Sequence[Mapping[str, Any]], labels: Sequence[str]
-) -> Weighted:
-    """Return `dependency_scores` by how often each sentence counts."""
     heads = [[parse["heads"] for parse in side] for side in (gold, predicted)]
     same_lengths(*heads)
     if not any(heads[0]):

@@ -34,8 +34,8 @@ def entity_spans(labels: Sequence[str]) -> list[tuple[int, int, str]]:
     return spans
 
 
-def entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Return the scores × 100 of labels of characters, sentence by sentence.
+def weighted_entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Weighted:
+    """Return the scores × 100 of labels of characters, sentence by sentence, by how often each sentence counts.
 
     - `entity_macro_f1`: mean F1 over the types of the entities in gold or prediction; nan where neither has an entity.
       A predicted entity is right when start, end and type are. The authors' code reads all sentences as one sequence
@@ -46,14 +46,8 @@ def entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[st
     - `character_macro_f1_without_o`: mean F1 over the 12 labels without O, as the paper defines it. A label that occurs
       on neither side has F1 0.
 
-    Raises:
-        ValueError: a label is not one of `LABELS`.
+    Raises ValueError for a label that is not one of `LABELS`.
     """
-    return weighted_entity_scores(gold, predicted)(np.ones(len(gold)))
-
-
-def weighted_entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Weighted:
-    """Return `entity_scores` by how often each sentence counts."""
     same_lengths(gold, predicted)
     unknown = set().union(*gold, *predicted).difference(LABELS)
     if unknown:

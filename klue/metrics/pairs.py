@@ -41,11 +41,8 @@ def weighted_sums(addends_NK: ArrayLike, scores_of: Callable[[np.ndarray], dict[
 
 
 def counted(rows: Sequence[Iterable[Hashable]], classes: Iterable[Hashable]) -> np.ndarray:
-    """Return how often each class stands in each row, (rows, classes), a row being an example.
-
-    Raises:
-        KeyError: a row holds what is no class.
-    """
+    """Return how often each class stands in each row, (rows, classes), a row being an example. Raises KeyError for what
+    is no class."""
     place = {kind: number for number, kind in enumerate(classes)}
     flat = [len(place) * number + place[kind] for number, row in enumerate(rows) for kind in row]
     counts = np.bincount(np.array(flat, dtype=np.int64), minlength=len(rows) * len(place))

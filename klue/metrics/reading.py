@@ -1,4 +1,4 @@
-"""The metrics of KLUE-MRC: exact match and ROUGE-W of an answer against the gold answers, scores × 100.
+"""The metrics of reading, scores × 100: exact match and ROUGE-W of KLUE-MRC, exact match and F1 of KorQuAD 1.0.
 
 Gold are each question's answers: none where it has no answer, and then only an empty prediction scores. A prediction is
 one answer, "" for none.
@@ -7,6 +7,7 @@ one answer, "" for none.
 from __future__ import annotations
 
 import string
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
 
@@ -15,29 +16,22 @@ import numpy as np
 from data.nfc import composed
 from klue.metrics.pairs import Weighted, same_length, weighted_sums
 
+NONE = "∅"
+"""KorQuAD: stands for no answer."""
+_BLANKED = str.maketrans(dict.fromkeys("'\"《》<>〈〉()‘’", " "))
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def exact_match(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> float:
     """Return the share × 100 of the questions whose predicted answer equals a gold answer, both normalised."""
-    return mean_of_best(gold, predicted, same_text)
+    return 100.0 * sum(best_scores(gold, predicted, same_text)) / len(gold)
 
 
 def rouge_w(
     gold: Sequence[Sequence[str]], predicted: Sequence[str], overlap: Callable[[str, str], float] | None = None
 ) -> float:
     """Return the mean over the questions of the best overlap (None = `overlap_f1`) × 100 with a gold answer."""
-    return mean_of_best(gold, predicted, overlap or overlap_f1)
-
-
-def mean_of_best(
-    gold: Sequence[Sequence[str]],
-    predicted: Sequence[str],
-    score: Callable[[str, str], float],
-    written: Callable[[str], str] | None = None,
-) -> float:
-    """Return the mean over the questions of the best score × 100 with a gold answer; see `best_scores`."""
-    return 100.0 * sum(best_scores(gold, predicted, score, written)) / len(gold)
+    return 100.0 * sum(best_scores(gold, predicted, overlap or overlap_f1)) / len(gold)
 
 
 def weighted_reading_scores(
@@ -117,3 +111,27 @@ def longest_common_run(first: str, second: str) -> int:
         if first[end - best - 1 : end] in second:
             best += 1
     return best
+
+
+def weighted_korquad_scores(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> Weighted:
+    """Return KorQuAD's scores as its own script counts them, by how often each question counts: `exact_match`, the
+    share × 100 of the questions whose predicted answer equals a gold answer, and `f1`, the mean of the best F1 × 100 of
+    characters, counted without order and blanks; both of answers as `normalise_korquad` writes them. Of a question
+    without an answer, none is right."""
+    same_length(gold, predicted)
+    sides = [(g, p) if g else ([NONE], p or NONE) for g, p in zip(gold, predicted, strict=True)]
+    gold, predicted = [side[0] for side in sides], [side[1] for side in sides]
+    return weighted_reading_scores(gold, predicted, {"exact_match": same_text, "f1": _overlap}, normalise_korquad)
+
+
+def normalise_korquad(text: str) -> str:
+    """Return the text in lower case; quotes and brackets are blanks, other ASCII punctuation is taken out, every run of
+    white space is one blank, and there is none at the ends."""
+    return " ".join(composed(text).translate(_BLANKED).lower().translate(_WITHOUT_PUNCTUATION).split())
+
+
+def _overlap(answer: str, prediction: str) -> float:
+    gold_characters = Counter(answer.replace(" ", ""))
+    predicted_characters = Counter(prediction.replace(" ", ""))
+    same = sum((gold_characters & predicted_characters).values())
+    return 2 * same / (gold_characters.total() + predicted_characters.total()) if same else 0.0

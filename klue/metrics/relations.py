@@ -13,29 +13,22 @@ NO_RELATION = "no_relation"
 """The label that the micro F1 leaves out."""
 
 
-def micro_f1(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]) -> float:
-    """Return the F1 × 100 of all relations together; 0 where neither side has a relation but `NO_RELATION`.
-
-    A right `NO_RELATION` counts nowhere; a relation in its place, or it in the place of a relation, is one error.
-
-    Raises:
-        ValueError: a label is not in `labels`.
-    """
-    return _weighted_micro_f1(gold, predicted, labels)(np.ones(len(gold)))
-
-
 def weighted_relation_scores(
     gold: Sequence[str], predicted: Sequence[str], probabilities: ArrayLike, labels: Sequence[str]
 ) -> Weighted:
     """Return `micro_f1` and `auprc` by how often each example counts."""
-    f1 = _weighted_micro_f1(gold, predicted, labels)
-    area = _weighted_auprc(gold, probabilities, labels)
+    f1 = micro_f1(gold, predicted, labels)
+    area = auprc(gold, probabilities, labels)
     return lambda weights_N: {"micro_f1": f1(weights_N), "auprc": area(weights_N)}
 
 
-def _weighted_micro_f1(
-    gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]
-) -> Callable[[np.ndarray], float]:
+def micro_f1(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]) -> Callable[[np.ndarray], float]:
+    """Return the F1 × 100 of all relations together by how often each example counts; 0 where neither side has a
+    relation but `NO_RELATION`.
+
+    A right `NO_RELATION` counts nowhere; a relation in its place, or it in the place of a relation, is one error.
+    Raises ValueError for a label that is not in `labels`.
+    """
     same_length(gold, predicted)
     _check_known({*gold, *predicted}, labels)
     sums_N2 = np.array(
@@ -49,8 +42,9 @@ def _weighted_micro_f1(
     return micro
 
 
-def auprc(gold: Sequence[str], probabilities: ArrayLike, labels: Sequence[str]) -> float:
-    """Return the mean over all labels of the area × 100 under the precision-recall curve, by trapezoids.
+def auprc(gold: Sequence[str], probabilities: ArrayLike, labels: Sequence[str]) -> Callable[[np.ndarray], float]:
+    """Return the mean over all labels of the area × 100 under the precision-recall curve, by trapezoids, by how often
+    each example counts.
 
     A label's curve starts at recall 0 and precision 1 and has a point for every distinct probability, all examples
     with at least that probability taken for the label. For a label without an example in gold recall is 1 throughout
@@ -64,12 +58,6 @@ def auprc(gold: Sequence[str], probabilities: ArrayLike, labels: Sequence[str]) 
     Raises:
         ValueError: a gold label is not in `labels`, or a probability is not finite.
     """
-    return _weighted_auprc(gold, probabilities, labels)(np.ones(len(gold)))
-
-
-def _weighted_auprc(
-    gold: Sequence[str], probabilities: ArrayLike, labels: Sequence[str]
-) -> Callable[[np.ndarray], float]:
     scores_NC = np.asarray(probabilities, dtype=np.float64)
     same_length(gold, scores_NC)
     if scores_NC.shape != (len(gold), len(labels)):

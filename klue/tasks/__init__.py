@@ -26,6 +26,8 @@ class Suite:
     """What its scores are, for people."""
 
 
+OWN = "own"
+"""Suite of the user's own tasks."""
 SUITES: dict[str, Suite] = {
     suite.name: suite
     for suite in (
@@ -51,19 +53,17 @@ SUITES: dict[str, Suite] = {
             "KorQuAD, whose test labels are not public: the best evaluation on dev, which has looked at dev; mean ± "
             "standard deviation over seeds where there are several.",
         ),
+        Suite(
+            OWN,
+            "Own tasks",
+            (),
+            "Scores × 100 on the test file where there is one, once for each fine-tuning, of its evaluation that was "
+            "best on dev; else the best evaluation on dev; mean ± standard deviation over seeds where there are "
+            "several.",
+        ),
     )
 }
 """Every suite, by name, KLUE first."""
-
-OWN = "own"
-"""Suite of the user's own tasks."""
-SUITES[OWN] = Suite(
-    OWN,
-    "Own tasks",
-    (),
-    "Scores × 100 on the test file where there is one, once for each fine-tuning, of its evaluation that was best on "
-    "dev; else the best evaluation on dev; mean ± standard deviation over seeds where there are several.",
-)
 TASKS: dict[str, Task] = {task.name: task for suite in SUITES.values() for task in suite.tasks}
 """Every task of every suite, by name, in the order of the tables."""
 

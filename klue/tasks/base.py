@@ -6,19 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import IO, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from common.bounded import load_json
 from common.message import Message
-from klue.hub import SUFFIX as HUB_SUFFIX
-from klue.hub import hub_records
-from klue.metrics.confidence import repeated
 from klue.metrics.pairs import Weighted
-from klue.metrics.sentence import METRICS, weighted_label_scores
-from klue.tasks.fields import finite, one_of, text_field
-from klue.tokens import encode
+from klue.tasks.files import SUFFIX as HUB_SUFFIX
+from klue.tasks.files import hub_records
 
 SPLITS = ("train", "dev", "test")
 LARGE_FROM_HIDDEN = 1024
@@ -65,6 +61,8 @@ class Features:
         return [example.label for example in self.examples]
 
 
+Columns = dict[str, list[Any]]
+"""Columns of features as a task makes them, one entry an input."""
 Outputs = dict[str, list[np.ndarray]]
 """What a head puts out, one array an input; where it has a value a token, or a word, there may be more at the end."""
 
@@ -85,6 +83,16 @@ class AuthorsValues:
     """Evaluations without a better score before training ends; 0 = it does not."""
     large: dict[str, float] = field(default_factory=dict)
     """What is other than above from hidden size 1024 on."""
+
+
+class Sizes(NamedTuple):
+    """Examples of train (at least), dev and public test, 0 where none are or it is not stated. Published rows are of
+    models that learned from no fewer; a score on fewer or other dev examples than these is no score of the
+    benchmark's."""
+
+    train: int = 0
+    dev: int = 0
+    test: int = 0
 
 
 TOO_FEW = "{have} of at least {want} train examples"
@@ -128,9 +136,7 @@ class Task(ABC):
     """Configuration of the hub's dataset `klue`; empty where only the official files are read."""
     files: ClassVar[tuple[str, ...]] = ()
     """Names in `folder` of the files of train, dev and test, "" where there is none; empty: see `file`."""
-    sizes: ClassVar[tuple[int, int, int]] = (0, 0, 0)
-    """Examples of train, dev and public test, 0 where none are or it is not stated. Published rows are of models that
-    learned from no fewer; a score on fewer or other dev examples than these is no score of the benchmark's."""
+    sizes: ClassVar[Sizes] = Sizes()
     dev_share: ClassVar[float] = 0.0
     """Where the benchmark has no dev set: the share of the train set that is taken out for it."""
     transfer: ClassVar[str] = ""
@@ -181,34 +187,19 @@ class Task(ABC):
     @property
     def scored_split(self) -> str:
         """Return the split that its table is of: "test" where that is public, else "dev"."""
-        return "test" if self.test_examples else "dev"
-
-    @property
-    def train_examples(self) -> int:
-        """Return how many examples the train set has at least."""
-        return self.sizes[0]
-
-    @property
-    def dev_examples(self) -> int:
-        """Return how many examples the dev set has."""
-        return self.sizes[1]
-
-    @property
-    def test_examples(self) -> int:
-        """Return how many examples the test set has; 0: dev is all that is scored."""
-        return self.sizes[2]
+        return "test" if self.sizes.test else "dev"
 
     def shortfalls(self, counts: Mapping[str, int]) -> list[Message]:
         """Return what of the benchmark's own sets is missing, one phrase a split: "35 of 519 dev examples"."""
         taken = counts["dev"] if self.dev_share else 0
         train = counts["train"] + counts.get("train_in_dev", 0) + counts.get("train_cut", 0) + taken
         missing: list[Message] = []
-        if train < self.train_examples:
-            missing.append(Message(TOO_FEW, have=train, want=self.train_examples))
-        if self.dev_examples and not self.dev_share and counts["dev"] != self.dev_examples:
-            missing.append(Message("{have} of {want} dev examples", have=counts["dev"], want=self.dev_examples))
-        if (test := counts.get("test", 0)) != self.test_examples:
-            missing.append(Message("{have} of {want} test examples", have=test, want=self.test_examples))
+        if train < self.sizes.train:
+            missing.append(Message(TOO_FEW, have=train, want=self.sizes.train))
+        if self.sizes.dev and not self.dev_share and counts["dev"] != self.sizes.dev:
+            missing.append(Message("{have} of {want} dev examples", have=counts["dev"], want=self.sizes.dev))
+        if (test := counts.get("test", 0)) != self.sizes.test:
+            missing.append(Message("{have} of {want} test examples", have=test, want=self.sizes.test))
         return missing
 
     @abstractmethod
@@ -260,9 +251,7 @@ class Task(ABC):
         return len(self.labels)
 
     @abstractmethod
-    def features(
-        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
-    ) -> dict[str, list[Any]]:
+    def features(self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool) -> Columns:
         """Return the columns of the features, one entry an input, and `cut`, whether some of the example's text is left
         out of it; `owner`, the index of its example, where that is not its own; `token_type_ids` where not all are 0.
 
@@ -297,103 +286,10 @@ class Task(ABC):
         """Return one prediction of a predictions file, for an example with that gold label. Raises ValueError where it
         does not have the form that the task asks for."""
 
-    @abstractmethod
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return the task's metrics × 100 for gold labels and predictions in the same order."""
+        return self.weighted(gold, predictions)(np.ones(len(gold)))
 
+    @abstractmethod
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         """Return `score` by how often each example counts; a task whose metrics are functions of sums adds them up."""
-        return repeated(self.score)(gold, predictions)
-
-
-class Sentences(Task):
-    """A task with one output for a text or a pair of texts."""
-
-    label_column: ClassVar[str] = "label"
-    any_label: ClassVar[Any]
-    """What stands in the label's field for a record without one."""
-
-    def texts(self, record: Any) -> tuple[str, ...]:
-        """Return the texts of a record; raises KeyError or ValueError where one is missing, or none."""
-        return tuple(text_field(record, column) for column in self.text_columns)
-
-    @abstractmethod
-    def label(self, value: Any) -> Any:
-        """Return the label that a field says; raises ValueError where it says none."""
-
-    def read(self, record: Any, guid: str) -> Iterable[Example]:
-        texts = self.texts(record)
-        return [Example(record.get("guid", guid), texts, self.label(record[self.label_column]))]
-
-    def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
-        return self.read({**record, "guid": guid, self.label_column: self.any_label}, guid)
-
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return {key: METRICS[key](gold, predictions) for key in (*self.metrics, *self.extra_metrics)}
-
-    def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
-        keys = (*self.metrics, *self.extra_metrics)
-        if not {*keys} <= {"accuracy", "macro_f1"}:
-            return super().weighted(gold, predictions)
-        scores = weighted_label_scores(gold, predictions)
-        return lambda weights_N: {key: score for key, score in scores(weights_N).items() if key in keys}
-
-    @abstractmethod
-    def target(self, example: Example) -> int | float:
-        """Return what the loss is taken against: the label's index, or the number."""
-
-    def features(
-        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
-    ) -> dict[str, list[Any]]:
-        """Return ids and targets; a pair is cut from its longer text until it fits."""
-        texts = list(zip(*(example.texts for example in examples), strict=True))
-        columns = encode(texts, tokenizer, max_length, token_types)
-        return {**columns, "labels": [self.target(example) for example in examples]}
-
-
-class Classification(Sentences):
-    """A task with one label of a closed set."""
-
-    @property
-    def any_label(self) -> str:  # type: ignore[override]
-        return self.labels[0]
-
-    def label(self, value: Any) -> str:
-        return one_of(value, self.labels, self.name)
-
-    def check(self, prediction: Any, label: Any) -> Any:
-        return one_of(prediction, self.labels, self.name)
-
-    def target(self, example: Example) -> int:
-        return self.labels.index(str(example.label))
-
-    def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[Any]:
-        """Return the label with the largest output for each example (the first of equals)."""
-        return [self.labels[i] for i in np.stack(outputs["logits"]).argmax(axis=1)]
-
-    def probabilities(self, outputs: Outputs) -> list[dict[str, float]]:
-        """Return each label's probability (softmax) for each example."""
-        logits_NC = np.stack(outputs["logits"])
-        shares_NC = np.exp(logits_NC - logits_NC.max(axis=1, keepdims=True))
-        shares_NC /= shares_NC.sum(axis=1, keepdims=True)
-        return [dict(zip(self.labels, map(float, shares), strict=True)) for shares in shares_NC]
-
-
-class Regression(Sentences):
-    """A task with one number."""
-
-    outputs = 1
-    any_label: ClassVar[Any] = 0.0
-
-    def label(self, value: Any) -> float:
-        return finite(value, self.name)
-
-    def check(self, prediction: Any, label: Any) -> float:
-        return finite(prediction, self.name)
-
-    def target(self, example: Example) -> float:
-        return float(example.label)
-
-    def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[float]:
-        """Return the raw outputs, unclipped."""
-        return [float(value[0]) for value in outputs["logits"]]

@@ -21,6 +21,14 @@ def given_text(record: dict[str, Any], name: str) -> str:
     return value
 
 
+def value_at(record: Any, way: str) -> Any:
+    """Return the value of a field, or of a field within fields: labels.real-label. Raises KeyError where it is not."""
+    if way in record or "." not in way:
+        return record[way]
+    outer, inner = way.split(".", 1)
+    return value_at(record[outer], inner)
+
+
 def one_of(value: Any, labels: tuple[str, ...], name: str) -> str:
     """Return the value if it is one of a set of labels. Raises ValueError where it is not."""
     value = composed(value) if isinstance(value, str) else value

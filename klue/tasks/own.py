@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any, ClassVar
-
-import numpy as np
+from typing import IO, Any
 
 from common.errors import UserError
 from data.nfc import composed
 from klue.metrics.entities import entity_spans
-from klue.metrics.labels import weighted_set_scores, weighted_span_scores
 from klue.metrics.pairs import Weighted
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Sentences, Task
-from klue.tasks.bio import check_order, gap_of, labels_of_spans, labels_of_tokens
-from klue.tasks.fields import one_of
+from klue.metrics.sets import weighted_set_scores, weighted_span_scores
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Sizes, Task
+from klue.tasks.fields import one_of, value_at
 from klue.tasks.klue.ner import Ner
 from klue.tasks.koelectra.korquad import KorQuad
 from klue.tasks.own_base import OwnFiles, as_label, listed
 from klue.tasks.own_row import METRICS_OF, NAMES, OwnTask
-from klue.tasks.rows import RowChoice, RowClassification, RowRegression, value_at
+from klue.tasks.sentences import Choice, Classification, Regression, Sentences
 
 __all__ = ["METRICS_OF", "OwnFiles", "OwnTask", "build_own"]
 
@@ -29,25 +27,20 @@ SEPARATORS = "|;,"
 """What may part several labels in one field: the first of these that a file has there."""
 TRUE, FALSE = ("1", "true", "yes", "y", "o"), ("", "0", "false", "no", "n", "x")
 """What a field of one label's may hold."""
+FORM = "entities are a list of {start, end, label}, or of [start, end, label]"
 
 
-class OwnClassification(OwnFiles, RowClassification):
+class OwnClassification(OwnFiles, Classification):
     def label(self, value: Any) -> str:
         return super().label(as_label(value))
 
 
-class OwnRegression(OwnFiles, RowRegression):
+class OwnRegression(OwnFiles, Regression):
     scaled = True
     labels = ()  # type: ignore[assignment]
 
-    def classes(self, example: Example) -> Iterable[str]:
-        return ()
 
-
-class OwnChoice(OwnClassification, RowChoice):
-    def classes(self, example: Example) -> Iterable[str]:
-        return ()
-
+class OwnChoice(OwnClassification, Choice):
     @cached_property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]
         labels = super().labels
@@ -67,7 +60,7 @@ class MultiLabel(OwnFiles, Sentences):
 
     like = "multi-label"
     head = "labels"
-    any_label = ()
+    score = Task.score
 
     @property
     def required(self) -> list[str]:
@@ -128,9 +121,6 @@ class MultiLabel(OwnFiles, Sentences):
             for logits in outputs["logits"]
         ]
 
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return self.weighted(gold, predictions)(np.ones(len(gold)))
-
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_set_scores(gold, predictions)
 
@@ -140,9 +130,6 @@ class OwnTagging(OwnFiles, Ner):  # type: ignore[override]
 
     like = "klue-ner"
     as_published = {}  # noqa: RUF012
-    any_label = ()
-    label_columns: ClassVar[list[str]] = []  # type: ignore[misc]
-    """The field with labels has several names."""
 
     def records_of(self, stream: IO[bytes], path: Path, labelled: bool = True) -> list[Any]:
         records = super().records_of(stream, path, labelled)
@@ -171,7 +158,6 @@ class OwnTagging(OwnFiles, Ner):  # type: ignore[override]
         return {label[2:] for label in example.label if label != "O"}
 
     def _text_and_labels(self, record: Any) -> tuple[str, list[str]]:
-        """Return a text and a BIO label for each of its characters."""
         tokens = self._tokens(record)
         names = (*self.row.label, "tags", "entities")
         tags = next((record[name] for name in names if record.get(name) is not None), None)
@@ -184,9 +170,6 @@ class OwnTagging(OwnFiles, Ner):  # type: ignore[override]
     def contradiction(self, record: Any) -> str:
         return ""
 
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return self.weighted(gold, predictions)(np.ones(len(gold)))
-
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_span_scores(*([entity_spans(labels) for labels in side] for side in (gold, predictions)))
 
@@ -194,12 +177,7 @@ class OwnTagging(OwnFiles, Ner):  # type: ignore[override]
 class OwnReading(OwnFiles, KorQuad):
     like = "korquad"
     labels = ()  # type: ignore[assignment]
-    any_label = ()
-    label_columns: ClassVar[list[str]] = []  # type: ignore[misc]
     guid_column = "id"
-
-    def classes(self, example: Example) -> Iterable[str]:
-        return ()
 
     def split_key(self, example: Example) -> str:
         return " ".join(composed(example.texts[1]).split())  # questions of one passage stay together
@@ -232,7 +210,7 @@ def build_own(row: OwnTask) -> Task:
         texts = ()
     attributes = {
         "name": row.name, "title": row.name, "folder": "", "row": row, "suffix": "", "hub_config": "",
-        "files": tuple(filter(None, row.places.values())), "sizes": (0, 0, 0),
+        "files": tuple(filter(None, row.places.values())), "sizes": Sizes(),
         "dev_share": 0.0 if isinstance(row.dev, str) else row.dev,
         "text_columns": texts,
         "label_column": row.label[0], "choices": len(row.choices) or 1, "selection": first, "partial_files": {},
@@ -240,3 +218,57 @@ def build_own(row: OwnTask) -> Task:
         "unanswerable": row.unanswerable, "authors": AuthorsValues(epochs=3, max_seq_len=384 if reading else 256),
     }  # fmt: skip
     return type(f"Own{row.kind.title()}", (KINDS[row.family],), attributes)()  # type: ignore[no-any-return]
+
+
+def gap_of(sentences: Sequence[Sequence[Any]]) -> str:
+    """Return what stands between the tokens of a file: nothing where they are single characters, else a blank. Single
+    characters have the blanks of the text among them, or a file has no longer token."""
+    tokens = [str(token) for sentence in sentences for token in sentence]
+    return "" if " " in tokens or all(len(token) < 2 for token in tokens) else " "
+
+
+def labels_of_tokens(tokens: Sequence[Any], tags: Sequence[Any], gap: str) -> tuple[str, list[str]]:
+    """Return a text and a label for each of its characters, `gap` being between the tokens. Raises ValueError where a
+    tag is no label of BIO, or there are not as many as tokens."""
+    if len(tokens) != len(tags):
+        raise ValueError(f"there are {len(tokens)} tokens and {len(tags)} tags")
+    labels: list[str] = []
+    for number, (token, tag) in enumerate(zip(map(str, tokens), map(str, tags), strict=True)):
+        if tag != "O" and (tag[:2] not in ("B-", "I-") or not tag[2:]):
+            raise ValueError(f"{tag!r} is no label of BIO: O, B-TYPE or I-TYPE")
+        inside = tag if tag == "O" else f"I-{tag[2:]}"
+        between = [tag if tag == inside else "O"] * len(gap if number else "")
+        labels += [*between, tag, *[inside] * len(token)][: len(between) + len(token)]
+    return gap.join(map(str, tokens)), labels
+
+
+def labels_of_spans(text: str, spans: Any) -> list[str]:
+    """Return a label for each character of a text. Raises ValueError for an entity that does not fit it, or one that
+    overlaps another.
+
+    Args:
+        spans: objects with start, end (exclusive) and label, or lists of the three.
+    """
+    if not isinstance(spans, list):
+        raise ValueError(f"{FORM}, not {spans!r:.40}")
+    labels = ["O"] * len(text)
+    for span in spans:
+        try:
+            start, end, label = (span[key] for key in ("start", "end", "label")) if isinstance(span, dict) else span
+            start, end = int(start), int(end)
+        except (KeyError, TypeError, ValueError):
+            raise ValueError(f"{FORM}, not {span!r:.60}") from None
+        if not 0 <= start < end <= len(text) or not text[start:end].strip():
+            raise ValueError(f"{label} at {start} to {end} does not fit a text of {len(text)} characters")
+        if set(labels[start:end]) != {"O"}:
+            raise ValueError(f"{label} at {start} to {end} overlaps another entity")
+        start += len(text[start:end]) - len(text[start:end].lstrip())
+        labels[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
+    return labels
+
+
+def check_order(labels: Sequence[str]) -> None:
+    """Raise a ValueError where an entity continues that has not begun."""
+    for before, label in pairwise(["O", *labels]):
+        if label.startswith("I-") and before[2:] != label[2:]:
+            raise ValueError(f"{label} stands behind {before}: an entity begins with B-{label[2:]}")

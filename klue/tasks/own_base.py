@@ -14,9 +14,9 @@ from common.files import open_bytes
 from common.message import Message
 from data.nfc import composed
 from klue.tasks.base import Example, Task
+from klue.tasks.fields import value_at
 from klue.tasks.own_files import form_of, read_rows
 from klue.tasks.own_row import OwnTask
-from klue.tasks.rows import value_at
 
 MOST_LABELS = 1000
 """More different labels than this are taken for texts or numbers."""
@@ -67,7 +67,7 @@ class OwnFiles(Task):
     @property
     def label_columns(self) -> list[str]:
         """Return the fields with labels that a file must have."""
-        return self.row.label
+        return [] if self.row.kind in ("tagging", "reading") else self.row.label
 
     @property
     def required(self) -> list[str]:
@@ -79,8 +79,8 @@ class OwnFiles(Task):
         return [as_label(value_at(record, self.row.label[0]))]
 
     def classes(self, example: Example) -> Iterable[str]:
-        """Return what an example is counted under."""
-        return [example.label]
+        """Return the labels that an example is counted under."""
+        return [example.label] if self.row.family == "classification" else ()
 
     @cached_property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -13,7 +13,7 @@ from common.bounded import UnreadableError, load_json
 from common.files import HUB
 from data.readers.delimited import DELIMITERS, is_quoted_tsv
 from data.readers.encoding import READ_BYTES, TextStream, read_full
-from klue.hub import rows_with_names
+from klue.tasks.files import rows_with_names
 
 TABLES = (".csv", ".tsv")
 TREES = (".jsonl", ".json", ".parquet")

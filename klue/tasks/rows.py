@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from common.settings import Settings, load_yaml
-from klue.tasks.base import AuthorsValues, Classification, Example, Regression, Sentences, Task
-from klue.tasks.choice import Choice
-from klue.tasks.fields import finite, one_of
-from klue.tasks.table import table_records
+from klue.tasks.base import AuthorsValues, Sizes, Task
+from klue.tasks.sentences import Choice, Classification, Regression, Sentences
 
 Kind = Literal["classification", "regression", "choice"]
 METRICS = {
@@ -35,8 +32,7 @@ class BenchmarkRow(Settings):
     """Folder in the suite's layout."""
     files: tuple[str, ...] = ()
     """Names of the files of train, dev and test, "" where there is none; (): <folder>_<split>.json, as KLUE's are."""
-    sizes: tuple[int, int, int]
-    """Examples of train, dev and public test; see `Task.sizes`."""
+    sizes: Sizes
     text: tuple[str, ...] = Field(min_length=1)
     """Fields with the texts: one or two; with choices, those before them, which are read as one text."""
     label: str = "label"
@@ -74,72 +70,7 @@ class BenchmarkRow(Settings):
         return self
 
 
-class RowTask(Sentences):
-    """A task by a row. Its labels may differ from the row's in case, and have white space around them."""
-
-    document_column: str = ""
-    hub_label: str = ""
-    allowed: Mapping[str, tuple[str, ...]] = {}
-
-    def records(self, stream: IO[bytes]) -> list[Any]:
-        return super().records(stream) if self.suffix == "json" else table_records(stream)
-
-    def texts(self, record: Any) -> tuple[str, ...]:
-        texts = super().texts(record)
-        return tuple(
-            one_of(text.strip(), self.allowed[column], self.name) if column in self.allowed else text
-            for column, text in zip(self.text_columns, texts, strict=True)
-        )
-
-    def read(self, record: Any, guid: str) -> Iterable[Example]:
-        """Return the example of a record; a table's row is named by the task and its number."""
-        way = self.hub_label if self.hub_label in record else self.label_column
-        name = guid if self.suffix == "json" else f"{self.name}-{guid}"
-        return [Example(record.get("guid", name), self.texts(record), self.label(value_at(record, way)))]
-
-    def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
-        return [Example(guid, self.texts(record), self.any_label)]
-
-    def document(self, example: Example) -> str:
-        return example.texts[self.text_columns.index(self.document_column) if self.document_column else 0]
-
-
-class RowClassification(RowTask, Classification):
-    def label(self, value: Any) -> str:
-        text = value.strip() if isinstance(value, str) else value
-        if isinstance(text, str) and text not in self.labels:
-            alike = [label for label in self.labels if label.casefold() == text.casefold()]
-            text = alike[0] if len(alike) == 1 else text
-        return super().label(text)
-
-
-class RowRegression(RowTask, Regression):
-    def label(self, value: Any) -> float:
-        try:
-            return finite(float(value) if isinstance(value, str) and self.suffix != "json" else value, self.name)
-        except ValueError:
-            raise ValueError(f"{self.label_column} {value!r} is not a finite number") from None
-
-
-class RowChoice(RowClassification, Choice):
-    def pairs(self, example: Example) -> list[tuple[str, str]]:
-        context = " ".join(example.texts[: -self.choices])
-        return [(context, choice) for choice in example.texts[-self.choices :]]
-
-
-KINDS: dict[str, type[RowTask]] = {
-    "classification": RowClassification,
-    "regression": RowRegression,
-    "choice": RowChoice,
-}
-
-
-def value_at(record: Any, way: str) -> Any:
-    """Return the value of a field, or of a field within fields: labels.real-label. Raises KeyError where it is not."""
-    if way in record or "." not in way:
-        return record[way]
-    outer, inner = way.split(".", 1)
-    return value_at(record[outer], inner)
+KINDS: dict[str, type[Sentences]] = {"classification": Classification, "regression": Regression, "choice": Choice}
 
 
 def build_task(name: str, row: BenchmarkRow, mixin: type[Task] | None = None) -> Task:

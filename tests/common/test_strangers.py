@@ -19,7 +19,7 @@ from data.benchmark import load_benchmark
 from data.instruct import rows as instructions
 from embed.scored import read_lines
 from klue.examples import read_examples
-from klue.predict import read_unlabelled
+from klue.predict import read_texts
 from klue.score_file import read_predictions
 from klue.tasks import get_task
 from leaderboard import rows as boards
@@ -38,7 +38,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "klue-mrc-v1.1_dev.json": lambda path: read_examples(MRC, path),
     "validation-0.parquet": lambda path: read_examples(YNAT, path),
     "predictions.jsonl": lambda path: read_predictions(YNAT, path, {"g": "IT과학"}),
-    "unlabelled.jsonl": lambda path: read_unlabelled(YNAT, path),
+    "unlabelled.jsonl": lambda path: read_texts(YNAT, path),
 }
 """File → what reads it; the suffix says what it holds."""
 BROKEN_JSON = {

@@ -10,7 +10,7 @@ from mini import write_recipe
 
 from common.manifest import read_manifest
 from hunmin.main import run_command
-from klue.search import GRID
+from klue.training import GRID
 
 LINES = [
     {"text": f"오늘은 {i}번째 글을 씁니다. 날씨가 아주 맑고 바람이 시원하게 붑니다.", "id": str(i)} for i in range(200)

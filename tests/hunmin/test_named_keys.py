@@ -26,7 +26,7 @@ from tokenizer.settings import TokenizerSettings
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ("common", "data", "tokenizer", "pretrain", "klue", "leaderboard", "hunmin")
-NO_MESSAGES = ("hunmin/page", "hunmin/launch", "hunmin/hub/card.py", "klue/usage.py")
+NO_MESSAGES = ("hunmin/page", "hunmin/launch", "hunmin/hub/card.py", "klue/card.py")
 """Hold markup, scripts of a cluster, and examples in Python: their `name=value` are no settings."""
 PARTS_OF_PRETRAIN = ("models", "objectives", "optim")
 KINDS = (Recipe, InstructRecipe)

@@ -219,7 +219,7 @@ def work(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
     task = SimpleNamespace(name="ynat", title="YNAT", suffix="x", decode=lambda *_: ["정치"])
     job = SimpleNamespace(training=SimpleNamespace(pos_tags=False, max_seq_len=8), threads=1)
     for name, answer in {
-        "get_task": task, "read_unlabelled": [SimpleNamespace(guid="1", given=())], "load_tokenizer": None,
+        "get_task": task, "read_texts": [SimpleNamespace(guid="1", given=())], "load_tokenizer": None,
         "load_model": (SimpleNamespace(to=lambda where: None), job), "check_reading": None, "cut_note": "",
         "make_features": SimpleNamespace(cut=0), "read_model_folder": None, "predict": None,
     }.items():  # fmt: skip

@@ -17,12 +17,11 @@ def pretend(job: Any) -> Any:
 
     job.history.parent.mkdir(parents=True, exist_ok=True)
     job.history.write_text('{"step": 1}\n')
-    dev = load_features(Path(job.features), "dev").examples
-    test = load_features(Path(job.features), "test").examples if job.examples.get("test") else []
+    splits = ("dev", "test") if job.examples.get("test") else ("dev",)
+    examples = {split: load_features(Path(job.features), split).examples for split in splits}
     number = int(job.fingerprint[:6], 16) % 9000 / 100
     scores = {metric: number + place for place, metric in enumerate(metrics_of(job.task))} | {"step": 1, "epoch": 1.0}
-    sides = ([e.guid for e in dev], [e.label for e in dev], [e.guid for e in test], [e.label for e in test])
-    return Outcome(scores, scores, *sides)
+    return Outcome(scores, scores, {split: {e.guid: e.label for e in part} for split, part in examples.items()})
 
 
 def one_dies(job: Any) -> None:

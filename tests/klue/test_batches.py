@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from klue.batches import evaluation_batches, evaluation_steps, learning_rate_share, pad, train_batches
+from klue.features import evaluation_batches, evaluation_steps, learning_rate_share, pad, train_batches
 
 lengths = st.lists(st.integers(1, 128), min_size=1, max_size=400).map(np.array)
 

@@ -11,13 +11,13 @@ import pytest
 from common.names import find, shown_name
 from klue.examples import find_file, load_splits, read_examples
 from klue.features import load_tokenizer, make_features
-from klue.metrics.korquad import korquad_scores
-from klue.metrics.reading import exact_match, rouge_w
+from klue.metrics.reading import exact_match, rouge_w, weighted_korquad_scores
 from klue.model_folder import read_model_folder
-from klue.predict import read_unlabelled
+from klue.predict import read_texts
 from tests.klue.families import write_family
 from tests.klue.faultless import ceiling, faultless
 from tests.klue.names import KLUE_TASKS as TASKS
+from tests.klue.once import once
 
 
 def nfd(text):
@@ -111,7 +111,7 @@ def test_answers_of_a_decomposed_passage_end_with_whole_syllables(tmp_path):
         for form in ("NFC", "NFD")
     ]
     given.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
-    examples = read_unlabelled(task, given)
+    examples = read_texts(task, given)
     features = make_features(task, examples, load_tokenizer(folder), read_model_folder(folder), 128)
     assert features.columns["input_ids"][0].tolist() == features.columns["input_ids"][1].tolist()
     size = len(features.columns["input_ids"][0])
@@ -134,7 +134,7 @@ def test_labels_and_slots_are_known_in_both_forms():
 
 def test_answers_are_compared_in_one_form():
     assert exact_match([["바닷가"]], [nfd("바닷가")]) == rouge_w([[nfd("바닷가")]], ["바닷가"]) == 100
-    assert korquad_scores([["바닷가"]], [nfd("바닷가")])["exact_match"] == 100
+    assert once(weighted_korquad_scores)([["바닷가"]], [nfd("바닷가")])["exact_match"] == 100
 
 
 def test_a_train_text_is_a_dev_text_in_any_form(tmp_path):

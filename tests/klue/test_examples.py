@@ -170,8 +170,8 @@ def test_files_at_hand(shared_klue):
             continue
         there = len(read_examples(task, train))
         assert there == counts["train"] + counts["train_in_dev"], name
-        part = f"{there:,} of at least {task.train_examples:,} train examples"
-        assert (part in splits.note) is (there < task.train_examples), name
+        part = f"{there:,} of at least {task.sizes.train:,} train examples"
+        assert (part in splits.note) is (there < task.sizes.train), name
         assert ("left out" in splits.note) is (counts["train_in_dev"] > 0), name
 
 

@@ -39,8 +39,9 @@ def test_learns_headlines(benchmark, tiny_roberta, tmp_path):
     assert outcome.best["macro_f1"] == max(entry["macro_f1"] for entry in history)
     # the predictions are those of the best evaluation
     gold = {e.guid: e.label for e in load_splits(TASKS["ynat"], benchmark).dev}
-    labels = [gold[guid] for guid in outcome.guids]
-    assert TASKS["ynat"].score(labels, outcome.predictions)["macro_f1"] == outcome.best["macro_f1"]
+    answers = outcome.predictions["dev"]
+    labels = [gold[guid] for guid in answers]
+    assert TASKS["ynat"].score(labels, [*answers.values()])["macro_f1"] == outcome.best["macro_f1"]
 
 
 def test_the_best_evaluation_is_the_one_by_the_metric_that_is_asked_for(benchmark, tiny_roberta, tmp_path, monkeypatch):

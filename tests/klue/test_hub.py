@@ -10,11 +10,10 @@ import pytest
 from common.errors import UserError
 from data.benchmark import load_benchmark
 from klue.examples import find_file, load_splits, read_examples
-from klue.hub import HUB_SPLITS
 from klue.metrics.entities import LABELS as ENTITY_LABELS
 from klue.score_file import score
+from klue.tasks.files import HUB_SPLITS
 from klue.tasks.klue.relation import RelationExtraction
-from klue.tsv import Sentence
 from tests.klue.faultless import ceilings
 from tests.klue.names import KLUE_TASKS as TASKS
 
@@ -27,7 +26,7 @@ def features_of(name):
     entity = {"word": text, "start_idx": number, "end_idx": number, "type": text}
     labels = {"label": Value("float64"), "real-label": Value("float64")}
     labels["binary-label"] = ClassLabel(names=["negative", "positive"])
-    words = {key: [number if key in ("index", "head") else text] for key in WORDS}
+    words = {key: [text] for key in ("word_form", "lemma", "pos", "deprel")} | {"index": [number], "head": [number]}
     return Features(
         {
             "ynat": {"guid": text, "title": text, "label": ClassLabel(names=list(TASKS["ynat"].labels))},
@@ -61,18 +60,13 @@ def features_of(name):
     )
 
 
-WORDS = ("index", "word_form", "lemma", "pos", "head", "deprel")
-
-
 def as_on_the_hub(name, record):
     """Return a record of an official file as the hub's dataset has it."""
-    if isinstance(record, Sentence):
-        columns = list(zip(*record.rows, strict=True))
-        named = dict(zip(WORDS if name == "klue-dp" else ("tokens", "ner_tags"), map(list, columns), strict=True))
-        for key in {"index", "head"} & named.keys():
-            named[key] = [int(number) for number in named[key]]
-        return {"sentence": record.text, **named}
     record = dict(record)
+    if name in ("klue-ner", "klue-dp"):
+        for key in {"index", "head"} & record.keys():
+            record[key] = [int(number) for number in record[key]]
+        return {"sentence": record["head_line"], **record}
     if name == "klue-nli":
         record["label"] = record.pop("gold_label")
     if name == "klue-mrc":

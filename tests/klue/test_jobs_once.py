@@ -14,10 +14,10 @@ import pytest
 
 from common import rules
 from common.slurm_array import ArrayElement, ShareDone
-from klue import finished, runner
-from klue.gold import with_test_scores
+from klue import job as finished
+from klue import runner
 from klue.job import run_job
-from klue.result_rows import read_rows
+from klue.result_rows import read_rows, with_test_scores
 from klue.runner import plan_stage, run_klue
 from klue.settings import KlueSettings
 from tests.kills import killed_at

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from klue.settings import KlueSettings, resolve_training
+from klue.settings import KlueSettings
 from klue.tables import published_rows
 from klue.tasks import TASKS
+from klue.training import resolve_training
 
 # YNAT | STS r, F1 | NLI | NER entity, character | RE F1, AUPRC | DP UAS, LAS | MRC EM, ROUGE-W | WoS JGA, slot F1
 TABLE_36 = """
@@ -116,7 +117,7 @@ def test_the_authors_values(task):
 @pytest.mark.parametrize("task", TASKS)
 def test_the_sizes_of_the_benchmarks(task):
     mine = TASKS[task]
-    sizes = (mine.train_examples, mine.dev_examples, mine.test_examples)
+    sizes = (mine.sizes.train, mine.sizes.dev, mine.sizes.test)
     if task == "wos":  # 7.2 turns a dialogue in dev; what train has was not looked up
         assert 8_000 * 6 < sizes[0] < 8_000 * 7.3 and sizes[1:] == (7224, 0)
     elif task == "paws-x":  # 49,401 pairs, some without a translation

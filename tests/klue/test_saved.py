@@ -15,7 +15,7 @@ from klue.examples import find_file, load_splits
 from klue.finetune import finetune
 from klue.heads import build_head
 from klue.job import run_job
-from klue.predict import predict_file, read_unlabelled
+from klue.predict import predict_file, read_texts
 from klue.runner import plan_stage
 from klue.saved import build_kept
 from klue.score_file import score
@@ -93,7 +93,7 @@ def test_the_model_is_that_of_the_best_evaluation(benchmark, tiny_roberta, tmp_p
     assert outcome.best["step"] < outcome.last["step"]
     predict_file(job.folder / "model", "ynat", find_file(TASKS["ynat"], benchmark, "dev"), tmp_path / "out.jsonl")
     found = {record["guid"]: record["prediction"] for record in lines(tmp_path / "out.jsonl")}
-    assert [found[guid] for guid in outcome.guids] == outcome.predictions
+    assert [found[guid] for guid in outcome.predictions["dev"]] == [*outcome.predictions["dev"].values()]
     config = AutoModelForSequenceClassification.from_pretrained(job.folder / "model").config
     assert tuple(config.id2label[i] for i in range(7)) == TASKS["ynat"].labels
     card = (job.folder / "model" / "README.md").read_text(encoding="utf-8")
@@ -117,7 +117,7 @@ def test_texts_that_lack_something_are_named(name, text, message, tmp_path):
     path = tmp_path / "given.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=message):
-        read_unlabelled(TASKS[name], path)
+        read_texts(TASKS[name], path)
 
 
 def test_folders_that_hold_no_such_model(benchmark, tiny_roberta, tmp_path):

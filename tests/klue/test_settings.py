@@ -2,8 +2,9 @@ import pytest
 
 from common.errors import UserError
 from common.settings import parse_settings
-from klue.settings import FineTuneSettings, KlueSettings, resolve_training
+from klue.settings import FineTuneSettings, KlueSettings
 from klue.tasks import TASKS
+from klue.training import resolve_training
 from tests.klue.names import KLUE_TASKS
 
 KOBEST = ("boolq", "copa", "hellaswag", "sentineg", "wic")

@@ -10,12 +10,11 @@ import torch
 from transformers import AutoModelForMultipleChoice
 
 from klue.features import load_tokenizer, make_features
-from klue.gold import with_test_scores
 from klue.heads.library import split_choices
 from klue.model_folder import read_model_folder
 from klue.model_index import eval_results
 from klue.predict import predict_file
-from klue.result_rows import read_rows
+from klue.result_rows import read_rows, with_test_scores
 from klue.results import flat_scores, summarize
 from klue.runner import run_klue
 from klue.score_file import score

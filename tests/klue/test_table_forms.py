@@ -28,7 +28,7 @@ def result(task, init, seed, value, model="ours", last=1.0, **values):
         "best": dict.fromkeys(metrics, value),
         "last": dict.fromkeys(metrics, last),
         "data_note": "split of dev: no train file, 7 trained on" if task == "klue-sts" else "",
-        "examples": {"train": TASKS[task].train_examples, "dev": TASKS[task].dev_examples},
+        "examples": {"train": TASKS[task].sizes.train, "dev": TASKS[task].sizes.dev},
         "settings": {**VALUES, **values},
     }
 

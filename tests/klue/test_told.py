@@ -11,7 +11,7 @@ from klue.examples import find_file, load_splits, read_examples
 from klue.features import load_tokenizer, make_features
 from klue.job import run_job
 from klue.model_folder import read_model_folder
-from klue.predict import read_unlabelled
+from klue.predict import read_texts
 from klue.synthetic import is_synthetic
 from tests.klue.heads.test_heads import make_job
 from tests.klue.names import KLUE_TASKS as TASKS
@@ -97,7 +97,7 @@ def test_texts_without_labels_are_looked_at_too(tmp_path, capsys):
     path = tmp_path / "given.jsonl"
     record = {k: v for k, v in ROWS[1][1].items() if k != "label"}
     path.write_text(json.dumps(record, ensure_ascii=False) + "\n", "utf-8")
-    read_unlabelled(TASKS["klue-re"], path)
+    read_texts(TASKS["klue-re"], path)
     assert "1 of 1 records contradict themselves" in capsys.readouterr().err
 
 

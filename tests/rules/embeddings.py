@@ -18,7 +18,7 @@ from tests.klue.suite_files import write_suites
 
 CODE = (
     *(f"embed/{name}.py" for name in ("batches", "card", "data", "rerank", "scored", "sets", "settings", "trainer")),
-    *("data/decontaminate/normalise.py", "klue/examples.py", "klue/tasks", "klue/tsv.py"),
+    *("data/decontaminate/normalise.py", "klue/examples.py", "klue/tasks"),
 )
 INPUT = (
     *("tests/rules/embeddings.py", "hunmin/sample/sample.tar.xz"),

@@ -9,26 +9,34 @@ from typing import Any
 
 import numpy as np
 
-from klue.batches import evaluation_batches, evaluation_steps, learning_rate_share, train_batches
 from klue.examples import Splits, load_splits
-from klue.features import load_tokenizer, make_features
-from klue.metrics.dependencies import dependency_scores
+from klue.features import (
+    evaluation_batches,
+    evaluation_steps,
+    learning_rate_share,
+    load_tokenizer,
+    make_features,
+    train_batches,
+)
+from klue.metrics.dependencies import weighted_dependency_scores
 from klue.metrics.entities import LABELS as ENTITY_LABELS
-from klue.metrics.entities import entity_scores
+from klue.metrics.entities import weighted_entity_scores
 from klue.model_folder import ModelFacts, read_model_folder
 from klue.plan import plan_jobs, steps_of
-from klue.settings import KlueSettings, resolve_training
+from klue.settings import KlueSettings
 from klue.tasks import SUITES, TASKS
 from klue.tasks.base import LARGE_FROM_HIDDEN, Task
 from klue.tasks.klue.dp import LABELS as RELATIONS
+from klue.training import resolve_training
 from tests.klue.conftest import sample_characters, write_model, write_sample
 from tests.klue.faultless import faultless
+from tests.klue.once import once
 from tests.klue.suite_files import write_suites
 
 CODE = (
-    *("data/nfc.py", "klue/authors", "klue/heads", "klue/metrics", "klue/tasks"),
-    *(f"klue/{name}.py" for name in ("batches", "examples", "features", "finetune", "model_folder", "plan", "score")),
-    *(f"klue/{name}.py" for name in ("search", "settings", "tokens", "tsv")),
+    *("data/nfc.py", "klue/authors.py", "klue/heads", "klue/metrics", "klue/tasks"),
+    *(f"klue/{name}.py" for name in ("examples", "features", "finetune", "model_folder", "plan", "score")),
+    *(f"klue/{name}.py" for name in ("settings", "tokens", "training")),
 )
 INPUT = (
     *("tests/rules/finetuning.py", "hunmin/sample/sample.tar.xz"),
@@ -77,8 +85,8 @@ def _metrics() -> dict[str, Any]:
     answers = [["가람 마을", "마을"], ["세 번째 돌다리", "돌다리"], [], ["1950년"], ["『옛 책』"]]
     predictions = ["마을", "세번째 돌다리에서", "", "1950 년", "옛 책"]
     return {
-        "entities": _known(entity_scores(labels, moved)),
-        "dependencies": _known(dependency_scores([parse], [wrong], RELATIONS)),
+        "entities": _known(once(weighted_entity_scores)(labels, moved)),
+        "dependencies": _known(once(weighted_dependency_scores)([parse], [wrong], RELATIONS)),
         "reading": _known(TASKS["klue-mrc"].score(answers, predictions)),
         "korquad": _known(TASKS["korquad"].score(answers[3:], predictions[3:])),
     }

@@ -8,12 +8,12 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from data.nfc import composed
-from klue.metrics.dependencies import dependency_scores, weighted_dependency_scores
+from klue.metrics.dependencies import weighted_dependency_scores
 from klue.metrics.pairs import Weighted
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Sizes, Task
 from klue.tasks.fields import one_of, published_keys, shown, text_field
+from klue.tasks.files import read_sentences
 from klue.tokens import BARE, only_space
-from klue.tsv import Sentence, read_sentences
 
 LABELS = (
     *("NP", "NP_AJT", "VP", "NP_SBJ", "VP_MOD", "NP_OBJ", "AP", "NP_CNJ", "NP_MOD", "VNP"),
@@ -38,7 +38,7 @@ class DependencyParsing(Task):
     title = "KLUE-DP"
     folder = "klue-dp-v1.1"
     hub_config = "dp"
-    sizes = (10_000, 2000, 0)
+    sizes = Sizes(10_000, 2000)
     suffix = "tsv"
     head = "biaffine"
     outputs = len(LABELS)
@@ -58,38 +58,26 @@ class DependencyParsing(Task):
     selection = "las_macro_f1"
     authors = AuthorsValues(epochs=10, max_seq_len=256, large={"epochs": 15, "warmup_share": 0.2})
 
-    def records(self, stream: IO[bytes]) -> list[Sentence]:
-        return read_sentences(stream, columns=6)
+    def records(self, stream: IO[bytes]) -> list[Any]:
+        return read_sentences(stream, ("index", "word_form", "lemma", "pos", "head", "deprel"))
 
     def read(self, record: Any, guid: str) -> list[Example]:
         """Return a sentence's words with their heads (0 = root) and relations; `given` are parts of speech."""
-        if isinstance(record, Sentence):
-            index, words, _, tags, heads, labels = (list(column) for column in zip(*record.rows, strict=True))
-            if record.last and len(words) != len(record.text.split()):
-                raise ValueError("the file's last sentence is shorter than its head line says: the file was cut")
-            guid = record.guid or guid
-        else:
-            index, words, tags, heads, labels = (record[k] for k in ("index", "word_form", "pos", "head", "deprel"))
-            guid = record.get("guid", guid)
+        index, words, tags, heads, labels = (record[k] for k in ("index", "word_form", "pos", "head", "deprel"))
+        if record.get("last") and len(words) != len(record["head_line"].split()):
+            raise ValueError("the file's last sentence is shorter than its head line says: the file was cut")
         if [int(i) for i in index] != list(range(1, len(words) + 1)):
             raise ValueError("the words are not numbered 1, 2, 3 …")
         last = [one_of(tag.split("+")[-1], TAGS, "parts of speech") for tag in tags]
-        return [
-            Example(
-                guid,
-                tuple(map(composed, words)),
-                self._parse([int(head) for head in heads], list(labels), len(words)),
-                last,
-            )
-        ]
+        parse = self._parse([int(head) for head in heads], list(labels), len(words))
+        return [Example(record.get("guid", guid), tuple(map(composed, words)), parse, last)]
 
     def contradiction(self, record: Any) -> str:
         """Return where a sentence's head line has other words than its rows, or its arcs are no tree."""
-        columns = list(zip(*record.rows, strict=True)) if isinstance(record, Sentence) else None
-        words, heads = (columns[1], columns[4]) if columns else (record.get("word_form", ()), record.get("head", ()))
-        if columns and "".join(record.text.split()) != "".join("".join(words).split()):
-            return f"the head line says {record.text!r}, the rows {' '.join(words)!r}"
-        above = [int(head) for head in heads]
+        text, words = record.get("head_line"), record.get("word_form", ())
+        if text is not None and "".join(text.split()) != "".join("".join(words).split()):
+            return f"the head line says {text!r}, the rows {' '.join(words)!r}"
+        above = [int(head) for head in record.get("head", ())]
         if above and above.count(0) != 1:
             return f"{above.count(0)} words hang on the root"
         for word in range(1, len(above) + 1):
@@ -114,9 +102,7 @@ class DependencyParsing(Task):
     def document(self, example: Example) -> str:
         return " ".join(example.texts)
 
-    def features(
-        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
-    ) -> dict[str, list[Any]]:
+    def features(self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool) -> Columns:
         """Return ids, and of each word its first and last token, head, relation and part of speech. A token that is
         only the space before a word is not its first, where another is. A word that the tokenizer makes nothing of
         stands as the unknown token. Words beyond `max_length` are left out."""
@@ -124,7 +110,7 @@ class DependencyParsing(Task):
         encoded = tokenizer(texts, **BARE, return_offsets_mapping=True, verbose=False)
         unknown = tokenizer.pad_token_id if tokenizer.unk_token_id is None else tokenizer.unk_token_id
         spaces = only_space(encoded["input_ids"], tokenizer)
-        columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        columns: Columns = {name: [] for name in _COLUMNS}
         for number, example in enumerate(examples):
             pieces: list[list[int]] = [[] for _ in example.texts]
             starts = np.cumsum([0, *(len(word) + 1 for word in example.texts[:-1])])
@@ -195,9 +181,6 @@ class DependencyParsing(Task):
                     f"head {shown(head)} is not a word's number, or 0 for the root; there are {words} words"
                 )
         return {"heads": heads, "labels": [one_of(label, LABELS, self.name) for label in labels]}
-
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return dependency_scores(gold, predictions, LABELS)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_dependency_scores(gold, predictions, LABELS)

@@ -13,7 +13,7 @@ import numpy as np
 
 from common.bounded import load_json
 from data.nfc import composed
-from klue.authors.mrc import final_text, joined, words_around
+from klue.authors import final_text, joined, words_around
 from klue.metrics.pairs import Weighted
 from klue.metrics.reading import (
     exact_match,
@@ -23,7 +23,7 @@ from klue.metrics.reading import (
     same_text,
     weighted_reading_scores,
 )
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Sizes, Task
 from klue.tasks.fields import given_text, published_keys
 from klue.tokens import BARE, marks_continuations, only_space, with_places
 
@@ -44,7 +44,7 @@ class ReadingComprehension(Task):
     title = "KLUE-MRC"
     folder = "klue-mrc-v1.1"
     hub_config = "mrc"
-    sizes = (17_554, 5841, 0)
+    sizes = Sizes(17_554, 5841)
     # a list of the first questions with their passages; there are also lists of all questions without
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"dev": ("klue-mrc-v1.1_dev.first*.json",)}
     head = "span"
@@ -102,9 +102,7 @@ class ReadingComprehension(Task):
     def document(self, example: Example) -> str:
         return example.texts[1]
 
-    def features(
-        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
-    ) -> dict[str, list[Any]]:
+    def features(self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool) -> Columns:
         """Return the windows: ids, start and end of the answer, and each token's place in the passage. `starts` and
         `ends` are characters of the passage, -1 for tokens that are not of it or are only a space, and for those that
         have more around them in another window: these are not taken for a start."""
@@ -113,7 +111,7 @@ class ReadingComprehension(Task):
         # they may be longer than the model's positions: that is what windows are for
         passages = with_places([e.texts[1] for e in examples], tokenizer, **BARE, verbose=False)
         spaces = only_space(passages["input_ids"], tokenizer)
-        columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        columns: Columns = {name: [] for name in _COLUMNS}
         for number, example in enumerate(examples):
             # at most half of what there is, so that a short input, too, reads the passage
             asked = questions["input_ids"][number]
@@ -153,7 +151,7 @@ class ReadingComprehension(Task):
         return texts
 
     def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
-        """Return the scores of the same answers with their texts made from whitespace words, see `klue.authors.mrc`."""
+        """Return the scores of the same answers with their texts made from whitespace words, see `klue.authors`."""
         wordpiece = marks_continuations(tokenizer)
         texts = []
         for example, best in zip(features.examples, _best(outputs, features), strict=True):
@@ -172,9 +170,6 @@ class ReadingComprehension(Task):
         if not isinstance(prediction, str):
             raise ValueError('a prediction is the answer\'s text, "" for none')
         return prediction
-
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return self.weighted(gold, predictions)(np.ones(len(gold)))
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_reading_scores(gold, predictions, {"exact_match": same_text, "rouge_w": overlap_f1})

@@ -15,13 +15,13 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from data.nfc import composed, origins
-from klue.authors.ner import token_places
-from klue.metrics.entities import LABELS, TYPES, entity_scores, entity_spans, weighted_entity_scores
+from klue.authors import token_places
+from klue.metrics.entities import LABELS, TYPES, entity_spans, weighted_entity_scores
 from klue.metrics.pairs import Weighted
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Sizes, Task
 from klue.tasks.fields import given_text, one_of, published_keys
+from klue.tasks.files import read_sentences
 from klue.tokens import cut_rows, ids_of, marks_continuations, only_space, with_places
-from klue.tsv import Sentence, read_sentences
 
 IGNORED = -100
 """Label of tokens that do not enter the loss."""
@@ -33,7 +33,7 @@ class Ner(Task):
     title = "KLUE-NER"
     folder = "klue-ner-v1.1"
     hub_config = "ner"
-    sizes = (21_008, 5000, 0)
+    sizes = Sizes(21_008, 5000)
     suffix = "tsv"
     head = "tokens"
     labels = LABELS
@@ -49,18 +49,14 @@ class Ner(Task):
         epochs=3, warmup_share=0.0, max_seq_len=510, patience=5, large={"learning_rate": 1e-5, "global_batch": 8}
     )
 
-    def records(self, stream: IO[bytes]) -> list[Sentence]:
-        return read_sentences(stream, columns=2)
+    def records(self, stream: IO[bytes]) -> list[Any]:
+        return read_sentences(stream, ("tokens", "ner_tags"))
 
     def read(self, record: Any, guid: str) -> list[Example]:
-        if isinstance(record, Sentence):
-            characters, labels = zip(*record.rows, strict=True)
-            text = "".join(characters)
-            if record.last and len(_plain(composed(record.text))) != len(_plain(composed(text))):
-                raise ValueError("the file's last sentence is shorter than its head line says: the file was cut")
-        else:
-            characters, labels = record["tokens"], record["ner_tags"]
-            text = "".join(characters)
+        characters, labels = record["tokens"], record["ner_tags"]
+        text = "".join(characters)
+        if record.get("last") and len(_plain(composed(record["head_line"]))) != len(_plain(composed(text))):
+            raise ValueError("the file's last sentence is shorter than its head line says: the file was cut")
         if any(len(character) > 1 for character in characters):  # decomposed, a syllable a row
             characters = tuple(map(composed, characters))
             text = "".join(characters)
@@ -68,17 +64,16 @@ class Ner(Task):
         if long:
             raise ValueError(f"{long[0]!r} is not one character")
         tags = [one_of(label, LABELS, self.name) for c, label in zip(characters, labels, strict=True) if c != " "]
-        own_guid = record.guid if isinstance(record, Sentence) else record.get("guid")
-        return [Example(own_guid or guid, (text,), tags)]
+        return [Example(record.get("guid") or guid, (text,), tags)]
 
     def contradiction(self, record: Any) -> str:
         """Return where a sentence's head line has another text than its rows, or an entity begins inside."""
-        labels = [row[1] for row in record.rows] if isinstance(record, Sentence) else record.get("ner_tags", [])
+        labels = record.get("ner_tags", [])
         for before, label in zip(["O", *labels], labels, strict=False):
             if str(label).startswith("I-") and str(before)[2:] != str(label)[2:]:
                 return f"{label} stands behind {before}"
-        if isinstance(record, Sentence):
-            head, rows = (_plain(composed(text)) for text in (record.text, "".join(row[0] for row in record.rows)))
+        if "head_line" in record:
+            head, rows = (_plain(composed(text)) for text in (record["head_line"], "".join(record["tokens"])))
             return "" if head == rows else f"the head line says {head!r}, the rows {rows!r}"
         return ""
 
@@ -88,11 +83,9 @@ class Ner(Task):
             raise ValueError("'text' is empty")
         return [Example(guid, (text,), ["O"] * sum(character != " " for character in text))]
 
-    def features(
-        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
-    ) -> dict[str, list[Any]]:
+    def features(self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool) -> Columns:
         """Return ids, each token's label, and its start and end among the characters that are no space. `authors` is
-        what `klue.authors.ner.token_places` says, where the authors' code takes the tokenizer."""
+        what `klue.authors.token_places` says, where the authors' code takes the tokenizer."""
         encoded = with_places(
             [example.texts[0] for example in examples],
             tokenizer,
@@ -100,7 +93,7 @@ class Ner(Task):
             max_length=max_length,
             return_token_type_ids=token_types,
         )
-        columns: dict[str, list[Any]] = {name: [] for name in ("labels", "starts", "ends")}
+        columns: Columns = {name: [] for name in ("labels", "starts", "ends")}
         number = {label: index for index, label in enumerate(self.labels)}
         spaces = only_space(encoded["input_ids"], tokenizer)
         for example, ids, offsets in zip(examples, encoded["input_ids"], encoded["offset_mapping"], strict=True):
@@ -174,9 +167,6 @@ class Ner(Task):
         if len(prediction) != len(label):
             raise ValueError(f"{len(prediction)} labels for {len(label)} characters that are no space")
         return [one_of(item, self.labels, self.name) for item in prediction]
-
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return entity_scores(gold, predictions)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_entity_scores(gold, predictions)

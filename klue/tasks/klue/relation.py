@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 
 from data.nfc import composed, composed_span
 from klue.metrics.pairs import Weighted
-from klue.metrics.relations import auprc, micro_f1, weighted_relation_scores
-from klue.tasks.base import AuthorsValues, Classification, Example, Features, Outputs
+from klue.metrics.relations import weighted_relation_scores
+from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Sizes, Task
 from klue.tasks.fields import finite, given_text, one_of
+from klue.tasks.sentences import Classification
 from klue.tokens import BARE, cut, marks_continuations, only_space, pieces, place_of
 
 MARKERS = ("<subj>", "</subj>", "<obj>", "</obj>")
@@ -27,7 +28,7 @@ class RelationExtraction(Classification):
     title = "KLUE-RE"
     folder = "klue-re-v1.1"
     hub_config = "re"
-    sizes = (32_470, 7765, 0)
+    sizes = Sizes(32_470, 7765)
     markers = MARKERS
     labels = (
         *("no_relation", "org:dissolved", "org:founded", "org:place_of_headquarters", "org:alternate_names"),
@@ -39,6 +40,7 @@ class RelationExtraction(Classification):
     )
     unlabelled_fields = "sentence, subject_entity and object_entity with start_idx and end_idx"
     metrics: ClassVar[dict[str, str]] = {"micro_f1": "micro F1", "auprc": "AUPRC"}
+    score = Task.score
     authors = AuthorsValues(
         epochs=3, max_seq_len=256, large={"epochs": 10, "learning_rate": 2e-5, "warmup_share": 0.2, "global_batch": 16}
     )
@@ -59,6 +61,9 @@ class RelationExtraction(Classification):
         label = one_of(record["label"], self.labels, self.name)
         return [Example(record.get("guid", guid), (composed(sentence),), label, [list(span) for span in spans])]
 
+    def unlabelled(self, record: Any, guid: str) -> list[Example]:
+        return self.read({**record, "guid": guid, "label": self.labels[0]}, guid)
+
     def contradiction(self, record: Any) -> str:
         """Return the entity whose `word` is not what stands at its place."""
         for role in ("subject_entity", "object_entity"):
@@ -68,9 +73,7 @@ class RelationExtraction(Classification):
                 return f"{role} is {entity['word']!r}, at {entity['start_idx']} to {entity['end_idx']} stands {text!r}"
         return ""
 
-    def features(
-        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
-    ) -> dict[str, list[Any]]:
+    def features(self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool) -> Columns:
         """Return ids of the marked sentences, cut at their end where they are too long, and the relations' indices."""
         marked = _tokenise_parts if marks_continuations(tokenizer) or not tokenizer.is_fast else _insert_markers
         whole = marked(examples, tokenizer)
@@ -99,12 +102,6 @@ class RelationExtraction(Classification):
             raise ValueError(f"probabilities is not a list of {len(self.labels)} numbers")
         shares = [finite(share, self.name) for share in shares]
         return {"label": one_of(prediction["label"], self.labels, self.name), "probabilities": shares}
-
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return {
-            "micro_f1": micro_f1(gold, [prediction["label"] for prediction in predictions], self.labels),
-            "auprc": auprc(gold, [prediction["probabilities"] for prediction in predictions], self.labels),
-        }
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_relation_scores(

@@ -11,9 +11,9 @@ from itertools import takewhile
 from typing import Any, ClassVar
 
 from data.nfc import composed
-from klue.metrics.dialogue import state_scores, weighted_state_scores
 from klue.metrics.pairs import Weighted
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.metrics.sets import weighted_state_scores
+from klue.tasks.base import AuthorsValues, Columns, Example, Features, Outputs, Sizes, Task
 from klue.tasks.fields import text_field
 from klue.tokens import ids_of, in_running_text
 
@@ -45,7 +45,7 @@ class DialogueStates(Task):
     folder = "wos-v1.1"
     hub_config = "wos"
     # turns of the user in 8,000 dialogues, at the 7.2 each of dev some 57,800; in 1,000 dialogues
-    sizes = (50_000, 7224, 0)
+    sizes = Sizes(50_000, 7224)
     head = "trade"
     outputs = len(GATES)
     writes_text = True
@@ -89,9 +89,7 @@ class DialogueStates(Task):
     def document(self, example: Example) -> str:
         return str(example.given)
 
-    def features(
-        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
-    ) -> dict[str, list[Any]]:
+    def features(self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool) -> Columns:
         """Return ids, cut at their beginning where they are too long, each slot's gate, and the values' ids in one row.
         The input is [CLS] then the turns, system and user in turn, each but the first after a [SEP], and [SEP]."""
         separator = tokenizer.sep_token_id
@@ -152,9 +150,6 @@ class DialogueStates(Task):
         for entry in prediction:
             _slot_and_value(entry)
         return prediction
-
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return state_scores(gold, predictions)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_state_scores(gold, predictions)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from klue.metrics.korquad import korquad_scores, weighted_korquad_scores
 from klue.metrics.pairs import Weighted
-from klue.tasks.base import AuthorsValues, Features, Outputs
+from klue.metrics.reading import weighted_korquad_scores
+from klue.tasks.base import AuthorsValues, Features, Outputs, Sizes
 from klue.tasks.klue.mrc import ReadingComprehension
 
 
@@ -20,7 +20,7 @@ class KorQuad(ReadingComprehension):
     hub_config = ""
     files = ("KorQuAD_v1.0_train.json", "KorQuAD_v1.0_dev.json", "")
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {}
-    sizes = (60_407, 5774, 0)
+    sizes = Sizes(60_407, 5774)
     unanswerable = False
     metrics: ClassVar[dict[str, str]] = {"exact_match": "EM", "f1": "F1"}
     as_published: ClassVar[dict[str, str]] = {}
@@ -30,9 +30,6 @@ class KorQuad(ReadingComprehension):
     def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
         """Return nothing: answers are scored by one rule."""
         return {}
-
-    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
-        return korquad_scores(gold, predictions)
 
     def weighted(self, gold: Sequence[Any], predictions: Sequence[Any]) -> Weighted:
         return weighted_korquad_scores(gold, predictions)

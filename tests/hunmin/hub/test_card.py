@@ -424,10 +424,10 @@ def test_its_scores_are_korean(scored: Path) -> None:
         {
             **first, "task": name, "init": init, "best": dict.fromkeys(metrics_of(name), 50.0),
             "last": dict.fromkeys(metrics_of(name), 50.0),
-            **({"test": dict.fromkeys(metrics_of(name), 50.0)} if task.test_examples else {}),
+            **({"test": dict.fromkeys(metrics_of(name), 50.0)} if task.sizes.test else {}),
             "data_note": str(LEFT_OUT) if (name, init) == ("ynat", "pretrained") else "",
             "data_message": as_tree(LEFT_OUT) if (name, init) == ("ynat", "pretrained") else "",
-            "examples": {"train": 10**7, "dev": task.dev_examples, "test": task.test_examples},
+            "examples": {"train": 10**7, "dev": task.sizes.dev, "test": task.sizes.test},
             "settings": {**first["settings"], "evaluations_per_epoch": 2}, "one_answer": "0",
         }
         for name, task in TASKS.items()

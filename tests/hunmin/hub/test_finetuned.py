@@ -180,7 +180,7 @@ def test_a_model_of_another_suite(jobs: Path, tmp_path: Path, capsys: pytest.Cap
     facts = json.loads((folder / "klue.json").read_bytes())
     facts["job"]["task"], facts["scores"] = "kobest-boolq", {"macro_f1": 61.5, "accuracy": 62.5}
     task = TASKS["kobest-boolq"]
-    facts["job"]["examples"] = {"train": task.train_examples, "dev": task.dev_examples, "test": task.test_examples}
+    facts["job"]["examples"] = {"train": task.sizes.train, "dev": task.sizes.dev, "test": task.sizes.test}
     facts["job"]["data_note"] = ""
     seal(folder, facts)
     assert run_command(["push", str(folder), "me/boolq", "--dry-run"]) == 0

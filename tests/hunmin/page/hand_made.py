@@ -284,7 +284,7 @@ def result(task: str, init: str, seed: int, score: float, data_note: str = "") -
         "model": "by-hand", "task": task, "init": init, "seed": seed, "metric": TASKS[task].selection,
         "best": dict.fromkeys(metrics, score), "last": dict.fromkeys(metrics, score - 1),
         "data_note": data_note, "data_message": as_tree(data_note),
-        "examples": {"train": TASKS[task].train_examples, "dev": TASKS[task].dev_examples},
+        "examples": {"train": TASKS[task].sizes.train, "dev": TASKS[task].sizes.dev},
         "settings": settings, "model_hash": "m",
         "data_hash": "d", "fingerprint": f"{task}{init}{seed}",
     }  # fmt: skip

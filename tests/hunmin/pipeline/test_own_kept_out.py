@@ -12,7 +12,7 @@ from data.statistics.table import load_statistics
 from hunmin.main import run_command
 from hunmin.pipeline.run import run
 from hunmin.recipes.recipe import Recipe, load_recipe, warnings
-from klue.own_sentences import own_sentences
+from klue.examples import own_sentences
 from klue.tasks import add_own
 from klue.tasks.own import OwnTask
 

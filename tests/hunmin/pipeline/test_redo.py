@@ -303,7 +303,7 @@ def test_a_run_does_not_read_what_it_writes(tmp_path: Path) -> None:
 
 
 def test_finished_work_that_the_new_settings_include_is_no_reason_to_ask(house: House) -> None:
-    """KLUE with more seeds: the jobs of those that are there count (`tests/klue/test_finished.py`)."""
+    """KLUE with more seeds: the jobs of those that are there count (`tests/klue/test_job.py`)."""
 
     def grows(old: Facts, new: Facts, finished: bool) -> bool:
         return old.inputs == new.inputs and bool(old.settings["x"] < new.settings["x"])

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from klue.examples import Splits, load_splits
 from klue.features import load_features
-from klue.finetune import batch_arrays, batch_tensors, finetune, predict
+from klue.finetune import batch_tensors, finetune, predict
 from klue.heads import build_head
 from klue.heads.base import encoder_inputs
 from klue.model_folder import read_model_folder
@@ -57,11 +57,11 @@ def test_the_loss_does_not_see_padding_to_a_multiple_of_8(name, sample_benchmark
     model = build_head(job, task, train.shared).eval()
     losses, widths = [], []
     for multiple in (1, 8):
-        arrays = batch_arrays(train, np.arange(3), task, job.pad_id, multiple)
-        assert not set(task.decoding) & set(arrays)
-        widths.append(arrays["input_ids"].shape[1])
+        inputs = batch_tensors(train, np.arange(3), task, job, CPU, multiple)
+        assert not set(task.decoding) & set(inputs)
+        widths.append(inputs["input_ids"].shape[1])
         torch.manual_seed(0)  # TRADE draws whether it is told the gold tokens
-        losses.append(model.loss({key: torch.from_numpy(array) for key, array in arrays.items()}).item())
+        losses.append(model.loss(inputs).item())
     assert widths[0] % 8 and widths[1] % 8 == 0, "the examples show nothing"
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
 
@@ -72,7 +72,7 @@ def test_same_job_same_outcome(sample_benchmark, tiny_roberta, tmp_path):
     first = finetune(job)
     assert first == finetune(job)
     json.dumps(first.predictions)
-    assert first.guids == [example.guid for example in dev.examples]
+    assert [*first.predictions["dev"]] == [example.guid for example in dev.examples]
 
 
 @pytest.mark.parametrize(

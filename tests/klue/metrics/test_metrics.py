@@ -6,13 +6,12 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score
 
-from klue.metrics.dependencies import dependency_scores
-from klue.metrics.dialogue import state_scores
-from klue.metrics.entities import entity_scores
-from klue.metrics.korquad import korquad_scores
-from klue.metrics.reading import exact_match, rouge_w
+from klue.metrics.dependencies import weighted_dependency_scores
+from klue.metrics.entities import weighted_entity_scores
+from klue.metrics.reading import exact_match, rouge_w, weighted_korquad_scores
 from klue.metrics.relations import auprc, micro_f1
 from klue.metrics.sentence import accuracy, macro_f1, pearsonr, similarity_f1, spearmanr
+from klue.metrics.sets import weighted_state_scores
 
 LABELS = ("정치", "경제", "사회", "세계")
 pairs = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1, max_size=60)
@@ -56,8 +55,9 @@ def test_similarity_f1_equals_sklearn(items):
 
 METRICS = {
     **dict.fromkeys((accuracy, macro_f1, pearsonr, spearmanr, similarity_f1), (1.0, ())),
-    **{metric: (["O"], ()) for metric in (entity_scores, state_scores, exact_match, rouge_w, korquad_scores)},
-    dependency_scores: ({"heads": [0], "labels": ["VP"]}, (["VP"],)),
+    **dict.fromkeys((weighted_entity_scores, weighted_state_scores, weighted_korquad_scores), (["O"], ())),
+    **dict.fromkeys((exact_match, rouge_w), (["O"], ())),
+    weighted_dependency_scores: ({"heads": [0], "labels": ["VP"]}, (["VP"],)),
     micro_f1: ("a", (["a"],)),
     lambda gold, found, labels: auprc(gold, [[1.0]] * len(found), labels): ("a", (["a"],)),
 }

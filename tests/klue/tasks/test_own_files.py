@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seqeval.scheme import IOB2, Tokens
 
-from klue.tasks.bio import check_order, gap_of, labels_of_spans, labels_of_tokens
+from klue.tasks.own import check_order, gap_of, labels_of_spans, labels_of_tokens
 from klue.tasks.own_files import form_of, read_rows
 
 FIELD = st.text(st.sampled_from('가나 ab"\n,;|1#'), max_size=8)

@@ -20,12 +20,13 @@ from data.benchmark import load_benchmark
 from hunmin.pipeline.report import contamination
 from hunmin.recipes.recipe import load_recipe
 from klue.examples import load_splits
-from klue.metrics.korquad import korquad_scores
+from klue.metrics.reading import weighted_korquad_scores
 from klue.metrics.sentence import spearmanr
 from klue.results import not_comparable
 from klue.settings import KlueSettings
 from klue.tasks import SUITE_OF, TASKS
 from tests.klue.conftest import write_benchmark
+from tests.klue.once import once
 from tests.klue.suite_files import COUNTS, write_suites
 
 OTHERS = [name for name, suite in SUITE_OF.items() if suite != "klue"]
@@ -39,7 +40,7 @@ def splits_of(name: str, root: Path, klue: Path | None = None):
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_layout_is_read(name: str, suites: Path) -> None:
     task, found = TASKS[name], splits_of(name, suites)
-    wanted = {"train": 24, "dev": 12} | ({"test": 10} if task.test_examples else {})
+    wanted = {"train": 24, "dev": 12} | ({"test": 10} if task.sizes.test else {})
     if name == "nsmc":
         assert found.counts["train"] + found.counts["dev"] == 24 and found.counts["dev"] > 0
         assert re.match(r"no dev file: \d train examples are dev; 24 of at least 150,000 train examples", found.note)
@@ -134,11 +135,11 @@ def test_the_official_files(name: str) -> None:
     if name == "kornli":
         assert "zero-shot transfer" in found.note
     elif name in NOT_AT_HAND:
-        assert "split of dev" in found.note and len(found.train) + len(found.dev) == task.dev_examples
+        assert "split of dev" in found.note and len(found.train) + len(found.dev) == task.sizes.dev
     else:
-        assert len(found.train) + found.counts["train_in_dev"] == task.train_examples
-    assert (name in NOT_AT_HAND and name != "kornli") or len(found.dev) == task.dev_examples
-    assert len(found.test) == task.test_examples
+        assert len(found.train) + found.counts["train_in_dev"] == task.sizes.train
+    assert (name in NOT_AT_HAND and name != "kornli") or len(found.dev) == task.sizes.dev
+    assert len(found.test) == task.sizes.test
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.floats(-5, 5)), min_size=2, max_size=30))
@@ -172,7 +173,7 @@ def test_korquad_by_a_slow_count(pairs: list[tuple[str, str]]) -> None:
         same = sum(min(a.count(letter), b.count(letter)) for letter in set(a))
         f1 += 2 * (same / len(a)) * (same / len(b)) / (same / len(a) + same / len(b)) if same else 0.0
     gold, predicted = [[answer] for answer, _ in pairs], [found for _, found in pairs]
-    assert korquad_scores(gold, predicted) == pytest.approx(
+    assert once(weighted_korquad_scores)(gold, predicted) == pytest.approx(
         {"exact_match": 100 * exact / len(pairs), "f1": 100 * f1 / len(pairs)}
     )
 

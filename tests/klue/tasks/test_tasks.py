@@ -15,10 +15,10 @@ from klue.features import load_features, load_tokenizer, make_features, save_fea
 from klue.metrics.entities import LABELS
 from klue.model_folder import read_model_folder
 from klue.tasks.base import Example, Features
+from klue.tasks.files import read_sentences
 from klue.tasks.klue.dp import LABELS as DP_LABELS
 from klue.tasks.klue.ner import IGNORED, character_labels, places
 from klue.tasks.klue.wos import GATES, NONE, SLOTS, split_state
-from klue.tsv import read_sentences
 from tests.klue.conftest import write_model
 from tests.klue.faultless import ceilings, faultless
 from tests.klue.names import KLUE_TASKS as TASKS
@@ -81,9 +81,10 @@ def test_bad_tab_separated_files(task, text, message, tmp_path):
 
 def test_comments_empty_lines_and_spaces_in_tab_separated_files():
     text = "## 칼럼 : CHAR\tNE_TAG\n## a-1\t<가:PS> 나\n가\tB-PS\n \tO\n나\tO\n\t\n## b\t#\n#\tO\n\n\n"
-    first, second = read_sentences(io.BytesIO(text.encode()), 2)
-    assert (first.guid, first.rows, first.last) == ("a-1", [["가", "B-PS"], [" ", "O"], ["나", "O"]], False)
-    assert (second.guid, second.rows, second.last) == ("b", [["#", "O"]], True)
+    first, second = read_sentences(io.BytesIO(text.encode()), ("tokens", "ner_tags"))
+    spaced = {"tokens": ["가", " ", "나"], "ner_tags": ["B-PS", "O", "O"]}
+    assert first == {"guid": "a-1", "head_line": "<가:PS> 나", **spaced}
+    assert second == {"guid": "b", "head_line": "#", "tokens": ["#"], "ner_tags": ["O"], "last": True}
     assert NER.read(first, "x")[0].label == ["B-PS", "O"]
 
 

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from klue.finetune import Outcome
-from klue.finished import gather
-from klue.job import run_job
+from klue.job import gather, run_job
 from klue.model_folder import read_model_folder
 from klue.plan import jobs_of, plan_jobs
 from klue.settings import KlueSettings
@@ -30,7 +29,7 @@ def command(tiny_roberta, tmp_path, monkeypatch):
         jobs = plan_jobs(asked, model, {task: files}, device, jobs_of(tmp_path))
         for job in jobs:
             found = {"macro_f1": scores[job.seed], "accuracy": scores[job.seed]}
-            monkeypatch.setattr("klue.finetune.finetune", lambda job, found=found: Outcome(found, found, [], []))
+            monkeypatch.setattr("klue.finetune.finetune", lambda job, found=found: Outcome(found, found, {"dev": {}}))
             run_job(job)
         gather(jobs, model, tmp_path, test=True)
         summary = {entry["task"]: entry for entry in json.loads((tmp_path / "summary.json").read_bytes())}

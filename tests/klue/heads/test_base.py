@@ -10,7 +10,7 @@ from transformers import AutoConfig, AutoModel
 from common.errors import UserError
 from klue.finetune import finetune
 from klue.heads import build_head
-from klue.heads.served import served
+from klue.heads.base import served
 from klue.model_folder import read_model_folder
 from klue.runner import plan_stage
 from klue.settings import KlueSettings
