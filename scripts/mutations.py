@@ -109,6 +109,7 @@ TESTED_IN = {  # where the tests bear another name
     "klue/metrics/sentence.py": "test_metrics.py", "klue/features.py": "test_batches.py",
     "leaderboard/suites.py": "test_rows.py",
     "embed/trainer.py": "test_train.py", "leaderboard/tasks/functions.py": "../test_formulas.py",
+    "pretrain/export/graphs.py": "../../embed/test_onnx.py",  # the floors above use it
 }  # fmt: skip
 
 
