@@ -49,6 +49,8 @@ def scores_by_group(task: str, gold: Sequence[Any], predictions: Sequence[Any]) 
         return _OWN[form](gold, predictions)
     if isinstance(kind, Regression):
         return _by_group(_band, _distance)(gold, predictions)
+    if form not in _THINGS and not isinstance(kind, Classification):
+        raise ValueError(f"{task} has no groups")
     things = _THINGS.get(form, _labelled)
     return _f1(things(gold), things(predictions))
 

@@ -32,7 +32,7 @@ RESULT = "result.json"
 LINKED_BYTES = 1 << 24
 """Size above which a file of a job is linked, not copied."""
 PLANNED = Path("logs") / "jobs.jsonl"
-"""Beside it: file of the names of all jobs' folders, written before the jobs are done."""
+"""File, below the folder of results, of the names of all jobs' folders; it is written before the jobs are done."""
 
 
 def finished_row(job: Job) -> dict[str, Any] | None:

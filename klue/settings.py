@@ -113,7 +113,7 @@ class KlueSettings(Settings):
     training: FineTuneSettings = FineTuneSettings()
     """Changes to the authors' values, for every task."""
     per_task: dict[str, TaskSettings] = Field({})
-    """Changes for a task alone, by its name; they go before `training`: {ynat: {epochs: 3}}."""
+    """Changes for a task alone, by its name; they override `training`: {ynat: {epochs: 3}}."""
     search: Literal["none", "small", "grid"] = "none"
     """Training values to try for every task, initialisation and seed. none: only those of the sections above. small:
     these with learning rates 1e-5, 2e-5, 3e-5 and 5e-5. grid: the paper's 384 sets, of these learning rates, warm-up 0,
