@@ -70,15 +70,18 @@ def stays(seed: Tensor, rows: int, width: int, limit: int) -> Tensor:
 
 def philox(counter: tuple[Tensor, ...], key: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
     """Return the four words of Philox 4×32 with 10 rounds; all are int64 and hold 32 bits."""
-    zero, one, two, three = counter
-    first, second = key
+    word0, word1, word2, word3 = counter
+    key0, key1 = key
     for _ in range(10):
-        high_zero, low_zero = _product(zero, _MULTIPLIERS[0])
-        high_two, low_two = _product(two, _MULTIPLIERS[1])
-        zero, one, two, three = high_two ^ one ^ first, low_two, high_zero ^ three ^ second, low_zero
-        first = (first + _INCREMENTS[0]) & _WORD
-        second = (second + _INCREMENTS[1]) & _WORD
-    return zero, one, two, three
+        high0, low0 = _product(word0, _MULTIPLIERS[0])
+        high2, low2 = _product(word2, _MULTIPLIERS[1])
+        word0 = high2 ^ word1 ^ key0
+        word1 = low2
+        word2 = high0 ^ word3 ^ key1
+        word3 = low0
+        key0 = (key0 + _INCREMENTS[0]) & _WORD
+        key1 = (key1 + _INCREMENTS[1]) & _WORD
+    return word0, word1, word2, word3
 
 
 def _product(word: Tensor, factor: int) -> tuple[Tensor, Tensor]:
@@ -172,9 +175,11 @@ def launch_forward(
     """Return what `hunmin::add_norm` does, by the Triton kernel; `wrap` makes the kernel part of a compiled graph."""
     from pretrain.kernels.add_norm_triton import forward_kernel
 
-    branch_TW, residual_TW = branch_TW.contiguous(), residual_TW.contiguous()
+    branch_TW = branch_TW.contiguous()
+    residual_TW = residual_TW.contiguous()
     width = branch_TW.shape[-1]
-    normed_TW, sum_TW = torch.empty_like(branch_TW), torch.empty_like(branch_TW)
+    normed_TW = torch.empty_like(branch_TW)
+    sum_TW = torch.empty_like(branch_TW)
     wrap(forward_kernel)[(branch_TW.numel() // width,)](
         branch_TW, bias_W, residual_TW, weight_W, shift_W, seed, normed_TW, sum_TW, eps, limit, _scale(limit),
         WIDTH=width, GROUPS=_groups(width), DROPS=seed is not None, BIASED=bias_W is not None,
