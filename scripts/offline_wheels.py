@@ -27,12 +27,13 @@ from typing import Any
 
 NEEDED = (
     *("torch", "transformers", "accelerate", "tokenizers", "safetensors", "deepspeed", "psutil", "xxhash"),  # training
+    "triton",  # own kernels; torch for CUDA brings it
     *("numpy", "numba", "pyarrow", "orjson", "fsspec", "zstandard"),  # batches and files
     *("pydantic", "pyyaml", "rich", "typer", "google-re2"),  # recipes and the command line
     "mecab-ko",  # morphemes of the KLUE tasks' texts
     *("pytest", "hypothesis"),
 )
-"""Distributions that `make gpu` imports; torch must be there."""
+"""Distributions that `make gpu` imports; torch and triton must be there."""
 GIVEN = re.compile(r"torch|triton|nvidia-.*|cuda-.*")
 """Distributions that are never fetched."""
 MOST_BYTES = 64 << 20
