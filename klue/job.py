@@ -116,7 +116,7 @@ def _earlier_rows(jobs: Sequence[Job], model: ModelFacts, out: Path) -> list[dic
 
 
 def refuse_edited(out: Path) -> None:
-    """Raise a UserError where results.jsonl is not what the jobs beside it have left, of which it is gathered anew."""
+    """Raise a UserError where results.jsonl is not what the jobs beside it have left; it is written from theirs."""
     path = out / RESULTS
     for line in read_bytes(path).splitlines() if path.exists() else ():
         try:

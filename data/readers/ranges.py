@@ -1,4 +1,4 @@
-"""Files of lines that can be read from any place on: looked through in parallel, then read by ranges.
+"""Files of lines that can be read from any place on: scanned in parallel, then read by ranges.
 
 A unit is the lines that begin in a range of the file, all but one that begins just at its start, which belongs to the
 range before. A line's number is known when the line ends of all ranges before are counted (`look_through`), so ids are

@@ -1,4 +1,4 @@
-"""The recipe that `hunmin init` writes: a built-in one's training, one's own text, and a comment beside each choice."""
+"""The recipe that `hunmin init` writes: a built-in one's training, one's own text, and comments."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ from tokenizer.fitting import fitting_character_count, fitting_size
 
 BUILTIN: dict[Size, str] = {"small": "local-small", "base": "klue-roberta-base"}
 """Size → the built-in recipe whose training and fine-tuning a new one has."""
-MOST_STEPS: dict[Size, int] = {"small": 4500, "base": 100_000}
-"""Size → steps of a new recipe; fewer for little text."""
+MOST_STEPS = 100_000
+"""Steps of a new recipe at most; fewer where its built-in one has fewer, and for little text."""
+CHECKPOINT_EVERY = 1000
+"""Steps between its checkpoints at most: a kill loses no more."""
 SEEDS: dict[Size, int | list[int]] = {"small": 1, "base": [42]}
 """Size → seeds of fine-tuning; 42 is the authors'."""
 
@@ -63,7 +65,8 @@ def new_recipe(
     builtin = load_yaml(builtin_recipes()[BUILTIN[size]])
     pretrain = builtin["pretrain"]
     optimizer = pretrain["optimizer"]
-    steps = fitting_steps(known or inf, pretrain["global_batch"] * pretrain["max_seq_len"], MOST_STEPS[size])
+    most = min(pretrain["steps"], MOST_STEPS)
+    steps = fitting_steps(known or inf, pretrain["global_batch"] * pretrain["max_seq_len"], most)
     warmup = optimizer["warmup_steps"] * steps // pretrain["steps"]
     values = {
         "file": out.path,
@@ -74,8 +77,13 @@ def new_recipe(
         "text_size": human_size(known) if known else "",
         "rare": fitting_character_count(known or inf),
         "builtin": BUILTIN[size],
-        "pretrain": {**pretrain, "steps": steps, "optimizer": {**optimizer, "warmup_steps": warmup}},
-        "epochs": EPOCHS if steps < MOST_STEPS[size] else 0,
+        "pretrain": {
+            **pretrain,
+            "steps": steps,
+            "optimizer": {**optimizer, "warmup_steps": warmup},
+            "checkpoint_every": min(pretrain["checkpoint_every"], CHECKPOINT_EVERY),
+        },
+        "epochs": EPOCHS if steps < most else 0,
         "klue": klue,
         "own": own,
         "seeds": SEEDS[size],

@@ -31,6 +31,7 @@ def test_a_new_recipe_can_be_run(size: str, klue: list[str]) -> None:
     assert recipe.corpus.inputs == ["a: b/*.txt", "말뭉치"] and recipe.out == "runs/내 모델: 1"
     assert (recipe.klue.data if recipe.klue else None) == (klue[1] if klue else None)
     assert recipe.pretrain.model.hidden == {"small": 192, "base": 768}[size]
+    assert recipe.pretrain.checkpoint_every == {"small": 400, "base": 1000}[size]  # a step of the base takes seconds
     text = Path("recipe.yaml").read_text(encoding="utf-8")
     assert "{" not in "".join(line for line in text.splitlines() if line.startswith("#")) and "HUNMIN_PII_KEY" in text
 
